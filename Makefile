@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: GPL-2.0
+# mptcp_pams: packet schedulers for Multipath TCP.
+#
+# The module is built outside the source tree, in build/RELEASE, so that
+# several kernels can be built for side by side.
+
+KDIR ?= /lib/modules/$(shell uname -r)/build
+PYTHON ?= /usr/bin/python3
+KVER ?= 6.12
+# a user's PATH lacks what debootstrap, modinfo and depmod are in
+export PATH := $(PATH):/usr/sbin:/sbin
+# W=1 and C=2 go through to the kernel's build
+
+RELEASE := $(shell cat '$(KDIR)/include/config/kernel.release' 2>/dev/null)
+OUT ?= build/$(or $(RELEASE),none)
+SOURCES := Kbuild $(wildcard net/mptcp_pams/*.[ch] net/mptcp_pams/Kbuild) \
+	   $(shell find include -name '*.h')
+COPIES := $(addprefix $(OUT)/,$(SOURCES))
+LAYOUT := $(OUT)/net/mptcp_pams/mptcp_layout.h
+AS_ROOT := $(if $(filter-out 0,$(shell id -u)),sudo)
+
+# A kernel that exports the scheduler's symbols is linked with directly.
+EXPORTED := $(shell grep -sqw mptcp_register_scheduler \
+	      '$(KDIR)/Module.symvers' && echo -DPAMS_SYMBOLS_EXPORTED)
+
+KBUILD_ARGS = -C '$(KDIR)' M='$(abspath $(OUT))' \
+	      PAMS_CFLAGS='-I$(abspath $(OUT))/include $(EXPORTED)'
+
+.PHONY: module
+module: $(OUT)/mptcp_pams.ko
+
+$(OUT)/mptcp_pams.ko: $(LAYOUT) $(COPIES)
+	@$(MAKE) --no-print-directory $(KBUILD_ARGS) modules
+	@cp $(OUT)/net/mptcp_pams/mptcp_pams.ko $@
+
+$(OUT)/%: %
+	@mkdir -p $(@D)
+	@cp $< $@
+
+$(LAYOUT): $(wildcard tools/layout/*.py tools/layout/fields.toml) \
+	   $(wildcard $(KDIR)/vmlinux $(KDIR)/.config)
+	@$(PYTHON) tools/layout/layout.py --kdir '$(KDIR)' \
+		$(if $(BTF),--btf '$(BTF)') \
+		$(if $(MPTCP_SRC),--mptcp-src '$(MPTCP_SRC)') -o $@
+
+$(COPIES): | $(LAYOUT)
+
+.PHONY: install
+install: module
+	$(AS_ROOT) install -D -m 644 $(OUT)/mptcp_pams.ko \
+		/lib/modules/$(RELEASE)/updates/mptcp_pams.ko
+	$(AS_ROOT) depmod $(RELEASE)
+
+.PHONY: uninstall
+uninstall:
+	$(AS_ROOT) rm -f /lib/modules/$(RELEASE)/updates/mptcp_pams.ko
+	$(AS_ROOT) depmod $(RELEASE)
+
+# The programs, into build/tools.
+.PHONY: tools
+tools:
+	@$(MAKE) --no-print-directory -C tools
+
+.PHONY: install-tools
+install-tools: tools
+	@$(MAKE) --no-print-directory -C tools install
+
+.PHONY: uninstall-tools
+uninstall-tools:
+	@$(MAKE) --no-print-directory -C tools uninstall
+
+# What follows installs the Debian packages it lacks and says so.
+
+.PHONY: demo
+demo:
+	@tools/setup.sh um tools
+	@tools/lab/lab demo
+
+.PHONY: check
+check:
+	@tools/setup.sh um stock tools check
+	@$(PYTHON) selftests/check
+
+.PHONY: vm-check
+vm-check:
+	@tools/setup.sh stock
+	@selftests/vm/run '$(KVER)' $(TESTS)
+
+.PHONY: selftests
+selftests:
+	@$(MAKE) --no-print-directory -C selftests/mptcp_pams run_tests TESTS='$(TESTS)'
+
+.PHONY: unit
+unit:
+	@tools/setup.sh um stock check
+	@$(PYTHON) selftests/check unit layout lab-unit
+
+.PHONY: style
+style:
+	@tools/setup.sh um check
+	@$(PYTHON) selftests/check style
+
+.PHONY: bench
+bench:
+	@tools/setup.sh um
+	@tools/lab/lab bench
+
+.PHONY: clean
+clean:
+	rm -rf build
+
+.PHONY: help
+help:
+	@echo 'make                module for the running kernel; KDIR=DIR for another one,'
+	@echo '                    ARCH=um for a user-mode kernel, MPTCP_SRC=DIR where there is no BTF,'
+	@echo '                    BTF=FILE where it lies elsewhere'
+	@echo 'make install        put it under /lib/modules (make uninstall takes it away)'
+	@echo 'make tools          the programs pamsctl and pamsd, in build/tools (make install-tools, uninstall-tools)'
+	@echo 'make demo           default against pams over two paths, as a table and a picture'
+	@echo 'make check          every test there is; ends with N passed, N failed'
+	@echo 'make selftests      the selftests on this machine, as root, with the module loaded or built'
+	@echo 'make vm-check       the selftests in a stock kernel; KVER=6.12 or 7, TESTS="a.sh b.sh"'
+	@echo 'make unit style     the parts of make check that boot nothing'
+	@echo 'make bench          every figure of Documentation/results.md, and that page: up to an hour'
+	@echo 'make clean          remove build/ (the kernels stay in the cache, see README.md)'
