@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: ((GPL-2.0 WITH Linux-syscall-note) OR BSD-3-Clause)
+/* Do not edit directly, auto-generated from: */
+/*	Documentation/netlink/specs/mptcp_pams.yaml */
+/* YNL-GEN kernel source */
+
+#include <net/netlink.h>
+#include <net/genetlink.h>
+
+#include "netlink-gen.h"
+
+#include <uapi/linux/mptcp_pams.h>
+
+/* Integer value ranges */
+static const struct netlink_range_validation mptcp_pams_a_path_ifindex_range = {
+	.min	= 1ULL,
+	.max	= S32_MAX,
+};
+
+static const struct netlink_range_validation mptcp_pams_a_path_pipe_rate_range = {
+	.min	= MPTCP_PAMS_RATE_MIN_BYTEPS,
+	.max	= MPTCP_PAMS_RATE_MAX_BYTEPS,
+};
+
+static const struct netlink_range_validation mptcp_pams_a_path_pipe_backlog_range = {
+	.max	= MPTCP_PAMS_BACKLOG_MAX_BYTES,
+};
+
+static const struct netlink_range_validation mptcp_pams_a_path_pipe_delay_range = {
+	.max	= MPTCP_PAMS_DELAY_MAX_US,
+};
+
+static const struct netlink_range_validation mptcp_pams_a_path_hs_rate_range = {
+	.min	= MPTCP_PAMS_RATE_MIN_BYTEPS,
+	.max	= MPTCP_PAMS_RATE_MAX_BYTEPS,
+};
+
+static const struct netlink_range_validation mptcp_pams_a_path_ttl_range = {
+	.min	= 1ULL,
+	.max	= MPTCP_PAMS_TIME_MAX_MS,
+};
+
+/* MPTCP_PAMS_CMD_PATH_SET - do */
+static const struct nla_policy mptcp_pams_path_set_nl_policy[MPTCP_PAMS_A_PATH_TTL + 1] = {
+	[MPTCP_PAMS_A_PATH_ADDRESS4] = { .type = NLA_U32, },
+	[MPTCP_PAMS_A_PATH_ADDRESS6] = NLA_POLICY_EXACT_LEN(16),
+	[MPTCP_PAMS_A_PATH_PREFIX_LEN] = NLA_POLICY_MAX(NLA_U8, 128),
+	[MPTCP_PAMS_A_PATH_PORT] = NLA_POLICY_MIN(NLA_U16, 1),
+	[MPTCP_PAMS_A_PATH_TOKEN] = { .type = NLA_U32, },
+	[MPTCP_PAMS_A_PATH_LOCAL_ID] = { .type = NLA_U8, },
+	[MPTCP_PAMS_A_PATH_REMOTE_ID] = { .type = NLA_U8, },
+	[MPTCP_PAMS_A_PATH_IFINDEX] = NLA_POLICY_FULL_RANGE(NLA_U32, &mptcp_pams_a_path_ifindex_range),
+	[MPTCP_PAMS_A_PATH_PIPE_RATE] = NLA_POLICY_FULL_RANGE(NLA_UINT, &mptcp_pams_a_path_pipe_rate_range),
+	[MPTCP_PAMS_A_PATH_PIPE_BACKLOG] = NLA_POLICY_FULL_RANGE(NLA_U32, &mptcp_pams_a_path_pipe_backlog_range),
+	[MPTCP_PAMS_A_PATH_PIPE_DELAY] = NLA_POLICY_FULL_RANGE(NLA_U32, &mptcp_pams_a_path_pipe_delay_range),
+	[MPTCP_PAMS_A_PATH_HS_RATE] = NLA_POLICY_FULL_RANGE(NLA_UINT, &mptcp_pams_a_path_hs_rate_range),
+	[MPTCP_PAMS_A_PATH_LOSS_TIME] = NLA_POLICY_MIN(NLA_S32, 0),
+	[MPTCP_PAMS_A_PATH_NO_LOSS] = { .type = NLA_FLAG, },
+	[MPTCP_PAMS_A_PATH_TTL] = NLA_POLICY_FULL_RANGE(NLA_U32, &mptcp_pams_a_path_ttl_range),
+};
+
+/* MPTCP_PAMS_CMD_PATH_DEL - do */
+static const struct nla_policy mptcp_pams_path_del_nl_policy[MPTCP_PAMS_A_PATH_IFINDEX + 1] = {
+	[MPTCP_PAMS_A_PATH_ADDRESS4] = { .type = NLA_U32, },
+	[MPTCP_PAMS_A_PATH_ADDRESS6] = NLA_POLICY_EXACT_LEN(16),
+	[MPTCP_PAMS_A_PATH_PREFIX_LEN] = NLA_POLICY_MAX(NLA_U8, 128),
+	[MPTCP_PAMS_A_PATH_PORT] = NLA_POLICY_MIN(NLA_U16, 1),
+	[MPTCP_PAMS_A_PATH_TOKEN] = { .type = NLA_U32, },
+	[MPTCP_PAMS_A_PATH_LOCAL_ID] = { .type = NLA_U8, },
+	[MPTCP_PAMS_A_PATH_REMOTE_ID] = { .type = NLA_U8, },
+	[MPTCP_PAMS_A_PATH_IFINDEX] = NLA_POLICY_FULL_RANGE(NLA_U32, &mptcp_pams_a_path_ifindex_range),
+};
+
+/* MPTCP_PAMS_CMD_PATH_GET - do */
+static const struct nla_policy mptcp_pams_path_get_nl_policy[MPTCP_PAMS_A_PATH_IFINDEX + 1] = {
+	[MPTCP_PAMS_A_PATH_ADDRESS4] = { .type = NLA_U32, },
+	[MPTCP_PAMS_A_PATH_ADDRESS6] = NLA_POLICY_EXACT_LEN(16),
+	[MPTCP_PAMS_A_PATH_PREFIX_LEN] = NLA_POLICY_MAX(NLA_U8, 128),
+	[MPTCP_PAMS_A_PATH_PORT] = NLA_POLICY_MIN(NLA_U16, 1),
+	[MPTCP_PAMS_A_PATH_TOKEN] = { .type = NLA_U32, },
+	[MPTCP_PAMS_A_PATH_LOCAL_ID] = { .type = NLA_U8, },
+	[MPTCP_PAMS_A_PATH_REMOTE_ID] = { .type = NLA_U8, },
+	[MPTCP_PAMS_A_PATH_IFINDEX] = NLA_POLICY_FULL_RANGE(NLA_U32, &mptcp_pams_a_path_ifindex_range),
+};
+
+/* MPTCP_PAMS_CMD_CONN_GET - do */
+static const struct nla_policy mptcp_pams_conn_get_nl_policy[MPTCP_PAMS_A_CONN_TOKEN + 1] = {
+	[MPTCP_PAMS_A_CONN_TOKEN] = { .type = NLA_U32, },
+};
+
+/* Ops table for mptcp_pams */
+static const struct genl_split_ops mptcp_pams_nl_ops[] = {
+	{
+		.cmd		= MPTCP_PAMS_CMD_PATH_SET,
+		.doit		= mptcp_pams_nl_path_set_doit,
+		.policy		= mptcp_pams_path_set_nl_policy,
+		.maxattr	= MPTCP_PAMS_A_PATH_TTL,
+		.flags		= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DO,
+	},
+	{
+		.cmd		= MPTCP_PAMS_CMD_PATH_DEL,
+		.doit		= mptcp_pams_nl_path_del_doit,
+		.policy		= mptcp_pams_path_del_nl_policy,
+		.maxattr	= MPTCP_PAMS_A_PATH_IFINDEX,
+		.flags		= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DO,
+	},
+	{
+		.cmd	= MPTCP_PAMS_CMD_PATH_FLUSH,
+		.doit	= mptcp_pams_nl_path_flush_doit,
+		.flags	= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DO,
+	},
+	{
+		.cmd		= MPTCP_PAMS_CMD_PATH_GET,
+		.doit		= mptcp_pams_nl_path_get_doit,
+		.policy		= mptcp_pams_path_get_nl_policy,
+		.maxattr	= MPTCP_PAMS_A_PATH_IFINDEX,
+		.flags		= GENL_CMD_CAP_DO,
+	},
+	{
+		.cmd	= MPTCP_PAMS_CMD_PATH_GET,
+		.dumpit	= mptcp_pams_nl_path_get_dumpit,
+		.flags	= GENL_CMD_CAP_DUMP,
+	},
+	{
+		.cmd		= MPTCP_PAMS_CMD_CONN_GET,
+		.doit		= mptcp_pams_nl_conn_get_doit,
+		.policy		= mptcp_pams_conn_get_nl_policy,
+		.maxattr	= MPTCP_PAMS_A_CONN_TOKEN,
+		.flags		= GENL_CMD_CAP_DO,
+	},
+	{
+		.cmd	= MPTCP_PAMS_CMD_CONN_GET,
+		.dumpit	= mptcp_pams_nl_conn_get_dumpit,
+		.flags	= GENL_CMD_CAP_DUMP,
+	},
+	{
+		.cmd	= MPTCP_PAMS_CMD_STATS_GET,
+		.doit	= mptcp_pams_nl_stats_get_doit,
+		.flags	= GENL_CMD_CAP_DO,
+	},
+};
+
+static const struct genl_multicast_group mptcp_pams_nl_mcgrps[] = {
+	[MPTCP_PAMS_NLGRP_EVENTS] = { "events", },
+};
+
+struct genl_family mptcp_pams_nl_family __ro_after_init = {
+	.name		= MPTCP_PAMS_FAMILY_NAME,
+	.version	= MPTCP_PAMS_FAMILY_VERSION,
+	.netnsok	= true,
+	.parallel_ops	= true,
+	.module		= THIS_MODULE,
+	.split_ops	= mptcp_pams_nl_ops,
+	.n_split_ops	= ARRAY_SIZE(mptcp_pams_nl_ops),
+	.mcgrps		= mptcp_pams_nl_mcgrps,
+	.n_mcgrps	= ARRAY_SIZE(mptcp_pams_nl_mcgrps),
+};
