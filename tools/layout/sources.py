@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The kernel to build for, and where its type information is found.
+
+Every failure is a LayoutError: one line that says what to do.
+"""
+
+import mmap
+import os
+import re
+import subprocess
+import tempfile
+from pathlib import Path
+
+from btf import Btf, BtfError
+
+RUNNING_BTF = Path("/sys/kernel/btf/vmlinux")
+DEBUG_VMLINUX = ("/usr/lib/debug/boot/vmlinux-{}", "/usr/lib/debug/lib/modules/{}/vmlinux")
+VMLINUZ = "/boot/vmlinuz-{}"
+
+
+class LayoutError(Exception):
+    """One line that says what is wrong and what to do."""
+
+
+class Kernel:
+    """A directory that modules are built against."""
+
+    def __init__(self, kdir):
+        self.dir = Path(kdir)
+        release = self.dir / "include/config/kernel.release"
+        if not release.is_file():
+            raise LayoutError(
+                f"{kdir} holds no configured kernel to build for: install its headers "
+                f"(apt-get install linux-headers-$(uname -r)) or give KDIR=DIR")
+        self.release = release.read_text().strip()
+        config = self.dir / ".config"
+        if not config.is_file():
+            config = self.dir / "include/config/auto.conf"
+        self.config = config.read_text() if config.is_file() else ""
+        if not self.has("MPTCP"):
+            raise LayoutError(f"kernel {self.release} has no MPTCP: it needs CONFIG_MPTCP=y")
+        if self.has("CPU_BIG_ENDIAN"):
+            raise LayoutError(f"kernel {self.release} is big endian, which is not supported")
+
+    def has(self, option):
+        return f"\nCONFIG_{option}=y\n" in f"\n{self.config}"
+
+    def header(self, name):
+        """The text of a public header, wherever this kernel keeps it."""
+        places = [self.dir, self.dir / "source"]
+        makefile = self.dir / "Makefile"
+        if makefile.is_file():
+            for line in re.findall(r"^include\s+(\S+)/Makefile", makefile.read_text(), re.M):
+                # as written, or beside KDIR where that is seen through a chroot
+                places += [Path(line), self.dir.parent / Path(line).name]
+        for place in places:
+            file = place / "include" / name
+            if file.is_file():
+                return file.read_text(errors="replace")
+        raise LayoutError(f"{self.dir} has no include/{name}: install the complete "
+                          f"headers of {self.release} or give KDIR=DIR")
+
+
+# --- where the types are -----------------------------------------------------
+
+def banner_release(path):
+    """The release that a kernel image names in its banner, None if it has none."""
+    with open(path, "rb") as file:
+        if os.fstat(file.fileno()).st_size == 0:
+            return None
+        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            at = data.find(b"Linux version ")
+            while at >= 0:
+                word = re.match(rb"[\w.+~-]+", data[at + 14:at + 14 + 128])
+                if word and word[0][:1].isdigit():
+                    return word[0].decode()
+                at = data.find(b"Linux version ", at + 1)
+    return None
+
+
+def load_btf(path, kernel, name=None):
+    """BTF of a file that, as far as it tells, is of the target's release."""
+    name = name or path
+    try:
+        types = Btf.load(path)
+        release = banner_release(path) if path.stat().st_size else None
+    except BtfError as error:
+        raise LayoutError(f"{name}: {error}") from None
+    except OSError as error:
+        raise LayoutError(f"{name}: {error.strerror}") from None
+    if release and release != kernel.release:
+        raise LayoutError(f"{name} is of kernel {release}, not of {kernel.release}: "
+                          f"give that kernel's own with BTF=FILE")
+    return types
+
+
+def extract_vmlinux(kernel):
+    """BTF out of the boot image, None if it can't be had."""
+    image = Path(VMLINUZ.format(kernel.release))
+    script = kernel.dir / "scripts/extract-vmlinux"
+    if not (image.is_file() and script.is_file() and os.access(image, os.R_OK)):
+        return None
+    with tempfile.NamedTemporaryFile() as out:
+        subprocess.run(["sh", str(script), str(image)], stdout=out,
+                       stderr=subprocess.DEVNULL, check=False)
+        try:
+            return load_btf(Path(out.name), kernel, image)
+        except LayoutError:
+            return None
+
+
+def find_btf(kernel, given):
+    """(types, where they were found)"""
+    if given:
+        return load_btf(Path(given), kernel), given
+    places = [kernel.dir / "vmlinux"]
+    if os.uname().release == kernel.release:
+        places.append(RUNNING_BTF)
+    places += [Path(name.format(kernel.release)) for name in DEBUG_VMLINUX]
+    reason = ""
+    for place in places:
+        try:
+            if place.is_file():
+                return load_btf(place, kernel), place
+        except LayoutError as error:
+            reason = reason or f" ({error})"
+    types = extract_vmlinux(kernel)
+    if types:
+        return types, VMLINUZ.format(kernel.release)
+    raise LayoutError(f"no BTF of kernel {kernel.release} found{reason}: give a vmlinux "
+                      f"with BTF=FILE or the kernel's full source with MPTCP_SRC=DIR")
+
+
+# --- without BTF: the kernel's source ----------------------------------------
+
+def source_release(tree):
+    """VERSION.PATCHLEVEL.SUBLEVEL of a source tree."""
+    text = (tree / "Makefile").read_text()
+    return ".".join(re.findall(r"^(?:VERSION|PATCHLEVEL|SUBLEVEL) *= *(\d+)$", text, re.M))
+
+
+def compile_probe(kernel, tree, structs):
+    """Have the kernel's own build compile the structs, and the compiler write BTF.
+
+    Needs gcc 12 or newer, which has -gbtf.
+    """
+    tree = Path(tree).resolve()
+    if not (tree / "net/mptcp/protocol.h").is_file():
+        raise LayoutError(f"MPTCP_SRC={tree} has no net/mptcp/protocol.h: give the full "
+                          f"source of kernel {kernel.release}")
+    release = source_release(tree)
+    if re.match(r"[\d.]*", kernel.release)[0].rstrip(".") != release:
+        raise LayoutError(f"MPTCP_SRC={tree} is of kernel {release}, not of "
+                          f"{kernel.release}: give that kernel's source")
+    objects = "".join(f"struct {name} pams_{name};\n" for name in structs)
+    # an outer make's flags and kbuild's own variables are not for the inner one
+    env = {key: value for key, value in os.environ.items()
+           if not re.match(r"MAKE|MFLAGS$|KBUILD_|M$", key)}
+    if kernel.has("UML"):
+        env["ARCH"] = "um"
+    with tempfile.TemporaryDirectory() as temp:
+        Path(temp, "Kbuild").write_text(f"obj-m := probe.o\nccflags-y := -I{tree}/net/mptcp -gbtf\n")
+        Path(temp, "probe.c").write_text(f'#include "protocol.h"\n{objects}')
+        done = subprocess.run(["make", "-s", "-C", str(kernel.dir), f"M={temp}", "probe.o"],
+                              env=env, stdin=subprocess.DEVNULL, text=True, check=False,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        output = Path(temp, "probe.o")
+        if done.returncode or not output.is_file():
+            reasons = re.findall(r".*(?:error:|\*\*\*).*", done.stdout) or ["no reason given"]
+            raise LayoutError(f"the probe of MPTCP_SRC={tree} does not compile against "
+                              f"{kernel.dir}: {reasons[0].strip()}")
+        return load_btf(output, kernel, "probe.o, compiled with -gbtf")

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Kernels for the tests: a made-up one, and those found on this machine."""
+
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+LAYOUT = HERE.parent / "layout.py"
+FIELDS = tomllib.loads((HERE.parent / "fields.toml").read_text())
+RELEASE = "6.99.1-test"
+
+# stand-ins for what the generated header takes from public headers
+PUBLIC = """
+typedef unsigned char u8; typedef signed short s16; typedef unsigned short u16;
+typedef unsigned int u32; typedef unsigned long long u64; typedef _Bool bool;
+struct list_head { struct list_head *next, *prev; };
+struct work_struct { unsigned long data; struct list_head entry; void *func; };
+struct inet_connection_sock { char data[1000]; unsigned long end; };
+struct sock;
+"""
+GET_SUBFLOW = "struct mptcp_sched_ops { int (*get_subflow)(void); char name[16]; } ops;"
+GET_SEND = "struct mptcp_sched_ops { int (*get_send)(void); int (*get_retrans)(void); } ops;"
+
+
+def c_member(name, spec):
+    """A declaration in C for a field of the table."""
+    c_type = spec if isinstance(spec, str) else spec["type"]
+    return f"u32 {name} : 1;" if c_type == "flag" else f"{c_type} {name};"
+
+
+def c_structs(change=None):
+    """The structs of the table as a kernel might have them.
+
+    Holes, an anonymous struct and lone bits see to it that offsets are not trivial.
+    change: (struct, field): declaration instead of the usual, "" for none
+    """
+    text = [PUBLIC, *(f"struct {name};" for name in FIELDS["struct"])]
+    for struct, fields in FIELDS["struct"].items():
+        text.append(f"struct {struct} {{")
+        for number, (name, spec) in enumerate(fields.items()):
+            text.append((change or {}).get((struct, name), c_member(name, spec)))
+            if number == 0:
+                text.append("union { struct { u32 first_hole; struct { u8 x;")
+            elif number % 3 == 0:
+                text.append(f"u32 gap{number} : {1 + number % 5}; u8 hole{number};")
+        text += ["}; }; u64 other; };", "u64 last; };"]
+    return "\n".join(text)
+
+
+def compile_btf(directory, text):
+    """An object file with BTF of everything declared in text."""
+    source = Path(directory, "kernel.c")
+    source.write_text(text)
+    output = Path(directory, "kernel.o")
+    subprocess.run(["gcc", "-c", "-gbtf", "-o", output, source], check=True)
+    return output
+
+
+class FakeKernel:
+    """As much of a KDIR as layout.py looks at."""
+
+    def __init__(self, directory, change=None, ops=GET_SUBFLOW, config="CONFIG_MPTCP=y\n",
+                 header="", vmlinux=True, release=RELEASE):
+        self.dir = Path(directory)
+        self.out = self.dir / "out.h"
+        (self.dir / "include/config").mkdir(parents=True)
+        (self.dir / "include/net").mkdir()
+        (self.dir / "include/linux").mkdir()
+        (self.dir / "include/config/kernel.release").write_text(release + "\n")
+        (self.dir / "include/net/inet_connection_sock.h").write_text(header)
+        (self.dir / "include/linux/hrtimer.h").touch()
+        (self.dir / "include/net/mptcp.h").write_text(ops)
+        (self.dir / ".config").write_text(config)
+        self.text = c_structs(change) + ops
+        objects = "".join(f"struct {name} o_{name};" for name in FIELDS["struct"])
+        if vmlinux:
+            compile_btf(directory, self.text + objects).rename(self.dir / "vmlinux")
+
+    def run(self, *arguments):
+        """(exit status, stderr) of layout.py"""
+        done = subprocess.run(
+            [sys.executable, LAYOUT, "--kdir", self.dir, "-o", self.out, *arguments],
+            text=True, capture_output=True, check=False)
+        return done.returncode, done.stderr
+
+    def add_build(self):
+        """A Makefile that can compile probe.o as the kernel's own would."""
+        (self.dir / "Makefile").write_text(
+            "include $(M)/Kbuild\n%.o:\n\tgcc -c $(ccflags-y) -o $(M)/$@ $(M)/$*.c\n")
+
+
+def source_tree(directory, text, release):
+    """A full source tree, as far as --mptcp-src looks at it."""
+    tree = Path(directory)
+    (tree / "net/mptcp").mkdir(parents=True)
+    (tree / "net/mptcp/protocol.h").write_text(text)
+    version = release.split("-", maxsplit=1)[0].split(".")
+    (tree / "Makefile").write_text("VERSION = {}\nPATCHLEVEL = {}\nSUBLEVEL = {}\n".format(*version))
+    return tree
+
+
+def real_kernels():
+    """Build directories to test with.
+
+    $LAYOUT_KDIRS, or else what tools/kernels has in the cache and the headers
+    installed here.
+    """
+    named = os.environ.get("LAYOUT_KDIRS", "").split()
+    if named:
+        return [Path(name) for name in named]
+    home_cache = os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")
+    cache = Path(os.environ.get("MPTCP_PAMS_CACHE", Path(home_cache, "mptcp-pams")))
+    found = [*cache.glob("um/*/build"), *cache.glob("stock/*/usr/src/linux-headers-*"),
+             *Path("/usr/src").glob("linux-headers-*")]
+    return sorted(path for path in found if (path / "vmlinux").is_file()
+                  and (path / "include/config/kernel.release").is_file())

@@ -1,0 +1,291 @@
+# SPDX-License-Identifier: GPL-2.0
+"""layout.py on made-up kernels: what it writes, and each way it refuses."""
+
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from kernels import FIELDS, GET_SEND, FakeKernel, compile_btf, source_tree
+
+import btf
+from btf import Btf, BtfError
+
+STUBS = ("linux/build_bug.h", "linux/list.h", "linux/stddef.h", "linux/types.h",
+         "linux/workqueue.h", "net/inet_connection_sock.h")
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        temp = tempfile.TemporaryDirectory()
+        self.addCleanup(temp.cleanup)
+        self.temp = Path(temp.name)
+
+    def kernel(self, **options):
+        return FakeKernel(self.temp / "kdir", **options)
+
+    def refused(self, kernel, words, *arguments):
+        """One line with these words, exit 1, no output file, not even an old one."""
+        kernel.out.write_text("old")
+        status, error = kernel.run(*arguments)
+        self.assertEqual(status, 1, error)
+        self.assertRegex(error, r"\Alayout: [^\n]+\n\Z")
+        for word in words:
+            self.assertIn(word, error)
+        self.assertFalse(kernel.out.exists())
+
+    def accepted(self, kernel, *arguments):
+        status, error = kernel.run(*arguments)
+        self.assertEqual((status, error), (0, ""))
+        return kernel.out.read_text()
+
+
+class TestHeader(Case):
+    def dump(self, name, text, *flags):
+        """What a program that knows the structs from text finds out about them."""
+        lines = []
+        for struct_name, fields in FIELDS["struct"].items():
+            s = f"struct {struct_name}"
+            lines.append(f'printf("{s} %zu\\n", sizeof({s}));')
+            for field, spec in fields.items():
+                lines.append(f'printf("{struct_name}.{field}");')
+                if spec == "flag":
+                    lines.append(f"{{ union {{ {s} s; unsigned char b[sizeof({s})]; }} u;"
+                                 f"  memset(&u, 0, sizeof(u)); u.s.{field} = 1;"
+                                 "  for (unsigned i = 0; i < sizeof(u); i++) if (u.b[i])"
+                                 '    printf(" bit %d+%d", i * 8, u.b[i]); }')
+                else:
+                    lines.append(f'printf(" %zu %zu", offsetof({s}, {field}),'
+                                 f" sizeof((({s} *)0)->{field}));")
+                lines.append('printf("\\n");')
+        source = self.temp / f"{name}.c"
+        source.write_text("#include <stddef.h>\n#include <stdio.h>\n#include <string.h>\n"
+                          f"{text}\nint main(void) {{\n" + "\n".join(lines) + "\nreturn 0; }\n")
+        program = self.temp / name
+        subprocess.run(["gcc", "-Wall", "-Wextra", "-Werror", *flags, "-o", program, source],
+                       check=True)
+        return subprocess.run([program], check=True, text=True, capture_output=True).stdout
+
+    def stubs(self, text):
+        """Headers that the generated one includes."""
+        for name in STUBS:
+            file = self.temp / "stubs" / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text("")
+        (self.temp / "stubs/linux/types.h").write_text(
+            text + "\n#define static_assert(e, ...) _Static_assert(e, #e)\n"
+            "#define sizeof_field(t, m) sizeof(((t *)0)->m)\n")
+
+    def same_as_compiler(self, change=None):
+        from kernels import PUBLIC
+        kernel = self.kernel(change=change)
+        self.accepted(kernel)
+        self.stubs(PUBLIC)
+        ours = self.dump("ours", f'#include "{kernel.out}"', f"-I{self.temp}/stubs")
+        self.assertEqual(ours, self.dump("theirs", kernel.text))
+        self.assertEqual(ours.count("bit"), sum(
+            spec == "flag" and (change or {}).get((name, field)) is None
+            for name, fields in FIELDS["struct"].items() for field, spec in fields.items())
+            + len(change or {}))
+
+    def test_offsets_and_bits_are_the_compilers(self):
+        self.same_as_compiler()
+
+    def test_flag_may_be_a_byte(self):
+        self.same_as_compiler({("mptcp_subflow_context", "stale"): "u8 stale;",
+                               ("mptcp_subflow_context", "closing"): "bool closing;"})
+
+    def test_header_of_other_headers_does_not_compile(self):
+        from kernels import PUBLIC
+        kernel = self.kernel()
+        self.accepted(kernel)
+        self.stubs(PUBLIC.replace("data[1000]", "data[1008]"))
+        source = self.temp / "other.c"
+        source.write_text(f'#include <stddef.h>\n#include "{kernel.out}"\n')
+        done = subprocess.run(["gcc", "-fsyntax-only", f"-I{self.temp}/stubs", source],
+                              check=False, text=True, capture_output=True)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("sizeof(struct inet_connection_sock)", done.stderr)
+
+    def test_makes_the_directory(self):
+        out = self.temp / "a/b/out.h"
+        self.assertEqual(self.kernel().run("-o", str(out)), (0, ""))
+        self.assertTrue(out.is_file())
+
+    def test_features(self):
+        text = self.accepted(self.kernel())
+        self.assertEqual(re.findall(r"#define (PAMS_HAVE\w+)", text), ["PAMS_HAVE_GET_SUBFLOW"])
+        self.assertIn('#define PAMS_LAYOUT_RELEASE "6.99.1-test"', text)
+
+    def test_features_of_newer(self):
+        text = self.accepted(self.kernel(
+            ops=GET_SEND, header="static inline u64 tcp_timeout_expires(struct sock *sk);"))
+        self.assertEqual(re.findall(r"#define (PAMS_HAVE\w+)", text),
+                         ["PAMS_HAVE_GET_SEND", "PAMS_HAVE_TCP_TIMEOUT_EXPIRES"])
+
+
+class TestRefusal(Case):
+    def test_missing_field(self):
+        kernel = self.kernel(change={("mptcp_sock", "snd_burst"): ""})
+        self.refused(kernel, ["struct mptcp_sock.snd_burst", "no such field", "expected int"])
+
+    def test_wrong_size(self):
+        kernel = self.kernel(change={("mptcp_sock", "snd_nxt"): "u32 snd_nxt;"})
+        self.refused(kernel, ["struct mptcp_sock.snd_nxt", "found u32", "expected u64"])
+
+    def test_wrong_sign(self):
+        kernel = self.kernel(change={("mptcp_sock", "snd_burst"): "u32 snd_burst;"})
+        self.refused(kernel, ["struct mptcp_sock.snd_burst", "found u32", "expected int"])
+
+    def test_wrong_pointer(self):
+        kernel = self.kernel(change={("mptcp_subflow_context", "tcp_sock"): "void *tcp_sock;"})
+        self.refused(kernel, ["mptcp_subflow_context.tcp_sock", "void *", "struct sock *"])
+
+    def test_bit_field_instead_of_integer(self):
+        kernel = self.kernel(change={("mptcp_sock", "token"): "u32 token : 7;"})
+        self.refused(kernel, ["struct mptcp_sock.token", "bit field of 7", "expected u32"])
+
+    def test_flag_too_wide(self):
+        kernel = self.kernel(change={("mptcp_subflow_context", "backup"): "u32 backup;"})
+        self.refused(kernel, ["mptcp_subflow_context.backup", "found u32", "flag"])
+
+    def test_sock_not_first(self):
+        kernel = self.kernel(change={
+            ("mptcp_sock", "sk"): "u64 before; struct inet_connection_sock sk;"})
+        self.refused(kernel, ["struct mptcp_sock.sk", "offset 8", "expected 0"])
+
+    def test_too_old(self):
+        kernel = self.kernel(ops="struct mptcp_sched_ops { int x; } ops;")
+        self.refused(kernel, ["too old", "6.12"])
+
+    def test_too_old_for_schedulers_and_without_btf(self):
+        self.refused(self.kernel(ops="", vmlinux=False), ["too old", "6.12"])
+
+    def test_no_mptcp_in_config(self):
+        kernel = self.kernel(config="# CONFIG_MPTCP is not set\n")
+        self.refused(kernel, ["no MPTCP", "CONFIG_MPTCP=y"])
+
+    def test_no_mptcp_in_types(self):
+        kernel = self.kernel(vmlinux=False)
+        compile_btf(self.temp, "struct mptcp_sched_ops { void (*get_send)(void); } x;").rename(
+            kernel.dir / "vmlinux")
+        self.refused(kernel, ["struct mptcp_sock", "CONFIG_MPTCP=y"])
+
+    def test_big_endian(self):
+        kernel = self.kernel(config="CONFIG_MPTCP=y\nCONFIG_CPU_BIG_ENDIAN=y\n")
+        self.refused(kernel, ["big endian"])
+
+    def test_no_headers(self):
+        kernel = self.kernel()
+        self.refused(kernel, ["apt-get install linux-headers", "KDIR"],
+                     "--kdir", str(self.temp / "absent"))
+
+    def test_no_btf(self):
+        kernel = self.kernel(vmlinux=False)
+        self.refused(kernel, ["no BTF of kernel 6.99.1-test", "MPTCP_SRC=DIR"])
+
+    def test_vmlinux_without_btf(self):
+        kernel = self.kernel(vmlinux=False)
+        subprocess.run(["gcc", "-c", "-x", "c", "/dev/null", "-o", kernel.dir / "vmlinux"],
+                       check=True)
+        self.refused(kernel, ["no .BTF section", "BTF=FILE"])
+
+    def test_btf_of_another_release(self):
+        kernel = self.kernel()
+        vmlinux = kernel.dir / "vmlinux"
+        vmlinux.write_bytes(vmlinux.read_bytes() + b"Linux version 6.99.2-test (me) #1\0")
+        self.refused(kernel, ["6.99.2-test", "6.99.1-test"], "--btf", str(vmlinux))
+        self.refused(kernel, ["6.99.2-test", "6.99.1-test"])
+
+    def test_btf_file_absent_or_damaged(self):
+        kernel = self.kernel()
+        self.refused(kernel, ["No such file"], "--btf", str(self.temp / "absent"))
+        damaged = self.temp / "damaged"
+        for content in (b"", b"text", b"\x7fELF", b"\x9f\xeb\x01\0" + 20 * b"\xff"):
+            damaged.write_bytes(content)
+            with self.subTest(content=content):
+                self.refused(kernel, [str(damaged)], "--btf", str(damaged))
+
+    def test_no_directory_is_left_behind(self):
+        out = self.temp / "new/out.h"
+        status, _error = self.kernel(ops="").run("-o", str(out))
+        self.assertEqual(status, 1)
+        self.assertFalse(out.parent.exists())
+
+    def test_output_not_writable(self):
+        kernel = self.kernel()
+        status, error = kernel.run("-o", str(kernel.dir / "vmlinux/out.h"))
+        self.assertEqual(status, 1)
+        self.assertRegex(error, r"\Alayout: [^\n]+\n\Z")
+
+
+class TestSource(Case):
+    def test_same_as_from_btf(self):
+        kernel = self.kernel()
+        kernel.add_build()
+        tree = source_tree(self.temp / "src", kernel.text, "6.99.1-test")
+        from_btf = self.accepted(kernel)
+        from_source = self.accepted(kernel, "--mptcp-src", str(tree))
+        self.assertEqual(from_source.replace(str(tree), str(kernel.dir / "vmlinux")), from_btf)
+
+    def test_other_release(self):
+        tree = source_tree(self.temp / "src", "", "6.99.2-test")
+        self.refused(self.kernel(), ["6.99.2", "6.99.1-test"], "--mptcp-src", str(tree))
+
+    def test_not_a_source_tree(self):
+        self.refused(self.kernel(), ["net/mptcp/protocol.h"], "--mptcp-src", str(self.temp))
+
+    def test_does_not_compile(self):
+        kernel = self.kernel()
+        kernel.add_build()
+        tree = source_tree(self.temp / "src", "#error broken\n", "6.99.1-test")
+        self.refused(kernel, ["does not compile", "#error broken"], "--mptcp-src", str(tree))
+
+
+class TestBtf(unittest.TestCase):
+    """The reader on a blob made by hand, so that gcc's BTF isn't the only witness."""
+
+    STRINGS = b"\0u32\0bool\0s\0a\0b\0inner\0"
+
+    def blob(self, magic=btf.BTF_MAGIC, extra=b"", cut=0):
+        def at(word):
+            return self.STRINGS.index(b"\0" + word + b"\0") + 1
+
+        def entry(name, kind, vlen, size, data=b"", flag=0):
+            return struct.pack("<III", name, flag << 31 | kind << 24 | vlen, size) + data
+
+        types = entry(at(b"u32"), btf.INT, 0, 4, struct.pack("<I", 32))             # 1
+        types += entry(0, btf.STRUCT, 1, 4, struct.pack("<III", at(b"b"), 1, 5 | 3 << 24), 1)  # 2
+        types += entry(0, btf.CONST, 0, 2)                                          # 3
+        types += entry(at(b"s"), btf.STRUCT, 2, 12, struct.pack(                    # 4
+            "<IIIIII", at(b"a"), 1, 0, 0, 3, 64))
+        types += entry(0, btf.PTR, 0, 4) + extra                                    # 5
+        header = struct.pack("<HBBIIIII", magic, 1, 0, 24, 0, len(types), len(types),
+                             len(self.STRINGS))
+        blob = header + types + self.STRINGS
+        return blob[:len(blob) - cut]
+
+    def test_members_through_anonymous(self):
+        types = Btf(self.blob())
+        members = types.members(types.find(btf.STRUCT, "s"))
+        self.assertEqual(members["a"], btf.Member(0, 0, 1))
+        self.assertEqual(members["b"], btf.Member(64 + 5, 3, 1))
+        self.assertEqual(types.describe(5), "struct s *")
+        self.assertEqual(types.describe(1), "u32")
+        self.assertEqual(types.find(btf.STRUCT, "none"), 0)
+
+    def test_refuses(self):
+        unknown = struct.pack("<III", 0, 0x7E << 24, 0)
+        for blob, words in ((self.blob(magic=0x9FEB), "big endian"), (self.blob(magic=1), "not BTF"),
+                            (self.blob(cut=3), "cut short"), (b"\x9f\xeb", "cut short"),
+                            (self.blob(extra=unknown), "unknown")):
+            with self.subTest(words=words), self.assertRaisesRegex(BtfError, words):
+                Btf(blob)
+
+
+if __name__ == "__main__":
+    unittest.main()
