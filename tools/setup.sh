@@ -1,0 +1,77 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# Installs the Debian packages that a task needs and the machine lacks, with
+# apt-get, as root or through sudo. Debian 12 and 13.
+#
+#   tools/setup.sh GROUP...
+#
+#   build   the module for the running kernel (headers are asked for by name)
+#   um      the laboratory's user-mode kernel, and to run it
+#   stock   Debian's stock kernels in a chroot, and to boot them
+#   tools   pamsd and pamsctl
+#   check   the style gate, the unit tests and the fuzzers
+
+set -eu
+
+packages_build='make gcc python3'
+packages_um="$packages_build flex bison bc dwarves libelf-dev libssl-dev xz-utils
+	patch perl libc6-dev iproute2 ethtool procps kmod nftables tcpdump
+	iperf3 mptcpize python3-matplotlib"
+packages_stock="$packages_build debootstrap qemu-system-x86 cpio gzip xz-utils
+	libc6-dev"
+packages_tools="$packages_build pkg-config libc6-dev libnl-3-dev libnl-genl-3-dev
+	libnl-route-3-dev libnl-idiag-3-dev libevent-dev libconfuse-dev libjansson-dev
+	libsodium-dev libncurses-dev libsystemd-dev"
+packages_check="$packages_build git sparse shellcheck perl libc6-dev libubsan1
+	python3-yaml python3-jsonschema clang libclang-rt-dev bash-completion man-db"
+
+fail() {
+	echo "setup: $*" >&2
+	exit 1
+}
+
+as_root() {
+	if [ "$(id -u)" = 0 ]; then
+		"$@"
+	elif command -v sudo > /dev/null; then
+		sudo -- "$@"
+	else
+		fail "installing packages needs root: run as root, or install sudo"
+	fi
+}
+
+[ $# -gt 0 ] || fail "which group? build, um, stock, tools or check"
+command -v apt-get > /dev/null ||
+	fail "no apt-get here: install the equivalents of the packages listed in $0 by hand"
+
+wanted=
+for group in "$@"; do
+	case $group in
+	build) wanted="$wanted $packages_build" ;;
+	um) wanted="$wanted $packages_um" ;;
+	stock) wanted="$wanted $packages_stock" ;;
+	tools) wanted="$wanted $packages_tools" ;;
+	check) wanted="$wanted $packages_check" ;;
+	*) fail "group '$group' is unknown: build, um, stock, tools or check" ;;
+	esac
+done
+
+missing=
+for package in $wanted; do
+	case " $missing " in *" $package "*) continue ;; esac
+	state=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2> /dev/null) ||
+		state=absent
+	[ "$state" = installed ] || missing="$missing $package"
+done
+
+if [ -z "$missing" ]; then
+	echo "setup: every package is there" >&2
+	exit 0
+fi
+
+echo "setup: installing$missing" >&2
+as_root apt-get -qq update
+# shellcheck disable=SC2086 # a list of words
+as_root env DEBIAN_FRONTEND=noninteractive DEBCONF_NOWARNINGS=yes \
+	apt-get -qq install -y --no-install-recommends $missing > /dev/null ||
+	fail "apt-get could not install$missing"
