@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What a subflow delivers by when, from plain numbers; see flow.c. */
+#ifndef _MPTCP_PAMS_FLOW_H
+#define _MPTCP_PAMS_FLOW_H
+
+#include <linux/limits.h>
+#include <linux/types.h>
+
+#define FLOW_RATE_MIN_BYTEPS	125U			/* 1 kbit/s */
+#define FLOW_RATE_UNKNOWN	U32_MAX			/* or 34 Gbit/s */
+#define FLOW_SPAN_MAX_US	60000000U		/* 60 s */
+
+/**
+ * struct pams_flow - a subflow as a fluid through a pipe
+ * @rate_byteps:	what leaves per second while the window is full, at most
+ *			@limit_byteps; never 0
+ * @limit_byteps:	capacity of the path as it was measured, or
+ *			FLOW_RATE_UNKNOWN
+ * @proven_byteps:	what the path is sure to carry; never 0
+ * @rtt_us:		round-trip time without a queue; never 0
+ * @window_bytes:	what may be on its way without queueing
+ * @flight_bytes:	sent and not acknowledged
+ * @backlog_bytes:	handed over and not sent, or lost and not sent again
+ * @overdue_us:		how long an acknowledgment is overdue
+ * @growing:		the window doubles each round trip (slow start)
+ * @moving:		an acknowledgment will come, of what was sent or will be
+ */
+struct pams_flow {
+	u32 rate_byteps;
+	u32 limit_byteps;
+	u32 proven_byteps;
+	u32 rtt_us;
+	u32 window_bytes;
+	u32 flight_bytes;
+	u32 backlog_bytes;
+	u32 overdue_us;
+	bool growing;
+	bool moving;
+};
+
+u32 flow_arrival_us(const struct pams_flow *flow, u32 bytes);
+u64 flow_carried_bytes(const struct pams_flow *flow, u64 span_us);
+
+#endif /* _MPTCP_PAMS_FLOW_H */

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Where schedulers meet MPTCP: the ops of both kernel ABIs around one decision,
+ * and all that this module writes into MPTCP's structures.
+ *
+ * What the kernel expects of a decision (and what goes wrong otherwise):
+ *  - timer_ival is set each time; left at 0 the MPTCP timer fires every jiffy
+ *    and sends the head of the queue again and again;
+ *  - 0 is returned only with exactly one subflow marked scheduled; with none
+ *    the softirq push loops for ever, and a mark left over suppresses the next
+ *    decision;
+ *  - snd_burst bounds what follows on that subflow before it asks again. It is
+ *    looked at between whole fragments, so up to 32 KB less one byte go beyond;
+ *  - a retransmission has an op of its own, which keeps to subflows that have
+ *    nothing outstanding and runs the kernel's stale check.
+ *
+ * Context: the msk is owned (process), or its data lock is held and nobody
+ * owns it (softirq). No subflow is locked here.
+ */
+#include <linux/kernel.h>
+
+#include "pams.h"
+#include "trace.h"
+
+/* The kernel's own limit for one burst, a bit under 64 KB. */
+#define GLUE_BURST_MAX_BYTES	(64 * 1024 - 107)
+
+static void glue_set_timeout(struct mptcp_sock *msk, long timeout)
+{
+	msk->timer_ival = timeout > 0 ? timeout : TCP_RTO_MIN;
+}
+
+static void glue_schedule(struct mptcp_subflow_context *subflow)
+{
+	WRITE_ONCE(subflow->scheduled, true);
+}
+
+static int glue_send_on(struct mptcp_sock *msk,
+			const struct pams_snapshot *snap, unsigned int target)
+{
+	s64 window_bytes = READ_ONCE(msk->wnd_end) - msk->snd_nxt;
+	s64 room_bytes = snap->view.sub[target].room_bytes;
+
+	/* with a closed window the kernel sends a probe and wants no burst */
+	if (window_bytes > 0)
+		msk->snd_burst = min3(room_bytes, window_bytes,
+				      (s64)GLUE_BURST_MAX_BYTES);
+	glue_schedule(snap->subflow[target]);
+	return 0;
+}
+
+/* The lowest PAD, but not on the subflow that the data is late on, unless there
+ * is no other.
+ */
+static int glue_pick_elsewhere(struct pams_view *view, u32 origin)
+{
+	unsigned int i;
+
+	for (i = 0; i < view->nr && view->nr > 1; i++) {
+		if (view->sub[i].id == origin)
+			view->sub[i].idle = false;
+	}
+	return pams_lowest_pad(view);
+}
+
+/* What was reinjected is dealt with; false if nothing else is pending. */
+static bool glue_after_reinjection(struct mptcp_sock *msk,
+				   struct pams_conn *conn)
+{
+	pams_reinject_skip_sent(msk);
+	if (msk->first_pending)
+		return true;
+
+	pams_conn_finish(msk);
+	return false;
+}
+
+static int glue_defer(struct mptcp_sock *msk, struct pams_conn *conn,
+		      const struct pams_view *view)
+{
+	int target = pams_lowest_pad(view);
+
+	if (!pams_conn_defer(conn, view->sub[target].pad_ns))
+		return target;
+
+	trace_mptcp_pams_deferral(msk->token, view->sub[target].id,
+				  view->sub[target].pad_ns,
+				  view->unscheduled_bytes);
+	return PAMS_PICK_DEFER;
+}
+
+static void glue_trace(const struct mptcp_sock *msk,
+		       const struct pams_view *view, int target)
+{
+	unsigned int i;
+
+	for (i = 0; trace_mptcp_pams_pad_enabled() && i < view->nr; i++)
+		trace_mptcp_pams_pad(msk->token, &view->sub[i]);
+	trace_mptcp_pams_decision(msk->token,
+				  target < 0 ? 0 : view->sub[target].id,
+				  view->nr, view->unscheduled_bytes);
+}
+
+/* Little is left that was written and that the receiver takes. */
+static bool glue_stops_soon(const struct mptcp_sock *msk)
+{
+	s64 written = msk->write_seq - msk->snd_nxt;
+	s64 window = READ_ONCE(msk->wnd_end) - msk->snd_nxt;
+
+	return min(written, window) <= GLUE_BURST_MAX_BYTES;
+}
+
+static int glue_decide(struct mptcp_sock *msk)
+{
+	const struct pams_sched *sched = pams_sched(msk);
+	struct pams_conn *conn = pams_conn_get(msk);
+	/* zeroing it would cost as much as the decision; filled in up to .nr */
+	struct pams_snapshot snap __uninitialized;
+	int target;
+
+	if (conn && conn->counts.reinjected_bytes &&
+	    !glue_after_reinjection(msk, conn))
+		return -EAGAIN;
+
+	pams_snapshot_take(msk, conn, sched->detail, &snap);
+	glue_set_timeout(msk, snap.timeout);
+	if (conn)
+		conn->counts.decisions++;
+
+	if (conn && pams_reinjecting(msk, conn))
+		target = glue_pick_elsewhere(&snap.view, conn->reinject_origin);
+	else
+		target = sched->pick(&snap.view);
+	if (target == PAMS_PICK_DEFER)
+		target = glue_defer(msk, conn, &snap.view);
+	glue_trace(msk, &snap.view, target);
+	if (target == PAMS_PICK_DEFER)
+		return -EAGAIN;
+	if (conn)
+		conn->deferring = false;
+	if (target < 0)
+		return -EAGAIN;
+
+	if (sched->reinject && conn && snap.view.nr > 1) {
+		pams_conn_watch(conn);
+		if (sched->late && glue_stops_soon(msk))
+			pams_conn_watch_closely(conn);
+	}
+	return glue_send_on(msk, &snap, target);
+}
+
+/* The kernel's choice, but for a path that is lost, while there is another. */
+static int glue_retransmit(struct mptcp_sock *msk)
+{
+	struct sock *ssk = pams_subflow_get_retrans(msk);
+	struct pams_conn *conn = pams_conn_get(msk);
+	struct mptcp_subflow_context *subflow;
+
+	if (!ssk)
+		return -EINVAL;
+
+	/* RCU guards this pointer for readers that don't own the msk */
+	subflow = (__force void *)inet_csk(ssk)->icsk_ulp_data;
+	if (conn && unlikely(pams_reported_any(conn)) &&
+	    pams_conn_rate(conn, subflow->subflow_id)->stopped &&
+	    !list_is_singular(&msk->conn_list))
+		return -EINVAL;
+
+	glue_schedule(subflow);
+	return 0;
+}
+
+#ifdef PAMS_HAVE_GET_SUBFLOW
+static int glue_get_subflow(struct mptcp_sock *msk,
+			    struct mptcp_sched_data *data)
+{
+	return data->reinject ? glue_retransmit(msk) : glue_decide(msk);
+}
+
+#define GLUE_OPS	.get_subflow = glue_get_subflow
+#else
+#define GLUE_OPS	.get_send = glue_decide, .get_retrans = glue_retransmit
+#endif
+
+#define GLUE_SCHED(_name, ...) {					\
+	.ops = {							\
+		GLUE_OPS,						\
+		.name		= #_name,				\
+		.owner		= THIS_MODULE,				\
+		.init		= pams_conn_add,			\
+		.release	= pams_conn_del,			\
+	},								\
+	.pick		= pams_pick_##_name,				\
+	__VA_ARGS__							\
+}
+
+static struct pams_sched glue_scheds[] = {
+	GLUE_SCHED(minrtt),
+	GLUE_SCHED(minpad, .detail = PAMS_DETAIL_PAD),
+	GLUE_SCHED(pams, .detail = PAMS_DETAIL_PAD, .reinject = true),
+	GLUE_SCHED(minfct, .detail = PAMS_DETAIL_FLOW, .reinject = true,
+		   .late = pams_late_minfct),
+};
+
+static void glue_unregister_first(unsigned int nr)
+{
+	while (nr--)
+		pams_unregister_scheduler(&glue_scheds[nr].ops);
+	/* a lookup that is under way may still hold one of them */
+	synchronize_rcu();
+}
+
+int __init pams_glue_register(void)
+{
+	unsigned int i;
+	int err;
+
+	for (i = 0; i < ARRAY_SIZE(glue_scheds); i++) {
+		err = pams_register_scheduler(&glue_scheds[i].ops);
+		if (err) {
+			pr_err("mptcp_pams: scheduler %s: %pe\n",
+			       glue_scheds[i].ops.name, ERR_PTR(err));
+			glue_unregister_first(i);
+			return err;
+		}
+	}
+	return 0;
+}
+
+void pams_glue_unregister(void)
+{
+	glue_unregister_first(ARRAY_SIZE(glue_scheds));
+}

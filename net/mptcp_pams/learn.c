@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What the model of flow.c needs to know of a subflow, from its TCP.
+ *
+ * Least of all is known of a path's capacity. TCP keeps, of the packet that was
+ * acknowledged last, its round-trip time and the rate at which packets arrived
+ * while it was on its way. With n packets delivered in that time, and m the
+ * least round-trip time:
+ *
+ *   n / rtt        is what the path carried, so it carries no less
+ *   n / (rtt - m)  is no less than the capacity: n packets at most stood in
+ *                  front, and took rtt - m. Of a burst over an empty path it is
+ *                  the capacity itself, known after the first window
+ *
+ * While the window is full and more than fits the path, the first is the
+ * capacity. Halfway to it goes what was believed, four times a round trip.
+ *
+ * Called where snapshot.c is; TCP's state is read without its lock.
+ */
+#include <linux/math64.h>
+
+#include "pams.h"
+
+/* fewer packets than these are no stream: a delayed acknowledgment makes them late */
+#define LEARN_PACKETS_MIN	5
+/* Of a path that carried nothing yet 8 Mbit/s are believed: with less a near
+ * path is left for a far one at the start, with more a window waits before a slow
+ * one. From 2 to 20 Mbit/s were tried.
+ */
+#define LEARN_UNKNOWN_BYTEPS	1000000U
+/* a round trip on one host takes less; what follows divides by it */
+#define LEARN_RTT_MIN_US	50U
+
+/* a sample of what was delivered, in bytes times 10^6 */
+struct learn_sample {
+	u64 scaled;
+	u32 interval_us;
+	u32 queue_us;
+};
+
+static u32 rate_of(u64 scaled, u32 span_us)
+{
+	return min_t(u64, div_u64(scaled, span_us), FLOW_RATE_UNKNOWN - 1);
+}
+
+/* A queue stands where the round trip takes a quarter longer: half as much is
+ * what delays vary by.
+ */
+static bool sample_is_queued(const struct learn_sample *sample, u32 rtt_us)
+{
+	return sample->queue_us > rtt_us / 4;
+}
+
+static void learn_capacity(struct pams_rate *rate, const struct tcp_sock *tp,
+			   const struct learn_sample *sample, u32 rtt_us)
+{
+	u64 flight = (u64)tcp_packets_in_flight(tp) * tp->mss_cache;
+	u32 carried = rate_of(sample->scaled, sample->interval_us);
+	u32 now_us = READ_ONCE(tp->tcp_mstamp);
+	u32 bound;
+
+	rate->proven_byteps = max(rate->proven_byteps, carried);
+	if (rate->limit_byteps && carried > rate->limit_byteps) {
+		rate->limit_byteps = carried;
+		return;
+	}
+	if (!sample_is_queued(sample, rtt_us))
+		return;
+
+	bound = rate_of(sample->scaled, sample->queue_us);
+	if (!rate->limit_byteps) {
+		rate->limit_byteps = max(bound, FLOW_RATE_MIN_BYTEPS);
+		return;
+	}
+	if ((now_us - rate->limit_stamp_us) * 4 < rtt_us + sample->queue_us)
+		return;
+
+	if (tp->snd_cwnd >= tp->snd_ssthresh &&
+	    (s32)(tp->delivered - rate->limited_until) > 0 &&
+	    flight * USEC_PER_SEC > (u64)rate->limit_byteps * (rtt_us + rtt_us / 4))
+		bound = carried;
+	if (bound >= rate->limit_byteps)
+		return;
+
+	rate->limit_stamp_us = now_us;
+	rate->limit_byteps = max(rate->limit_byteps / 2 + bound / 2,
+				 FLOW_RATE_MIN_BYTEPS);
+}
+
+/* Is there something new to learn? Asked before it costs a division. */
+static void learn_look(struct pams_rate *rate, const struct tcp_sock *tp,
+		       u32 rtt_us)
+{
+	u32 delivered = READ_ONCE(tp->delivered);
+	u32 packets = READ_ONCE(tp->rate_delivered);
+	u32 sample_rtt_us = READ_ONCE(tp->rack.rtt_us);
+	struct learn_sample sample;
+
+	/* what is sent while the window isn't full tells nothing of the path */
+	if (tp->write_seq == tp->snd_nxt &&
+	    tcp_packets_in_flight(tp) < tp->snd_cwnd)
+		rate->limited_until = delivered + tp->packets_out;
+
+	/* the last acknowledgment of all may have been delayed */
+	if (rate->limit_delivered == delivered || !tp->packets_out ||
+	    packets < LEARN_PACKETS_MIN)
+		return;
+
+	rate->limit_delivered = delivered;
+	sample.scaled = (u64)packets * tp->mss_cache * USEC_PER_SEC;
+	sample.interval_us = max(READ_ONCE(tp->rate_interval_us), 1U);
+	sample.queue_us = sample_rtt_us > rtt_us ? sample_rtt_us - rtt_us : 0;
+	learn_capacity(rate, tp, &sample, rtt_us);
+}
+
+/* One and a half round trips, and the time of two packets: the receiver may wait
+ * for a second one before it acknowledges.
+ */
+static u32 overdue_us(const struct pams_flow *flow, const struct tcp_sock *tp)
+{
+	u32 due_us = flow->rtt_us + flow->rtt_us / 2 +
+		     2 * tp->mss_cache * USEC_PER_SEC / flow->rate_byteps;
+	u32 since_us = (u32)tcp_clock_us() - (u32)READ_ONCE(tp->delivered_mstamp);
+
+	return (s32)(since_us - due_us) > 0 ? since_us - due_us : 0;
+}
+
+/**
+ * pams_flow_learn - a subflow as flow.c sees it
+ * @flow:	filled in
+ * @rate:	what is remembered of the subflow
+ * @id:		subflow_id of the subflow
+ * @ssk:	its socket
+ * @cwnd:	congestion window in packets, as it will be when data is sent
+ * @tail:	nothing is left to be scheduled: look at what is overdue, too
+ */
+void pams_flow_learn(struct pams_flow *flow, struct pams_rate *rate, u32 id,
+		     const struct sock *ssk, u32 cwnd, bool tail)
+{
+	const struct tcp_sock *tp = tcp_sk(ssk);
+	u32 srtt_us = READ_ONCE(tp->srtt_us) >> 3;
+	u32 rtt_us = srtt_us ? min(tcp_min_rtt(tp), srtt_us) :
+			       jiffies_to_usecs(inet_csk(ssk)->icsk_rto);
+	u32 mss = READ_ONCE(tp->mss_cache);
+	u64 window = (u64)cwnd * mss;
+	u32 unsent = READ_ONCE(tp->write_seq) - READ_ONCE(tp->snd_nxt);
+	u32 limit;
+
+	if (unlikely(rate->id != id))
+		pams_rate_learn(rate, id, tp, cwnd);	/* makes it new */
+	rtt_us = clamp(rtt_us, LEARN_RTT_MIN_US, FLOW_SPAN_MAX_US);
+	learn_look(rate, tp, rtt_us);
+	limit = rate->limit_byteps ?: FLOW_RATE_UNKNOWN;
+
+	flow->rtt_us = rtt_us;
+	flow->limit_byteps = limit;
+	flow->proven_byteps = rate->limit_byteps ?:
+			      max(rate->proven_byteps, LEARN_UNKNOWN_BYTEPS);
+	if (window * USEC_PER_SEC < (u64)limit * rtt_us) {
+		flow->rate_byteps = max(rate_of(window * USEC_PER_SEC, rtt_us),
+					FLOW_RATE_MIN_BYTEPS);
+	} else {
+		flow->rate_byteps = limit;
+		window = div_u64((u64)limit * rtt_us, USEC_PER_SEC);
+	}
+	flow->window_bytes = min_t(u64, window, U32_MAX);
+	flow->flight_bytes = tcp_packets_in_flight(tp) * mss;
+	flow->backlog_bytes = unsent;
+	if (tp->lost_out > tp->retrans_out)
+		flow->backlog_bytes += (tp->lost_out - tp->retrans_out) * mss;
+	flow->growing = cwnd < READ_ONCE(tp->snd_ssthresh) &&
+			flow->rate_byteps < limit;
+	flow->moving = inet_csk(ssk)->icsk_ca_state < TCP_CA_Loss &&
+		       (tp->packets_out || unsent);
+	flow->overdue_us = tail && tp->packets_out ? overdue_us(flow, tp) : 0;
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What each network namespace has of its own: paths, sysctls and totals. The
+ * sysctls are described in Documentation/networking/mptcp_pams-sysctl.rst.
+ */
+#include <linux/sysctl.h>
+#include <linux/time64.h>
+#include <net/net_namespace.h>
+#include <net/netns/generic.h>
+#include <uapi/linux/mptcp_pams.h>
+
+#include "pams.h"
+
+/* eta: PADs that differ by less are noise (MPBond's value) */
+#define NET_REINJECT_ETA_PERCENT	20
+/* what a one-way delay may grow by without loss; less than an RTT's jitter */
+#define NET_LOSS_GUARD_US		5000
+
+static const unsigned int net_zero;
+static const unsigned int net_one = 1;
+static const unsigned int net_percent_max = 10000;
+static const unsigned int net_us_max = USEC_PER_SEC;
+static const unsigned int net_paths_max = 1000000;
+
+static unsigned int net_id;
+
+#define NET_SYSCTL(_name, _place, _min, _max) {				\
+	.procname	= (_name),					\
+	.data		= (void *)(_place),				\
+	.maxlen		= sizeof(unsigned int),				\
+	.mode		= 0644,						\
+	.proc_handler	= proc_douintvec_minmax,			\
+	.extra1		= (void *)(_min),				\
+	.extra2		= (void *)(_max),				\
+}
+
+/* .data is the place in struct pams_net until it is a namespace's own copy. */
+static const struct ctl_table net_sysctls[] = {
+	NET_SYSCTL("reinject_eta_percent",
+		   offsetof(struct pams_net, reinject_eta_percent),
+		   &net_zero, &net_percent_max),
+	NET_SYSCTL("queue_ahead_us",
+		   offsetof(struct pams_net, queue_ahead_us),
+		   &net_zero, &net_us_max),
+	NET_SYSCTL("loss_guard_us",
+		   offsetof(struct pams_net, loss_guard_us),
+		   &net_zero, &net_us_max),
+	NET_SYSCTL("owd_weights",
+		   offsetof(struct pams_net, owd_weights),
+		   &net_zero, &net_one),
+	NET_SYSCTL("paths_max",
+		   offsetof(struct pams_net, paths_max),
+		   &net_zero, &net_paths_max),
+};
+
+static int net_sysctls_register(struct net *net, struct pams_net *own)
+{
+	struct ctl_table *table;
+	unsigned int i;
+
+	table = kmemdup(net_sysctls, sizeof(net_sysctls), GFP_KERNEL);
+	if (!table)
+		return -ENOMEM;
+	for (i = 0; i < ARRAY_SIZE(net_sysctls); i++)
+		table[i].data = (void *)own + (size_t)table[i].data;
+
+	own->sysctls = register_net_sysctl_sz(net, "net/mptcp_pams", table,
+					      ARRAY_SIZE(net_sysctls));
+	if (!own->sysctls) {
+		kfree(table);
+		return -ENOMEM;
+	}
+	own->sysctl_table = table;
+	return 0;
+}
+
+static int __net_init net_init(struct net *net)
+{
+	struct pams_net *own = pams_net(net);
+
+	own->net = net;
+	own->reinject_eta_percent = NET_REINJECT_ETA_PERCENT;
+	own->queue_ahead_us = PAMS_QUEUE_AHEAD_US;
+	own->loss_guard_us = NET_LOSS_GUARD_US;
+	own->owd_weights = PAMS_OWD_RFC6298;
+	own->paths_max = MPTCP_PAMS_PATHS_MAX;
+	pams_paths_init(own);
+
+	return net_sysctls_register(net, own);
+}
+
+static void __net_exit net_exit(struct net *net)
+{
+	struct pams_net *own = pams_net(net);
+
+	unregister_net_sysctl_table(own->sysctls);
+	kfree(own->sysctl_table);
+	pams_conn_forget(own);
+	pams_paths_exit(own);
+}
+
+static struct pernet_operations net_ops = {
+	.init	= net_init,
+	.exit	= net_exit,
+	.id	= &net_id,
+	.size	= sizeof(struct pams_net),
+};
+
+/**
+ * pams_net - what a namespace has of ours
+ * @net: the namespace, alive
+ */
+struct pams_net *pams_net(const struct net *net)
+{
+	return net_generic(net, net_id);
+}
+
+int __init pams_net_init(void)
+{
+	return register_pernet_subsys(&net_ops);
+}
+
+void pams_net_exit(void)
+{
+	unregister_pernet_subsys(&net_ops);
+}

@@ -1,0 +1,452 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The generic-netlink family: reports of paths come in, and are shown. What is
+ * described in Documentation/netlink/specs/mptcp_pams.yaml; netlink-gen.c is made
+ * from that. Connections are in netlink_conn.c.
+ *
+ * Types and ranges are checked by the generated policies, what belongs together
+ * here. Every refusal says why, and names the attribute where there is one.
+ */
+#include <linux/ktime.h>
+#include <linux/time64.h>
+#include <net/genetlink.h>
+
+#include "netlink-gen.h"
+#include "netlink.h"
+#include "pams.h"
+#include "trace.h"
+
+static struct pams_net *info_net(const struct genl_info *info)
+{
+	return pams_net(genl_info_net(info));
+}
+
+static bool has(const struct genl_info *info, int attr)
+{
+	return info->attrs[attr];
+}
+
+static int refuse(struct genl_info *info, int attr, const char *why)
+{
+	NL_SET_BAD_ATTR(info->extack, info->attrs[attr]);
+	if (info->extack)
+		info->extack->_msg = why;
+	return -EINVAL;
+}
+
+static int key_subflow(struct genl_info *info, struct pams_path_key *key)
+{
+	if (!has(info, MPTCP_PAMS_A_PATH_LOCAL_ID) ||
+	    !has(info, MPTCP_PAMS_A_PATH_REMOTE_ID))
+		return refuse(info, MPTCP_PAMS_A_PATH_TOKEN,
+			      "a token needs local-id and remote-id beside it");
+
+	key->kind = PAMS_PATH_SUBFLOW;
+	key->number = nla_get_u32(info->attrs[MPTCP_PAMS_A_PATH_TOKEN]);
+	key->local_id = nla_get_u8(info->attrs[MPTCP_PAMS_A_PATH_LOCAL_ID]);
+	key->remote_id = nla_get_u8(info->attrs[MPTCP_PAMS_A_PATH_REMOTE_ID]);
+	return 0;
+}
+
+static int key_interface(struct genl_info *info, struct pams_path_key *key)
+{
+	key->kind = PAMS_PATH_INTERFACE;
+	key->number = nla_get_u32(info->attrs[MPTCP_PAMS_A_PATH_IFINDEX]);
+	return 0;
+}
+
+static int key_address(struct genl_info *info, struct pams_path_key *key)
+{
+	const struct nlattr *v4 = info->attrs[MPTCP_PAMS_A_PATH_ADDRESS4];
+	const struct nlattr *v6 = info->attrs[MPTCP_PAMS_A_PATH_ADDRESS6];
+	const struct nlattr *prefix = info->attrs[MPTCP_PAMS_A_PATH_PREFIX_LEN];
+	const struct nlattr *port = info->attrs[MPTCP_PAMS_A_PATH_PORT];
+	u8 bits = PAMS_PREFIX_BITS;
+
+	key->kind = PAMS_PATH_ADDRESS;
+	if (v4)
+		ipv6_addr_set_v4mapped(nla_get_in_addr(v4), &key->address);
+	else
+		key->address = nla_get_in6_addr(v6);
+
+	if (prefix) {
+		bits = nla_get_u8(prefix);
+		if (v4 && bits > 32)
+			return refuse(info, MPTCP_PAMS_A_PATH_PREFIX_LEN,
+				      "an IPv4 prefix has at most 32 bits");
+		if (v4)
+			bits += 96;
+	}
+	if (port)
+		key->port = nla_get_be16(port);
+	key->prefix_len = bits;
+	pams_path_key_mask(key);
+	return 0;
+}
+
+/* Exactly one kind of key, and nothing that belongs to another. */
+static int key_parse(struct genl_info *info, struct pams_path_key *key)
+{
+	bool address = has(info, MPTCP_PAMS_A_PATH_ADDRESS4) ||
+		       has(info, MPTCP_PAMS_A_PATH_ADDRESS6);
+	int kinds = has(info, MPTCP_PAMS_A_PATH_ADDRESS4) +
+		    has(info, MPTCP_PAMS_A_PATH_ADDRESS6) +
+		    has(info, MPTCP_PAMS_A_PATH_TOKEN) +
+		    has(info, MPTCP_PAMS_A_PATH_IFINDEX);
+
+	memset(key, 0, sizeof(*key));
+	if (!kinds) {
+		GENL_SET_ERR_MSG(info,
+				 "no key: address4, address6, token or ifindex is needed");
+		return -EINVAL;
+	}
+	if (kinds > 1) {
+		GENL_SET_ERR_MSG(info,
+				 "only one of address4, address6, token and ifindex can be the key");
+		return -EINVAL;
+	}
+	if (!address && has(info, MPTCP_PAMS_A_PATH_PREFIX_LEN))
+		return refuse(info, MPTCP_PAMS_A_PATH_PREFIX_LEN,
+			      "prefix-len needs an address");
+	if (!address && has(info, MPTCP_PAMS_A_PATH_PORT))
+		return refuse(info, MPTCP_PAMS_A_PATH_PORT,
+			      "port needs an address");
+	if (!has(info, MPTCP_PAMS_A_PATH_TOKEN)) {
+		if (has(info, MPTCP_PAMS_A_PATH_LOCAL_ID))
+			return refuse(info, MPTCP_PAMS_A_PATH_LOCAL_ID,
+				      "local-id needs a token");
+		if (has(info, MPTCP_PAMS_A_PATH_REMOTE_ID))
+			return refuse(info, MPTCP_PAMS_A_PATH_REMOTE_ID,
+				      "remote-id needs a token");
+	}
+
+	if (address)
+		return key_address(info, key);
+	return has(info, MPTCP_PAMS_A_PATH_TOKEN) ? key_subflow(info, key) :
+						   key_interface(info, key);
+}
+
+static u64 ms_to_ns(u64 ms)
+{
+	return ms * NSEC_PER_MSEC;
+}
+
+static int pipe_parse(struct genl_info *info, u32 ttl_ms, u64 now_ns,
+		      struct pams_report *report)
+{
+	const struct nlattr *backlog = info->attrs[MPTCP_PAMS_A_PATH_PIPE_BACKLOG];
+	const struct nlattr *delay = info->attrs[MPTCP_PAMS_A_PATH_PIPE_DELAY];
+	const struct nlattr *rate = info->attrs[MPTCP_PAMS_A_PATH_PIPE_RATE];
+	const struct nlattr *hs = info->attrs[MPTCP_PAMS_A_PATH_HS_RATE];
+
+	if (!rate) {
+		if (backlog)
+			return refuse(info, MPTCP_PAMS_A_PATH_PIPE_BACKLOG,
+				      "pipe-backlog needs pipe-rate");
+		if (delay)
+			return refuse(info, MPTCP_PAMS_A_PATH_PIPE_DELAY,
+				      "pipe-delay needs pipe-rate");
+		if (hs)
+			return refuse(info, MPTCP_PAMS_A_PATH_HS_RATE,
+				      "hs-rate needs pipe-rate");
+		return 0;
+	}
+
+	report->pipe_rate_byteps = nla_get_uint(rate);
+	report->pipe_backlog_bytes = backlog ? nla_get_u32(backlog) : 0;
+	report->pipe_delay_us = delay ? nla_get_u32(delay) : 0;
+	report->split = delay;
+	report->hs_rate_byteps = hs ? nla_get_uint(hs) : 0;
+	report->pipe_ns = now_ns;
+	report->pipe_expires_ns = now_ns +
+		ms_to_ns(ttl_ms ?: MPTCP_PAMS_TTL_DEFAULT_MS);
+	return 0;
+}
+
+static int report_parse(struct genl_info *info, struct pams_report *report,
+			bool *no_loss)
+{
+	const struct nlattr *loss = info->attrs[MPTCP_PAMS_A_PATH_LOSS_TIME];
+	const struct nlattr *ttl = info->attrs[MPTCP_PAMS_A_PATH_TTL];
+	u32 ttl_ms = ttl ? nla_get_u32(ttl) : 0;
+	u64 now_ns = ktime_get_ns();
+	int err;
+
+	memset(report, 0, sizeof(*report));
+	*no_loss = has(info, MPTCP_PAMS_A_PATH_NO_LOSS);
+	if (loss && nla_get_s32(loss) > MPTCP_PAMS_TIME_MAX_MS)
+		return refuse(info, MPTCP_PAMS_A_PATH_LOSS_TIME,
+			      "loss-time is at most 86400000 ms");
+	if (loss && *no_loss)
+		return refuse(info, MPTCP_PAMS_A_PATH_NO_LOSS,
+			      "no-loss and loss-time contradict each other");
+	err = pipe_parse(info, ttl_ms, now_ns, report);
+	if (err)
+		return err;
+
+	if (loss) {
+		report->loss_ns = now_ns + ms_to_ns(nla_get_s32(loss));
+		report->loss_expires_ns = report->loss_ns +
+			ms_to_ns(ttl_ms ?: MPTCP_PAMS_LOSS_TTL_DEFAULT_MS);
+	}
+	if (!report->pipe_rate_byteps && !loss && !*no_loss) {
+		GENL_SET_ERR_MSG(info,
+				 "nothing is reported: pipe-rate, loss-time or no-loss is needed");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int path_set(struct genl_info *info)
+{
+	struct pams_net *net = info_net(info);
+	struct pams_report report;
+	struct pams_path_key key;
+	bool no_loss;
+	int err;
+
+	err = key_parse(info, &key);
+	if (err)
+		return err;
+	err = report_parse(info, &report, &no_loss);
+	if (err)
+		return err;
+	err = pams_path_set(net, &key, &report, no_loss, info->extack);
+	if (err)
+		return err;
+
+	trace_mptcp_pams_report(&key, &report, report.loss_ns ?
+				(s64)(report.loss_ns - ktime_get_ns()) : 0);
+	/* what is queued there may have to go elsewhere, now */
+	if (report.loss_ns || no_loss)
+		pams_conn_wake_all(net);
+	return 0;
+}
+
+int mptcp_pams_nl_path_set_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	struct pams_totals *totals = &info_net(info)->totals;
+	int err = path_set(info);
+
+	atomic64_inc(err ? &totals->refused : &totals->reports);
+	return err;
+}
+
+static int not_known(struct genl_info *info)
+{
+	GENL_SET_ERR_MSG(info, "no such path");
+	return -ENOENT;
+}
+
+int mptcp_pams_nl_path_del_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	struct pams_path_key key;
+	int err;
+
+	err = key_parse(info, &key);
+	if (err)
+		return err;
+	if (pams_path_del(info_net(info), &key))
+		return not_known(info);
+
+	pams_conn_wake_all(info_net(info));
+	return 0;
+}
+
+int mptcp_pams_nl_path_flush_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	pams_path_flush(info_net(info));
+	pams_conn_wake_all(info_net(info));
+	return 0;
+}
+
+static int put_key(struct sk_buff *skb, const struct pams_path_key *key)
+{
+	bool v4 = key->prefix_len >= 96 && ipv6_addr_v4mapped(&key->address);
+
+	switch (key->kind) {
+	case PAMS_PATH_SUBFLOW:
+		return nla_put_u32(skb, MPTCP_PAMS_A_PATH_TOKEN, key->number) ?:
+		       nla_put_u8(skb, MPTCP_PAMS_A_PATH_LOCAL_ID,
+				  key->local_id) ?:
+		       nla_put_u8(skb, MPTCP_PAMS_A_PATH_REMOTE_ID,
+				  key->remote_id);
+	case PAMS_PATH_INTERFACE:
+		return nla_put_u32(skb, MPTCP_PAMS_A_PATH_IFINDEX, key->number);
+	}
+
+	return (v4 ? nla_put_in_addr(skb, MPTCP_PAMS_A_PATH_ADDRESS4,
+				     key->address.s6_addr32[3]) :
+		     nla_put_in6_addr(skb, MPTCP_PAMS_A_PATH_ADDRESS6,
+				      &key->address)) ?:
+	       nla_put_u8(skb, MPTCP_PAMS_A_PATH_PREFIX_LEN,
+			  key->prefix_len - (v4 ? 96 : 0)) ?:
+	       (key->port ? nla_put_be16(skb, MPTCP_PAMS_A_PATH_PORT,
+					 key->port) : 0);
+}
+
+/* whole milliseconds, away from zero: what has not come yet is never 0 */
+static u32 ns_to_ms(u64 ns)
+{
+	return DIV_ROUND_UP_ULL(ns, NSEC_PER_MSEC);
+}
+
+static u32 left_ms(u64 at_ns, u64 now_ns)
+{
+	return at_ns > now_ns ? ns_to_ms(at_ns - now_ns) : 0;
+}
+
+static s32 until_ms(u64 at_ns, u64 now_ns)
+{
+	return at_ns > now_ns ? ns_to_ms(at_ns - now_ns) :
+				-(s32)ns_to_ms(now_ns - at_ns);
+}
+
+static int put_pipe(struct sk_buff *skb, const struct pams_report *report,
+		    u64 now_ns)
+{
+	return nla_put_uint(skb, MPTCP_PAMS_A_PATH_PIPE_RATE,
+			    report->pipe_rate_byteps) ?:
+	       nla_put_u32(skb, MPTCP_PAMS_A_PATH_PIPE_BACKLOG,
+			   report->pipe_backlog_bytes) ?:
+	       (report->split ? nla_put_u32(skb, MPTCP_PAMS_A_PATH_PIPE_DELAY,
+					    report->pipe_delay_us) : 0) ?:
+	       (report->hs_rate_byteps ?
+		nla_put_uint(skb, MPTCP_PAMS_A_PATH_HS_RATE,
+			     report->hs_rate_byteps) : 0) ?:
+	       nla_put_u32(skb, MPTCP_PAMS_A_PATH_PIPE_AGE,
+			   ns_to_ms(now_ns - report->pipe_ns)) ?:
+	       nla_put_u32(skb, MPTCP_PAMS_A_PATH_PIPE_EXPIRES,
+			   left_ms(report->pipe_expires_ns, now_ns));
+}
+
+static int put_path(struct sk_buff *skb, const struct pams_path *path,
+		    u64 now_ns)
+{
+	const struct pams_report *report = &path->report;
+	int err = put_key(skb, &path->key);
+
+	if (!err && report->pipe_rate_byteps)
+		err = put_pipe(skb, report, now_ns);
+	if (!err && report->loss_ns)
+		err = nla_put_s32(skb, MPTCP_PAMS_A_PATH_LOSS_TIME,
+				  until_ms(report->loss_ns, now_ns)) ?:
+		      nla_put_u32(skb, MPTCP_PAMS_A_PATH_LOSS_EXPIRES,
+				  left_ms(report->loss_expires_ns, now_ns));
+	return err;
+}
+
+int mptcp_pams_nl_path_get_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	const struct pams_path *path;
+	struct pams_path_key key;
+	struct sk_buff *answer;
+	int err;
+	void *head;
+
+	err = key_parse(info, &key);
+	if (err)
+		return err;
+
+	answer = genlmsg_new(NLMSG_DEFAULT_SIZE, GFP_KERNEL);
+	if (!answer)
+		return -ENOMEM;
+	head = genlmsg_put_reply(answer, info, &mptcp_pams_nl_family, 0,
+				 MPTCP_PAMS_CMD_PATH_GET);
+
+	rcu_read_lock();
+	path = pams_path_find(&info_net(info)->paths, &key);
+	err = !path ? not_known(info) :
+	      !head ? -EMSGSIZE : put_path(answer, path, ktime_get_ns());
+	rcu_read_unlock();
+	if (err) {
+		nlmsg_free(answer);
+		return err;
+	}
+
+	genlmsg_end(answer, head);
+	return genlmsg_reply(answer, info);
+}
+
+int mptcp_pams_nl_path_get_dumpit(struct sk_buff *skb,
+				  struct netlink_callback *cb)
+{
+	struct pams_paths *paths = &pams_net(sock_net(skb->sk))->paths;
+	const struct pams_path *path;
+	u64 now_ns = ktime_get_ns();
+	long nr = 0;
+	int err = 0;
+
+	mutex_lock(&paths->lock);
+	cb->seq = (u32)paths->generation | 1;
+	list_for_each_entry(path, &paths->list, list) {
+		void *head;
+
+		if (nr++ < cb->args[0])
+			continue;
+		head = genlmsg_put(skb, NETLINK_CB(cb->skb).portid,
+				   cb->nlh->nlmsg_seq, &mptcp_pams_nl_family,
+				   NLM_F_MULTI, MPTCP_PAMS_CMD_PATH_GET);
+		err = head ? put_path(skb, path, now_ns) : -EMSGSIZE;
+		if (err) {
+			if (head)
+				genlmsg_cancel(skb, head);
+			break;
+		}
+		genl_dump_check_consistent(cb, head);
+		genlmsg_end(skb, head);
+		cb->args[0] = nr;
+	}
+	mutex_unlock(&paths->lock);
+
+	return err && !skb->len ? err : skb->len;
+}
+
+/**
+ * pams_netlink_path_expired - tell whoever listens
+ * @net:	the path's namespace
+ * @path:	with what has expired
+ * @now_ns:	ktime_get_ns()
+ */
+void pams_netlink_path_expired(struct pams_net *net,
+			       const struct pams_path *path, u64 now_ns)
+{
+	const struct pams_report *report = &path->report;
+	struct sk_buff *skb;
+	void *head;
+	int err;
+
+	if (!genl_has_listeners(&mptcp_pams_nl_family, net->net,
+				MPTCP_PAMS_NLGRP_EVENTS))
+		return;
+	skb = genlmsg_new(NLMSG_DEFAULT_SIZE, GFP_KERNEL);
+	if (!skb)
+		return;
+
+	head = genlmsg_put(skb, 0, 0, &mptcp_pams_nl_family, 0,
+			   MPTCP_PAMS_CMD_PATH_EXPIRED_NTF);
+	err = head ? put_key(skb, &path->key) : -EMSGSIZE;
+	if (!err && report->pipe_rate_byteps &&
+	    !pams_report_has_pipe(report, now_ns))
+		err = nla_put_uint(skb, MPTCP_PAMS_A_PATH_PIPE_RATE,
+				   report->pipe_rate_byteps);
+	if (!err && report->loss_ns && !pams_report_has_loss(report, now_ns))
+		err = nla_put_s32(skb, MPTCP_PAMS_A_PATH_LOSS_TIME,
+				  until_ms(report->loss_ns, now_ns));
+	if (err) {
+		nlmsg_free(skb);
+		return;
+	}
+	genlmsg_end(skb, head);
+	genlmsg_multicast_netns(&mptcp_pams_nl_family, net->net, skb, 0,
+				MPTCP_PAMS_NLGRP_EVENTS, GFP_KERNEL);
+}
+
+int __init pams_netlink_init(void)
+{
+	return genl_register_family(&mptcp_pams_nl_family);
+}
+
+void pams_netlink_exit(void)
+{
+	genl_unregister_family(&mptcp_pams_nl_family);
+}

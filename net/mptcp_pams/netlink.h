@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What is told over netlink without being asked; see netlink_conn.c. */
+#ifndef _MPTCP_PAMS_NETLINK_H
+#define _MPTCP_PAMS_NETLINK_H
+
+#include <linux/types.h>
+
+struct mptcp_sock;
+struct pams_conn;
+struct pams_net;
+struct pams_path;
+struct pams_rate;
+
+int pams_netlink_init(void);
+void pams_netlink_exit(void);
+void pams_netlink_path_expired(struct pams_net *net,
+			       const struct pams_path *path, u64 now_ns);
+void pams_netlink_events(struct mptcp_sock *msk, struct pams_conn *conn);
+void pams_netlink_subflow_removed(struct mptcp_sock *msk,
+				  struct pams_conn *conn,
+				  const struct pams_rate *rate);
+
+#endif /* _MPTCP_PAMS_NETLINK_H */

@@ -1,0 +1,462 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What was reported of paths to peers, in each network namespace: the pipe behind
+ * a helper, and the time at which a path will be lost.
+ *
+ * A path has one key: a subflow (token and address ids), an address (prefix,
+ * with or without a port) or an interface. The most specific key that has
+ * something valid to say wins, for the pipe and for the loss time apart:
+ * subflow, address (longer prefix first, with a port first), interface.
+ *
+ * Readers, the decisions, use RCU and no lock. A path is never changed: a report
+ * replaces it, and @generation tells readers to look again. They remember what
+ * they found, so a lookup costs nothing between two reports, and after one, with
+ * any number of paths, a hash for each kind and prefix length in use.
+ *
+ * State is bounded (paths_max) and expires: for readers by its times, for the
+ * table and whoever listens by delayed work, some 100 ms later at most.
+ */
+#include <linux/bitmap.h>
+#include <linux/jhash.h>
+#include <linux/jiffies.h>
+#include <linux/mm.h>
+#include <linux/netlink.h>
+#include <net/dst.h>
+
+#include "compat/slab.h"
+#include "netlink.h"
+#include "pams.h"
+
+/* 32 KB, allocated with the first path; 10,000 paths make 2 to 3 in a bucket */
+#define PATH_TABLE_BITS		12
+/* how often the table is searched for what expired */
+#define PATH_SWEEP		max(HZ / 10, 1)
+
+/**
+ * pams_path_key_mask - clear what isn't part of the prefix
+ * @key: of an address
+ */
+void pams_path_key_mask(struct pams_path_key *key)
+{
+	struct in6_addr address = key->address;
+
+	ipv6_addr_prefix(&key->address, &address, key->prefix_len);
+}
+
+static struct hlist_head *paths_bucket(struct hlist_head *table,
+				       const struct pams_path_key *key)
+{
+	BUILD_BUG_ON(sizeof(*key) != 28);
+
+	return table + (jhash(key, sizeof(*key), 0) &
+			GENMASK(PATH_TABLE_BITS - 1, 0));
+}
+
+/**
+ * pams_path_find - the path with exactly this key
+ * @paths: of the namespace
+ * @key: masked
+ *
+ * Under RCU or the writers' lock.
+ */
+const struct pams_path *pams_path_find(struct pams_paths *paths,
+				       const struct pams_path_key *key)
+{
+	struct hlist_head *table = READ_ONCE(paths->table);
+	const struct pams_path *path;
+
+	if (!table)
+		return NULL;
+
+	hlist_for_each_entry_rcu(path, paths_bucket(table, key), bucket,
+				 lockdep_is_held(&paths->lock)) {
+		if (!memcmp(&path->key, key, sizeof(*key)))
+			return path;
+	}
+	return NULL;
+}
+
+static void paths_count(struct pams_paths *paths,
+			const struct pams_path_key *key, int change)
+{
+	bool with_port = key->port;
+
+	WRITE_ONCE(paths->nr, paths->nr + change);
+	WRITE_ONCE(paths->nr_of[key->kind], paths->nr_of[key->kind] + change);
+	if (key->kind != PAMS_PATH_ADDRESS)
+		return;
+
+	paths->nr_prefix[with_port][key->prefix_len] += change;
+	if (paths->nr_prefix[with_port][key->prefix_len])
+		set_bit(key->prefix_len, paths->prefixes[with_port]);
+	else
+		clear_bit(key->prefix_len, paths->prefixes[with_port]);
+}
+
+/* Readers that saw the value before are done when what was removed is freed. */
+static void paths_changed(struct pams_paths *paths)
+{
+	/* pairs with pams_paths_generation() */
+	smp_store_release(&paths->generation, paths->generation + 1);
+}
+
+static void path_add(struct pams_paths *paths, struct pams_path *path)
+{
+	hlist_add_head_rcu(&path->bucket,
+			   paths_bucket(paths->table, &path->key));
+	list_add_tail(&path->list, &paths->list);
+	paths_count(paths, &path->key, 1);
+	paths_changed(paths);
+}
+
+static void path_remove(struct pams_paths *paths, struct pams_path *path)
+{
+	hlist_del_rcu(&path->bucket);
+	list_del(&path->list);
+	paths_count(paths, &path->key, -1);
+	paths_changed(paths);
+	kfree_rcu(path, rcu);
+}
+
+static void path_replace(struct pams_paths *paths, struct pams_path *old,
+			 struct pams_path *path)
+{
+	hlist_replace_rcu(&old->bucket, &path->bucket);
+	list_replace(&old->list, &path->list);
+	paths_changed(paths);
+	kfree_rcu(old, rcu);
+}
+
+static u64 report_expires_ns(const struct pams_report *report)
+{
+	u64 pipe_ns = report->pipe_rate_byteps ? report->pipe_expires_ns :
+						 U64_MAX;
+	u64 loss_ns = report->loss_ns ? report->loss_expires_ns : U64_MAX;
+
+	return min(pipe_ns, loss_ns);
+}
+
+static bool report_is_empty(const struct pams_report *report)
+{
+	return !report->pipe_rate_byteps && !report->loss_ns;
+}
+
+/* Each part is taken whole, from the news if they speak of it. */
+static void report_merge(struct pams_report *report,
+			 const struct pams_report *news, bool no_loss)
+{
+	u64 loss_expires_ns = report->loss_expires_ns;
+	u64 loss_ns = report->loss_ns;
+
+	if (news->loss_ns || no_loss) {
+		loss_expires_ns = news->loss_expires_ns;
+		loss_ns = news->loss_ns;
+	}
+	if (news->pipe_rate_byteps)
+		*report = *news;
+	report->loss_expires_ns = loss_expires_ns;
+	report->loss_ns = loss_ns;
+}
+
+/* Room for one more? The lock is held. */
+static int paths_make_room(struct pams_net *net, struct netlink_ext_ack *extack)
+{
+	struct pams_paths *paths = &net->paths;
+	struct hlist_head *table;
+
+	if (paths->nr >= READ_ONCE(net->paths_max)) {
+		NL_SET_ERR_MSG(extack,
+			       "as many paths are known as net.mptcp_pams.paths_max allows");
+		return -ENOSPC;
+	}
+	if (paths->table)
+		return 0;
+
+	table = kvcalloc(BIT(PATH_TABLE_BITS), sizeof(*table),
+			 GFP_KERNEL_ACCOUNT);
+	if (!table)
+		return -ENOMEM;
+	/* readers find it only after it is cleared; they depend on the address */
+	smp_store_release(&paths->table, table);
+	return 0;
+}
+
+/* The lock is held; @path is used up if 0 is returned. */
+static int path_store(struct pams_net *net, struct pams_path *path, bool no_loss,
+		      struct netlink_ext_ack *extack)
+{
+	struct pams_paths *paths = &net->paths;
+	struct pams_report news = path->report;
+	struct pams_path *old;
+	int err;
+
+	old = (struct pams_path *)pams_path_find(paths, &path->key);
+	if (old)
+		path->report = old->report;
+	report_merge(&path->report, &news, no_loss);
+
+	if (report_is_empty(&path->report)) {
+		if (old)
+			path_remove(paths, old);
+		kfree(path);
+		return 0;
+	}
+	if (old) {
+		path_replace(paths, old, path);
+		return 0;
+	}
+	err = paths_make_room(net, extack);
+	if (!err)
+		path_add(paths, path);
+	return err;
+}
+
+/**
+ * pams_path_set - a report came
+ * @net:	its namespace
+ * @key:	masked
+ * @report:	what it says; rate or loss time 0: nothing of that
+ * @no_loss:	the path isn't going to be lost
+ * @extack:	says why not
+ *
+ * Process context.
+ *
+ * Return: 0, -ENOSPC if there are too many, or -ENOMEM.
+ */
+int pams_path_set(struct pams_net *net, const struct pams_path_key *key,
+		  const struct pams_report *report, bool no_loss,
+		  struct netlink_ext_ack *extack)
+{
+	struct pams_path *path;
+	int err;
+
+	path = kzalloc_obj(*path, GFP_KERNEL_ACCOUNT);
+	if (!path)
+		return -ENOMEM;
+
+	path->key = *key;
+	path->report = *report;
+	mutex_lock(&net->paths.lock);
+	err = path_store(net, path, no_loss, extack);
+	if (!err && !delayed_work_pending(&net->paths.expiry))
+		schedule_delayed_work(&net->paths.expiry, PATH_SWEEP);
+	mutex_unlock(&net->paths.lock);
+
+	if (err)
+		kfree(path);
+	return err;
+}
+
+/**
+ * pams_path_del - forget a path
+ * @net: its namespace
+ * @key: masked
+ *
+ * Return: 0 or -ENOENT.
+ */
+int pams_path_del(struct pams_net *net, const struct pams_path_key *key)
+{
+	struct pams_path *path;
+
+	mutex_lock(&net->paths.lock);
+	path = (struct pams_path *)pams_path_find(&net->paths, key);
+	if (path)
+		path_remove(&net->paths, path);
+	mutex_unlock(&net->paths.lock);
+
+	return path ? 0 : -ENOENT;
+}
+
+/**
+ * pams_path_flush - forget all paths
+ * @net: their namespace
+ */
+void pams_path_flush(struct pams_net *net)
+{
+	struct pams_path *path, *next;
+
+	mutex_lock(&net->paths.lock);
+	list_for_each_entry_safe(path, next, &net->paths.list, list)
+		path_remove(&net->paths, path);
+	mutex_unlock(&net->paths.lock);
+}
+
+/* The lock is held. What still holds stays. */
+static void path_expire(struct pams_net *net, struct pams_path *path, u64 now_ns)
+{
+	const struct pams_report *report = &path->report;
+	struct pams_report rest = {};
+	struct pams_path *left;
+
+	pams_netlink_path_expired(net, path, now_ns);
+	atomic64_inc(&net->totals.expired);
+
+	if (pams_report_has_pipe(report, now_ns)) {
+		rest = *report;
+		rest.loss_ns = 0;
+	} else if (pams_report_has_loss(report, now_ns)) {
+		rest.loss_ns = report->loss_ns;
+		rest.loss_expires_ns = report->loss_expires_ns;
+	} else {
+		path_remove(&net->paths, path);
+		return;
+	}
+
+	left = kzalloc_obj(*left, GFP_KERNEL_ACCOUNT);
+	if (!left)
+		return;		/* readers see the times; the next sweep tries */
+	left->key = path->key;
+	left->report = rest;
+	path_replace(&net->paths, path, left);
+}
+
+static void paths_sweep(struct work_struct *work)
+{
+	struct pams_net *net = container_of(to_delayed_work(work),
+					    struct pams_net, paths.expiry);
+	struct pams_path *path, *next;
+	u64 now_ns = ktime_get_ns();
+
+	mutex_lock(&net->paths.lock);
+	list_for_each_entry_safe(path, next, &net->paths.list, list) {
+		if (report_expires_ns(&path->report) <= now_ns)
+			path_expire(net, path, now_ns);
+	}
+	if (net->paths.nr)
+		schedule_delayed_work(&net->paths.expiry, PATH_SWEEP);
+	mutex_unlock(&net->paths.lock);
+}
+
+/* Takes what @path has to say that nothing more specific said; true if nothing
+ * is left to ask for.
+ */
+static bool path_take(const struct pams_path *path, u64 now_ns,
+		      const struct pams_path **pipe,
+		      const struct pams_path **loss)
+{
+	if (path && !*pipe && pams_report_has_pipe(&path->report, now_ns))
+		*pipe = path;
+	if (path && !*loss && pams_report_has_loss(&path->report, now_ns))
+		*loss = path;
+	return *pipe && *loss;
+}
+
+static void lookup_prefixes(struct pams_paths *paths, const struct sock *ssk,
+			    u64 now_ns, const struct pams_path **pipe,
+			    const struct pams_path **loss)
+{
+	struct pams_path_key key = { .kind = PAMS_PATH_ADDRESS };
+	unsigned int shortest = 0;
+	struct in6_addr address;
+	int bits;
+
+#if IS_ENABLED(CONFIG_IPV6)
+	if (ssk->sk_family == AF_INET6)
+		address = ssk->sk_v6_daddr;
+	else
+#endif
+		ipv6_addr_set_v4mapped(ssk->sk_daddr, &address);
+	if (ipv6_addr_v4mapped(&address))
+		shortest = 96;
+
+	for (bits = PAMS_PREFIX_BITS; bits >= (int)shortest; bits--) {
+		bool any = test_bit(bits, paths->prefixes[0]);
+		bool with_port = test_bit(bits, paths->prefixes[1]);
+
+		if (!any && !with_port)
+			continue;
+
+		key.prefix_len = bits;
+		key.address = address;
+		pams_path_key_mask(&key);
+		key.port = ssk->sk_dport;
+		if (with_port && path_take(pams_path_find(paths, &key), now_ns,
+					   pipe, loss))
+			return;
+		key.port = 0;
+		if (any && path_take(pams_path_find(paths, &key), now_ns, pipe,
+				     loss))
+			return;
+	}
+}
+
+/**
+ * pams_path_ifindex - the interface that a subflow's packets leave through
+ * @ssk: the subflow's TCP socket; under RCU
+ *
+ * Return: 0 if it isn't known.
+ */
+int pams_path_ifindex(const struct sock *ssk)
+{
+	int bound = READ_ONCE(ssk->sk_bound_dev_if);
+	const struct dst_entry *dst;
+
+	if (bound)
+		return bound;
+	dst = rcu_dereference(ssk->sk_dst_cache);
+	return dst && dst->dev ? dst->dev->ifindex : 0;
+}
+
+/**
+ * pams_path_lookup - what was reported of a subflow's path
+ * @net:	its namespace
+ * @msk:	the connection
+ * @subflow:	the subflow
+ * @now_ns:	ktime_get_ns()
+ * @pipe:	path whose pipe counts, or NULL
+ * @loss:	path whose loss time counts, or NULL
+ *
+ * Under RCU; what is found is valid in the same read-side section, and later
+ * while @generation of the paths is what it was before the call.
+ */
+void pams_path_lookup(struct pams_net *net, const struct mptcp_sock *msk,
+		      const struct mptcp_subflow_context *subflow, u64 now_ns,
+		      const struct pams_path **pipe,
+		      const struct pams_path **loss)
+{
+	struct pams_paths *paths = &net->paths;
+	struct pams_path_key key = {};
+
+	*pipe = NULL;
+	*loss = NULL;
+	if (READ_ONCE(paths->nr_of[PAMS_PATH_SUBFLOW])) {
+		key.kind = PAMS_PATH_SUBFLOW;
+		key.number = msk->token;
+		key.local_id = max_t(s16, READ_ONCE(subflow->local_id), 0);
+		key.remote_id = READ_ONCE(subflow->remote_id);
+		if (path_take(pams_path_find(paths, &key), now_ns, pipe, loss))
+			return;
+	}
+	if (READ_ONCE(paths->nr_of[PAMS_PATH_ADDRESS])) {
+		lookup_prefixes(paths, subflow->tcp_sock, now_ns, pipe, loss);
+		if (*pipe && *loss)
+			return;
+	}
+	if (READ_ONCE(paths->nr_of[PAMS_PATH_INTERFACE])) {
+		memset(&key, 0, sizeof(key));
+		key.kind = PAMS_PATH_INTERFACE;
+		key.number = pams_path_ifindex(subflow->tcp_sock);
+		path_take(pams_path_find(paths, &key), now_ns, pipe, loss);
+	}
+}
+
+/**
+ * pams_paths_init - a namespace without paths
+ * @net: zeroed
+ */
+void pams_paths_init(struct pams_net *net)
+{
+	INIT_LIST_HEAD(&net->paths.list);
+	mutex_init(&net->paths.lock);
+	INIT_DELAYED_WORK(&net->paths.expiry, paths_sweep);
+}
+
+/**
+ * pams_paths_exit - the namespace goes, or the module
+ * @net: nobody asks for its paths any more
+ */
+void pams_paths_exit(struct pams_net *net)
+{
+	pams_path_flush(net);
+	cancel_delayed_work_sync(&net->paths.expiry);
+	kvfree(net->paths.table);
+}

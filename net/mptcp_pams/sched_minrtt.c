@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: GPL-2.0
+/* MinRTT: the idle subflow with the lowest round-trip time.
+ *
+ * The scheduler most papers compare against, and MPTCP's default before Linux
+ * had MPTCP upstream. Input: srtt and room. Ignores rates, queues and the size
+ * of what is left, so over unequal paths the last bytes sit on the slow one
+ * (MPBond, section 2: 4.5 s between the ends of two subflows).
+ */
+#include "pick.h"
+
+int pams_pick_minrtt(const struct pams_view *view)
+{
+	int target = PAMS_PICK_NONE;
+	unsigned int i;
+
+	for (i = 0; i < view->nr; i++) {
+		const struct pams_subflow_view *sub = &view->sub[i];
+
+		if (!sub->idle)
+			continue;
+		if (target < 0 || sub->srtt_us < view->sub[target].srtt_us)
+			target = i;
+	}
+
+	return target;
+}

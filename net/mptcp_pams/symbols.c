@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The kernel functions a scheduler needs and MPTCP does not export.
+ *
+ * Where the kernel exports them (patches/) they are linked like any other.
+ * Else each is found by a kprobe that is registered disabled on it, so that
+ * nothing is ever armed; without kprobes through kallsyms_lookup_name, whose
+ * address root passes as a module parameter and which is verified before use.
+ * What is found is called through static calls only: on x86 those are direct
+ * jumps, so neither IBT (the targets' ENDBR was sealed away at boot) nor kCFI
+ * (no type hash is checked) stops them.
+ */
+#define pr_fmt(fmt) "mptcp_pams: " fmt
+
+#include <linux/kallsyms.h>
+#include <linux/kprobes.h>
+#include <linux/module.h>
+#include <linux/static_call.h>
+#include <linux/string.h>
+
+#include "pams.h"
+
+#ifdef PAMS_SYMBOLS_EXPORTED
+
+#include "compat/mptcp.h"
+
+#define symbol_call(name)	name
+
+int __init pams_symbols_resolve(void)
+{
+	return 0;
+}
+
+#else /* !PAMS_SYMBOLS_EXPORTED */
+
+/* Until the real functions are found each call goes to one of these. */
+static int no_register_scheduler(struct mptcp_sched_ops *sched)
+{
+	return -ENOENT;
+}
+
+static void no_unregister_scheduler(struct mptcp_sched_ops *sched)
+{
+}
+
+static bool no_subflow_active(struct mptcp_subflow_context *subflow)
+{
+	return false;
+}
+
+static struct sock *no_subflow_get_retrans(struct mptcp_sock *msk)
+{
+	return NULL;
+}
+
+static unsigned long no_kallsyms_lookup_name(const char *name)
+{
+	return 0;
+}
+
+DEFINE_STATIC_CALL(pams_mptcp_register_scheduler, no_register_scheduler);
+DEFINE_STATIC_CALL(pams_mptcp_unregister_scheduler, no_unregister_scheduler);
+DEFINE_STATIC_CALL(pams_mptcp_subflow_active, no_subflow_active);
+DEFINE_STATIC_CALL(pams_mptcp_subflow_get_retrans, no_subflow_get_retrans);
+DEFINE_STATIC_CALL(pams_kallsyms_lookup_name, no_kallsyms_lookup_name);
+
+#define symbol_call(name)	static_call(pams_##name)
+
+static unsigned long kallsyms_lookup_name_addr;
+module_param_named(kallsyms_lookup_name, kallsyms_lookup_name_addr, ulong, 0);
+MODULE_PARM_DESC(kallsyms_lookup_name,
+		 "address of that function as in /proc/kallsyms, for kernels without kprobes");
+
+/* Is this the start of the function of that name? The offset is that of a
+ * kprobe's address behind an ENDBR, 0 or 4, and is taken off.
+ */
+static unsigned long symbol_start(unsigned long addr, const char *name)
+{
+	char text[KSYM_SYMBOL_LEN];
+	unsigned long offset;
+	size_t len = strlen(name);
+
+	sprint_symbol(text, addr);
+	if (strncmp(text, name, len) ||
+	    sscanf(text + len, "+%li/", &offset) != 1 || offset > 4)
+		return 0;
+	return addr - offset;
+}
+
+static unsigned long symbol_by_kprobe(const char *name)
+{
+	struct kprobe probe = {
+		.symbol_name	= name,
+		.flags		= KPROBE_FLAG_DISABLED,
+	};
+	unsigned long addr;
+
+	if (register_kprobe(&probe))
+		return 0;
+	addr = (unsigned long)probe.addr;
+	unregister_kprobe(&probe);
+
+	return symbol_start(addr, name);
+}
+
+static unsigned long __nocfi symbol_by_name(const char *name)
+{
+	if (IS_ENABLED(CONFIG_KPROBES))
+		return symbol_by_kprobe(name);
+	return static_call(pams_kallsyms_lookup_name)(name);
+}
+
+static int __init symbols_check_param(void)
+{
+	unsigned long addr = kallsyms_lookup_name_addr;
+
+	if (IS_ENABLED(CONFIG_KPROBES))
+		return 0;
+	if (!addr) {
+		pr_err("this kernel has no kprobes: pass kallsyms_lookup_name=0xADDRESS, its address in /proc/kallsyms as root sees it\n");
+		return -EINVAL;
+	}
+	if (symbol_start(addr, "kallsyms_lookup_name") != addr) {
+		pr_err("parameter kallsyms_lookup_name: 0x%lx isn't that function; take its address from this boot's /proc/kallsyms, as root\n",
+		       addr);
+		return -EINVAL;
+	}
+	static_call_update(pams_kallsyms_lookup_name, (void *)addr);
+	return 0;
+}
+
+static int __init symbol_missing(const char *name)
+{
+	pr_err("function %s not found: this kernel needs CONFIG_MPTCP and CONFIG_KALLSYMS, or has to export it (patches/ in the sources)\n",
+	       name);
+	return -ENOENT;
+}
+
+#define symbol_resolve(name) ({						\
+	unsigned long __addr = symbol_by_name(#name);			\
+									\
+	if (__addr)							\
+		static_call_update(pams_##name, (void *)__addr);	\
+	__addr ? 0 : symbol_missing(#name);				\
+})
+
+/**
+ * pams_symbols_resolve - find every function, or say which is missing
+ *
+ * Return: 0 or a negative error, after one line in the log.
+ */
+int __init pams_symbols_resolve(void)
+{
+	return symbols_check_param() ?:
+	       symbol_resolve(mptcp_register_scheduler) ?:
+	       symbol_resolve(mptcp_unregister_scheduler) ?:
+	       symbol_resolve(mptcp_subflow_active) ?:
+	       symbol_resolve(mptcp_subflow_get_retrans);
+}
+
+#endif /* PAMS_SYMBOLS_EXPORTED */
+
+/* arm64 before its static calls became direct still jumps through a pointer */
+int __nocfi pams_register_scheduler(struct mptcp_sched_ops *ops)
+{
+	return symbol_call(mptcp_register_scheduler)(ops);
+}
+
+void __nocfi pams_unregister_scheduler(struct mptcp_sched_ops *ops)
+{
+	symbol_call(mptcp_unregister_scheduler)(ops);
+}
+
+bool __nocfi pams_subflow_active(struct mptcp_subflow_context *subflow)
+{
+	return symbol_call(mptcp_subflow_active)(subflow);
+}
+
+struct sock * __nocfi pams_subflow_get_retrans(struct mptcp_sock *msk)
+{
+	return symbol_call(mptcp_subflow_get_retrans)(msk);
+}
