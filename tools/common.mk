@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: GPL-2.0
+# What the programs' Makefiles share. One that includes this sets PROGRAM and
+# PACKAGES (of pkg-config), and has its *.c beside it:
+#
+#	PROGRAM := pamsctl
+#	PACKAGES := jansson ncursesw
+#	include ../common.mk
+#
+# Everything is made in build/tools/ at the top: PROGRAM itself, and the objects
+# in objects/, in a folder that is called like the one they come from.
+
+TOOLS := $(abspath $(dir $(lastword $(MAKEFILE_LIST))))
+TOP := $(abspath $(TOOLS)/..)
+BUILD ?= $(TOP)/build/tools
+VERSION := $(shell sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' $(TOP)/dkms.conf)
+
+NAME := $(notdir $(CURDIR))
+LIB_PACKAGES := libnl-3.0 libnl-genl-3.0 libsodium
+LIBRARY := $(BUILD)/libpams.a
+HERE := $(BUILD)/objects/$(NAME)
+
+CFLAGS ?= -O2 -g
+WARNINGS := -Wall -Wextra -Werror
+HARDENING := -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fPIE
+ALL_CFLAGS = $(CFLAGS) -std=gnu11 $(WARNINGS) $(HARDENING) -D_GNU_SOURCE \
+	     -DPAMS_VERSION='"$(VERSION)"' -I$(TOOLS)/lib -I$(BUILD)/include \
+	     $(shell pkg-config --cflags $(LIB_PACKAGES) $(PACKAGES))
+ALL_LDFLAGS = $(LDFLAGS) -pie -Wl,-z,relro,-z,now
+ALL_LIBS = $(shell pkg-config --libs $(LIB_PACKAGES) $(PACKAGES)) $(LDLIBS)
+
+# Only our header of include/uapi: the others are the system's.
+UAPI := $(BUILD)/include/linux/mptcp_pams.h
+OBJECTS := $(patsubst %.c,$(HERE)/%.o,$(sort $(wildcard *.c)))
+
+.PHONY: all
+all: $(if $(PROGRAM),$(BUILD)/$(PROGRAM))
+
+$(UAPI): $(TOP)/include/uapi/linux/mptcp_pams.h
+	@mkdir -p $(@D)
+	@cp $< $@
+
+$(HERE)/%.o: %.c $(UAPI) $(MAKEFILE_LIST)
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+
+ifdef PROGRAM
+$(BUILD)/$(PROGRAM): $(OBJECTS) $(LIBRARY)
+	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(ALL_LIBS)
+endif
+
+-include $(OBJECTS:.o=.d)

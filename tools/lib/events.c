@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * events - what the module tells of itself
+ *
+ * Events come over a socket of their own, so that none is mistaken for an
+ * answer. It is in two groups: the family's, which goes with the module and
+ * has another number when that comes back, and that of the controller, which
+ * tells of families that come and go.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include <netlink/genl/ctrl.h>
+#include <netlink/genl/genl.h>
+
+#include <linux/genetlink.h>
+#include <linux/mptcp_pams.h>
+
+#include "netlink-internal.h"
+
+#define DATAGRAMS_MAX	64	/* so that others get their turn */
+#define QUEUE_BYTES	(256 * 1024)
+
+struct delivery {
+	struct pams_nl *nl;
+	pams_event_fn fn;
+	void *arg;
+	int events;
+	int stop;		/* what fn returned */
+};
+
+static const struct {
+	const char *name;
+	int command;
+} kinds[] = {
+	[PAMS_EVENT_PATH_EXPIRED] = { "path-expired",
+		MPTCP_PAMS_CMD_PATH_EXPIRED_NTF },
+	[PAMS_EVENT_PATH_STOPPED] = { "path-stopped",
+		MPTCP_PAMS_CMD_PATH_STOPPED_NTF },
+	[PAMS_EVENT_SUBFLOW_REMOVED] = { "subflow-removed",
+		MPTCP_PAMS_CMD_SUBFLOW_REMOVED_NTF },
+	[PAMS_EVENT_REINJECT] = { "reinject", MPTCP_PAMS_CMD_REINJECT_NTF },
+	[PAMS_EVENT_LOADED] = { "loaded", -1 },
+	[PAMS_EVENT_UNLOADED] = { "unloaded", -1 },
+	[PAMS_EVENT_LOST] = { "lost", -1 },
+};
+
+#define KINDS	(sizeof(kinds) / sizeof(kinds[0]))
+
+const char *pams_event_name(enum pams_event_kind kind)
+{
+	return (unsigned int)kind < KINDS ? kinds[kind].name : NULL;
+}
+
+static void deliver(struct delivery *delivery, enum pams_event_kind kind,
+		    const struct pams_path *path, const struct pams_conn *conn)
+{
+	struct pams_event event = { .kind = kind, .path = path, .conn = conn };
+
+	delivery->events++;
+	delivery->stop = delivery->fn(&event, delivery->arg);
+}
+
+/* The kernel ends the membership with the group, whose number may come back. */
+int pams_join(struct pams_nl *nl)
+{
+	int group = genl_ctrl_resolve_grp(nl->sock, MPTCP_PAMS_FAMILY_NAME,
+					  MPTCP_PAMS_MCGRP_EVENTS);
+
+	if (group == -NLE_OBJ_NOTFOUND)
+		return -ENOENT;
+	if (group < 0)
+		return pams_errno(group);
+	return pams_errno(nl_socket_add_membership(nl->events, group));
+}
+
+/* The controller tells of a family: is it ours? */
+static void on_family(struct delivery *delivery, struct nlmsghdr *hdr)
+{
+	struct pams_nl *nl = delivery->nl;
+	struct nlattr *name = nlmsg_find_attr(hdr, GENL_HDRLEN,
+					      CTRL_ATTR_FAMILY_NAME);
+
+	if (!name || nla_strcmp(name, MPTCP_PAMS_FAMILY_NAME))
+		return;
+	switch (genlmsg_hdr(hdr)->cmd) {
+	case CTRL_CMD_NEWFAMILY:
+		/* It may be gone again: the next event tells. */
+		if (!pams_resolve(nl) && !pams_join(nl))
+			deliver(delivery, PAMS_EVENT_LOADED, NULL, NULL);
+		break;
+	case CTRL_CMD_DELFAMILY:
+		nl->family = 0;
+		deliver(delivery, PAMS_EVENT_UNLOADED, NULL, NULL);
+		break;
+	}
+}
+
+static void on_module(struct delivery *delivery, struct nlmsghdr *hdr)
+{
+	struct pams_path path;
+	struct pams_conn conn;
+	size_t kind;
+
+	for (kind = 0; kind < KINDS; kind++)
+		if (kinds[kind].command == genlmsg_hdr(hdr)->cmd)
+			break;
+	if (kind == PAMS_EVENT_PATH_EXPIRED) {
+		if (!pams_read_path(hdr, &path))
+			deliver(delivery, kind, &path, NULL);
+	} else if (kind < KINDS) {
+		if (!pams_read_conn(hdr, &conn))
+			deliver(delivery, kind, NULL, &conn);
+		free(conn.subflow);
+	}
+}
+
+static int on_event(struct nl_msg *msg, void *arg)
+{
+	struct nlmsghdr *hdr = nlmsg_hdr(msg);
+	struct delivery *delivery = arg;
+
+	if (!genlmsg_valid_hdr(hdr, 0) || delivery->stop)
+		return NL_OK;
+	if (hdr->nlmsg_type == GENL_ID_CTRL)
+		on_family(delivery, hdr);
+	else
+		on_module(delivery, hdr);
+	return NL_OK;
+}
+
+static int on_any_sequence(struct nl_msg *msg, void *arg)
+{
+	(void)msg;
+	(void)arg;
+	return NL_OK;
+}
+
+static int set_up_events(struct pams_nl *nl, struct nl_sock *sock)
+{
+	int group = genl_ctrl_resolve_grp(nl->sock, "nlctrl", "notify");
+	int err;
+
+	if (group < 0)
+		return pams_errno(group);
+	nl_socket_disable_seq_check(sock);
+	err = genl_connect(sock);
+	err = err ?: nl_socket_set_nonblocking(sock);
+	err = err ?: nl_socket_set_buffer_size(sock, QUEUE_BYTES, 0);
+	err = err ?: nl_socket_add_membership(sock, group);
+	return pams_errno(err);
+}
+
+int pams_nl_subscribe(struct pams_nl *nl)
+{
+	int err;
+
+	if (nl->events)
+		return pams_fail(nl, -EALREADY, NULL);
+	nl->events = nl_socket_alloc();
+	err = nl->events ? set_up_events(nl, nl->events) : -ENOMEM;
+	/* joined the controller's first, so a load in between isn't missed */
+	if (!err)
+		err = pams_join(nl);
+	nl->error[0] = 0;
+	if (!err || err == -ENOENT)
+		return 0;
+	nl_socket_free(nl->events);
+	nl->events = NULL;
+	return pams_fail(nl, err, NULL);
+}
+
+int pams_nl_event_fd(const struct pams_nl *nl)
+{
+	return nl->events ? nl_socket_get_fd(nl->events) : -1;
+}
+
+int pams_nl_receive(struct pams_nl *nl, pams_event_fn fn, void *arg)
+{
+	struct delivery delivery = { .nl = nl, .fn = fn, .arg = arg };
+	struct nl_cb *cb;
+	int err = 0, i;
+
+	if (!nl->events)
+		return pams_fail(nl, -EBADF, "not subscribed");
+	cb = nl_cb_alloc(NL_CB_CUSTOM);
+	if (!cb)
+		return pams_fail(nl, -ENOMEM, NULL);
+	nl_cb_set(cb, NL_CB_SEQ_CHECK, NL_CB_CUSTOM, on_any_sequence, NULL);
+	nl_cb_set(cb, NL_CB_VALID, NL_CB_CUSTOM, on_event, &delivery);
+
+	for (i = 0; i < DATAGRAMS_MAX && !delivery.stop; i++) {
+		err = nl_recvmsgs(nl->events, cb);
+		if (err == -NLE_NOMEM) {
+			/* the kernel's ENOBUFS, said once; the module's coming
+			 * may be among what is lost
+			 */
+			pams_join(nl);
+			deliver(&delivery, PAMS_EVENT_LOST, NULL, NULL);
+		} else if (err < 0) {
+			break;
+		}
+	}
+	nl_cb_put(cb);
+	if (delivery.stop)
+		return delivery.stop;
+	if (err < 0 && err != -NLE_AGAIN && err != -NLE_NOMEM)
+		return pams_fail(nl, pams_errno(err), nl_geterror(err));
+	return delivery.events;
+}

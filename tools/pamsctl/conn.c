@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: GPL-2.0
+/* conn - the connections, as the schedulers see them */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <net/if.h>
+#include <string.h>
+
+#include "pamsctl.h"
+
+#define US_PER_MS	1000
+#define NS_PER_US	1000
+
+static void add_endpoint(json_t *object, const char *address_name,
+			 const char *port_name, int family,
+			 const uint8_t *address, uint16_t port)
+{
+	char text[INET6_ADDRSTRLEN];
+
+	if (family == AF_UNSPEC)
+		return;
+	json_object_set_new(object, address_name,
+			    json_string(show_address(text, family, address)));
+	json_object_set_new(object, port_name, json_integer(port));
+}
+
+static void add_number(json_t *object, const char *name, uint64_t number)
+{
+	json_object_set_new(object, name, json_integer(number));
+}
+
+static void add_flag(json_t *object, const char *name, bool flag)
+{
+	json_object_set_new(object, name, json_boolean(flag));
+}
+
+json_t *subflow_json(const struct pams_subflow *s)
+{
+	json_t *object = json_object();
+	char name[IF_NAMESIZE];
+
+	add_number(object, "id", s->id);
+	add_number(object, "local_id", s->local_id);
+	add_number(object, "remote_id", s->remote_id);
+	add_endpoint(object, "local_address", "local_port", s->family,
+		     s->local, s->local_port);
+	add_endpoint(object, "remote_address", "remote_port", s->family,
+		     s->remote, s->remote_port);
+	if (s->ifindex) {
+		add_number(object, "ifindex", s->ifindex);
+		json_object_set_new(object, "dev",
+				    json_string(show_interface(name,
+							       s->ifindex)));
+	}
+	add_number(object, "srtt_us", s->srtt_us);
+	add_number(object, "min_rtt_us", s->min_rtt_us);
+	add_number(object, "cwnd_packets", s->cwnd);
+	add_number(object, "in_flight_packets", s->in_flight);
+	add_number(object, "mss_bytes", s->mss_bytes);
+	add_number(object, "unsent_bytes", s->unsent_bytes);
+	add_number(object, "outstanding_bytes", s->outstanding_bytes);
+	add_number(object, "rate_byteps", s->rate_byteps);
+	add_number(object, "owd_us", s->owd_us);
+	if (s->has_pad)
+		add_number(object, "pad_ns", s->pad_ns);
+	add_flag(object, "idle", s->idle);
+	add_flag(object, "stopped", s->stopped);
+	add_flag(object, "backup", s->backup);
+	add_flag(object, "unusable", s->unusable);
+	add_flag(object, "pipe", s->pipe);
+	if (s->has_loss)
+		json_object_set_new(object, "loss_time_ms",
+				    json_integer(s->loss_ms));
+	add_number(object, "reinjected_bytes", s->reinjected_bytes);
+	add_number(object, "stops", s->stops);
+	return object;
+}
+
+json_t *conn_json(const struct pams_conn *conn)
+{
+	json_t *object = json_object(), *list = json_array();
+	unsigned int i;
+
+	add_number(object, "token", conn->token);
+	json_object_set_new(object, "scheduler", json_string(conn->scheduler));
+	if (conn->unscheduled_bytes == PAMS_UNSCHEDULED_FULL)
+		json_object_set_new(object, "unscheduled_bytes", json_null());
+	else
+		add_number(object, "unscheduled_bytes",
+			   conn->unscheduled_bytes);
+	add_number(object, "decisions", conn->decisions);
+	add_number(object, "deferrals", conn->deferrals);
+	add_number(object, "kicks", conn->kicks);
+	add_number(object, "stops", conn->stops);
+	add_number(object, "reinjected_bytes", conn->reinjected_bytes);
+	for (i = 0; i < conn->subflows; i++)
+		json_array_append_new(list, subflow_json(&conn->subflow[i]));
+	json_object_set_new(object, "subflows", list);
+	return object;
+}
+
+static void show_end(char *buffer, size_t room, int family,
+		     const uint8_t *address, uint16_t port)
+{
+	char text[INET6_ADDRSTRLEN];
+
+	if (family == AF_UNSPEC)
+		snprintf(buffer, room, "?");
+	else
+		snprintf(buffer, room, family == AF_INET ? "%s:%u" : "[%s]:%u",
+			 show_address(text, family, address), port);
+}
+
+void subflow_line(char *buffer, size_t room, const struct pams_subflow *s)
+{
+	char local[64], remote[64], srtt[QUANTITY_MAX], min[QUANTITY_MAX];
+	char rate[QUANTITY_MAX], pad[QUANTITY_MAX] = "none";
+	char loss[QUANTITY_MAX + 16] = "", time[QUANTITY_MAX];
+	char name[IF_NAMESIZE];
+
+	show_end(local, sizeof(local), s->family, s->local, s->local_port);
+	show_end(remote, sizeof(remote), s->family, s->remote, s->remote_port);
+	if (s->has_pad)
+		show_time(pad, s->pad_ns / NS_PER_US);
+	if (s->has_loss && s->loss_ms > 0)
+		snprintf(loss, sizeof(loss), ", lost in %s",
+			 show_time(time, (int64_t)s->loss_ms * US_PER_MS));
+	else if (s->has_loss)
+		snprintf(loss, sizeof(loss), ", lost %s ago",
+			 show_time(time, -(int64_t)s->loss_ms * US_PER_MS));
+	snprintf(buffer, room,
+		 "%" PRIu32 " %s > %s dev %s  ids %u %u  %s%s%s%s%s  srtt %s "
+			    "min %s  cwnd %" PRIu32
+		 " flight %" PRIu32 "  unsent %" PRIu64 " out %" PRIu64
+		 "  Th %s PAD %s  reinjected %" PRIu64 " stops %" PRIu32,
+		 s->id, local, remote,
+		 s->ifindex ? show_interface(name, s->ifindex) : "?",
+		 s->local_id, s->remote_id,
+		 s->unusable ? "unusable" : s->idle ? "idle" : "busy",
+		 s->stopped ? ", stopped" : "", s->backup ? ", backup" : "",
+		 s->pipe ? ", pipe" : "", loss,
+		 show_time(srtt, s->srtt_us), show_time(min, s->min_rtt_us),
+		 s->cwnd, s->in_flight, s->unsent_bytes, s->outstanding_bytes,
+		 show_rate(rate, s->rate_byteps), pad, s->reinjected_bytes,
+		 s->stops);
+}
+
+static void conn_print(const struct pams_conn *conn)
+{
+	char line[SUBFLOW_LINE_MAX];
+	unsigned int i;
+
+	printf("token 0x%08" PRIx32 "  %s", conn->token, conn->scheduler);
+	if (conn->unscheduled_bytes == PAMS_UNSCHEDULED_FULL)
+		printf("  buffer full");
+	else
+		printf("  unscheduled %" PRIu64, conn->unscheduled_bytes);
+	printf("  decisions %" PRIu64 " deferrals %" PRIu64 " kicks %" PRIu64
+	       " stops %" PRIu64 " reinjected %" PRIu64 "\n",
+	       conn->decisions, conn->deferrals, conn->kicks, conn->stops,
+	       conn->reinjected_bytes);
+	for (i = 0; i < conn->subflows; i++) {
+		subflow_line(line, sizeof(line), &conn->subflow[i]);
+		printf("    %s\n", line);
+	}
+}
+
+static int collect(const struct pams_conn *conn, void *arg)
+{
+	json_t *list = arg;
+
+	if (options.json)
+		return json_array_append_new(list, conn_json(conn)) ?
+		       -ENOMEM : 0;
+	conn_print(conn);
+	return 0;
+}
+
+static int show(struct words *words)
+{
+	const char *text = next_word(words);
+	json_t *list = json_array();
+	struct pams_nl *nl = NULL;
+	uint32_t token = 0;
+	int err, status;
+
+	if ((text && parse_token(text, &token)) || no_more_words(words)) {
+		json_decref(list);
+		return USAGE;
+	}
+	err = pams_nl_open(&nl);
+	if (!err && text)
+		err = pams_nl_conn_get(nl, token, collect, list);
+	else if (!err)
+		err = pams_nl_conn_dump(nl, collect, list);
+	if (err < 0)
+		status = refuse_kernel(nl, "conn show", err);
+	else if (options.json)
+		status = print_json(json_incref(text ? json_array_get(list, 0) :
+					       list));
+	else
+		status = DONE;
+	if (err > 0)
+		fprintf(stderr, "pamsctl: the connections changed all the "
+				"time: some may be missing\n");
+	json_decref(list);
+	pams_nl_close(nl);
+	return status;
+}
+
+int conn_command(struct words *words)
+{
+	if (!words->left)
+		return refuse(USAGE, "conn what? show");
+	if (next_is(words, "show"))
+		return show(words);
+	return refuse(USAGE, "conn '%s' is not a command: show", *words->at);
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0
+/* doctor - is MPTCP in use here, with the module, and what is in the way */
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "pamsctl.h"
+
+static void look_at_kernel(json_t *list)
+{
+	FILE *f;
+	int on = 0;
+
+	f = fopen("/proc/sys/net/mptcp/enabled", "r");
+	if (!f) {
+		finding(list, BAD, "kernel",
+			"boot one with CONFIG_MPTCP=y, 6.12 or newer",
+			"this kernel has no MPTCP");
+		return;
+	}
+	if (fscanf(f, "%d", &on) != 1)
+		on = 0;
+	fclose(f);
+	if (on)
+		finding(list, FINE, "kernel", NULL,
+			"MPTCP is compiled in and switched on");
+	else
+		finding(list, BAD, "kernel", "sysctl -w net.mptcp.enabled=1",
+			"MPTCP is compiled in, but switched off in this "
+			"network namespace");
+}
+
+static void look_at_module(json_t *list)
+{
+	json_t *advice = json_array();
+	struct module module;
+	json_t *one;
+	size_t i;
+
+	module_look(&module, options.module);
+	if (module.loaded) {
+		finding(list, FINE, "module", NULL, "mptcp_pams is loaded");
+	} else {
+		module_advice(&module, advice);
+		if (!json_array_size(advice))
+			json_array_append_new(advice,
+					      json_string("pamsctl load"));
+		json_array_foreach(advice, i, one)
+			finding(list, BAD, "module", json_string_value(one),
+				"mptcp_pams is not loaded");
+	}
+	json_decref(advice);
+}
+
+static void look_at_control(json_t *list)
+{
+	struct pams_stats stats;
+	struct pams_nl *nl;
+	int err = pams_nl_open(&nl);
+
+	if (!err)
+		err = pams_nl_stats(nl, &stats);
+	if (!err)
+		finding(list, FINE, "control", NULL,
+			"%" PRIu32 " connections have one of its schedulers, "
+			"%" PRIu32
+			" paths are reported (at most %" PRIu32 ")",
+			stats.conns, stats.paths, stats.paths_max);
+	else if (nl && pams_nl_loaded(nl))
+		finding(list, BAD, "control", NULL,
+			"the module doesn't answer: %s", pams_nl_error(nl));
+	pams_nl_close(nl);
+}
+
+static void look_at_scheduler(json_t *list)
+{
+	char chosen[SCHEDULERS_MAX], names[SCHEDULERS_MAX] = "";
+
+	if (!scheduler_chosen(chosen, sizeof(chosen))) {
+		finding(list, BAD, "scheduler", NULL,
+			"this kernel has no choice of MPTCP schedulers");
+		return;
+	}
+	if (scheduler_list(names, sizeof(names)) && !in_list(names, chosen))
+		finding(list, BAD, "scheduler",
+			is_ours(chosen) ? "pamsctl load" :
+			"pamsctl sched set default",
+			"'%s' is chosen but not loaded: new sockets quietly "
+			"use default",
+			chosen);
+	else if (is_ours(chosen))
+		finding(list, FINE, "scheduler", NULL, "new sockets use %s",
+			chosen);
+	else
+		finding(list, NOTE, "scheduler", "pamsctl sched set pams",
+			"new sockets use %s, none of the module's", chosen);
+}
+
+int doctor_command(struct words *words)
+{
+	const char *peer = next_word(words);
+	json_t *list;
+	int status = DONE;
+
+	if (no_more_words(words))
+		return USAGE;
+	list = json_array();
+	look_at_kernel(list);
+	look_at_module(list);
+	look_at_control(list);
+	if (mptcp_is_there()) {
+		look_at_scheduler(list);
+		look_at_endpoints(list);
+		look_at_sockets(list);
+		look_at_counters(list);
+	}
+	if (peer)
+		status = look_at_peer(list, peer);
+	if (status) {
+		json_decref(list);
+		return status;
+	}
+	return print_findings(list);
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0
+/* finding - what doctor found: how it is, and what to do about it */
+#include <stdarg.h>
+#include <string.h>
+
+#include "pamsctl.h"
+
+static const char * const grades[] = {
+	[FINE] = "ok", [NOTE] = "note", [BAD] = "bad",
+};
+
+void finding(json_t *list, enum grade grade, const char *what,
+	     const char *advice, const char *format, ...)
+{
+	char text[1024];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:s*}",
+					      "grade", grades[grade], "what",
+					      what, "text", text, "advice",
+					      advice));
+}
+
+static const char *string_of(json_t *object, const char *name)
+{
+	return json_string_value(json_object_get(object, name));
+}
+
+/* FAILED if something is bad. Takes the list. */
+int print_findings(json_t *list)
+{
+	int status = DONE;
+	json_t *one;
+	size_t i;
+
+	json_array_foreach(list, i, one)
+		if (!strcmp(string_of(one, "grade"), grades[BAD]))
+			status = FAILED;
+	if (options.json)
+		return print_json(list) ?: status;
+	json_array_foreach(list, i, one) {
+		const char *advice = string_of(one, "advice");
+
+		printf("%-5s %-12s %s\n", string_of(one, "grade"),
+		       string_of(one, "what"), string_of(one, "text"));
+		if (advice)
+			printf("%18s -> %s\n", "", advice);
+	}
+	json_decref(list);
+	return status;
+}

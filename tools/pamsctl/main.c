@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: GPL-2.0
+/* main - the table of commands, their options, and help */
+#include <getopt.h>
+#include <locale.h>
+#include <string.h>
+
+#include "pamsctl.h"
+
+struct options options = { .interval_us = 1000000 };
+
+struct command {
+	const char *name;
+	int (*run)(struct words *words);
+	unsigned int options;
+	const char *usage;
+};
+
+static const struct command commands[] = {
+	{ "path", path_command, 0,
+	  "path show [KEY]            what was reported\n"
+	  "path set KEY VALUE...      report a path, or renew what is given of "
+	  "it\n"
+	  "path del KEY               forget a path\n"
+	  "path flush                 forget all" },
+	{ "conn", conn_command, 0,
+	  "conn show [TOKEN]          connections and subflows, as the "
+	  "schedulers see them" },
+	{ "stats", stats_command, 0,
+	  "stats                      totals of the network namespace" },
+	{ "monitor", monitor_command, OPT_COUNT | OPT_TIMEOUT,
+	  "monitor                    what happens, as it happens" },
+	{ "top", top_command,
+	  OPT_ONCE | OPT_BATCH | OPT_COUNT | OPT_INTERVAL,
+	  "top                        connections, live" },
+	{ "sched", sched_command, 0,
+	  "sched show                 which scheduler new sockets get\n"
+	  "sched set NAME             choose it" },
+	{ "load", load_command, OPT_DRY_RUN | OPT_MODULE,
+	  "load                       load the module, or say what is in the "
+	  "way" },
+	{ "doctor", doctor_command, OPT_MODULE,
+	  "doctor [HOST[:PORT]]       is MPTCP in use; does HOST speak it" },
+};
+
+#define COMMANDS	(sizeof(commands) / sizeof(commands[0]))
+
+static const char keys[] =
+	"KEY    ADDRESS[/LENGTH] [port PORT] | dev INTERFACE | token TOKEN ids "
+	"LOCAL REMOTE\n"
+	"VALUE  pipe-rate RATE [backlog SIZE] [delay TIME] [hs-rate RATE]\n"
+	"       loss-time TIME | no-loss\n"
+	"       ttl TIME\n"
+	"RATE   5mbit, or bytes per second: 625000   SIZE  120k   TIME  8ms\n";
+
+static const char option_text[] =
+	"    --json           answers and errors as JSON, on standard output\n"
+	"    --count N        monitor: end after N events; top: after N "
+	"pictures\n"
+	"    --timeout TIME   monitor: end after that time\n"
+	"    --interval TIME  top: from picture to picture, 1s\n"
+	"    --once, --batch  top: plain text, one picture or one after the "
+	"other\n"
+	"    --dry-run        load: only say what would be done\n"
+	"    --module FILE    load, doctor: the module's file\n"
+	"-h, --help\n"
+	"-V, --version\n";
+
+/* Usages are lines; each is shown behind the same words. */
+static void print_usage(FILE *to, const struct command *command)
+{
+	const char *at = command->usage;
+
+	while (*at) {
+		size_t length = strcspn(at, "\n");
+
+		fprintf(to, "    pamsctl %.*s\n", (int)length, at);
+		at += length + (at[length] == '\n');
+	}
+}
+
+static int help(const struct command *only)
+{
+	size_t i;
+
+	puts("usage:");
+	for (i = 0; i < COMMANDS; i++)
+		if (!only || only == &commands[i])
+			print_usage(stdout, &commands[i]);
+	printf("\n%s\n%s", keys, option_text);
+	return DONE;
+}
+
+enum { LONG_FIRST = 256, COUNT, INTERVAL, TIMEOUT, MODULE, ONCE, BATCH,
+       DRY_RUN, JSON };
+
+static const struct option long_options[] = {
+	{ "batch", no_argument, NULL, BATCH },
+	{ "count", required_argument, NULL, COUNT },
+	{ "dry-run", no_argument, NULL, DRY_RUN },
+	{ "help", no_argument, NULL, 'h' },
+	{ "interval", required_argument, NULL, INTERVAL },
+	{ "json", no_argument, NULL, JSON },
+	{ "module", required_argument, NULL, MODULE },
+	{ "once", no_argument, NULL, ONCE },
+	{ "timeout", required_argument, NULL, TIMEOUT },
+	{ "version", no_argument, NULL, 'V' },
+	{ }
+};
+
+/* --json counts for an error in a word before it, too. */
+static void find_json(int argc, char **argv)
+{
+	int i;
+
+	for (i = 1; i < argc; i++)
+		if (!strcmp(argv[i], "--json"))
+			options.json = true;
+}
+
+/* "-300ms" is meant as a value, and getopt_long() would see options. */
+static int refuse_negative(int argc, char **argv)
+{
+	int i;
+
+	for (i = 1; i < argc && strcmp(argv[i], "--"); i++)
+		if (argv[i][0] == '-' && strchr("0123456789.", argv[i][1]) &&
+		    argv[i][1])
+			return refuse(USAGE, "'%s' is less than 0: no rate, "
+				      "size or time may be", argv[i]);
+	return DONE;
+}
+
+static int take_option(int option, bool *help_wanted, bool *version_wanted)
+{
+	switch (option) {
+	case 'h':
+		*help_wanted = true;
+		return DONE;
+	case 'V':
+		*version_wanted = true;
+		return DONE;
+	case JSON:
+		return DONE;
+	case ONCE:
+		options.given |= OPT_ONCE;
+		return DONE;
+	case BATCH:
+		options.given |= OPT_BATCH;
+		return DONE;
+	case DRY_RUN:
+		options.given |= OPT_DRY_RUN;
+		return DONE;
+	case MODULE:
+		options.given |= OPT_MODULE;
+		options.module = optarg;
+		return DONE;
+	case COUNT:
+		options.given |= OPT_COUNT;
+		return parse_number("--count", optarg, 1, UINT32_MAX,
+				    &options.count);
+	case INTERVAL:
+		options.given |= OPT_INTERVAL;
+		return parse_time("--interval", optarg, 100000, 3600000000,
+				  &options.interval_us);
+	case TIMEOUT:
+		options.given |= OPT_TIMEOUT;
+		return parse_time("--timeout", optarg, 1000, 86400000000,
+				  &options.timeout_us);
+	}
+	return USAGE;
+}
+
+static int option_error(int result, char **argv)
+{
+	if (result == ':')
+		return refuse(USAGE, "option '%s' needs a value",
+			      argv[optind - 1]);
+	if (optopt && optopt < LONG_FIRST)
+		return refuse(USAGE, "option '-%c' is unknown: see pamsctl "
+			      "--help", optopt);
+	if (optopt)
+		return refuse(USAGE, "option '%s' takes no value",
+			      argv[optind - 1]);
+	return refuse(USAGE, "option '%s' is unknown: see pamsctl --help",
+		      argv[optind - 1]);
+}
+
+static const char *option_name(unsigned int bit)
+{
+	switch (bit) {
+	case OPT_ONCE:
+		return "--once";
+	case OPT_BATCH:
+		return "--batch";
+	case OPT_COUNT:
+		return "--count";
+	case OPT_INTERVAL:
+		return "--interval";
+	case OPT_TIMEOUT:
+		return "--timeout";
+	case OPT_DRY_RUN:
+		return "--dry-run";
+	}
+	return "--module";
+}
+
+static const struct command *find_command(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < COMMANDS; i++)
+		if (!strcmp(name, commands[i].name))
+			return &commands[i];
+	return NULL;
+}
+
+static int run(const struct command *command, struct words *words)
+{
+	unsigned int other = options.given & ~command->options;
+
+	if (other)
+		return refuse(USAGE, "option '%s' is not one of pamsctl %s",
+			      option_name(other & -other), command->name);
+	return command->run(words);
+}
+
+/* All of the output, or FAILED. */
+static int finish(int status)
+{
+	if (!ferror(stdout) && !fflush(stdout))
+		return status;
+	fprintf(stderr, "pamsctl: standard output can't be written\n");
+	return FAILED;
+}
+
+int main(int argc, char **argv)
+{
+	bool help_wanted = false, version_wanted = false;
+	const struct command *command = NULL;
+	struct words words;
+	const char *name;
+	int option;
+
+	/* characters of the terminal's; numbers stay those of C */
+	setlocale(LC_CTYPE, "");
+	find_json(argc, argv);
+	if (refuse_negative(argc, argv))
+		return USAGE;
+	opterr = 0;
+	while ((option = getopt_long(argc, argv, ":hV", long_options,
+				     NULL)) != -1) {
+		if (option == '?' || option == ':')
+			return option_error(option, argv);
+		if (take_option(option, &help_wanted, &version_wanted))
+			return USAGE;
+	}
+	words.at = argv + optind;
+	words.left = argc - optind;
+	name = next_word(&words);
+	if (version_wanted) {
+		puts("pamsctl " PAMS_VERSION);
+		return finish(DONE);
+	}
+	if (name)
+		command = find_command(name);
+	if (help_wanted && (command || !name))
+		return finish(help(command));
+	if (!name)
+		return refuse(USAGE, "which command? See pamsctl --help");
+	if (!command)
+		return refuse(USAGE, "'%s' is not a command: see pamsctl "
+			      "--help", name);
+	return finish(run(command, &words));
+}

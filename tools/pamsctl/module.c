@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * module - the module here: where its file is, and what loading it needs
+ *
+ * It finds the kernel's functions through kprobes; where there are none it has
+ * to be told the address of one, kallsyms_lookup_name (not needed if it was
+ * linked with a kernel that exports them, and harmless then).
+ */
+#include <inttypes.h>
+#include <linux/capability.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "pamsctl.h"
+
+#define SIGNED_END	"~Module signature appended~\n"
+#define SECURE_BOOT	"/sys/firmware/efi/efivars/SecureBoot-" \
+			"8be4df61-93ca-11d2-aa0d-00e098032b8c"
+#define SELF_MAX	3000
+
+bool module_is_loaded(void)
+{
+	return !access("/sys/module/mptcp_pams/initstate", F_OK) ||
+	       !access("/sys/module/mptcp_pams/refcnt", F_OK);
+}
+
+/* --- its file --- */
+
+static bool exists(const char *file)
+{
+	return !access(file, F_OK);
+}
+
+/* Where modprobe finds it: depmod's list has a line per module, "FILE: ...". */
+static bool find_installed(struct module *module)
+{
+	char list[256], line[1024];
+	bool found = false;
+	FILE *f;
+
+	snprintf(list, sizeof(list), "/lib/modules/%s/modules.dep",
+		 module->release);
+	f = fopen(list, "r");
+	while (f && !found && fgets(line, sizeof(line), f)) {
+		line[strcspn(line, ":\n")] = 0;
+		found = strstr(line, "/mptcp_pams.ko");
+	}
+	if (f)
+		fclose(f);
+	if (found)
+		snprintf(module->file, sizeof(module->file),
+			 "/lib/modules/%s/%s", module->release, line);
+	return found;
+}
+
+/* In the project's folder: the working one, or that of this program. */
+static void find_built(struct module *module)
+{
+	char self[SELF_MAX];
+	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	char *end;
+
+	snprintf(module->file, sizeof(module->file),
+		 "build/%s/mptcp_pams.ko", module->release);
+	if (exists(module->file))
+		return;
+	self[length > 0 ? length : 0] = 0;
+	/* TOP/build/tools/pamsctl */
+	end = strstr(self, "/build/tools/");
+	if (end) {
+		*end = 0;
+		snprintf(module->file, sizeof(module->file),
+			 "%s/build/%s/mptcp_pams.ko", self, module->release);
+		if (exists(module->file))
+			return;
+	}
+	module->file[0] = 0;
+}
+
+/* Of one that is compressed it isn't known, so that isn't in the way. */
+static bool is_signed(const char *file)
+{
+	const char *suffix = strrchr(file, '.');
+	char end[sizeof(SIGNED_END)] = "";
+	FILE *f;
+	bool fine;
+
+	if (suffix && strcmp(suffix, ".ko"))
+		return true;
+	f = fopen(file, "r");
+	if (!f)
+		return false;
+	fine = !fseek(f, -(long)strlen(SIGNED_END), SEEK_END) &&
+	       fread(end, strlen(SIGNED_END), 1, f) == 1 &&
+	       !strcmp(end, SIGNED_END);
+	fclose(f);
+	return fine;
+}
+
+/* --- the kernel --- */
+
+static void look_at_symbols(struct module *module)
+{
+	FILE *f = fopen("/proc/kallsyms", "r");
+	uint64_t address;
+	char name[256], type;
+
+	/* an address is 0 to those who may not see it */
+	while (f && fscanf(f, "%" SCNx64 " %c %255s%*[^\n]", &address, &type,
+			   name) == 3) {
+		module->symbols_known = true;
+		if (!strcmp(name, "register_kprobe"))
+			module->kprobes = true;
+		else if (!strcmp(name, "kallsyms_lookup_name"))
+			module->lookup = address;
+	}
+	if (f)
+		fclose(f);
+}
+
+static bool file_says(const char *file, const char *text)
+{
+	char content[256] = "";
+	FILE *f = fopen(file, "r");
+	bool found;
+
+	if (!f)
+		return false;
+	found = fgets(content, sizeof(content), f) && strstr(content, text);
+	fclose(f);
+	return found;
+}
+
+static bool secure_boot(void)
+{
+	uint8_t variable[5] = { };	/* 4 bytes of attributes, the value */
+	FILE *f = fopen(SECURE_BOOT, "r");
+	bool on;
+
+	if (!f)
+		return false;
+	on = fread(variable, sizeof(variable), 1, f) == 1 && variable[4] == 1;
+	fclose(f);
+	return on;
+}
+
+static bool has_capability(unsigned int number)
+{
+	struct __user_cap_header_struct header = {
+		.version = _LINUX_CAPABILITY_VERSION_3,
+	};
+	struct __user_cap_data_struct data[2] = { };
+
+	return !syscall(SYS_capget, &header, data) &&
+	       data[number / 32].effective & 1u << number % 32;
+}
+
+void module_look(struct module *module, const char *file)
+{
+	struct utsname kernel;
+
+	memset(module, 0, sizeof(*module));
+	uname(&kernel);
+	snprintf(module->release, sizeof(module->release), "%s",
+		 kernel.release);
+	module->loaded = module_is_loaded();
+	if (file)
+		snprintf(module->file, sizeof(module->file), "%s", file);
+	else if (find_installed(module))
+		module->installed = true;
+	else
+		find_built(module);
+	module->signed_ = module->file[0] && is_signed(module->file);
+	if (!module->loaded)
+		look_at_symbols(module);	/* slow, 100,000 lines */
+	module->secure_boot = secure_boot();
+	module->lockdown = file_says("/sys/kernel/security/lockdown",
+				     "[integrity]") ||
+			   file_says("/sys/kernel/security/lockdown",
+				     "[confidentiality]");
+	module->must_be_signed =
+		module->lockdown ||
+		file_says("/sys/module/module/parameters/sig_enforce", "Y");
+	module->may_load = has_capability(CAP_SYS_MODULE);
+}
+
+static void say(json_t *advice, const char *text)
+{
+	json_array_append_new(advice, json_string(text));
+}
+
+/* What is in the way of loading it: nothing if the list stays empty. */
+void module_advice(const struct module *module, json_t *advice)
+{
+	if (module->loaded)
+		return;
+	if (!mptcp_is_there())
+		say(advice, "this kernel has no MPTCP (CONFIG_MPTCP=y): boot "
+			    "one that has, 6.12 or newer");
+	else if (file_says("/proc/sys/net/mptcp/enabled", "0"))
+		say(advice, "MPTCP is switched off: sysctl -w "
+			    "net.mptcp.enabled=1");
+	if (!module->file[0])
+		say(advice, "there is no mptcp_pams.ko for this kernel: in the "
+			    "project's folder run make, and make install; or "
+			    "give --module FILE");
+	else if (!exists(module->file))
+		say(advice, "the file given with --module does not exist");
+	if (module->must_be_signed && module->file[0] && !module->signed_)
+		say(advice, "this kernel takes signed modules only (Secure "
+			    "Boot or lockdown) and the file has no signature: "
+			    "install it with dkms, then mokutil --import "
+			    "/var/lib/dkms/mok.pub, restart, confirm");
+	if (!module->symbols_known)
+		say(advice, "/proc/kallsyms can't be read: this kernel needs "
+			    "CONFIG_KALLSYMS");
+	else if (!module->kprobes && !module->lookup && module->may_load)
+		say(advice, "this kernel has no kprobes, and the address of "
+			    "kallsyms_lookup_name is hidden: sysctl -w "
+			    "kernel.kptr_restrict=0");
+	if (!module->may_load)
+		say(advice, "loading needs CAP_SYS_MODULE: run it as root");
+}

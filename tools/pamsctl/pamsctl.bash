@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# Completion of pamsctl's command line for bash.
+
+# the words before the one to complete that are no options and no values of theirs
+_pamsctl_words()
+{
+	local i
+
+	words=()
+	for ((i = 1; i < COMP_CWORD; i++)); do
+		case ${COMP_WORDS[i]} in
+		--count | --timeout | --interval | --module) ((i++)) ;;
+		-*) ;;
+		*) words+=("${COMP_WORDS[i]}") ;;
+		esac
+	done
+}
+
+# of this network namespace
+_pamsctl_interfaces() { sed -n 's/^ *\([^ :]*\):.*/\1/p' /proc/net/dev; }
+
+_pamsctl_tokens() { pamsctl conn show 2>/dev/null | sed -n 's/^token \([^ ]*\) .*/\1/p'; }
+
+# what may follow the words of a path's key and values
+_pamsctl_path()
+{
+	local last=${words[-1]} values="pipe-rate backlog delay hs-rate loss-time no-loss ttl"
+	local count=$((${#words[@]} - 2))	# after "path COMMAND"
+
+	if [ $count = 0 ]; then
+		echo dev token
+		return
+	fi
+	case $last in
+	dev) _pamsctl_interfaces; return ;;
+	token) _pamsctl_tokens; return ;;
+	ids | port | pipe-rate | backlog | delay | hs-rate | loss-time | ttl) return ;;
+	esac
+	case ${words[2]} in
+	token)
+		[ $count != 2 ] || echo ids
+		[ $count -ge 5 ] || return ;;
+	dev) ;;
+	*) [ $count != 1 ] || echo port ;;
+	esac
+	[ "${words[1]}" != set ] || echo "$values"
+}
+
+_pamsctl_options()
+{
+	echo --json --help
+	case ${words[0]-} in
+	'') echo --version ;;
+	monitor) echo --count --timeout ;;
+	top) echo --once --batch --count --interval ;;
+	load) echo --dry-run --module ;;
+	doctor) echo --module ;;
+	esac
+}
+
+# what may stand where the cursor is
+_pamsctl_choices()
+{
+	case ${words[0]-} in
+	'') echo path conn stats monitor top sched load doctor ;;
+	path)
+		case ${words[1]-} in
+		'') echo show set del flush ;;
+		show | set | del) _pamsctl_path ;;
+		esac ;;
+	conn)
+		case ${#words[@]} in
+		1) echo show ;;
+		2) _pamsctl_tokens ;;
+		esac ;;
+	sched)
+		case ${#words[@]} in
+		1) echo show set ;;
+		2) [ "${words[1]}" != set ] || cat /proc/sys/net/mptcp/available_schedulers 2>/dev/null ;;
+		esac ;;
+	esac
+}
+
+_pamsctl()
+{
+	local current=${COMP_WORDS[COMP_CWORD]} words choices
+
+	_pamsctl_words
+	case ${COMP_WORDS[COMP_CWORD - 1]} in
+	--module) mapfile -t COMPREPLY < <(compgen -f -- "$current"); return ;;
+	--count | --timeout | --interval) COMPREPLY=(); return ;;
+	esac
+	case $current in
+	-*) choices=$(_pamsctl_options) ;;
+	*) choices=$(_pamsctl_choices) ;;
+	esac
+	mapfile -t COMPREPLY < <(compgen -W "$choices" -- "$current")
+}
+
+complete -F _pamsctl pamsctl

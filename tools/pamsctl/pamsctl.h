@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * pamsctl - tells and asks the module mptcp_pams
+ *
+ * main.c finds the command and its options, one file carries out each command.
+ * The map:
+ *
+ *	main.c			the table of commands, options, exit status
+ *	refuse.c		errors, as text or as JSON
+ *	words.c			the command line's words, one after the other
+ *	quantity.c		rates, sizes and times as people write them
+ *	key.c			a path's key, from words and as text
+ *	path.c conn.c stats.c monitor.c top.c sched.c load.c doctor.c
+ *				the commands
+ *	scheduler.c		the kernel's MPTCP schedulers
+ *	module.c		the module here: its file, what it needs
+ *	diag.c			MPTCP and TCP sockets, and whose they are
+ *	endpoints.c		the path manager's endpoints and limits
+ *	mib.c			the kernel's MPTCP counters
+ *	probe.c			does a server speak MPTCP
+ *	finding.c		what doctor found, as text or as JSON
+ */
+#ifndef PAMSCTL_H
+#define PAMSCTL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <jansson.h>
+
+#include "netlink.h"
+
+/* What the process ends with; in pamsctl(8). */
+enum {
+	DONE = 0,
+	FAILED = 1,
+	USAGE = 2,
+	NOT_LOADED = 3,
+	NOT_PERMITTED = 4,
+};
+
+/* Options, as bits, for what a command takes. */
+enum {
+	OPT_ONCE = 1,
+	OPT_BATCH = 2,
+	OPT_COUNT = 4,
+	OPT_INTERVAL = 8,
+	OPT_TIMEOUT = 16,
+	OPT_DRY_RUN = 32,
+	OPT_MODULE = 64,
+};
+
+struct options {
+	unsigned int given;
+	bool json;
+	uint64_t count;		/* 0: without end */
+	uint64_t interval_us;
+	uint64_t timeout_us;	/* 0: none */
+	const char *module;	/* file */
+};
+
+extern struct options options;
+
+/* The words of the command line that are left. */
+struct words {
+	char **at;
+	int left;
+};
+
+/* refuse.c: say it and return the exit status */
+int refuse(int status, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+int refuse_kernel(struct pams_nl *nl, const char *what, int err);
+int refuse_not_loaded(void);
+int print_json(json_t *value);		/* and free it; the exit status */
+void print_json_line(json_t *value);	/* and free it, flush */
+
+/* words.c */
+const char *next_word(struct words *words);		/* NULL: none is left */
+bool next_is(struct words *words, const char *keyword);	/* and take it */
+int no_more_words(const struct words *words);		/* or refuse */
+
+/* quantity.c: 0, or USAGE when refused; what: the input's name */
+#define QUANTITY_MAX	32
+int parse_rate(const char *what, const char *text, uint64_t *byteps);
+int parse_size(const char *what, const char *text, uint32_t *bytes);
+int parse_time(const char *what, const char *text, uint64_t min_us,
+	       uint64_t max_us, uint64_t *us);
+int parse_number(const char *what, const char *text, uint64_t min,
+		 uint64_t max, uint64_t *number);
+const char *show_rate(char *buffer, uint64_t byteps);
+const char *show_time(char *buffer, int64_t us);
+
+/* key.c */
+#define KEY_TEXT_MAX		128
+int parse_key(struct words *words, struct pams_path *path);
+int parse_token(const char *text, uint32_t *token);
+const char *show_key(char *buffer, const struct pams_path *path);
+const char *show_address(char *buffer, int family, const void *address);
+const char *show_interface(char *buffer, uint32_t ifindex);
+void add_key(json_t *object, const struct pams_path *path);
+
+/* the commands: their words are what follows the command's name */
+int path_command(struct words *words);
+int conn_command(struct words *words);
+int stats_command(struct words *words);
+int monitor_command(struct words *words);
+int top_command(struct words *words);
+int sched_command(struct words *words);
+int load_command(struct words *words);
+int doctor_command(struct words *words);
+
+/* path.c, conn.c, stats.c: as others show them, too */
+json_t *path_json(const struct pams_path *path);
+void path_print(const struct pams_path *path);
+json_t *conn_json(const struct pams_conn *conn);
+json_t *subflow_json(const struct pams_subflow *subflow);
+void subflow_line(char *buffer, size_t room, const struct pams_subflow *s);
+#define SUBFLOW_LINE_MAX	512
+json_t *stats_json(const struct pams_stats *stats);
+
+/* scheduler.c */
+#define SCHEDULERS_MAX	512
+bool mptcp_is_there(void);
+bool scheduler_chosen(char *name, size_t room);
+bool scheduler_list(char *names, size_t room);
+bool in_list(const char *names, const char *name);
+bool is_ours(const char *name);
+
+/* module.c */
+struct module {
+	bool loaded;
+	char release[128];	/* the running kernel's */
+	char file[4096];	/* "" if there is none for this kernel */
+	bool installed;		/* modprobe finds it by its name */
+	bool signed_;
+	bool kprobes;		/* and lookup: if symbols_known */
+	bool symbols_known;	/* read, as the module isn't loaded */
+	uint64_t lookup;	/* address, 0: not to be seen */
+	bool secure_boot;
+	bool lockdown;
+	bool must_be_signed;
+	bool may_load;		/* CAP_SYS_MODULE */
+};
+
+bool module_is_loaded(void);
+void module_look(struct module *module, const char *file);
+void module_advice(const struct module *module, json_t *advice);
+
+/* finding.c */
+enum grade { FINE, NOTE, BAD };
+
+void finding(json_t *list, enum grade grade, const char *what,
+	     const char *advice, const char *format, ...)
+	__attribute__((format(printf, 5, 6)));
+int print_findings(json_t *list);
+
+/* what doctor looks at: each adds its findings */
+void look_at_endpoints(json_t *list);
+void look_at_sockets(json_t *list);
+void look_at_counters(json_t *list);
+int look_at_peer(json_t *list, const char *peer);
+
+/* mib.c: one of the MPTcpExt counters, 0 if there is none */
+uint64_t mib_counter(const char *name);
+
+#endif

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: GPL-2.0
+/* path - report paths to the module, and show what was reported */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include <linux/mptcp_pams.h>
+
+#include "pamsctl.h"
+
+#define US_PER_MS	1000
+
+static int open_module(struct pams_nl **nl)
+{
+	int err = pams_nl_open(nl);
+
+	if (!err)
+		return DONE;
+	err = refuse_kernel(*nl, "the module can't be asked", err);
+	pams_nl_close(*nl);
+	return err;
+}
+
+/* --- set --- */
+
+/* What follows the keyword, in ms. */
+static int parse_ms(const char *what, const char *text, uint64_t min_ms,
+		    uint64_t *ms)
+{
+	uint64_t us;
+
+	if (parse_time(what, text, min_ms * US_PER_MS,
+		       (uint64_t)MPTCP_PAMS_TIME_MAX_MS * US_PER_MS, &us))
+		return USAGE;
+	*ms = us / US_PER_MS;
+	return DONE;
+}
+
+static int parse_value(const char *what, const char *text,
+		       struct pams_path *path, bool *backlog)
+{
+	uint64_t number;
+
+	if (!strcmp(what, "pipe-rate")) {
+		path->has_pipe = true;
+		return parse_rate(what, text, &path->rate_byteps);
+	}
+	if (!strcmp(what, "hs-rate"))
+		return parse_rate(what, text, &path->hs_rate_byteps);
+	if (!strcmp(what, "backlog")) {
+		*backlog = true;
+		return parse_size(what, text, &path->backlog_bytes);
+	}
+	if (!strcmp(what, "delay")) {
+		if (parse_time(what, text, 0, MPTCP_PAMS_DELAY_MAX_US,
+			       &number))
+			return USAGE;
+		path->has_delay = true;
+		path->delay_us = number;
+		return DONE;
+	}
+	if (!strcmp(what, "loss-time")) {
+		if (parse_ms(what, text, 0, &number))
+			return USAGE;
+		path->has_loss = true;
+		path->loss_ms = number;
+		return DONE;
+	}
+	if (parse_ms(what, text, 1, &number))
+		return USAGE;
+	path->ttl_ms = number;
+	return DONE;
+}
+
+static int parse_values(struct words *words, struct pams_path *path)
+{
+	static const char * const known[] = {
+		"pipe-rate", "backlog", "delay", "hs-rate", "loss-time",
+		"no-loss", "ttl",
+	};
+	const size_t count = sizeof(known) / sizeof(known[0]);
+	bool backlog = false;
+	unsigned int seen = 0;
+	const char *what, *text;
+	size_t i;
+
+	while ((what = next_word(words))) {
+		for (i = 0; i < count && strcmp(what, known[i]); i++)
+			;
+		if (i == count)
+			return refuse(USAGE, "'%s' is not a value: pipe-rate, "
+					     "backlog, delay, hs-rate, "
+					     "loss-time, no-loss or ttl",
+				      what);
+		if (seen & 1 << i)
+			return refuse(USAGE, "'%s' is given twice", what);
+		seen |= 1 << i;
+		if (!strcmp(what, "no-loss")) {
+			path->no_loss = true;
+			continue;
+		}
+		text = next_word(words);
+		if (!text)
+			return refuse(USAGE, "'%s' lacks its value", what);
+		if (parse_value(what, text, path, &backlog))
+			return USAGE;
+	}
+
+	if (path->has_loss && path->no_loss)
+		return refuse(USAGE,
+			      "loss-time and no-loss exclude each other");
+	if (!path->has_pipe &&
+	    (backlog || path->has_delay || path->hs_rate_byteps))
+		return refuse(USAGE, "%s is part of a pipe: pipe-rate is "
+				     "missing",
+			      backlog ? "backlog" :
+			      path->has_delay ? "delay" : "hs-rate");
+	if (!path->has_pipe && !path->has_loss && !path->no_loss)
+		return refuse(USAGE, "nothing to report: give pipe-rate, "
+				     "loss-time or no-loss");
+	return DONE;
+}
+
+/* --- show --- */
+
+json_t *path_json(const struct pams_path *path)
+{
+	json_t *object = json_object();
+
+	add_key(object, path);
+	if (path->has_pipe) {
+		json_t *pipe = json_pack("{s:I, s:I, s:I, s:I}", "rate_byteps",
+					 (json_int_t)path->rate_byteps,
+					 "backlog_bytes",
+					 (json_int_t)path->backlog_bytes,
+					 "age_ms",
+					 (json_int_t)path->pipe_age_ms,
+					 "expires_ms",
+					 (json_int_t)path->pipe_expires_ms);
+
+		if (path->has_delay)
+			json_object_set_new(pipe, "delay_us",
+					    json_integer(path->delay_us));
+		if (path->hs_rate_byteps)
+			json_object_set_new(pipe, "hs_rate_byteps",
+					    json_integer(path->hs_rate_byteps));
+		json_object_set_new(object, "pipe", pipe);
+	}
+	if (path->has_loss)
+		json_object_set_new(object, "loss",
+				    json_pack("{s:i, s:I}", "time_ms",
+					      path->loss_ms, "expires_ms",
+					      (json_int_t)
+					      path->loss_expires_ms));
+	return object;
+}
+
+static void print_pipe(const struct pams_path *path)
+{
+	char text[QUANTITY_MAX], more[QUANTITY_MAX];
+
+	printf("    pipe %s (%" PRIu64 " bytes/s), backlog %" PRIu32 " bytes",
+	       show_rate(text, path->rate_byteps), path->rate_byteps,
+	       path->backlog_bytes);
+	if (path->has_delay)
+		printf(", delay %s", show_time(text, path->delay_us));
+	if (path->hs_rate_byteps)
+		printf(", to the helper %s",
+		       show_rate(text, path->hs_rate_byteps));
+	printf("; reported %s ago, expires in %s\n",
+	       show_time(text, (int64_t)path->pipe_age_ms * US_PER_MS),
+	       show_time(more, (int64_t)path->pipe_expires_ms * US_PER_MS));
+}
+
+void path_print(const struct pams_path *path)
+{
+	char key[KEY_TEXT_MAX], text[QUANTITY_MAX], more[QUANTITY_MAX];
+	int64_t loss_us = (int64_t)path->loss_ms * US_PER_MS;
+
+	puts(show_key(key, path));
+	if (path->has_pipe)
+		print_pipe(path);
+	if (path->has_loss)
+		printf("    %s %s%s; expires in %s\n",
+		       path->loss_ms > 0 ? "lost in" : "lost",
+		       show_time(text, loss_us > 0 ? loss_us : -loss_us),
+		       path->loss_ms > 0 ? "" : " ago",
+		       show_time(more, (int64_t)path->loss_expires_ms *
+				       US_PER_MS));
+}
+
+static int collect(const struct pams_path *path, void *arg)
+{
+	json_t *list = arg;
+
+	if (options.json)
+		return json_array_append_new(list, path_json(path)) ?
+		       -ENOMEM : 0;
+	path_print(path);
+	return 0;
+}
+
+static int show_all(struct pams_nl *nl)
+{
+	json_t *list = json_array();
+	int err = pams_nl_path_dump(nl, collect, list);
+
+	if (err < 0) {
+		json_decref(list);
+		return refuse_kernel(nl, "path show", err);
+	}
+	if (err)
+		fprintf(stderr, "pamsctl: the paths changed all the time: some "
+				"may be missing\n");
+	if (options.json)
+		return print_json(list);
+	json_decref(list);
+	return DONE;
+}
+
+static int show_one(struct pams_nl *nl, struct pams_path *path)
+{
+	int err = pams_nl_path_get(nl, path);
+
+	if (err)
+		return refuse_kernel(nl, "path show", err);
+	if (options.json)
+		return print_json(path_json(path));
+	path_print(path);
+	return DONE;
+}
+
+/* --- the command --- */
+
+static int show(struct words *words)
+{
+	struct pams_path path = { };
+	bool all = !words->left;
+	struct pams_nl *nl;
+	int status;
+
+	if (!all && (parse_key(words, &path) || no_more_words(words)))
+		return USAGE;
+	status = open_module(&nl);
+	if (status)
+		return status;
+	status = all ? show_all(nl) : show_one(nl, &path);
+	pams_nl_close(nl);
+	return status;
+}
+
+static int change(const char *what, const struct pams_path *path,
+		  int (*call)(struct pams_nl *nl, const struct pams_path *path))
+{
+	struct pams_nl *nl;
+	int status = open_module(&nl);
+	int err;
+
+	if (status)
+		return status;
+	err = call(nl, path);
+	status = err ? refuse_kernel(nl, what, err) : DONE;
+	pams_nl_close(nl);
+	if (!status && options.json)
+		return print_json(json_object());
+	return status;
+}
+
+static int flush(struct pams_nl *nl, const struct pams_path *path)
+{
+	(void)path;
+	return pams_nl_path_flush(nl);
+}
+
+int path_command(struct words *words)
+{
+	struct pams_path path = { };
+
+	if (next_is(words, "show"))
+		return show(words);
+	if (next_is(words, "set")) {
+		if (parse_key(words, &path) || parse_values(words, &path))
+			return USAGE;
+		return change("path set", &path, pams_nl_path_set);
+	}
+	if (next_is(words, "del")) {
+		if (parse_key(words, &path) || no_more_words(words))
+			return USAGE;
+		return change("path del", &path, pams_nl_path_del);
+	}
+	if (next_is(words, "flush")) {
+		if (no_more_words(words))
+			return USAGE;
+		return change("path flush", &path, flush);
+	}
+	if (!words->left)
+		return refuse(USAGE, "path what? show, set, del or flush");
+	return refuse(USAGE, "path '%s' is not a command: show, set, del or "
+			     "flush",
+		      *words->at);
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0
+/* sched - which scheduler new MPTCP sockets of this network namespace get */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "pamsctl.h"
+
+#define FILE_NAME	"/proc/sys/net/mptcp/scheduler"
+
+static int no_choice(void)
+{
+	if (!mptcp_is_there())
+		return refuse(FAILED, "this kernel has no MPTCP, or this "
+				      "namespace none of its settings");
+	return refuse(FAILED, "this kernel has no choice of MPTCP schedulers");
+}
+
+static json_t *list_json(const char *names)
+{
+	json_t *list = json_array();
+
+	while (*names) {
+		size_t length = strcspn(names, " ");
+
+		json_array_append_new(list, json_stringn(names, length));
+		names += length + strspn(names + length, " ");
+	}
+	return list;
+}
+
+static int show(void)
+{
+	char chosen[SCHEDULERS_MAX], names[SCHEDULERS_MAX] = "";
+	bool listed, there;
+
+	if (!scheduler_chosen(chosen, sizeof(chosen)))
+		return no_choice();
+	/* before 6.11 the kernel has no list: believe the name */
+	listed = scheduler_list(names, sizeof(names));
+	there = !listed || in_list(names, chosen);
+	if (options.json)
+		return print_json(json_pack("{s:s, s:b, s:s, s:o, s:b}",
+					    "chosen", chosen, "there", there,
+					    "in_use",
+					    there ? chosen : "default",
+					    "available", list_json(names),
+					    "module_loaded",
+					    module_is_loaded()));
+	printf("%s: new sockets of this network namespace use it; others keep "
+	       "theirs\n",
+	       there ? chosen : "default");
+	if (!there)
+		printf("'%s' is chosen but NOT LOADED: the kernel quietly uses "
+		       "default instead%s\n",
+		       chosen, is_ours(chosen) ? ": see pamsctl load" : "");
+	if (listed)
+		printf("available: %s\n", names);
+	return DONE;
+}
+
+static int refuse_name(const char *name, const char *names)
+{
+	if (is_ours(name) && !module_is_loaded())
+		return refuse(NOT_LOADED, "scheduler '%s' is part of the "
+					  "module mptcp_pams, which is not "
+					  "loaded: see pamsctl load",
+			      name);
+	return refuse(FAILED, "scheduler '%s' is not there: available: %s",
+		      name, names);
+}
+
+static int set(const char *name)
+{
+	char names[SCHEDULERS_MAX] = "";
+	size_t length = strlen(name);
+	int fd, err = 0;
+
+	if (!mptcp_is_there() || access(FILE_NAME, F_OK))
+		return no_choice();
+	if (!length || strpbrk(name, " \t\n"))
+		return refuse(USAGE, "'%s' is not the name of a scheduler",
+			      name);
+	if (scheduler_list(names, sizeof(names)) && !in_list(names, name))
+		return refuse_name(name, names);
+
+	fd = open(FILE_NAME, O_WRONLY);
+	if (fd < 0 || write(fd, name, length) != (ssize_t)length)
+		err = errno;
+	if (fd >= 0)
+		close(fd);
+	if (err == EACCES || err == EPERM || err == EROFS)
+		return refuse(NOT_PERMITTED, "the scheduler can't be set: %s "
+					     "(run it as root)",
+			      strerror(err));
+	if (err == ENOENT)
+		return refuse_name(name, names);
+	if (err)
+		return refuse(FAILED, "the scheduler can't be set: %s",
+			      strerror(err));
+	if (options.json)
+		return print_json(json_pack("{s:s}", "chosen", name));
+	printf("%s: for sockets made from now on; restart servers that are to "
+	       "use it\n",
+	       name);
+	return DONE;
+}
+
+int sched_command(struct words *words)
+{
+	const char *name;
+
+	if (next_is(words, "show"))
+		return no_more_words(words) ? USAGE : show();
+	if (next_is(words, "set")) {
+		name = next_word(words);
+		if (!name)
+			return refuse(USAGE, "sched set which? See pamsctl "
+					     "sched show");
+		return no_more_words(words) ? USAGE : set(name);
+	}
+	if (!words->left)
+		return refuse(USAGE, "sched what? show or set");
+	return refuse(USAGE, "sched '%s' is not a command: show or set",
+		      *words->at);
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * scheduler - the kernel's MPTCP schedulers
+ *
+ * The sysctl keeps the name of a scheduler that is no longer there, and new
+ * sockets then quietly use "default": only the list says what is there.
+ */
+#include <string.h>
+#include <unistd.h>
+
+#include "pamsctl.h"
+
+#define SYSCTL	"/proc/sys/net/mptcp/"
+
+static bool read_line(const char *file, char *line, size_t room)
+{
+	FILE *f = fopen(file, "r");
+	bool fine = f && fgets(line, room, f);
+
+	if (f)
+		fclose(f);
+	if (fine)
+		line[strcspn(line, "\n")] = 0;
+	return fine;
+}
+
+bool mptcp_is_there(void)
+{
+	return !access(SYSCTL "enabled", F_OK);
+}
+
+bool scheduler_chosen(char *name, size_t room)
+{
+	return read_line(SYSCTL "scheduler", name, room);
+}
+
+bool scheduler_list(char *names, size_t room)
+{
+	return read_line(SYSCTL "available_schedulers", names, room);
+}
+
+/* Is the name one of the words of the list? */
+bool in_list(const char *names, const char *name)
+{
+	size_t length = strlen(name);
+	const char *at = names;
+
+	while (*at) {
+		size_t word = strcspn(at, " ");
+
+		if (word == length && !strncmp(at, name, length))
+			return true;
+		at += word + strspn(at + word, " ");
+	}
+	return false;
+}
+
+/* One of those that the module brings. */
+bool is_ours(const char *name)
+{
+	return in_list("minrtt minpad pams minfct", name);
+}

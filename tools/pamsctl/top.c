@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * top - connections, live
+ *
+ * A picture is a list of lines, which go to the terminal or, with --once and
+ * --batch, to standard output. Rates are since the picture before; the first
+ * has none.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <ncurses.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "pamsctl.h"
+
+#define LINE_MAX_BYTES	SUBFLOW_LINE_MAX
+
+/* What a rate needs of the picture before. */
+struct seen {
+	uint32_t token;
+	uint64_t decisions;
+};
+
+struct picture {
+	char **line;
+	size_t lines;
+	struct seen *seen;
+	size_t conns;
+	json_t *list;		/* of connections, with --json */
+	uint64_t at_us;
+	const struct picture *before;
+};
+
+static uint64_t now_us(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+static int add_line(struct picture *picture, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static int add_line(struct picture *picture, const char *format, ...)
+{
+	char **more = reallocarray(picture->line, picture->lines + 1,
+				   sizeof(*more));
+	char text[LINE_MAX_BYTES];
+	va_list args;
+
+	if (!more)
+		return -ENOMEM;
+	picture->line = more;
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	more[picture->lines] = strdup(text);
+	if (!more[picture->lines])
+		return -ENOMEM;
+	picture->lines++;
+	return 0;
+}
+
+static void wipe(struct picture *picture)
+{
+	while (picture->lines)
+		free(picture->line[--picture->lines]);
+	free(picture->line);
+	free(picture->seen);
+	json_decref(picture->list);
+	memset(picture, 0, sizeof(*picture));
+}
+
+/* Decisions per second since the picture before, or less than 0. */
+static double decision_rate(const struct picture *picture,
+			    const struct pams_conn *conn)
+{
+	const struct picture *before = picture->before;
+	size_t i;
+
+	for (i = 0; before && i < before->conns; i++)
+		if (before->seen[i].token == conn->token)
+			return (conn->decisions - before->seen[i].decisions) *
+			       1e6 / (picture->at_us - before->at_us);
+	return -1;
+}
+
+static int add_conn(const struct pams_conn *conn, void *arg)
+{
+	struct picture *picture = arg;
+	struct seen *more = reallocarray(picture->seen, picture->conns + 1,
+					 sizeof(*more));
+	double rate = decision_rate(picture, conn);
+	char speed[QUANTITY_MAX] = "";
+	char text[SUBFLOW_LINE_MAX];
+	unsigned int i;
+	int err;
+
+	if (!more)
+		return -ENOMEM;
+	picture->seen = more;
+	more[picture->conns].token = conn->token;
+	more[picture->conns++].decisions = conn->decisions;
+	json_array_append_new(picture->list, conn_json(conn));
+
+	if (rate >= 0)
+		snprintf(speed, sizeof(speed), " (%.0f/s)", rate);
+	err = add_line(picture, "%08" PRIx32 " %s  decisions %" PRIu64
+		       "%s deferrals %" PRIu64 " stops %" PRIu64
+		       " reinjected %" PRIu64, conn->token, conn->scheduler,
+		       conn->decisions, speed, conn->deferrals, conn->stops,
+		       conn->reinjected_bytes);
+	for (i = 0; !err && i < conn->subflows; i++) {
+		subflow_line(text, sizeof(text), &conn->subflow[i]);
+		err = add_line(picture, "  %s", text);
+	}
+	return err;
+}
+
+/* 0, or a status when refused; what was wrong is in the picture, too. */
+static int take(struct pams_nl *nl, struct picture *picture,
+		struct pams_stats *stats)
+{
+	int err = pams_nl_stats(nl, stats);
+
+	picture->at_us = now_us();
+	picture->list = json_array();
+	if (!err)
+		err = add_line(picture, "mptcp_pams: %" PRIu32
+			       " connections, %" PRIu32 " paths, %" PRIu64
+			       " decisions, %" PRIu64 " deferrals, %" PRIu64
+			       " stops", stats->conns, stats->paths,
+			       stats->decisions, stats->deferrals,
+			       stats->stops);
+	if (!err)
+		err = add_line(picture, "%s", "");
+	if (!err)
+		err = pams_nl_conn_dump(nl, add_conn, picture);
+	return err < 0 ? err : 0;
+}
+
+static void put_text(const struct picture *picture)
+{
+	size_t i;
+
+	for (i = 0; i < picture->lines; i++)
+		puts(picture->line[i]);
+	fflush(stdout);
+}
+
+static void put_json(const struct picture *picture,
+		     const struct pams_stats *stats)
+{
+	print_json_line(json_pack("{s:o, s:O}", "stats", stats_json(stats),
+				  "conns", picture->list));
+}
+
+/* On standard output, one picture after the other. */
+static int batch(struct pams_nl *nl, uint64_t count)
+{
+	struct picture before = { }, picture = { };
+	struct pams_stats stats;
+	uint64_t i;
+	int err;
+
+	for (i = 0; !count || i < count; i++) {
+		if (i)
+			usleep(options.interval_us);
+		picture.before = i ? &before : NULL;
+		err = take(nl, &picture, &stats);
+		if (err) {
+			wipe(&before);
+			wipe(&picture);
+			return refuse_kernel(nl, "top", err);
+		}
+		if (options.json)
+			put_json(&picture, &stats);
+		else
+			put_text(&picture);
+		wipe(&before);
+		before = picture;
+		memset(&picture, 0, sizeof(picture));
+		if (ferror(stdout))
+			break;
+	}
+	wipe(&before);
+	return DONE;
+}
+
+static void draw(const struct picture *picture, const char *trouble)
+{
+	size_t i;
+
+	erase();
+	for (i = 0; i < picture->lines && (int)i < LINES - 1; i++) {
+		if (!i)
+			attron(A_BOLD);
+		mvaddnstr(i, 0, picture->line[i], COLS);
+		attroff(A_BOLD);
+	}
+	attron(A_REVERSE);
+	mvprintw(LINES - 1, 0, "%s", trouble ?: "q: quit");
+	attroff(A_REVERSE);
+	refresh();
+}
+
+/* On the terminal until q is pressed; goes on while the module is out. */
+static int live(struct pams_nl *nl)
+{
+	struct picture before = { }, picture = { };
+	struct pams_stats stats;
+	SCREEN *screen = newterm(NULL, stdout, stdin);
+	uint64_t pictures = 0;
+	int err, key;
+
+	if (!screen)
+		return refuse(FAILED, "top: terminal '%s' is not known: use "
+			      "--batch", getenv("TERM") ?: "");
+	cbreak();
+	noecho();
+	curs_set(0);
+	timeout(options.interval_us / 1000);
+	do {
+		picture.before = before.conns ? &before : NULL;
+		err = take(nl, &picture, &stats);
+		draw(&picture, err ? pams_nl_error(nl) : NULL);
+		wipe(&before);
+		before = picture;
+		memset(&picture, 0, sizeof(picture));
+		key = getch();
+	} while (key != 'q' && key != 'Q' &&
+		 (!options.count || ++pictures < options.count));
+	endwin();
+	delscreen(screen);
+	wipe(&before);
+	return DONE;
+}
+
+int top_command(struct words *words)
+{
+	bool plain = options.given & (OPT_ONCE | OPT_BATCH) || options.json;
+	struct pams_nl *nl = NULL;
+	int err, status;
+
+	if (no_more_words(words))
+		return USAGE;
+	if (!plain && !isatty(STDOUT_FILENO))
+		return refuse(USAGE, "top: standard output is not a terminal: "
+				     "use --once or --batch");
+	err = pams_nl_open(&nl);
+	if (err)
+		status = refuse_kernel(nl, "top", err);
+	else if (options.given & OPT_ONCE)
+		status = batch(nl, 1);
+	else if (plain)
+		status = batch(nl, options.count);
+	else
+		status = live(nl);
+	pams_nl_close(nl);
+	return status;
+}

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * control - the control socket: lines of JSON in, one line of JSON for each out
+ *
+ * Who may open the socket may say anything: its owner and group.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <event2/buffer.h>
+#include <event2/bufferevent.h>
+#include <event2/event.h>
+#include <jansson.h>
+
+#include "pamsd.h"
+
+#define LINE_BYTES_MAX	4096
+#define CLIENTS_MAX	16
+/* What may wait for a client that doesn't read; then it is cut off. */
+#define UNREAD_BYTES	1048576
+#define TELL_S		5
+
+struct client {
+	struct control *control;
+	struct bufferevent *buffer;
+	struct client *next;
+};
+
+struct control {
+	struct event_base *base;
+	const struct lines *lines;
+	char *path;
+	int fd;
+	struct event *event;
+	struct client *clients;
+	unsigned int count;
+};
+
+static void drop(struct client *client)
+{
+	struct client **at = &client->control->clients;
+
+	while (*at != client)
+		at = &(*at)->next;
+	*at = client->next;
+	client->control->count--;
+	bufferevent_free(client->buffer);
+	free(client);
+}
+
+static void answer(struct client *client, json_t *object)
+{
+	char *text = json_dumps(object, JSON_COMPACT);
+
+	json_decref(object);
+	if (!text)
+		return;
+	bufferevent_write(client->buffer, text, strlen(text));
+	bufferevent_write(client->buffer, "\n", 1);
+	free(text);
+}
+
+static void has_read(struct bufferevent *buffer, void *arg)
+{
+	struct evbuffer *input = bufferevent_get_input(buffer);
+	struct evbuffer *output = bufferevent_get_output(buffer);
+	struct client *client = arg;
+	char *line;
+	size_t len;
+
+	while ((line = evbuffer_readln(input, &len, EVBUFFER_EOL_LF))) {
+		answer(client, lines_obey(client->control->lines, line, len,
+					  NULL));
+		free(line);
+		if (evbuffer_get_length(output) > UNREAD_BYTES)
+			break;
+	}
+	if (evbuffer_get_length(input) > LINE_BYTES_MAX ||
+	    evbuffer_get_length(output) > UNREAD_BYTES)
+		drop(client);
+}
+
+static void has_ended(struct bufferevent *buffer, short what, void *arg)
+{
+	(void)buffer;
+	if (what & (BEV_EVENT_EOF | BEV_EVENT_ERROR))
+		drop(arg);
+}
+
+static void has_client(evutil_socket_t fd, short what, void *arg)
+{
+	struct control *control = arg;
+	struct client *client;
+	int accepted;
+
+	(void)what;
+	accepted = accept4(fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	if (accepted < 0)
+		return;
+	client = control->count < CLIENTS_MAX ? calloc(1, sizeof(*client)) :
+						NULL;
+	if (!client) {
+		close(accepted);
+		return;
+	}
+	client->buffer = bufferevent_socket_new(control->base, accepted,
+						BEV_OPT_CLOSE_ON_FREE);
+	if (!client->buffer) {
+		close(accepted);
+		free(client);
+		return;
+	}
+	client->control = control;
+	client->next = control->clients;
+	control->clients = client;
+	control->count++;
+	bufferevent_setcb(client->buffer, has_read, NULL, has_ended, client);
+	bufferevent_enable(client->buffer, EV_READ | EV_WRITE);
+}
+
+static int address_of(struct sockaddr_un *address, const char *path)
+{
+	memset(address, 0, sizeof(*address));
+	address->sun_family = AF_UNIX;
+	if (strlen(path) >= sizeof(address->sun_path))
+		return -ENAMETOOLONG;
+	memcpy(address->sun_path, path, strlen(path) + 1);
+	return 0;
+}
+
+/* A connection to whoever listens there, or -errno. */
+static int reach(const char *path)
+{
+	struct timeval limit = { .tv_sec = TELL_S };
+	struct sockaddr_un address;
+	int fd, err;
+
+	err = address_of(&address, path);
+	if (err)
+		return err;
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -errno;
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
+	if (!connect(fd, (struct sockaddr *)&address, sizeof(address)))
+		return fd;
+	err = -errno;
+	close(fd);
+	return err;
+}
+
+/* A socket that nobody listens at is what a daemon that was killed left. */
+static int listen_at(const char *path)
+{
+	struct sockaddr_un address;
+	mode_t mask;
+	int fd, err;
+
+	err = address_of(&address, path);
+	if (err)
+		return err;
+	err = reach(path);
+	if (err >= 0) {
+		close(err);
+		return -EADDRINUSE;
+	}
+	if (err == -ECONNREFUSED)
+		unlink(path);
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -errno;
+	mask = umask(0117);
+	err = bind(fd, (struct sockaddr *)&address, sizeof(address)) ||
+	      listen(fd, CLIENTS_MAX) ? -errno : 0;
+	umask(mask);
+	if (!err)
+		return fd;
+	close(fd);
+	return err;
+}
+
+struct control *control_new(struct event_base *base, const char *path,
+			    const struct lines *lines)
+{
+	struct control *control = calloc(1, sizeof(*control));
+
+	if (!control)
+		return NULL;
+	control->base = base;
+	control->lines = lines;
+	control->fd = listen_at(path);
+	if (control->fd < 0) {
+		say("can't have the control socket %s: %s", path,
+		    strerror(-control->fd));
+		free(control);
+		return NULL;
+	}
+	control->path = strdup(path);
+	control->event = event_new(base, control->fd, EV_READ | EV_PERSIST,
+				   has_client, control);
+	if (!control->path || !control->event ||
+	    event_add(control->event, NULL)) {
+		control_free(control);
+		return NULL;
+	}
+	return control;
+}
+
+void control_free(struct control *control)
+{
+	if (!control)
+		return;
+	while (control->clients)
+		drop(control->clients);
+	if (control->event)
+		event_free(control->event);
+	close(control->fd);
+	if (control->path)
+		unlink(control->path);
+	free(control->path);
+	free(control);
+}
+
+int control_tell(const char *path, const char *line)
+{
+	int fd = reach(path), c;
+	FILE *stream;
+
+	if (fd < 0) {
+		say("nobody at the control socket %s: %s", path, strerror(-fd));
+		return 1;
+	}
+	stream = fdopen(fd, "r+");
+	if (!stream) {
+		close(fd);
+		return 1;
+	}
+	fprintf(stream, "%s\n", line);
+	fflush(stream);
+	c = fgetc(stream);
+	if (c == EOF)
+		say("no answer from the control socket %s", path);
+	for (; c != EOF; c = c == '\n' ? EOF : fgetc(stream))
+		putchar(c);
+	fclose(stream);
+	return ferror(stdout) ? 1 : 0;
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * estimate - a pipe's throughput, from what a source counts or says
+ *
+ * A queue that isn't empty drains at the pipe's rate. So the bytes that left in
+ * the time in which there was a backlog, over that time, are a sample:
+ *
+ *	rate = (1 - w) * rate + w * busy_bytes / busy_us
+ *
+ * A sample is closed after MANY_BYTES, whose eleven packets of 1514 bytes hold
+ * the error of counting whole packets below a tenth; after FEW_US if at least
+ * FEW_BYTES, three packets, have left by then, so that a pipe that became slow
+ * shows soon; or after STILL_US, if it stands still. w is 1/2: about the mean
+ * of two samples, and three samples after a change the rate is within an eighth
+ * of it; down to 1 Mbit/s those take at most 180 ms.
+ *
+ * A backlog at both ends of a tick may have been gone in between. It was there
+ * all the time for sure if no more left than waited at the start. Where that
+ * isn't so for all of a sample, it is no more than a lower bound: it counts if
+ * it is above what is known, or that is older than BELIEF_US. (A queue that is
+ * kept short, by CoDel for one, gives such samples only: their maximum.)
+ *
+ * With no backlog the pipe isn't the bottleneck and what leaves says nothing of
+ * it: the last rate stays, as long as its age allows.
+ *
+ * A source that says a rate gives one sample each time. Radio rates change with
+ * each frame that is lost: w is 1/4, eight samples (160 ms) until an eighth.
+ *
+ * Units: bytes, bytes per second, us. Counters are 64 bits and may be set back
+ * to 0. 2^64 us are 500,000 years; busy_bytes * 10^6 fits 64 bits up to
+ * 18 TB in one sample.
+ */
+#include <linux/mptcp_pams.h>
+#include <string.h>
+
+#include "pamsd.h"
+
+#define US_PER_S	1000000ULL
+#define MANY_BYTES	(11 * 1514)
+#define FEW_BYTES	(3 * 1514)
+#define FEW_US		50000
+#define STILL_US	500000
+#define BELIEF_US	10000000
+
+static uint64_t clamp_rate(uint64_t byteps)
+{
+	if (byteps < MPTCP_PAMS_RATE_MIN_BYTEPS)
+		return MPTCP_PAMS_RATE_MIN_BYTEPS;
+	if (byteps > MPTCP_PAMS_RATE_MAX_BYTEPS)
+		return MPTCP_PAMS_RATE_MAX_BYTEPS;
+	return byteps;
+}
+
+/* One part in weight is the sample's. */
+static void learn(struct estimate *estimate, uint64_t us, uint64_t byteps,
+		  unsigned int weight)
+{
+	byteps = clamp_rate(byteps);
+	if (!estimate->rate_byteps)
+		estimate->rate_byteps = byteps;
+	else
+		estimate->rate_byteps = (estimate->rate_byteps * (weight - 1) +
+					 byteps) / weight;
+	estimate->rate_us = us;
+}
+
+static uint32_t clamp_backlog(uint32_t bytes)
+{
+	return bytes > MPTCP_PAMS_BACKLOG_MAX_BYTES ?
+	       MPTCP_PAMS_BACKLOG_MAX_BYTES : bytes;
+}
+
+/* What left since the last sample; 0 for the first and after a reset. */
+static uint64_t advance(struct estimate *estimate, uint64_t us, uint64_t bytes,
+			uint32_t backlog_bytes)
+{
+	uint64_t left = 0;
+
+	if (estimate->sampled && bytes >= estimate->bytes)
+		left = bytes - estimate->bytes;
+	if (backlog_bytes)
+		estimate->waited_us = us;
+	estimate->sampled = true;
+	estimate->sample_us = us;
+	estimate->bytes = bytes;
+	estimate->backlog_bytes = clamp_backlog(backlog_bytes);
+	return left;
+}
+
+void estimate_reset(struct estimate *estimate)
+{
+	memset(estimate, 0, sizeof(*estimate));
+}
+
+static bool is_sample(const struct estimate *estimate)
+{
+	if (!estimate->busy_us)
+		return false;
+	return estimate->busy_bytes >= MANY_BYTES ||
+	       estimate->busy_us >= STILL_US ||
+	       (estimate->busy_bytes >= FEW_BYTES &&
+		estimate->busy_us >= FEW_US);
+}
+
+void estimate_count(struct estimate *estimate, uint64_t us, uint64_t bytes,
+		    uint32_t backlog_bytes)
+{
+	bool busy = estimate->sampled && estimate->backlog_bytes &&
+		    backlog_bytes && bytes >= estimate->bytes;
+	uint64_t since_us = us - estimate->sample_us;
+	uint32_t waited_bytes = estimate->backlog_bytes;
+	uint64_t left = advance(estimate, us, bytes, backlog_bytes);
+	uint64_t byteps;
+
+	if (!busy)
+		return;
+	if (left > waited_bytes)
+		estimate->busy_unsure = true;
+	estimate->busy_bytes += left;
+	estimate->busy_us += since_us;
+	if (!is_sample(estimate))
+		return;
+	byteps = estimate->busy_bytes * US_PER_S / estimate->busy_us;
+	if (!estimate->busy_unsure || byteps > estimate->rate_byteps)
+		learn(estimate, us, byteps, 2);
+	else if (us - estimate->rate_us > BELIEF_US)
+		learn(estimate, us, byteps, 1);
+	estimate->busy_unsure = false;
+	estimate->busy_bytes = 0;
+	estimate->busy_us = 0;
+}
+
+void estimate_rate(struct estimate *estimate, uint64_t us, uint64_t bytes,
+		   uint32_t backlog_bytes, uint64_t rate_byteps)
+{
+	advance(estimate, us, bytes, backlog_bytes);
+	if (rate_byteps)
+		learn(estimate, us, rate_byteps, 4);
+}
+
+uint64_t estimate_known(const struct estimate *estimate, uint64_t us,
+			uint64_t age_us)
+{
+	return us - estimate->rate_us <= age_us ? estimate->rate_byteps : 0;
+}

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * kernel - feeds the module mptcp_pams, as long as it is there
+ *
+ * The module may come and go. While it is out reports are taken and remembered
+ * by those who call this; they are told when to say it all again.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <event2/event.h>
+#include <jansson.h>
+
+#include "../lib/netlink.h"
+#include "pamsd.h"
+
+/* Should its arrival be missed, how long until it is noticed. */
+#define RETRY_MS	250
+
+struct kernel {
+	struct pams_nl *nl;
+	struct event *event;
+	void (*again)(void *arg);
+	void *arg;
+	bool out;		/* the module is, */
+	bool wanted;		/* there is something to tell it, */
+	bool said;		/* and that it is out was said */
+	int refused;		/* the last other error that was said */
+	uint64_t asked_ms;	/* when it was last looked for */
+	uint64_t sets, errors;
+};
+
+static void is_out(struct kernel *kernel)
+{
+	kernel->asked_ms = now_ms();
+	kernel->out = true;
+	if (!kernel->wanted || kernel->said)
+		return;
+	kernel->said = true;
+	say("the module mptcp_pams isn't loaded: reports are taken, "
+	    "but nothing is done with them until it is");
+}
+
+static void is_in(struct kernel *kernel)
+{
+	if (!kernel->out)
+		return;
+	kernel->out = false;
+	if (kernel->said)
+		say("the module mptcp_pams is there");
+	kernel->said = false;
+	kernel->again(kernel->arg);
+}
+
+static int take_event(const struct pams_event *event, void *arg)
+{
+	int *seen = arg;
+
+	if (event->kind == PAMS_EVENT_LOADED)
+		*seen = 1;
+	else if (event->kind == PAMS_EVENT_UNLOADED)
+		*seen = -1;
+	return 0;
+}
+
+/* Everything that has come is looked at: the last word on the module counts. */
+static void receive(evutil_socket_t fd, short what, void *arg)
+{
+	struct kernel *kernel = arg;
+	int seen = 0;
+
+	(void)fd;
+	(void)what;
+	if (pams_nl_receive(kernel->nl, take_event, &seen) < 0)
+		return;
+	if (seen < 0)
+		is_out(kernel);
+	if (seen > 0) {
+		kernel->out = true;	/* what was there before is gone */
+		is_in(kernel);
+	}
+}
+
+struct kernel *kernel_new(struct event_base *base, void (*again)(void *arg),
+			  void *arg)
+{
+	struct kernel *kernel = calloc(1, sizeof(*kernel));
+	int err;
+
+	if (!kernel)
+		return NULL;
+	kernel->again = again;
+	kernel->arg = arg;
+	err = pams_nl_open(&kernel->nl);
+	if (err && err != -ENOENT) {
+		say("netlink: %s", strerror(-err));
+		free(kernel);
+		return NULL;
+	}
+	if (err)
+		is_out(kernel);
+	err = pams_nl_subscribe(kernel->nl);
+	if (err) {
+		say("netlink: no news of the module, it is looked for "
+		    "instead: %s", pams_nl_error(kernel->nl));
+		return kernel;
+	}
+	kernel->event = event_new(base, pams_nl_event_fd(kernel->nl),
+				  EV_READ | EV_PERSIST, receive, kernel);
+	if (!kernel->event || event_add(kernel->event, NULL)) {
+		kernel_free(kernel);
+		return NULL;
+	}
+	return kernel;
+}
+
+void kernel_wanted(struct kernel *kernel)
+{
+	kernel->wanted = true;
+	if (kernel->out)
+		is_out(kernel);
+}
+
+void kernel_free(struct kernel *kernel)
+{
+	if (!kernel)
+		return;
+	if (kernel->event)
+		event_free(kernel->event);
+	pams_nl_close(kernel->nl);
+	free(kernel);
+}
+
+int kernel_set(struct kernel *kernel, const struct pams_path *path)
+{
+	bool was_out = kernel->out;
+	int err;
+
+	if (was_out && now_ms() - kernel->asked_ms < RETRY_MS)
+		return -ENOENT;
+	err = pams_nl_path_set(kernel->nl, path);
+	if (!pams_nl_loaded(kernel->nl)) {
+		is_out(kernel);
+		return -ENOENT;
+	}
+	kernel->sets++;
+	if (was_out)
+		is_in(kernel);
+	if (!err) {
+		kernel->refused = 0;
+		return 0;
+	}
+	kernel->errors++;
+	if (err != kernel->refused) {
+		kernel->refused = err;
+		say("the kernel refuses a report: %s",
+		    pams_nl_error(kernel->nl));
+	}
+	return err;
+}
+
+json_t *kernel_status(const struct kernel *kernel)
+{
+	return json_pack("{s:b, s:I, s:I}", "loaded", !kernel->out,
+			 "sets", (json_int_t)kernel->sets,
+			 "refused", (json_int_t)kernel->errors);
+}

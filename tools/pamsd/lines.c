@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * lines - what the control socket and plugins say, as pamsd(8) documents it
+ *
+ *	{"command": "status"}
+ *	{"interface": "wlan0", "loss_ms": 800}		lost in 800 ms
+ *	{"interface": "wlan0", "loss_ms": 800, "ttl_ms": 5000}
+ *	{"interface": "wlan0", "no_loss": true}
+ *
+ * A name that isn't known is a fault: it may be a mistyped one.
+ */
+#include <string.h>
+
+#include <jansson.h>
+
+#include <linux/mptcp_pams.h>
+
+#include "pamsd.h"
+
+static json_t *fault(const char *why)
+{
+	return json_pack("{s:s}", "error", why);
+}
+
+static json_t *status(const struct lines *lines)
+{
+	json_t *object = json_pack("{s:s, s:o}", "version", PAMS_VERSION,
+				   "kernel", kernel_status(lines->kernel));
+
+	if (lines->server)
+		json_object_set_new(object, "server",
+				    server_status(lines->server));
+	if (lines->reporter)
+		json_object_set_new(object, "reporter",
+				    reporter_status(lines->reporter));
+	return object;
+}
+
+static bool is_time(json_t *value, json_int_t min)
+{
+	return json_is_integer(value) && json_integer_value(value) >= min &&
+	       json_integer_value(value) <= MPTCP_PAMS_TIME_MAX_MS;
+}
+
+static json_t *loss(const struct lines *lines, json_t *object,
+		    const char *interface)
+{
+	json_t *name = json_object_get(object, "interface");
+	json_t *loss_ms = json_object_get(object, "loss_ms");
+	json_t *no_loss = json_object_get(object, "no_loss");
+	json_t *ttl_ms = json_object_get(object, "ttl_ms");
+	const char *why;
+
+	if (name)
+		interface = json_string_value(name);
+	if (!interface)
+		return fault("interface is missing or not a string");
+	if (!loss_ms == !no_loss)
+		return fault("one of loss_ms and no_loss is needed");
+	if (loss_ms && !is_time(loss_ms, 0))
+		return fault("loss_ms is not a whole number from 0 to "
+			     "86400000");
+	if (no_loss && !json_is_true(no_loss))
+		return fault("no_loss can only be true");
+	if (ttl_ms && (no_loss || !is_time(ttl_ms, 1)))
+		return fault("ttl_ms is not a whole number from 1 to "
+			     "86400000 beside loss_ms");
+	if (!lines->reporter)
+		return fault("no reporter is configured here");
+	why = reporter_loss(lines->reporter, interface, no_loss,
+			    json_integer_value(loss_ms),
+			    json_integer_value(ttl_ms));
+	return why ? fault(why) : json_pack("{s:b}", "ok", 1);
+}
+
+json_t *lines_obey(const struct lines *lines, const char *line, size_t len,
+		   const char *interface)
+{
+	static const char * const known[] = {
+		"command", "interface", "loss_ms", "no_loss", "ttl_ms",
+	};
+	json_t *object, *value, *result, *command;
+	json_error_t error;
+	const char *name;
+	unsigned int i;
+
+	object = json_loadb(line, len, JSON_REJECT_DUPLICATES, &error);
+	if (!object)
+		return json_pack("{s:s, s:s}", "error", "this is not JSON",
+				 "text", error.text);
+	if (!json_is_object(object)) {
+		json_decref(object);
+		return fault("this is not an object of JSON");
+	}
+	json_object_foreach(object, name, value) {
+		for (i = 0; i < ARRAY_SIZE(known); i++)
+			if (!strcmp(name, known[i]))
+				break;
+		if (i < ARRAY_SIZE(known))
+			continue;
+		result = json_pack("{s:s, s:s}", "error",
+				   "this name is not known", "name", name);
+		json_decref(object);
+		return result;
+	}
+	command = json_object_get(object, "command");
+	if (!command)
+		result = loss(lines, object, interface);
+	else if (json_is_string(command) && json_object_size(object) == 1 &&
+		 !strcmp(json_string_value(command), "status"))
+		result = status(lines);
+	else
+		result = fault("the only command is \"status\", alone");
+	json_decref(object);
+	return result;
+}

@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * links - the interfaces that are reported about or through
+ *
+ * rtnetlink's news tell of a lost carrier at once. Counters have no news: they
+ * are asked for, all interfaces' in one dump of statistics.
+ */
+#include <errno.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <event2/event.h>
+/* after <net/if.h>, to which it only adds */
+#include <linux/if.h>
+#include <linux/if_addr.h>
+#include <linux/if_link.h>
+#include <linux/rtnetlink.h>
+#include <netlink/attr.h>
+#include <netlink/msg.h>
+#include <netlink/netlink.h>
+#include <netlink/socket.h>
+
+#include "pamsd.h"
+
+#define LINKS_MAX	64
+#define WINDOW_US	100000
+#define WINDOW_BYTES	(3 * 1514)
+
+struct links {
+	struct nl_sock *news, *questions;
+	struct event *event;
+	void (*changed)(struct link *link, void *arg);
+	void *arg;
+	struct link *links[LINKS_MAX];
+	unsigned int count;
+	uint64_t us;		/* of the sample under way */
+};
+
+static struct link *by_name(struct links *links, const char *name)
+{
+	for (unsigned int i = 0; i < links->count; i++)
+		if (!strcmp(links->links[i]->name, name))
+			return links->links[i];
+	return NULL;
+}
+
+static struct link *by_index(struct links *links, unsigned int ifindex)
+{
+	for (unsigned int i = 0; i < links->count; i++)
+		if (links->links[i]->ifindex == ifindex)
+			return links->links[i];
+	return NULL;
+}
+
+static void forget_addresses(struct link *link)
+{
+	link->has_address4 = false;
+	link->has_address6 = false;
+}
+
+static void set_up(struct links *links, struct link *link, bool up)
+{
+	bool changed = !link->known || link->up != up;
+
+	link->known = true;
+	link->up = up;
+	if (changed)
+		links->changed(link, links->arg);
+}
+
+/* The name may have gone to another interface, or the interface elsewhere. */
+static void gone(struct links *links, struct link *link)
+{
+	link->ifindex = 0;
+	link->moved_us = 0;
+	forget_addresses(link);
+	set_up(links, link, false);
+}
+
+static void take_link(struct links *links, struct nlmsghdr *hdr)
+{
+	struct ifinfomsg *info = nlmsg_data(hdr);
+	const unsigned int up = IFF_UP | IFF_LOWER_UP;
+	struct link *link, *old;
+	struct nlattr *name;
+
+	name = nlmsg_find_attr(hdr, sizeof(*info), IFLA_IFNAME);
+	if (!name || info->ifi_family != AF_UNSPEC)
+		return;
+	link = by_name(links, nla_get_string(name));
+	old = by_index(links, info->ifi_index);
+	if (old && (old != link || hdr->nlmsg_type == RTM_DELLINK))
+		gone(links, old);
+	if (!link || hdr->nlmsg_type == RTM_DELLINK)
+		return;
+	if (link->ifindex != (unsigned int)info->ifi_index) {
+		link->ifindex = info->ifi_index;
+		link->counted = false;
+		link->moved_us = 0;
+		forget_addresses(link);
+	}
+	set_up(links, link, (info->ifi_flags & up) == up);
+}
+
+/* One of each family is enough to leave through that interface. */
+static void take_address(struct links *links, struct nlmsghdr *hdr)
+{
+	struct ifaddrmsg *info = nlmsg_data(hdr);
+	struct link *link = by_index(links, info->ifa_index);
+	bool added = hdr->nlmsg_type == RTM_NEWADDR;
+	struct nlattr *address;
+
+	if (!link || info->ifa_scope == RT_SCOPE_LINK ||
+	    info->ifa_flags & (IFA_F_TENTATIVE | IFA_F_DEPRECATED))
+		return;
+	address = nlmsg_find_attr(hdr, sizeof(*info), IFA_LOCAL) ?:
+		  nlmsg_find_attr(hdr, sizeof(*info), IFA_ADDRESS);
+	if (!address)
+		return;
+	if (info->ifa_family == AF_INET && nla_len(address) == 4 &&
+	    (added ? !link->has_address4 :
+		     !memcmp(&link->address4, nla_data(address), 4))) {
+		memcpy(&link->address4, nla_data(address), 4);
+		link->has_address4 = added;
+	} else if (info->ifa_family == AF_INET6 && nla_len(address) == 16 &&
+		   (added ? !link->has_address6 :
+			    !memcmp(&link->address6, nla_data(address), 16))) {
+		memcpy(&link->address6, nla_data(address), 16);
+		link->has_address6 = added;
+	}
+}
+
+/*
+ * Three packets in a tenth of a second are data: reports themselves, name
+ * lookups and keep-alives are less.
+ */
+static void count(struct link *link, uint64_t bytes, uint64_t us)
+{
+	if (us - link->window_us >= WINDOW_US) {
+		link->window_us = us;
+		link->window_bytes = 0;
+	}
+	if (link->counted && bytes > link->bytes)
+		link->window_bytes += bytes - link->bytes;
+	if (link->window_bytes >= WINDOW_BYTES)
+		link->moved_us = us;
+	link->counted = true;
+	link->bytes = bytes;
+}
+
+static void take_stats(struct links *links, struct nlmsghdr *hdr)
+{
+	struct if_stats_msg *info = nlmsg_data(hdr);
+	struct link *link = by_index(links, info->ifindex);
+	struct rtnl_link_stats64 stats;
+	struct nlattr *attr;
+
+	attr = nlmsg_find_attr(hdr, sizeof(*info), IFLA_STATS_LINK_64);
+	if (!link || !attr || nla_len(attr) < (int)sizeof(stats))
+		return;
+	memcpy(&stats, nla_data(attr), sizeof(stats));
+	count(link, stats.tx_bytes + stats.rx_bytes, links->us);
+}
+
+static int take(struct nl_msg *msg, void *arg)
+{
+	struct nlmsghdr *hdr = nlmsg_hdr(msg);
+
+	switch (hdr->nlmsg_type) {
+	case RTM_NEWLINK:
+	case RTM_DELLINK:
+		take_link(arg, hdr);
+		break;
+	case RTM_NEWADDR:
+	case RTM_DELADDR:
+		take_address(arg, hdr);
+		break;
+	case RTM_NEWSTATS:
+		take_stats(arg, hdr);
+		break;
+	}
+	return NL_OK;
+}
+
+static int ask(struct links *links, int type, void *header, size_t len)
+{
+	int err = nl_send_simple(links->questions, type, NLM_F_DUMP, header,
+				 len);
+
+	return err < 0 ? err : nl_recvmsgs_default(links->questions);
+}
+
+int links_refresh(struct links *links)
+{
+	struct ifinfomsg info = { .ifi_family = AF_UNSPEC };
+	struct ifaddrmsg addr = { .ifa_family = AF_UNSPEC };
+	int err;
+
+	err = ask(links, RTM_GETLINK, &info, sizeof(info));
+	if (err >= 0)
+		err = ask(links, RTM_GETADDR, &addr, sizeof(addr));
+	if (err < 0)
+		return err;
+	/* What isn't there has said nothing. */
+	for (unsigned int i = 0; i < links->count; i++)
+		if (!links->links[i]->known)
+			set_up(links, links->links[i], false);
+	return 0;
+}
+
+int links_sample(struct links *links, uint64_t us)
+{
+	struct if_stats_msg stats = {
+		.filter_mask = IFLA_STATS_FILTER_BIT(IFLA_STATS_LINK_64),
+	};
+
+	links->us = us;
+	return ask(links, RTM_GETSTATS, &stats, sizeof(stats));
+}
+
+/* When there were more news than room, everything is asked for. */
+static void receive(evutil_socket_t fd, short what, void *arg)
+{
+	struct links *links = arg;
+	int err;
+
+	(void)fd;
+	(void)what;
+	do
+		err = nl_recvmsgs_default(links->news);
+	while (err >= 0);
+	if (err == -NLE_NOMEM)
+		links_refresh(links);
+}
+
+struct link *links_watch(struct links *links, const char *name)
+{
+	struct link *link = by_name(links, name);
+
+	if (link || links->count == LINKS_MAX)
+		return link;
+	link = calloc(1, sizeof(*link));
+	if (!link)
+		return NULL;
+	snprintf(link->name, sizeof(link->name), "%s", name);
+	links->links[links->count++] = link;
+	return link;
+}
+
+static struct nl_sock *open_socket(struct links *links)
+{
+	struct nl_sock *sock = nl_socket_alloc();
+
+	if (!sock)
+		return NULL;
+	nl_socket_disable_auto_ack(sock);
+	if (nl_connect(sock, NETLINK_ROUTE) ||
+	    nl_socket_modify_cb(sock, NL_CB_VALID, NL_CB_CUSTOM, take, links)) {
+		nl_socket_free(sock);
+		return NULL;
+	}
+	return sock;
+}
+
+struct links *links_new(struct event_base *base,
+			void (*changed)(struct link *link, void *arg),
+			void *arg)
+{
+	struct links *links = calloc(1, sizeof(*links));
+
+	if (!links)
+		return NULL;
+	links->changed = changed;
+	links->arg = arg;
+	links->questions = open_socket(links);
+	links->news = open_socket(links);
+	if (!links->questions || !links->news)
+		goto fail;
+	nl_socket_disable_seq_check(links->news);
+	if (nl_socket_add_memberships(links->news, RTNLGRP_LINK,
+				      RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV6_IFADDR,
+				      0) ||
+	    nl_socket_set_nonblocking(links->news))
+		goto fail;
+	links->event = event_new(base, nl_socket_get_fd(links->news),
+				 EV_READ | EV_PERSIST, receive, links);
+	if (links->event && !event_add(links->event, NULL))
+		return links;
+fail:
+	say("rtnetlink can't be used here");
+	links_free(links);
+	return NULL;
+}
+
+void links_free(struct links *links)
+{
+	if (!links)
+		return;
+	if (links->event)
+		event_free(links->event);
+	nl_socket_free(links->news);
+	nl_socket_free(links->questions);
+	for (unsigned int i = 0; i < links->count; i++)
+		free(links->links[i]);
+	free(links);
+}

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * pamsd - tells the scheduler of the paths: of pipes, and of losses to come
+ *
+ * Options, signals, and the ladder by which everything is set up and taken down
+ * again. What it does is documented in pamsd(8).
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <event2/event.h>
+#include <sodium.h>
+#ifdef HAVE_SYSTEMD
+#include <systemd/sd-daemon.h>
+#endif
+
+#include "pamsd.h"
+
+#define EXIT_USAGE	2
+
+/* What the configuration asks for, and is exchanged when it changes. */
+struct roles {
+	struct config *config;
+	struct server *server;
+	struct reporter *reporter;
+	struct plugins *plugins;
+	struct control *control;
+};
+
+static struct {
+	const char *file;
+	struct event_base *base;
+	struct kernel *kernel;
+	struct roles roles;
+	struct lines lines;
+	struct event *signals[3];
+	bool broken;		/* ended since it couldn't go on */
+} pamsd;
+
+static void notify(const char *state)
+{
+#ifdef HAVE_SYSTEMD
+	sd_notify(0, state);
+#else
+	(void)state;
+#endif
+}
+
+static void kernel_is_back(void *arg)
+{
+	(void)arg;
+	if (pamsd.roles.server)
+		server_feed(pamsd.roles.server);
+	if (pamsd.roles.reporter)
+		reporter_feed(pamsd.roles.reporter);
+}
+
+static void tear_down(struct roles *roles)
+{
+	control_free(roles->control);
+	plugins_free(roles->plugins);
+	reporter_free(roles->reporter);
+	server_free(roles->server);
+	memset(&pamsd.lines, 0, sizeof(pamsd.lines));
+	roles->control = NULL;
+	roles->plugins = NULL;
+	roles->reporter = NULL;
+	roles->server = NULL;
+}
+
+/* On a failure, which has been said, nothing is left of it. */
+static int set_up(struct roles *roles)
+{
+	const struct config *config = roles->config;
+
+	if (config->server) {
+		roles->server = server_new(pamsd.base, config, pamsd.kernel);
+		if (!roles->server)
+			goto fail;
+	}
+	if (config->reporter) {
+		roles->reporter = reporter_new(pamsd.base, config,
+					       pamsd.kernel);
+		if (!roles->reporter)
+			goto fail;
+	}
+	pamsd.lines.kernel = pamsd.kernel;
+	pamsd.lines.server = roles->server;
+	pamsd.lines.reporter = roles->reporter;
+	roles->plugins = plugins_new(pamsd.base, config, &pamsd.lines);
+	if (!roles->plugins)
+		goto fail;
+	if (config->control) {
+		roles->control = control_new(pamsd.base, config->control,
+					     &pamsd.lines);
+		if (!roles->control)
+			goto fail;
+	}
+	return 0;
+fail:
+	tear_down(roles);
+	return -1;
+}
+
+/* The old configuration goes on unless the new one works. */
+static void reload(void)
+{
+	struct roles new = { .config = config_read(pamsd.file, say_line) };
+
+	if (!new.config) {
+		say("the old configuration is kept");
+		return;
+	}
+	tear_down(&pamsd.roles);
+	if (!set_up(&new)) {
+		config_free(pamsd.roles.config);
+		pamsd.roles = new;
+		say("the configuration was read again");
+		return;
+	}
+	config_free(new.config);
+	if (!set_up(&pamsd.roles)) {
+		say("the old configuration is kept");
+		return;
+	}
+	say("and the old configuration works no more: the end");
+	pamsd.broken = true;
+	event_base_loopbreak(pamsd.base);
+}
+
+static void got_signal(evutil_socket_t number, short what, void *arg)
+{
+	(void)what;
+	(void)arg;
+	if (number != SIGHUP) {
+		event_base_loopbreak(pamsd.base);
+		return;
+	}
+	notify("RELOADING=1");
+	reload();
+	notify("READY=1");
+}
+
+static int catch_signals(void)
+{
+	static const int numbers[] = { SIGHUP, SIGTERM, SIGINT };
+
+	signal(SIGPIPE, SIG_IGN);
+	for (unsigned int i = 0; i < ARRAY_SIZE(numbers); i++) {
+		struct event *event = evsignal_new(pamsd.base, numbers[i],
+						   got_signal, NULL);
+
+		pamsd.signals[i] = event;
+		if (!event || event_add(event, NULL))
+			return -1;
+	}
+	return 0;
+}
+
+static int run(void)
+{
+	int status = EXIT_FAILURE;
+
+	pamsd.roles.config = config_read(pamsd.file, say_line);
+	if (!pamsd.roles.config)
+		return EXIT_FAILURE;
+	if (sodium_init() < 0) {
+		say("libsodium can't be used here");
+		goto free_config;
+	}
+	pamsd.base = event_base_new();
+	if (!pamsd.base)
+		goto free_config;
+	pamsd.kernel = kernel_new(pamsd.base, kernel_is_back, NULL);
+	if (!pamsd.kernel)
+		goto free_base;
+	if (catch_signals() || set_up(&pamsd.roles))
+		goto free_signals;
+	notify("READY=1");
+	event_base_dispatch(pamsd.base);
+	notify("STOPPING=1");
+	tear_down(&pamsd.roles);
+	status = pamsd.broken ? EXIT_FAILURE : EXIT_SUCCESS;
+free_signals:
+	for (unsigned int i = 0; i < ARRAY_SIZE(pamsd.signals); i++)
+		if (pamsd.signals[i])
+			event_free(pamsd.signals[i]);
+	kernel_free(pamsd.kernel);
+free_base:
+	event_base_free(pamsd.base);
+free_config:
+	config_free(pamsd.roles.config);
+	return status;
+}
+
+/* --- the other things that it can be asked for --- */
+
+static void print_line(const char *line)
+{
+	fprintf(stderr, "%s\n", line);
+}
+
+static int check(const char *file)
+{
+	struct config *config = config_read(file, print_line);
+
+	if (!config)
+		return EXIT_FAILURE;
+	printf("%s: is in order\n", file);
+	config_free(config);
+	return EXIT_SUCCESS;
+}
+
+static int generate_key(void)
+{
+	char text[KEY_TEXT];
+
+	if (key_generate(text)) {
+		say("libsodium can't be used here");
+		return EXIT_FAILURE;
+	}
+	puts(text);
+	sodium_memzero(text, sizeof(text));
+	return EXIT_SUCCESS;
+}
+
+static int tell(const char *file, const char *line)
+{
+	struct config *config = config_read(file, say_line);
+	int status = EXIT_FAILURE;
+
+	if (!config)
+		return status;
+	if (config->control)
+		status = control_tell(config->control, line);
+	else
+		say("%s: control is empty: there is no socket", file);
+	config_free(config);
+	return status;
+}
+
+static const char help[] =
+"usage: pamsd [--config FILE]               run\n"
+"       pamsd --check FILE                  is this configuration in order?\n"
+"       pamsd [--config FILE] --tell LINE   say a line to a running one\n"
+"       pamsd --genkey                      print a new key\n"
+"       pamsd --help, --version\n"
+"\n"
+"FILE is " PAMSD_CONFIG " if none is given; pamsd.conf(5), pamsd(8).\n";
+
+static int usage(const char *extra)
+{
+	if (extra)
+		say("'%s' is one argument too many", extra);
+	fputs(help, stderr);
+	return EXIT_USAGE;
+}
+
+enum option_value { CHECK = 256, TELL, GENKEY, VERSION };
+
+int main(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "config", required_argument, NULL, 'c' },
+		{ "check", required_argument, NULL, CHECK },
+		{ "tell", required_argument, NULL, TELL },
+		{ "genkey", no_argument, NULL, GENKEY },
+		{ "help", no_argument, NULL, 'h' },
+		{ "version", no_argument, NULL, VERSION },
+		{ }
+	};
+	const char *line = NULL;
+	int option;
+
+	pamsd.file = PAMSD_CONFIG;
+	/* As lines, even into a file or a pipe that a test reads. */
+	setvbuf(stderr, NULL, _IOLBF, 0);
+	while ((option = getopt_long(argc, argv, "c:h", options, NULL)) >= 0) {
+		switch (option) {
+		case 'c':
+			pamsd.file = optarg;
+			break;
+		case CHECK:
+			return check(optarg);
+		case TELL:
+			line = optarg;
+			break;
+		case GENKEY:
+			return generate_key();
+		case 'h':
+			fputs(help, stdout);
+			return EXIT_SUCCESS;
+		case VERSION:
+			puts("pamsd " PAMS_VERSION);
+			return EXIT_SUCCESS;
+		default:
+			return usage(NULL);
+		}
+	}
+	if (optind < argc)
+		return usage(argv[optind]);
+	return line ? tell(pamsd.file, line) : run();
+}

@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * pamsd - what its files share, grouped by the file that has it
+ *
+ *	server:   udp -> server.c -> peer.c -> kernel.c -> module
+ *	reporter: source_*.c -> estimate.c -\
+ *	          links.c (carrier) ---------> reporter.c -> target.c -> udp
+ *	          control.c, plugin.c -------/      \------> kernel.c
+ *	                  (lines.c)
+ *
+ * One thread, one event loop. Units: times in ms or us of the monotonic clock,
+ * rates in bytes per second.
+ */
+#ifndef PAMSD_H
+#define PAMSD_H
+
+#include <net/if.h>
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+
+#include "../lib/report.h"
+
+#define PAMSD_CONFIG	"/etc/pamsd/pamsd.conf"
+#define PAMSD_CONTROL	"/run/pamsd/control"
+
+#define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
+
+struct event_base;
+struct json_t;
+struct pams_path;
+
+/* --- address.c: addresses and prefixes --- */
+
+struct prefix {
+	int family;		/* AF_INET, AF_INET6 */
+	unsigned int len;
+	uint8_t address[16];	/* IPv4: the first four bytes */
+};
+
+union address {
+	struct sockaddr sa;
+	struct sockaddr_in in;
+	struct sockaddr_in6 in6;
+};
+
+/* Parsing gives NULL, or what is wrong with the text. */
+const char *prefix_parse(struct prefix *prefix, const char *text);
+const char *address_parse(union address *address, const char *text,
+			  uint16_t port);
+
+bool prefix_contains(const struct prefix *outer, const struct prefix *inner);
+void prefix_of(struct prefix *prefix, const union address *address);
+socklen_t address_len(const union address *address);
+#define ADDRESS_TEXT	64
+const char *address_text(char text[ADDRESS_TEXT], const union address *address);
+const char *prefix_text(char text[ADDRESS_TEXT], const struct prefix *prefix);
+
+/* --- key.c: keys and files of them --- */
+
+#define KEY_TEXT	45	/* base64, and the zero */
+
+const char *key_parse(uint8_t key[REPORT_KEY_BYTES], const char *text);
+/* The answer is good until the next call. */
+const char *key_read(uint8_t key[REPORT_KEY_BYTES], const char *file);
+int key_generate(char text[KEY_TEXT]);
+
+/* --- config.c: the configuration --- */
+
+struct peer_config {
+	char *name;
+	uint8_t key[REPORT_KEY_BYTES];
+	struct prefix *prefixes;
+	unsigned int prefix_count;
+	unsigned int rate_ps;	/* reports a second that are taken */
+};
+
+struct target_config {
+	char *name;
+	uint8_t key[REPORT_KEY_BYTES];
+	union address address;
+	char (*via)[IF_NAMESIZE];
+	unsigned int via_count;
+};
+
+enum measure {
+	MEASURE_AUTO,
+	MEASURE_QDISC,
+	MEASURE_STATION,
+	MEASURE_TCP,
+	MEASURE_NONE,
+};
+
+struct about {
+	bool source;		/* where the report comes from; or: */
+	struct prefix prefix;
+	uint16_t port;		/* TCP's, 0 for any */
+};
+
+struct interface_config {
+	char name[IF_NAMESIZE];
+	struct about *abouts;
+	unsigned int about_count;
+	enum measure measure;
+	bool carrier;		/* report link down and up */
+	bool local;		/* tell this machine's kernel, too */
+	uint32_t delay_us;	/* of the pipe; UINT32_MAX: not given */
+	char **plugin;		/* words, the last one NULL; or NULL */
+};
+
+struct config {
+	char *control;		/* path of the socket, NULL for none */
+	bool server, reporter;
+	union address *listens;
+	unsigned int listen_count;
+	struct peer_config *peers;
+	unsigned int peer_count;
+	unsigned int interval_ms;
+	unsigned int rate_age_ms;
+	struct target_config *targets;
+	unsigned int target_count;
+	struct interface_config *interfaces;
+	unsigned int interface_count;
+};
+
+/*
+ * NULL if the file is refused; then each fault was handed to say, one line with
+ * the file's name and the line's number.
+ */
+struct config *config_read(const char *file, void (*say)(const char *line));
+void config_free(struct config *config);
+const char *measure_name(enum measure measure);
+
+/* --- log.c --- */
+
+__attribute__((__format__(__printf__, 1, 2)))
+void say(const char *format, ...);
+void say_line(const char *line);
+
+/* --- clock.c --- */
+
+uint64_t now_us(void);
+uint64_t now_ms(void);
+
+/* Tokens for what happens at most rate_ps times a second on average. */
+struct bucket {
+	uint64_t filled_us;
+	uint64_t tokens_us;	/* each event costs 1 s / rate_ps of them */
+};
+
+bool bucket_take(struct bucket *bucket, unsigned int rate_ps,
+		 unsigned int burst, uint64_t us);
+
+/* --- kernel.c: feeds the module --- */
+
+struct kernel;
+
+/*
+ * again() is called when the module is there after it was not: it then knows
+ * nothing of what was set before. NULL if there is no memory.
+ */
+struct kernel *kernel_new(struct event_base *base, void (*again)(void *arg),
+			  void *arg);
+void kernel_free(struct kernel *kernel);
+/* From now on there is something to tell it: say if it isn't there. */
+void kernel_wanted(struct kernel *kernel);
+/* 0 or -errno. -ENOENT: there is no module, which has been said. */
+int kernel_set(struct kernel *kernel, const struct pams_path *path);
+struct json_t *kernel_status(const struct kernel *kernel);
+
+/* --- peer.c: who reports to us --- */
+
+struct peers;
+
+/* Why a report, or a part of it, was not taken. */
+enum drop {
+	DROP_REPORT_ERRORS = REPORT_MALFORMED,	/* as enum report_error */
+	DROP_UNKNOWN_PEER,
+	DROP_NOT_FOR_US,	/* a challenge, at a server */
+	DROP_REPLAY,
+	DROP_COOKIE,
+	DROP_RATE,
+	DROP_CHALLENGE_RATE,
+	DROP_NOT_ITS_PATH,	/* the path only, not the report */
+	DROP_TOO_MANY_PATHS,	/* likewise */
+	DROP_KERNEL,		/* likewise: the kernel refused it */
+	DROPS,
+};
+
+struct peers *peers_new(const struct config *config, struct kernel *kernel);
+void peers_free(struct peers *peers);
+/*
+ * Take a datagram. If it calls for an answer that is in answer, and its length
+ * is returned; else 0.
+ */
+size_t peers_receive(struct peers *peers, const uint8_t *buf, size_t len,
+		     const union address *from,
+		     uint8_t answer[REPORT_CHALLENGE_BYTES]);
+/* Tell the kernel all that still holds. */
+void peers_feed(struct peers *peers);
+struct json_t *peers_status(const struct peers *peers);
+
+/* --- server.c: the sockets of the server --- */
+
+struct server;
+
+/* NULL if it can't be set up; it has been said why. */
+struct server *server_new(struct event_base *base, const struct config *config,
+			  struct kernel *kernel);
+void server_free(struct server *server);
+void server_feed(struct server *server);
+struct json_t *server_status(const struct server *server);
+
+/* --- estimate.c: what is known of a pipe, from numbers --- */
+
+struct estimate {
+	bool sampled;		/* the next three are of a sample */
+	uint64_t sample_us;
+	uint64_t bytes;		/* counter: sent through the pipe */
+	uint32_t backlog_bytes;
+	uint64_t busy_bytes;	/* sent while there was a backlog, */
+	uint64_t busy_us;	/* and how long that took; */
+	bool busy_unsure;	/* perhaps it was gone in between */
+	uint64_t rate_byteps;	/* 0: none known */
+	uint64_t rate_us;	/* when it was last learnt */
+	uint64_t waited_us;	/* when there last was a backlog; 0: never */
+	bool has_delay;
+	uint32_t delay_us;
+};
+
+void estimate_reset(struct estimate *estimate);
+/* A source that counts: the rate is what drains while there is a backlog. */
+void estimate_count(struct estimate *estimate, uint64_t us, uint64_t bytes,
+		    uint32_t backlog_bytes);
+/* A source that knows the rate; 0: not now. */
+void estimate_rate(struct estimate *estimate, uint64_t us, uint64_t bytes,
+		   uint32_t backlog_bytes, uint64_t rate_byteps);
+/* The rate, or 0 if none is known that is younger than that. */
+uint64_t estimate_known(const struct estimate *estimate, uint64_t us,
+			uint64_t age_us);
+
+/* --- links.c: interfaces, as rtnetlink tells of them --- */
+
+struct link {
+	char name[IF_NAMESIZE];
+	unsigned int ifindex;	/* 0: there is none */
+	bool known, up;		/* up: with carrier */
+	bool counted;		/* the next two are of a sample */
+	uint64_t bytes;		/* counter: sent and received */
+	uint64_t window_us;	/* begin of the window, */
+	uint64_t window_bytes;	/* and what moved in it */
+	uint64_t moved_us;	/* when it last carried data; 0: never seen */
+	bool has_address4, has_address6;
+	struct in_addr address4;
+	struct in6_addr address6;
+};
+
+struct links;
+
+/* changed() is called when up changed, at once. */
+struct links *links_new(struct event_base *base,
+			void (*changed)(struct link *link, void *arg),
+			void *arg);
+void links_free(struct links *links);
+/* The link of that name, which is watched from now on; it stays. */
+struct link *links_watch(struct links *links, const char *name);
+/* Ask for everything, after all are watched. */
+int links_refresh(struct links *links);
+/* Look which ones carried data. */
+int links_sample(struct links *links, uint64_t us);
+
+/* --- source_*.c: where a pipe's numbers come from --- */
+
+struct interface;
+
+struct source {
+	const char *name;
+	/* 0 or -errno; what was measured goes into the estimate. */
+	int (*sample)(const struct link *link,
+		      const struct interface_config *config,
+		      struct estimate *estimate, uint64_t us);
+	void (*close)(void);
+};
+
+extern const struct source source_qdisc, source_station, source_tcp;
+/* Is it wireless? */
+bool source_station_suits(const struct link *link);
+
+/* --- reporter.c: when to report what --- */
+
+struct reporter;
+
+struct reporter *reporter_new(struct event_base *base,
+			      const struct config *config,
+			      struct kernel *kernel);
+void reporter_free(struct reporter *reporter);
+void reporter_feed(struct reporter *reporter);
+/* NULL, or why not. ttl_ms 0: the usual. */
+const char *reporter_loss(struct reporter *reporter, const char *interface,
+			  bool no_loss, uint32_t loss_ms, uint32_t ttl_ms);
+struct json_t *reporter_status(const struct reporter *reporter);
+
+/* --- target.c: a server that is reported to --- */
+
+struct target;
+
+struct target *target_new(struct event_base *base,
+			  const struct target_config *config,
+			  struct links *links,
+			  void (*challenged)(struct target *target, void *arg),
+			  void *arg);
+void target_free(struct target *target);
+/* Has that link an address from which the target can be reached? */
+bool target_reached(const struct target *target, const struct link *link);
+/* Through that link, or through the best there is. report.cookie is set. */
+void target_send(struct target *target, struct report *report,
+		 const struct link *through);
+struct json_t *target_status(const struct target *target);
+
+/* --- lines.c: what is said in lines of JSON --- */
+
+/*
+ * Obey a line; interface is meant if it names none, NULL for none. The answer
+ * is the caller's.
+ */
+struct lines {
+	struct kernel *kernel;
+	struct server *server;		/* or NULL */
+	struct reporter *reporter;	/* or NULL */
+};
+
+struct json_t *lines_obey(const struct lines *lines, const char *line,
+			  size_t len, const char *interface);
+
+/* --- control.c: the control socket --- */
+
+struct control;
+
+struct control *control_new(struct event_base *base, const char *path,
+			    const struct lines *lines);
+void control_free(struct control *control);
+/* Say a line to the daemon at that socket and print its answer; exit status. */
+int control_tell(const char *path, const char *line);
+
+/* --- plugin.c: programs that predict losses --- */
+
+struct plugins;
+
+struct plugins *plugins_new(struct event_base *base,
+			    const struct config *config,
+			    const struct lines *lines);
+void plugins_free(struct plugins *plugins);
+
+#endif /* PAMSD_H */

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * plugin - programs that predict when an interface's path will be lost
+ *
+ * A program is started for its interface, writes lines of JSON to its standard
+ * output, and is started again when it ends, later and later. It finds the
+ * interface's name in PAMSD_INTERFACE.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <event2/buffer.h>
+#include <event2/bufferevent.h>
+#include <event2/event.h>
+#include <jansson.h>
+
+#include "pamsd.h"
+
+#define LINE_BYTES_MAX	4096
+#define AGAIN_MIN_S	1
+#define AGAIN_MAX_S	64
+
+struct plugin {
+	struct plugins *plugins;
+	const struct interface_config *config;
+	pid_t pid;			/* 0: doesn't run */
+	struct bufferevent *buffer;
+	struct event *again;
+	unsigned int again_s;
+	bool said;			/* that it says what isn't understood */
+};
+
+struct plugins {
+	struct event_base *base;
+	const struct lines *lines;
+	struct plugin *plugins;
+	unsigned int count;
+};
+
+/* Its end is the end of its output; whatever it is, it doesn't go on. */
+static void stop(struct plugin *plugin)
+{
+	int status;
+
+	if (plugin->buffer)
+		bufferevent_free(plugin->buffer);
+	plugin->buffer = NULL;
+	if (plugin->pid) {
+		kill(plugin->pid, SIGKILL);
+		waitpid(plugin->pid, &status, 0);
+	}
+	plugin->pid = 0;
+}
+
+static void start_later(struct plugin *plugin)
+{
+	struct timeval after = { .tv_sec = plugin->again_s };
+
+	say("%s: the plugin %s has ended; again in %u s", plugin->config->name,
+	    plugin->config->plugin[0], plugin->again_s);
+	evtimer_add(plugin->again, &after);
+	if (plugin->again_s < AGAIN_MAX_S)
+		plugin->again_s *= 2;
+}
+
+static void has_said(struct bufferevent *buffer, void *arg)
+{
+	struct evbuffer *input = bufferevent_get_input(buffer);
+	struct plugin *plugin = arg;
+	const char *error;
+	json_t *answer;
+	char *line;
+	size_t len;
+
+	while ((line = evbuffer_readln(input, &len, EVBUFFER_EOL_LF))) {
+		answer = lines_obey(plugin->plugins->lines, line, len,
+				    plugin->config->name);
+		free(line);
+		error = json_string_value(json_object_get(answer, "error"));
+		if (error && !plugin->said) {
+			plugin->said = true;
+			say("%s: the plugin %s says what is not understood: %s",
+			    plugin->config->name, plugin->config->plugin[0],
+			    error);
+		}
+		/* It works: its next end is the first one. */
+		if (!error)
+			plugin->again_s = AGAIN_MIN_S;
+		json_decref(answer);
+	}
+	if (evbuffer_get_length(input) > LINE_BYTES_MAX) {
+		stop(plugin);
+		start_later(plugin);
+	}
+}
+
+static void has_ended(struct bufferevent *buffer, short what, void *arg)
+{
+	(void)buffer;
+	if (!(what & (BEV_EVENT_EOF | BEV_EVENT_ERROR)))
+		return;
+	stop(arg);
+	start_later(arg);
+}
+
+/* In the child: only what a signal handler may do, too. */
+static void become(const struct plugin *plugin, int output)
+{
+	int null = open("/dev/null", O_RDONLY);
+	sigset_t none;
+
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	signal(SIGPIPE, SIG_DFL);
+	if (null < 0 || dup2(null, STDIN_FILENO) < 0 ||
+	    dup2(output, STDOUT_FILENO) < 0)
+		_exit(127);
+	execvp(plugin->config->plugin[0], plugin->config->plugin);
+	_exit(127);
+}
+
+static int run(struct plugin *plugin)
+{
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC))
+		return -errno;
+	setenv("PAMSD_INTERFACE", plugin->config->name, 1);
+	plugin->pid = fork();
+	if (!plugin->pid)
+		become(plugin, ends[1]);
+	close(ends[1]);
+	if (plugin->pid < 0) {
+		plugin->pid = 0;
+		close(ends[0]);
+		return -EAGAIN;
+	}
+	evutil_make_socket_nonblocking(ends[0]);
+	plugin->buffer = bufferevent_socket_new(plugin->plugins->base, ends[0],
+						BEV_OPT_CLOSE_ON_FREE);
+	if (!plugin->buffer) {
+		close(ends[0]);
+		stop(plugin);
+		return -ENOMEM;
+	}
+	bufferevent_setcb(plugin->buffer, has_said, NULL, has_ended, plugin);
+	bufferevent_enable(plugin->buffer, EV_READ);
+	return 0;
+}
+
+static void start(evutil_socket_t fd, short what, void *arg)
+{
+	struct plugin *plugin = arg;
+
+	(void)fd;
+	(void)what;
+	if (run(plugin))
+		start_later(plugin);
+}
+
+struct plugins *plugins_new(struct event_base *base,
+			    const struct config *config,
+			    const struct lines *lines)
+{
+	struct plugins *plugins = calloc(1, sizeof(*plugins));
+
+	if (!plugins)
+		return NULL;
+	plugins->base = base;
+	plugins->lines = lines;
+	plugins->plugins = calloc(config->interface_count + 1,
+				  sizeof(*plugins->plugins));
+	if (!plugins->plugins) {
+		free(plugins);
+		return NULL;
+	}
+	for (unsigned int i = 0; i < config->interface_count; i++) {
+		struct plugin *plugin = &plugins->plugins[plugins->count];
+
+		if (!config->interfaces[i].plugin)
+			continue;
+		plugin->plugins = plugins;
+		plugin->config = &config->interfaces[i];
+		plugin->again_s = AGAIN_MIN_S;
+		plugin->again = evtimer_new(base, start, plugin);
+		if (!plugin->again) {
+			plugins_free(plugins);
+			return NULL;
+		}
+		plugins->count++;
+		start(-1, 0, plugin);
+	}
+	return plugins;
+}
+
+void plugins_free(struct plugins *plugins)
+{
+	if (!plugins)
+		return;
+	for (unsigned int i = 0; i < plugins->count; i++) {
+		stop(&plugins->plugins[i]);
+		event_free(plugins->plugins[i].again);
+	}
+	free(plugins->plugins);
+	free(plugins);
+}

@@ -1,0 +1,558 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * reporter - when to report what
+ *
+ * Every TICK_MS, or IDLE_TICK_MS while nothing flows, all is measured. A path
+ * is then reported if
+ *
+ *	it carries data, and its last report is interval_ms old, or its values
+ *	have changed more than the server can reckon itself; or
+ *	a loss time of it was said or taken back: then REPEATS times, since a
+ *	report may be lost, and this one matters.
+ *
+ * A change of a loss time, so of a carrier, is reported before anything else
+ * is done. Nothing is sent while nothing flows and nothing changes.
+ *
+ * What is about its source ("the address that you see this come from") goes
+ * through its own interface, if that carries data, and so teaches the server
+ * that address; when it no longer can, the server is reminded of it by number
+ * over another path.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <event2/event.h>
+#include <jansson.h>
+
+#include <linux/mptcp_pams.h>
+
+#include "../lib/netlink.h"
+#include "pamsd.h"
+
+#define TICK_MS		20
+#define IDLE_TICK_MS	100
+/* At a tenth of reports lost all of these are in one case of 100,000. */
+#define REPEATS		5
+/* Data flows as long as it flowed this lately: idle ticks, and some more. */
+#define FLOW_US		150000
+/* A path that has nothing to tell but its address says that once in this. */
+#define EMPTY_MS	1000
+/* The server ages a backlog. What it can't know is reported from here on. */
+#define BACKLOG_MS	50
+
+struct interface {
+	const struct interface_config *config;
+	struct link *link;
+	const struct source *source;	/* NULL: none, or not decided yet */
+	unsigned int source_ifindex;	/* for which it was decided */
+	int failed;			/* of the source, the one last said */
+	struct estimate estimate;
+	bool loss;			/* else there is none */
+	uint64_t loss_at_ms;		/* if there is one */
+	uint32_t loss_ttl_ms;		/* 0: the usual */
+	bool said;			/* any of this was ever said */
+	unsigned int repeats;		/* how often it still is to be sent */
+};
+
+struct path {
+	struct interface *interface;
+	const struct about *about;
+	bool due;
+	/* what was reported last */
+	uint64_t reported_us;
+	uint64_t rate_byteps;
+	uint32_t backlog_bytes;
+};
+
+struct reporter {
+	const struct config *config;
+	struct kernel *kernel;
+	struct links *links;
+	struct event *timer;
+	bool ready;		/* set up: what changes is reported */
+	struct interface *interfaces;
+	struct path *paths;	/* their index is their number */
+	unsigned int path_count;
+	struct target **targets;
+	unsigned int target_count;
+};
+
+/* --- what is known now --- */
+
+static bool flows(const struct interface *interface, uint64_t us)
+{
+	uint64_t moved_us = interface->link->moved_us;
+
+	if (moved_us < interface->estimate.waited_us)
+		moved_us = interface->estimate.waited_us;
+	return moved_us && us - moved_us <= FLOW_US;
+}
+
+static uint64_t rate_of(const struct reporter *reporter,
+			const struct interface *interface, uint64_t us)
+{
+	return estimate_known(&interface->estimate, us,
+			      reporter->config->rate_age_ms * 1000ULL);
+}
+
+/* Would the server be wrong without a new report? */
+static bool changed(const struct reporter *reporter, const struct path *path,
+		    uint64_t us)
+{
+	const struct estimate *estimate = &path->interface->estimate;
+	uint64_t rate = rate_of(reporter, path->interface, us);
+	uint64_t drained = rate * (us - path->reported_us) / 1000000;
+	uint64_t expected, backlog = estimate->backlog_bytes, off;
+
+	if (!rate)
+		return false;
+	expected = path->backlog_bytes > drained ?
+		   path->backlog_bytes - drained : 0;
+	off = expected > backlog ? expected - backlog : backlog - expected;
+	return rate > path->rate_byteps + path->rate_byteps / 8 ||
+	       rate < path->rate_byteps - path->rate_byteps / 8 ||
+	       off > rate * BACKLOG_MS / 1000;
+}
+
+static bool is_due(const struct reporter *reporter, const struct path *path,
+		   uint64_t us)
+{
+	uint64_t since_ms = (us - path->reported_us + 500) / 1000;
+	const struct interface *interface = path->interface;
+
+	if (interface->repeats)
+		return true;
+	if (!flows(interface, us))
+		return false;
+	if (!rate_of(reporter, interface, us))
+		return since_ms >= EMPTY_MS;
+	/* The next tick would be too late. */
+	return since_ms + TICK_MS > reporter->config->interval_ms ||
+	       changed(reporter, path, us);
+}
+
+/* --- reports --- */
+
+static void fill_key(struct report_path *entry, const struct path *path,
+		     unsigned int id, bool through_own)
+{
+	const struct about *about = path->about;
+
+	entry->id = id;
+	entry->port = about->port;
+	if (about->source) {
+		entry->key = through_own ? REPORT_KEY_SOURCE :
+					   REPORT_KEY_LEARNT;
+		return;
+	}
+	entry->key = about->prefix.family == AF_INET ? REPORT_KEY_ADDRESS4 :
+						       REPORT_KEY_ADDRESS6;
+	entry->prefix_len = about->prefix.len;
+	memcpy(entry->address, about->prefix.address, sizeof(entry->address));
+}
+
+static void fill_pipe(const struct reporter *reporter,
+		      struct report_path *entry,
+		      const struct interface *interface, uint64_t us)
+{
+	const struct estimate *estimate = &interface->estimate;
+	uint64_t rate = rate_of(reporter, interface, us);
+
+	if (!rate || !flows(interface, us))
+		return;
+	entry->flags |= REPORT_PIPE;
+	entry->rate_byteps = rate;
+	entry->backlog_bytes = estimate->backlog_bytes;
+	if (interface->config->delay_us != UINT32_MAX) {
+		entry->flags |= REPORT_DELAY;
+		entry->delay_us = interface->config->delay_us;
+	} else if (estimate->has_delay) {
+		entry->flags |= REPORT_DELAY;
+		entry->delay_us = estimate->delay_us;
+	}
+}
+
+/* A time that is over is repeated, but no longer: the path may live again. */
+static void fill_loss(struct report_path *entry,
+		      const struct interface *interface, uint64_t ms, bool all)
+{
+	bool ahead = interface->loss && interface->loss_at_ms > ms;
+
+	if (!interface->said || (!ahead && !all && !interface->repeats))
+		return;
+	if (!interface->loss) {
+		entry->flags |= REPORT_NO_LOSS;
+		return;
+	}
+	entry->flags |= REPORT_LOSS;
+	entry->loss_ms = ahead ? interface->loss_at_ms - ms : 0;
+	entry->loss_ttl_ms = interface->loss_ttl_ms;
+}
+
+static void fill(const struct reporter *reporter, struct report_path *entry,
+		 unsigned int id, bool through_own, uint64_t us, bool all)
+{
+	const struct path *path = &reporter->paths[id];
+
+	memset(entry, 0, sizeof(*entry));
+	fill_key(entry, path, id, through_own);
+	fill_pipe(reporter, entry, path->interface, us);
+	fill_loss(entry, path->interface, us / 1000, all);
+}
+
+/*
+ * Send the paths that are due, or all of them, to one target. What is about its
+ * source goes through its own interface, and if it is a loss the other way,
+ * too: that interface is the one that fails.
+ */
+static void report_to(const struct reporter *reporter, struct target *target,
+		      uint64_t us, bool all)
+{
+	struct report report = { }, own = { .count = 1 };
+
+	for (unsigned int i = 0; i < reporter->path_count; i++) {
+		const struct path *path = &reporter->paths[i];
+		const struct interface *interface = path->interface;
+		struct report_path *entry = &report.paths[report.count];
+
+		if (!path->due && !all)
+			continue;
+		if (path->about->source && interface->link->up &&
+		    target_reached(target, interface->link)) {
+			fill(reporter, &own.paths[0], i, true, us, all);
+			target_send(target, &own, interface->link);
+			if (!(own.paths[0].flags & REPORT_LOSS))
+				continue;
+		}
+		fill(reporter, entry, i, false, us, all);
+		if (entry->flags)
+			report.count++;
+	}
+	if (report.count)
+		target_send(target, &report, NULL);
+}
+
+/* Send what is due to everybody. */
+static void send_due(struct reporter *reporter, uint64_t us)
+{
+	bool due = false;
+
+	for (unsigned int i = 0; i < reporter->path_count; i++) {
+		struct path *path = &reporter->paths[i];
+
+		path->due = is_due(reporter, path, us);
+		due |= path->due;
+	}
+	if (!due)
+		return;
+	for (unsigned int i = 0; i < reporter->target_count; i++)
+		report_to(reporter, reporter->targets[i], us, false);
+	for (unsigned int i = 0; i < reporter->path_count; i++) {
+		struct path *path = &reporter->paths[i];
+
+		if (!path->due)
+			continue;
+		path->reported_us = us;
+		path->rate_byteps = rate_of(reporter, path->interface, us);
+		path->backlog_bytes = path->interface->estimate.backlog_bytes;
+	}
+	for (unsigned int i = 0; i < reporter->config->interface_count; i++)
+		if (reporter->interfaces[i].repeats)
+			reporter->interfaces[i].repeats--;
+}
+
+/* A server that doesn't know us, or no more, is told everything. */
+static void challenged(struct target *target, void *arg)
+{
+	report_to(arg, target, now_us(), true);
+}
+
+/* --- losses --- */
+
+static void tell_kernel(struct reporter *reporter,
+			const struct interface *interface, uint64_t ms)
+{
+	uint64_t usual_ms = MPTCP_PAMS_LOSS_TTL_DEFAULT_MS;
+	uint64_t ttl_ms = interface->loss_ttl_ms ?: usual_ms;
+	struct pams_path path = { };
+
+	if (!interface->config->local || !interface->link->ifindex)
+		return;
+	pams_path_key_ifindex(&path, interface->link->ifindex);
+	path.no_loss = !interface->loss;
+	path.has_loss = interface->loss;
+	if (interface->loss && interface->loss_at_ms > ms)
+		path.loss_ms = interface->loss_at_ms - ms;
+	if (interface->loss)
+		path.ttl_ms = ttl_ms;
+	kernel_set(reporter->kernel, &path);
+}
+
+static void arm(struct reporter *reporter, unsigned int ms)
+{
+	struct timeval after = { .tv_usec = ms * 1000 };
+
+	evtimer_add(reporter->timer, &after);
+}
+
+static void set_loss(struct reporter *reporter, struct interface *interface,
+		     bool loss, uint32_t loss_ms, uint32_t ttl_ms)
+{
+	uint64_t us = now_us();
+
+	interface->loss = loss;
+	interface->loss_at_ms = us / 1000 + loss_ms;
+	interface->loss_ttl_ms = ttl_ms;
+	interface->said = true;
+	interface->repeats = REPEATS;
+	if (!reporter->ready)
+		return;
+	tell_kernel(reporter, interface, us / 1000);
+	send_due(reporter, us);
+	arm(reporter, TICK_MS);
+}
+
+const char *reporter_loss(struct reporter *reporter, const char *name,
+			  bool no_loss, uint32_t loss_ms, uint32_t ttl_ms)
+{
+	for (unsigned int i = 0; i < reporter->config->interface_count; i++) {
+		struct interface *interface = &reporter->interfaces[i];
+
+		if (strcmp(interface->config->name, name))
+			continue;
+		set_loss(reporter, interface, !no_loss, loss_ms, ttl_ms);
+		return NULL;
+	}
+	return "this interface is not configured";
+}
+
+void reporter_feed(struct reporter *reporter)
+{
+	uint64_t ms = now_ms();
+
+	for (unsigned int i = 0; i < reporter->config->interface_count; i++)
+		if (reporter->interfaces[i].loss)
+			tell_kernel(reporter, &reporter->interfaces[i], ms);
+}
+
+/* At the start this says the same of every link: what was said before is old */
+static void link_changed(struct link *link, void *arg)
+{
+	struct reporter *reporter = arg;
+
+	for (unsigned int i = 0; i < reporter->config->interface_count; i++) {
+		struct interface *interface = &reporter->interfaces[i];
+
+		if (interface->link != link)
+			continue;
+		if (interface->config->carrier)
+			set_loss(reporter, interface, !link->up, 0, 0);
+		else if (!interface->said)
+			set_loss(reporter, interface, false, 0, 0);
+	}
+}
+
+/* --- measuring --- */
+
+static const struct source *source_for(const struct interface *interface)
+{
+	switch (interface->config->measure) {
+	case MEASURE_QDISC:
+		return &source_qdisc;
+	case MEASURE_STATION:
+		return &source_station;
+	case MEASURE_TCP:
+		return &source_tcp;
+	case MEASURE_NONE:
+		return NULL;
+	case MEASURE_AUTO:
+		break;
+	}
+	return source_station_suits(interface->link) ? &source_station :
+						       &source_qdisc;
+}
+
+static void measure(struct interface *interface, uint64_t us)
+{
+	struct link *link = interface->link;
+	int err;
+
+	if (!link->ifindex)
+		return;
+	if (interface->source_ifindex != link->ifindex) {
+		interface->source_ifindex = link->ifindex;
+		interface->source = source_for(interface);
+		interface->failed = 0;
+		estimate_reset(&interface->estimate);
+	}
+	if (!interface->source)
+		return;
+	err = interface->source->sample(link, interface->config,
+					&interface->estimate, us);
+	if (err == interface->failed)
+		return;
+	interface->failed = err;
+	if (err)
+		say("%s: nothing can be measured with '%s': %s", link->name,
+		    interface->source->name, strerror(-err));
+	else
+		say("%s: measured with '%s' again", link->name,
+		    interface->source->name);
+}
+
+static void tick(evutil_socket_t fd, short what, void *arg)
+{
+	struct reporter *reporter = arg;
+	uint64_t us = now_us();
+	bool busy = false;
+
+	(void)fd;
+	(void)what;
+	links_sample(reporter->links, us);
+	for (unsigned int i = 0; i < reporter->config->interface_count; i++) {
+		struct interface *interface = &reporter->interfaces[i];
+
+		measure(interface, us);
+		busy |= flows(interface, us) || interface->repeats;
+	}
+	send_due(reporter, us);
+	arm(reporter, busy ? TICK_MS : IDLE_TICK_MS);
+}
+
+/* --- set up and taken down --- */
+
+static int add_paths(struct reporter *reporter, unsigned int index)
+{
+	struct interface *interface = &reporter->interfaces[index];
+
+	interface->config = &reporter->config->interfaces[index];
+	interface->link = links_watch(reporter->links, interface->config->name);
+	if (!interface->link)
+		return -1;
+	if (interface->config->local)
+		kernel_wanted(reporter->kernel);
+	for (unsigned int i = 0; i < interface->config->about_count; i++) {
+		struct path *path = &reporter->paths[reporter->path_count++];
+
+		path->interface = interface;
+		path->about = &interface->config->abouts[i];
+	}
+	return 0;
+}
+
+static int add_target(struct reporter *reporter, struct event_base *base,
+		      unsigned int index)
+{
+	reporter->targets[index] =
+		target_new(base, &reporter->config->targets[index],
+			   reporter->links, challenged, reporter);
+	if (!reporter->targets[index])
+		return -1;
+	reporter->target_count++;
+	return 0;
+}
+
+struct reporter *reporter_new(struct event_base *base,
+			      const struct config *config,
+			      struct kernel *kernel)
+{
+	struct reporter *reporter = calloc(1, sizeof(*reporter));
+
+	if (!reporter)
+		return NULL;
+	reporter->config = config;
+	reporter->kernel = kernel;
+	reporter->links = links_new(base, link_changed, reporter);
+	reporter->timer = evtimer_new(base, tick, reporter);
+	reporter->interfaces = calloc(config->interface_count,
+				      sizeof(*reporter->interfaces));
+	reporter->paths = calloc(REPORT_PATHS_MAX, sizeof(*reporter->paths));
+	reporter->targets = calloc(config->target_count + 1,
+				   sizeof(*reporter->targets));
+	if (!reporter->links || !reporter->timer || !reporter->interfaces ||
+	    !reporter->paths || !reporter->targets)
+		goto fail;
+	for (unsigned int i = 0; i < config->interface_count; i++)
+		if (add_paths(reporter, i))
+			goto fail;
+	for (unsigned int i = 0; i < config->target_count; i++)
+		if (add_target(reporter, base, i))
+			goto fail;
+	if (links_refresh(reporter->links)) {
+		say("rtnetlink doesn't tell of the interfaces");
+		goto fail;
+	}
+	reporter->ready = true;
+	arm(reporter, 0);
+	return reporter;
+fail:
+	reporter_free(reporter);
+	return NULL;
+}
+
+void reporter_free(struct reporter *reporter)
+{
+	if (!reporter)
+		return;
+	for (unsigned int i = 0; i < reporter->target_count; i++)
+		target_free(reporter->targets[i]);
+	if (reporter->timer)
+		event_free(reporter->timer);
+	source_qdisc.close();
+	source_station.close();
+	source_tcp.close();
+	links_free(reporter->links);
+	free(reporter->targets);
+	free(reporter->paths);
+	free(reporter->interfaces);
+	free(reporter);
+}
+
+/* --- status --- */
+
+static json_t *interface_status(const struct reporter *reporter,
+				const struct interface *interface)
+{
+	uint64_t us = now_us(), ms = us / 1000;
+	json_t *object = json_pack("{s:s, s:b, s:b, s:s}",
+				   "name", interface->config->name,
+				   "up", interface->link->up,
+				   "flows", flows(interface, us), "measure",
+				   interface->source ? interface->source->name :
+						       "none");
+
+	if (interface->failed)
+		json_object_set_new(object, "failed",
+				    json_string(strerror(-interface->failed)));
+	if (rate_of(reporter, interface, us)) {
+		json_object_set_new(object, "rate_byteps",
+				    json_integer(rate_of(reporter, interface,
+							 us)));
+		json_object_set_new(object, "backlog_bytes",
+				    json_integer(interface->estimate
+						 .backlog_bytes));
+	}
+	if (interface->loss)
+		json_object_set_new(object, "loss_ms",
+				    json_integer((json_int_t)
+						 interface->loss_at_ms -
+						 (json_int_t)ms));
+	return object;
+}
+
+json_t *reporter_status(const struct reporter *reporter)
+{
+	json_t *targets = json_array(), *interfaces = json_array();
+
+	for (unsigned int i = 0; i < reporter->target_count; i++)
+		json_array_append_new(targets,
+				      target_status(reporter->targets[i]));
+	for (unsigned int i = 0; i < reporter->config->interface_count; i++) {
+		const struct interface *interface = &reporter->interfaces[i];
+
+		json_array_append_new(interfaces,
+				      interface_status(reporter, interface));
+	}
+	return json_pack("{s:o, s:o}", "to", targets, "interfaces", interfaces);
+}
