@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0
+/* ECF, earliest completion first (Lim, Nahum, Towsley, Gibbens: "ECF: An MPTCP
+ * Path Scheduler to Manage Heterogeneous Paths", CoNEXT 2017, algorithm 1).
+ *
+ *   f = the subflow with the least RTT, s = the best of those with room
+ *   send on f if it has room; else, with k packets not yet scheduled,
+ *   n = 1 + k / CWND_f,  delta = max(sigma_f, sigma_s)
+ *   if n * RTT_f < (1 + waiting * beta) * (RTT_s + delta):
+ *       if k / CWND_s * RTT_s >= 2 * RTT_f + delta: waiting = 1, send nothing
+ *       else send on s
+ *   else waiting = 0, send on s
+ *
+ * n * RTT_f is the time in which f alone would be done if one waited for it;
+ * sigma is the RTT's deviation; beta adds hysteresis. Both sides are multiplied
+ * by the windows here instead of divided.
+ */
+#include <linux/math64.h>
+
+#include "peers.h"
+
+#define ECF_BETA_PERCENT	25	/* as in the paper */
+
+int peers_pick_ecf(const struct peer_view *view, struct peer_state *state)
+{
+	int fast = peers_fastest(view, false);
+	int slow = peers_fastest(view, true);
+	const struct peer_subflow *f, *s;
+	u64 packets, delta_us, left, right;
+
+	if (slow < 0 || slow == fast)
+		return slow;
+
+	f = &view->sub[fast];
+	s = &view->sub[slow];
+	/* only an acknowledgment on F would end the wait */
+	if (!f->in_flight)
+		return slow;
+	/* up to 2^21 packets of 2 GB; times an RTT below 2^32 us */
+	packets = div_u64(min_t(u64, view->unscheduled_bytes, 1ULL << 31) +
+			  f->mss_bytes - 1, f->mss_bytes);
+	delta_us = max(f->rttvar_us, s->rttvar_us);
+
+	left = (f->cwnd + packets) * f->srtt_us;
+	right = (s->srtt_us + delta_us) * f->cwnd;
+	if (state->waiting)
+		right += div_u64(right * ECF_BETA_PERCENT, 100);
+	if (left >= right) {
+		state->waiting = false;
+		return slow;
+	}
+	if (packets * s->srtt_us < (2ULL * f->srtt_us + delta_us) * s->cwnd)
+		return slow;
+	state->waiting = true;
+	return -1;
+}

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: GPL-2.0
+"""`lab bench`: every figure of the results page, in one go.
+
+    lab bench                the page, its plots and its data: Documentation/results.md
+    lab bench --part sweep   only that part; the others stay as they were measured last
+    lab bench --half report  only the scenarios that nobody tunes on
+    lab bench --quick        a few minutes; fails where a figure fell back by over 3 %
+                             against tools/bench/reference.json
+    lab bench --quick --set-reference
+
+What was measured lies in build/bench/PART.json; the page is made of that alone.
+"""
+
+import json
+import os
+import sys
+
+import cost
+import drawn
+import figures
+import host
+import page
+import quick
+import runs
+import seeds
+import sweep
+import video
+from host import LabError
+from progress import Progress
+
+SEED = 1
+COUNT = 300
+
+
+def _say(text):
+    print(f"lab bench: {text}", file=sys.stderr, flush=True)
+
+
+def _file(name):
+    folder = os.path.join(host.TOP, "build", "bench")
+    os.makedirs(folder, exist_ok=True)
+    return os.path.join(folder, name)
+
+
+def _save(part, data):
+    with open(_file(f"{part}.json"), "w", encoding="utf-8") as out:
+        json.dump(data, out, indent=1)
+        out.write("\n")
+
+
+def _load(part):
+    try:
+        with open(_file(f"{part}.json"), encoding="utf-8") as text:
+            return json.load(text)
+    except OSError:
+        raise LabError(f"part {part} was never measured here: run 'lab bench' "
+                       f"or 'lab bench --part {part}'") from None
+
+
+def part_seeds(means, schedulers, args, progress):
+    """Every table of seeds.py."""
+    lab = seeds.Lab(means, schedulers, args.jobs, progress)
+    tables = []
+    for make in seeds.TABLES:
+        _say(f"seeds: {make.__name__}")
+        tables.append(vars(make(lab)))
+    figures.collapse(lab, os.path.join(args.out, "results", "collapse"))
+    return {"tables": tables, "missing": list(seeds.MISSING)}
+
+
+def part_sweep(means, schedulers, args, _progress):
+    """The half of the scenarios that nobody tunes on, or all."""
+    several = drawn.several(SEED, COUNT, args.half)
+    _say(f"sweep: {len(several)} scenarios, {len(schedulers)} schedulers and each path alone")
+    rows = sweep.run(means, several, schedulers, args.jobs,
+                     args.quiet or not sys.stderr.isatty())[0]
+    return {"seed": SEED, "count": COUNT, "rows": rows, "schedulers": schedulers}
+
+
+def part_video(means, schedulers, args, progress):
+    """The player's figures."""
+    _say("video")
+    return video.measure(seeds.Lab(means, schedulers, args.jobs, progress))
+
+
+def part_cost(_means, _schedulers, args, _progress):
+    """The one part that runs in real time: nothing runs beside it."""
+    _say("cost")
+    return cost.measure(args.rounds, _say)
+
+
+PARTS = {"seeds": part_seeds, "sweep": part_sweep, "video": part_video, "cost": part_cost}
+
+
+def command(args, means, schedulers):
+    """Measure, then write the page."""
+    if args.quick:
+        return quick.command(args, means, schedulers)
+    os.makedirs(os.path.join(args.out, "results"), exist_ok=True)
+    for part, measure in PARTS.items():
+        if args.part in (None, part):
+            with Progress(args.quiet or not sys.stderr.isatty()) as progress:
+                _save(part, measure(means, schedulers, args, progress))
+    data = {part: _load(part) for part in PARTS}
+    figures.sweep(data["sweep"], os.path.join(args.out, "results"))
+    text = page.text(data, means.kernel.release)
+    path = os.path.join(args.out, "results.md")
+    with open(path, "w", encoding="utf-8") as out:
+        out.write(text)
+    print(f"results: {os.path.relpath(path)}")
+    print(page.goals_text(data))
+    failed = [(name, row["name"]) for row in data["sweep"]["rows"]
+              for name, time in row["time_s"].items() if time is None]
+    failed += [(name, row["label"]) for table in data["seeds"]["tables"]
+               for row in table["rows"] for name, value in row["cells"].items()
+               if value is None]
+    for name, where in failed:
+        print(f"FAILED: a transfer of {name} in '{where}'")
+    # The published ones are only compared with; theirs are told, no more.
+    return 1 if any(name not in runs.PEERS for name, _ in failed) else 0
+
+
+def prepare(args, means):
+    """(means, schedulers): every scheduler there is, the remembered runs count."""
+    schedulers = runs.available(means)
+    if not args.fresh:
+        means = runs.remembering(means, schedulers, bool(args.module))
+    return means, schedulers

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The fluid lower bound: no scheduler can be faster than this.
+
+Every path is full from the first byte on, nothing is lost or sent twice, and
+each 1514-byte Ethernet frame carries 1448 bytes of payload. The request itself
+takes the fastest way. With g_i(t) = rate_i(t) * (1448/1514) / 8 * (1 - loss_i),
+
+    completion = min T such that
+        sum over i of  integral of g_i(t) dt  over those t in [t0 + q, T]
+                       with t + d_i(t) <= T   is at least the transfer's bytes
+
+(t + d_i before the link goes down) where t0 is the start, d_i the one-way delay in the data's direction and q the
+delay of the request (downloads: the least one-way delay at t0; uploads: 0, but
+then the receipt's least delay is added to T). A fluid has no last packet: a
+transfer of one packet takes its serialisation time longer than the bound says.
+
+Times in microseconds, rates in bit/s; pure functions.
+"""
+
+from scenario import timeline
+
+PAYLOAD = 1448 / 1514
+
+
+def _rate(path, upload):
+    """Payload bytes per microsecond."""
+    if path.down:
+        return 0.0
+    bps = path.up_bps if upload and path.up_bps else path.rate_bps
+    return bps * PAYLOAD * (1 - path.loss) / 8e6
+
+
+def _arrived(states, start_us, end_us, upload):
+    """Bytes that have arrived at end_us when every path sends from start_us."""
+    total = 0.0
+    for number, (begin_us, paths) in enumerate(states):
+        until_us, after = states[number + 1] if number + 1 < len(states) else \
+            (float("inf"), paths)
+        for path, then in zip(paths, after):
+            first = max(begin_us, start_us)
+            # what is on its way when the link goes down is lost
+            last = min(until_us - (path.delay_us if then.down else 0),
+                       end_us - path.delay_us)
+            total += max(0.0, last - first) * _rate(path, upload)
+    return total
+
+
+def _least_delay(states, at_us):
+    paths = [paths for begin_us, paths in states if begin_us <= at_us][-1]
+    delays = [path.delay_us for path in paths if not path.down]
+    return min(delays or [path.delay_us for path in paths])
+
+
+def transfer_us(scenario, size_bytes, start_us=0, upload=False):
+    """The least time in microseconds for one transfer that starts at start_us.
+
+    Infinite where the paths never carry that much.
+    """
+    states = timeline(scenario)
+    send_us = start_us + (0 if upload else _least_delay(states, start_us))
+    low, high = send_us, send_us + 1000.0
+    while _arrived(states, send_us, high, upload) < size_bytes:
+        low, high = high, send_us + (high - send_us) * 2
+        if high > 1e13:
+            return float("inf")
+    while high - low > 0.5:
+        middle = (low + high) / 2
+        if _arrived(states, send_us, middle, upload) < size_bytes:
+            low = middle
+        else:
+            high = middle
+    # Nothing arrives before the least delay, not even no bytes at all.
+    done_us = max(high, send_us + _least_delay(states, send_us))
+    if upload:
+        done_us += _least_delay(states, done_us)
+    return done_us - start_us
+
+
+def requests_us(scenario):
+    """The bound of each of the scenario's requests, back to back.
+
+    Each is the bound of a transfer that has all paths for itself, however many
+    connections there are. A range of sizes has none before it is drawn.
+    """
+    if scenario.bytes_min != scenario.bytes_max or scenario.direction == "both":
+        return []
+    upload = scenario.direction == "up"
+    at_us, bounds = 0.0, []
+    for _ in range(scenario.requests):
+        took = transfer_us(scenario, scenario.bytes_max, at_us, upload)
+        bounds.append(took)
+        if took == float("inf"):
+            break
+        at_us += took + scenario.gap_ms * 1000
+    return bounds

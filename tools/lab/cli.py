@@ -1,0 +1,374 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The command line of the laboratory. Exit codes: 0 done, 1 failure, 2 usage."""
+
+import argparse
+import os
+import sys
+
+import bench
+import cost
+import drawn
+import host
+import plot
+import report
+import runs
+import units
+from host import LabError
+from progress import Progress
+from scenario import MAX_PATHS, Scenario, parse_change, parse_path, parse_report
+from units import BadInput
+
+EXAMPLES = """examples:
+  lab run --path 50mbit,5ms --path 10mbit,50ms --bytes 256K --sched default,pams --single
+  lab run --path 5mbit,25ms --path 5mbit,25ms --bytes 4M --requests 1 \\
+          --change 2s,1,rate=1mbit --sched default,pams --plot change.svg
+  lab run --path 25mbit,5ms,loss=0.5% --path 5mbit,25ms,backup --bytes 5M --json
+  lab run --path 25mbit,5ms --path 5mbit,25ms --bytes 5M --requests 1 \\
+          --change 1s,0,link=down --report 0ms,0,loss=1s --sched default,pams
+  lab random --count 10000 --sched pams
+  lab loss --plot loss.svg
+  lab sweep --count 300 --sched default,pams --json sweep.json
+  lab bench
+  lab cost
+  lab kernel
+
+A path is RATE,DELAY[,LIMIT][,loss=..%][,jitter=..ms][,up=RATE][,backup]: rate, one-way
+delay and queue limit in packets, in both directions. Documentation/lab.md tells
+the rest. Times are those of the virtual network."""
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse, but one line for an error."""
+
+    def error(self, message):
+        self.exit(2, f"{self.prog}: {message}; '{self.prog} --help' shows how\n")
+
+
+def _common(parser):
+    group = parser.add_argument_group("how it is run")
+    group.add_argument("--kernel", metavar="DIR",
+                       help="build directory of a user-mode kernel (default: the cached one)")
+    group.add_argument("--config", choices=("default", "debug", "export"),
+                       default="default", help="which of the cached kernels")
+    group.add_argument("--module", metavar="FILE", help="the scheduler module to load")
+    group.add_argument("-j", "--jobs", type=_count("--jobs", 1, 64),
+                       default=min(2, os.cpu_count() or 1), help="boots at once (2)")
+    group.add_argument("--wall-limit", type=_count("--wall-limit", 1, 86400), default=120,
+                       metavar="S", help="real seconds a guest may take (120)")
+    group.add_argument("--keep", metavar="DIR", default="",
+                       help="keep what guests read and wrote")
+    group.add_argument("-q", "--quiet", action="store_true", help="no progress")
+
+
+def _count(name, low, high):
+    def parse(text):
+        try:
+            return units.count(text, name, low, high)
+        except BadInput as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+    return parse
+
+
+def _parser():
+    parser = Parser(prog="lab", description="MPTCP schedulers in a user-mode kernel, "
+                    "in virtual time.", epilog=EXAMPLES,
+                    formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    _run_parser(commands)
+    _random_parser(commands)
+    _sweep_parser(commands)
+    _bench_parser(commands)
+    _loss_parser(commands)
+    _pull_parser(commands)
+    demo = commands.add_parser("demo", help="default against pams, a table and a picture")
+    demo.add_argument("--plot", metavar="FILE",
+                      default=os.path.join(host.TOP, "build", "demo.svg"))
+    _common(demo)
+    price = commands.add_parser("cost", help="time per decision, throughput and memory "
+                                "against the default scheduler, in real time")
+    price.add_argument("--rounds", type=_count("--rounds", 1, 1000), default=30,
+                       help="of the throughput (30)")
+    price.add_argument("--json", action="store_true")
+    kernel = commands.add_parser("kernel", help="build the kernel; print where it is")
+    kernel.add_argument("--config", choices=("default", "debug", "export"),
+                        default="default")
+    return parser
+
+
+def _run_parser(commands):
+    run = commands.add_parser("run", help="one scenario under one or more schedulers",
+                              epilog=EXAMPLES,
+                              formatter_class=argparse.RawDescriptionHelpFormatter)
+    group = run.add_argument_group("the paths")
+    group.add_argument("--path", action="append", default=[], metavar="RATE,DELAY,...")
+    group.add_argument("--change", action="append", default=[], metavar="AT,PATH,KEY=VALUE",
+                       help="rate, up, delay, jitter, loss, limit, link=down|up")
+    group.add_argument("--report", action="append", default=[], metavar="AT,PATH,KEY=VALUE",
+                       help="tell the server's kernel: loss, pipe, backlog, delay, ttl")
+    group = run.add_argument_group("the transfers")
+    group.add_argument("--bytes", default="1M", metavar="N[-M]", help="size of each (1M)")
+    group.add_argument("--requests", type=_count("--requests", 1, 100000), default=5,
+                       help="transfers of each connection (5)")
+    group.add_argument("--gap", default="300ms", metavar="TIME",
+                       help="pause between them (300ms)")
+    group.add_argument("--cold", action="store_true",
+                       help="a new connection for each request (one warm connection)")
+    group.add_argument("--dir", choices=("down", "up", "both"), default="down")
+    group.add_argument("--stream", metavar="RATE",
+                       help="downloads at this pace, e.g. 16mbit (as fast as it goes)")
+    group.add_argument("--conns", type=_count("--conns", 1, 1000), default=1,
+                       help="connections at once (1)")
+    group.add_argument("--stagger", default="0ms", metavar="TIME",
+                       help="connections start this much apart (0)")
+    group.add_argument("--timeout", type=_count("--timeout", 1, 3600), default=60,
+                       metavar="S", help="a longer transfer has failed (60)")
+    group = run.add_argument_group("the hosts")
+    group.add_argument("--sched", default="default", metavar="NAME[,NAME...]")
+    group.add_argument("--single", action="store_true", help="each path alone, too")
+    group.add_argument("--cc", default="cubic", help="congestion control (cubic)")
+    group.add_argument("--sndbuf", default="0", metavar="BYTES")
+    group.add_argument("--rcvbuf", default="0", metavar="BYTES")
+    group.add_argument("--ipv6", action="store_true")
+    group.add_argument("--checksum", action="store_true", help="MPTCP data checksums")
+    group.add_argument("--protocol", choices=("mptcp", "tcp", "fallback"), default="mptcp",
+                       help="fallback: the server speaks plain TCP")
+    group.add_argument("--sysctl", action="append", default=[], metavar="NAME=VALUE")
+    group = run.add_argument_group("the results")
+    group.add_argument("--seed", type=_count("--seed", 0, 2**31), default=1)
+    group.add_argument("--repeat", type=_count("--repeat", 1, 10000), default=1,
+                       help="with seeds from --seed on")
+    group.add_argument("--json", action="store_true")
+    group.add_argument("--all-counters", action="store_true",
+                       help="every counter of the MIB in the JSON")
+    group.add_argument("--plot", metavar="FILE.svg", help="each path's bytes over time")
+    group.add_argument("--trace", metavar="DIR",
+                       help="keep packet records: packets.pcap, packets.tsv")
+    group.add_argument("--real-time", action="store_true",
+                       help="not in virtual time: shows CPU cost, not repeatable")
+    _common(run)
+
+
+def _random_parser(commands):
+    parser = commands.add_parser("random", help="many small transfers over random paths: "
+                                 "none may hang")
+    parser.add_argument("--count", type=_count("--count", 1, 10**7), default=10000)
+    parser.add_argument("--seed", type=_count("--seed", 0, 2**31), default=1)
+    parser.add_argument("--sched", default="pams", metavar="NAME[,NAME...]")
+    parser.add_argument("--batch", type=_count("--batch", 0, 10**7), default=None,
+                        help="only this batch, to look closer at a failure")
+    parser.add_argument("--json", action="store_true")
+    _common(parser)
+
+
+def _sweep_parser(commands):
+    parser = commands.add_parser("sweep", help="drawn scenarios, against the default, the "
+                                 "best single path, the bound and each other")
+    parser.add_argument("--count", type=_count("--count", 1, drawn.COUNT_MAX), default=300)
+    parser.add_argument("--seed", type=_count("--seed", 0, 2**31), default=1)
+    parser.add_argument("--half", choices=tuple(drawn.HALVES), default="all",
+                        help="the scenarios to tune on, or those to report (all)")
+    parser.add_argument("--sched", default="", metavar="NAME[,NAME...]",
+                        help="(every scheduler there is)")
+    parser.add_argument("--only", default="", metavar="NAME",
+                        help="this scenario alone, e.g. 1-017")
+    parser.add_argument("--json", metavar="FILE", help="every scenario's figures, and how to "
+                        "run it again")
+    parser.add_argument("--fresh", action="store_true",
+                        help="run again what was run before")
+    _common(parser)
+
+
+def _loss_parser(commands):
+    parser = commands.add_parser("loss", help="Wi-Fi is lost during a download, and the "
+                                 "server knows when, or not: the goals, as TAP")
+    parser.add_argument("--case", choices=("fading", "early", "large"), action="append",
+                        default=[], help="this set-up only (all)")
+    parser.add_argument("--exact", action="store_true",
+                        help="only the right time, not the curve of -300 to +300 ms")
+    parser.add_argument("--sched", choices=("pams", "minpad", "minfct"), default="pams")
+    parser.add_argument("--repeat", type=_count("--repeat", 1, 1000), default=10)
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--plot", metavar="FILE.svg", help="the curve")
+    _common(parser)
+
+
+def _pull_parser(commands):
+    parser = commands.add_parser("pull", help="a cable is pulled under a stream: the goals, "
+                                 "as TAP")
+    parser.add_argument("--sched", choices=("pams", "minpad", "minfct"), default="pams")
+    parser.add_argument("--notice", default="5ms", metavar="TIME",
+                        help="until the client's daemon knows that its link is down (5ms)")
+    parser.add_argument("--repeat", type=_count("--repeat", 1, 1000), default=5)
+    parser.add_argument("--json", action="store_true")
+    _common(parser)
+
+
+def _bench_parser(commands):
+    parser = commands.add_parser("bench", help="every figure of Documentation/results.md, and "
+                                 "that page")
+    parser.add_argument("--part", choices=tuple(bench.PARTS), help="measure only this one")
+    parser.add_argument("--half", choices=("report", "all"), default="all",
+                        help="of the sweep's scenarios (all)")
+    parser.add_argument("--out", metavar="DIR", default=os.path.join(host.TOP, "Documentation"),
+                        help="where results.md and results/ go (Documentation)")
+    parser.add_argument("--rounds", type=_count("--rounds", 1, 1000), default=30,
+                        help="of the unshaped throughput (30)")
+    parser.add_argument("--fresh", action="store_true",
+                        help="run again what was run before")
+    parser.add_argument("--quick", action="store_true",
+                        help="a few figures, against tools/bench/reference.json")
+    parser.add_argument("--set-reference", action="store_true",
+                        help="with --quick: make them the reference")
+    _common(parser)
+
+
+def scenario_of(args):
+    """Scenario from the arguments of `lab run`."""
+    if not args.path:
+        raise BadInput("no --path: give at least one, e.g. --path 8mbit,10ms,100")
+    if len(args.path) > MAX_PATHS:
+        raise BadInput(f"{len(args.path)} paths: MPTCP has at most {MAX_PATHS} subflows")
+    paths = tuple(parse_path(text) for text in args.path)
+    if paths[0].backup:
+        raise BadInput("path 0 cannot be a backup: the connection starts on it")
+    low, high = units.size_range(args.bytes)
+    extra = {}
+    for text in args.sysctl:
+        name, equals, value = text.partition("=")
+        if not equals or "/" in name or not name.startswith("net."):
+            raise BadInput(f"sysctl '{text}' is not understood: write net.NAME=VALUE")
+        extra[name] = value
+    return Scenario(
+        paths=paths, changes=tuple(parse_change(text, len(paths)) for text in args.change),
+        reports=tuple(parse_report(text, len(paths)) for text in args.report),
+        stream_bps=units.rate_bps(args.stream) if args.stream else 0,
+        bytes_min=low, bytes_max=high, requests=args.requests,
+        gap_ms=round(units.time_us(args.gap) / 1000), cold=args.cold, direction=args.dir,
+        conns=args.conns, stagger_ms=round(units.time_us(args.stagger) / 1000),
+        congestion=args.cc, sndbuf_bytes=units.size_bytes(args.sndbuf),
+        rcvbuf_bytes=units.size_bytes(args.rcvbuf), ipv6=args.ipv6,
+        checksum=args.checksum, protocol=args.protocol, timeout_s=args.timeout,
+        seed=args.seed, extra=extra)
+
+
+def schedulers_of(text):
+    """'pams,default' -> ['pams', 'default']"""
+    names = [name.strip() for name in text.split(",")]
+    for name in names:
+        if not name.isidentifier():
+            raise BadInput(f"scheduler '{name}' in --sched '{text}' is not a name")
+    return list(dict.fromkeys(names))
+
+
+def means_of(args, schedulers, **more):
+    """runs.Means from the common arguments."""
+    return runs.prepare(schedulers, args.kernel, args.config, args.module,
+                        wall_limit_s=args.wall_limit,
+                        keep=more.pop("keep", "") or args.keep, **more)
+
+
+def command_run(args):
+    """lab run"""
+    scenario = scenario_of(args)
+    schedulers = schedulers_of(args.sched)
+    traced = bool(args.plot or args.trace)
+    if args.plot:
+        plot.available()
+        if not os.path.isdir(os.path.dirname(os.path.abspath(args.plot))):
+            raise BadInput(f"--plot {args.plot}: there is no such folder")
+    means = means_of(args, schedulers, traced=traced, keep=args.trace,
+                     pamsctl=host.program("pamsctl") if scenario.reports else "",
+                     real_time=args.real_time, all_counters=args.all_counters)
+    jobs = runs.jobs_of(scenario, schedulers, args.single, args.repeat, traced)
+    with Progress(args.quiet) as progress:
+        done = runs.run_all(means, jobs, args.jobs, progress)
+    results = [result for result, _ in done]
+    if args.plot:
+        plot.draw(args.plot, [(scenario, [(result, packets) for result, packets in done
+                                          if result["path_alone"] < 0
+                                          and result["repeat"] == 0])])
+    print(report.as_json(scenario, results, means.kernel) if args.json
+          else report.table(scenario, results))
+    return 1 if any(result["failed"] for result in results) else 0
+
+
+def command_kernel(args):
+    """lab kernel"""
+    print(host.kernel(config=args.config).folder)
+    return 0
+
+
+def command_random(args):
+    """lab random"""
+    import randomruns   # pylint: disable=import-outside-toplevel
+    schedulers = schedulers_of(args.sched)
+    return randomruns.command(args, means_of(args, schedulers), schedulers)
+
+
+def command_sweep(args):
+    """lab sweep"""
+    import sweep    # pylint: disable=import-outside-toplevel
+    means = means_of(args, ["pams", *runs.PEERS])
+    schedulers = schedulers_of(args.sched) if args.sched else runs.available(means)
+    if not (args.fresh or args.keep):
+        means = runs.remembering(means, schedulers, bool(args.module))
+    return sweep.command(args, means, schedulers)
+
+
+def command_loss(args):
+    """lab loss"""
+    import loss     # pylint: disable=import-outside-toplevel
+    if args.plot:
+        plot.available()
+    return loss.command(args, means_of(args, [args.sched], pamsctl=host.program("pamsctl")))
+
+
+def command_pull(args):
+    """lab pull"""
+    import pull     # pylint: disable=import-outside-toplevel
+    return pull.command(args, means_of(args, [args.sched], pamsctl=host.program("pamsctl")))
+
+
+def command_bench(args):
+    """lab bench"""
+    if not os.path.isdir(args.out):
+        raise BadInput(f"--out {args.out}: there is no such folder")
+    if args.set_reference and not args.quick:
+        raise BadInput("--set-reference goes with --quick only")
+    plot.available()
+    means, schedulers = bench.prepare(args, means_of(args, ["pams", *runs.PEERS], traced=True))
+    return bench.command(args, means, schedulers)
+
+
+def command_demo(args):
+    """lab demo"""
+    import demo     # pylint: disable=import-outside-toplevel
+    plot.available()
+    pamsctl, pamsd = host.program("pamsctl"), host.program("pamsd")
+    return demo.command(args, means_of(args, ["default", "pams"], traced=True,
+                                       pamsctl=pamsctl), pamsd)
+
+
+COMMANDS = {"run": command_run, "random": command_random,
+            "sweep": command_sweep, "bench": command_bench,
+            "demo": command_demo,
+            "loss": command_loss, "pull": command_pull,
+            "cost": cost.command, "kernel": command_kernel}
+
+
+def main(argv):
+    """Exit code of the command."""
+    args = _parser().parse_args(argv)
+    try:
+        return COMMANDS[args.command](args)
+    except BadInput as error:
+        print(f"lab {args.command}: {error}", file=sys.stderr)
+        return 2
+    except LabError as error:
+        for line in error.details:
+            print(f"  {line}", file=sys.stderr)
+        print(f"lab {args.command}: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print(f"lab {args.command}: interrupted", file=sys.stderr)
+        return 130

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: GPL-2.0
+"""`lab loss`: a phone leaves the Wi-Fi during a download (PLAMA's set-up).
+
+Wi-Fi 25 Mbit/s, 5 ms; LTE 5 Mbit/s, 25 ms. The Wi-Fi link is lost at a time that
+the server was told when the transfer began, or wasn't.
+
+    fading   5 MB, Wi-Fi falls evenly to 5 Mbit/s and is lost at 2 s
+    early    5 MB, lost at 1 s
+    large    10 MB, lost at 2 s
+
+With a steady 25 Mbit/s the 5 MB would have arrived after 1.4 s, so that a loss at
+2 s would not matter: fading is what PLAMA's transfer saw, the others leave it out
+and keep the loss in the middle.
+
+Packets lost are those in the link's queue or on their way when it went, and all
+that were sent into it later, by the server, until the transfer ended. A stall is
+a time in which the application received nothing.
+
+More goodput than without is more than the default scheduler's, which is how the
+transfer goes without any of this. Against the same scheduler that isn't told there
+is none to gain where that finds out soon enough that the path is silent: LTE is busy
+all the time, and what Wi-Fi carried until its loss is the same.
+"""
+
+import json
+import statistics
+from dataclasses import dataclass, replace
+
+import bound
+import runs
+from checks import Checks
+from progress import Progress
+from scenario import Change, Path, Report, Scenario
+
+FORMAT = 1
+WIFI, LTE = Path(25_000_000, 5_000), Path(5_000_000, 25_000)
+LTE_RTT_S = 2 * LTE.delay_us / 1e6
+ERRORS_MS = range(-300, 301, 50)
+FADE_STEPS = 10
+# goals
+FEWER_LOST = 0.91
+MORE_GOODPUT = 0.06
+GUARD_COST = 0.03   # stopping somewhat early costs some of Wi-Fi's airtime
+LEVEL = 0.02        # runs of one scenario differ by less
+
+
+@dataclass(frozen=True)
+class Case:
+    """One set-up; Wi-Fi is path 0."""
+    name: str
+    text: str
+    scenario: Scenario
+    loss_us: int
+
+
+def _case(name, size, loss_us, fade_to_bps=0):
+    changes = []
+    if fade_to_bps:
+        for step in range(1, FADE_STEPS):
+            rate = WIFI.rate_bps - (WIFI.rate_bps - fade_to_bps) * step // (FADE_STEPS - 1)
+            changes.append(Change(loss_us * step // FADE_STEPS, 0, {"rate_bps": rate}))
+    changes.append(Change(loss_us, 0, {"down": True}))
+    text = (f"{name}: {size / 1e6:g} MB, Wi-Fi 25 Mbit/s 5 ms"
+            + (f" falling to {fade_to_bps / 1e6:g} Mbit/s" if fade_to_bps else "")
+            + f", lost at {loss_us / 1e6:g} s, LTE 5 Mbit/s 25 ms")
+    return Case(name, text, Scenario(paths=(WIFI, LTE), changes=tuple(changes),
+                                     bytes_min=size, bytes_max=size, requests=1), loss_us)
+
+
+CASES = (_case("fading", 5_000_000, 2_000_000, 5_000_000),
+         _case("early", 5_000_000, 1_000_000),
+         _case("large", 10_000_000, 2_000_000))
+
+
+def told(case, error_ms):
+    """The scenario where the server is told the time, wrong by so much."""
+    loss_ms = case.loss_us // 1000 + error_ms
+    return replace(case.scenario, reports=(Report(0, 0, {"loss-time": loss_ms}),))
+
+
+def unused_airtime_s(case, error_ms):
+    """What a loss that much earlier costs even where nothing goes wrong."""
+    times = []
+    for at_us in (case.loss_us, case.loss_us + 1000 * min(0, error_ms)):
+        changes = tuple(change if "down" not in change.values else
+                        replace(change, at_us=at_us) for change in case.scenario.changes
+                        if change.at_us <= at_us or "down" in change.values)
+        times.append(bound.transfer_us(replace(case.scenario, changes=changes),
+                                       case.scenario.bytes_max))
+    return (times[1] - times[0]) / 1e6
+
+
+def jobs_of(case, schedulers, errors_ms, repeat):
+    """Each scheduler without the time, the last of them with it, too."""
+    plain = runs.jobs_of(case.scenario, schedulers, False, repeat, False)
+    jobs = [replace(job, name=f"{case.name} {job.name}") for job in plain]
+    for error_ms in errors_ms:
+        jobs += [replace(job, name=f"{case.name} {job.name} {error_ms:+d} ms") for job in
+                 runs.jobs_of(told(case, error_ms), schedulers[-1:], False, repeat, False)]
+    return jobs
+
+
+def row_of(name, results):
+    """Means, and the longest stall, of the runs of one name."""
+    mine = [result for result in results if result["name"] == name]
+    done = [request for result in mine for request in result["requests"] if request["ok"]]
+    if len(done) < len(mine):
+        return {"name": name, "runs": len(mine), "failed": len(mine) - len(done)}
+    time_s = statistics.fmean(request["fct_s"] for request in done)
+    lost = [result["paths"][0]["down_lost"] for result in mine]
+    return {"name": name, "runs": len(mine), "failed": 0, "fct_s": time_s,
+            "goodput_bps": statistics.fmean(8 * request["bytes"] / request["fct_s"]
+                                            for request in done),
+            "lost": statistics.fmean(lost), "lost_max": max(lost),
+            "stall_s": max(request["gap_s"] for request in done),
+            "stall_mean_s": statistics.fmean(request["gap_s"] for request in done)}
+
+
+def _cells(row):
+    if row["failed"]:
+        return [row["name"], f"{row['failed']} of {row['runs']} failed", "", "", "", ""]
+    return [row["name"], f"{row['lost']:.1f}", f"{row['fct_s']:.3f}",
+            f"{row['goodput_bps'] / 1e6:.2f}", f"{row['stall_mean_s'] * 1e3:.0f}",
+            f"{row['stall_s'] * 1e3:.0f}"]
+
+
+def table(rows):
+    """Text."""
+    lines = [["", "lost", "time s", "Mbit/s", "stall ms", "longest"]] + list(map(_cells, rows))
+    widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
+    return "\n".join("  ".join([line[0].ljust(widths[0])] + [
+        cell.rjust(width) for cell, width in zip(line[1:], widths[1:])]).rstrip()
+        for line in lines)
+
+
+def check(checks, case, name, rows):
+    """The goals: of the time that is known, then of one that is wrong."""
+    without, exact = rows[name], rows[f"{name} +0 ms"]
+    failed = sum(row["failed"] for row in rows.values())
+    checks.at_most(f"{name}: transfers that failed", failed, 0)
+    if failed:
+        return
+    fewer = 1 - exact["lost"] / without["lost"] if without["lost"] else 1
+    checks.at_least(f"{name}: fewer packets lost", fewer, FEWER_LOST, "%", 100)
+    default = rows[f"{case.name} default"]
+    checks.at_least(f"{name}: more goodput than default",
+                    exact["goodput_bps"] / default["goodput_bps"] - 1, MORE_GOODPUT,
+                    "%", 100, 1)
+    checks.at_least(f"{name}: goodput, of that not told",
+                    exact["goodput_bps"] / without["goodput_bps"], 1 - GUARD_COST, "%", 100, 1)
+    checks.at_most(f"{name}: longest stall", exact["stall_s"], LTE_RTT_S, "ms", 1e3)
+    for error_ms in ERRORS_MS:
+        row = rows.get(f"{name} {error_ms:+d} ms")
+        if not row or not error_ms:
+            continue
+        what = f"{name}: {abs(error_ms)} ms too {'early' if error_ms < 0 else 'late'}"
+        if error_ms < 0:
+            unused_s = unused_airtime_s(case, error_ms)
+            checks.at_most(f"{what}, time", row["fct_s"],
+                           (exact["fct_s"] + unused_s) * (1 + LEVEL), "s", 1, 3)
+        else:
+            checks.at_most(f"{what}, time", row["fct_s"], without["fct_s"] * (1 + LEVEL),
+                           "s", 1, 3)
+            checks.at_most(f"{what}, lost", row["lost"], without["lost"] * (1 + LEVEL),
+                           "packets", 1, 1)
+
+
+def command(args, means):
+    """Run, print, draw; 1 if a goal isn't reached."""
+    cases = [case for case in CASES if case.name in args.case] if args.case else CASES
+    schedulers = ["default", args.sched]
+    errors_ms = [0] if args.exact else ERRORS_MS
+    jobs = [job for case in cases for job in jobs_of(case, schedulers, errors_ms, args.repeat)]
+    with Progress(args.quiet) as progress:
+        results = [result for result, _ in runs.run_all(means, jobs, args.jobs, progress)]
+    rows = [row_of(name, results) for name in dict.fromkeys(job.name for job in jobs)]
+    checks, by_name = Checks(), {row["name"]: row for row in rows}
+    for case in cases:
+        check(checks, case, f"{case.name} {args.sched}", {
+            name: row for name, row in by_name.items() if name.startswith(case.name)})
+    if args.plot:
+        import lossplot     # pylint: disable=import-outside-toplevel
+        lossplot.draw(args.plot, args.sched, cases, by_name)
+    if args.json:
+        print(json.dumps({"format": FORMAT, "kernel": means.kernel.release,
+                          "repeat": args.repeat, "loss": rows, "checks": checks.as_list()},
+                         indent=1))
+    else:
+        print("\n".join(case.text for case in cases))
+        print(f"\nmeans of {args.repeat} runs, and of all the longest stall; "
+              "+N ms: told, N ms late\n")
+        print(table(rows) + "\n")
+        print("\n".join(checks.lines()))
+    return 0 if checks.good else 1

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Times decisions of MPTCP schedulers against each other, on the same live
+ * connection at the same moment. For the laboratory only: it takes the kernel's
+ * private functions as plain addresses and calls them through pointers.
+ *
+ * It registers a scheduler "bench". Each time the kernel asks it for a subflow
+ * it asks every scheduler under test BATCH times in a row, reads the clock
+ * around each batch (that of user mode ticks in 256 ns), then lets the default
+ * decide for real. The median of the batches counts, per number of subflows.
+ *
+ * Result: one line per scheduler and number of subflows in the kernel log when
+ * the module is unloaded, "bench: SCHED SUBFLOWS TENTHS-OF-NS BATCHES".
+ */
+#define pr_fmt(fmt) "bench: " fmt
+
+#include <linux/ktime.h>
+#include <linux/module.h>
+#include <linux/sort.h>
+
+#include "pams.h"
+
+#define BATCH		1024
+#define SCHEDS		5
+#define REQUIRED	4	/* the first ones */
+#define SUBFLOWS	10
+#define BATCHES		1024	/* remembered for each number of subflows */
+
+/* addresses as in /proc/kallsyms */
+static unsigned long mptcp_register_scheduler;
+module_param(mptcp_register_scheduler, ulong, 0);
+static unsigned long mptcp_unregister_scheduler;
+module_param(mptcp_unregister_scheduler, ulong, 0);
+static unsigned long mptcp_sched_find;
+module_param(mptcp_sched_find, ulong, 0);
+
+static const char * const names[SCHEDS] = {
+	"default", "minrtt", "minpad", "pams", "minfct",
+};
+
+static struct mptcp_sched_ops *scheds[SCHEDS];
+static u32 batch_ns[SCHEDS][SUBFLOWS][BATCHES];
+static unsigned int batches[SUBFLOWS];
+
+static int ask(struct mptcp_sched_ops *ops, struct mptcp_sock *msk)
+{
+#ifdef PAMS_HAVE_GET_SUBFLOW
+	struct mptcp_sched_data data = { .reinject = false };
+
+	return ops->get_subflow(msk, &data);
+#else
+	/* the built-in default keeps its op to itself: same signature */
+	return ops->get_send(msk);
+#endif
+}
+
+static unsigned int clear_scheduled(struct mptcp_sock *msk)
+{
+	struct mptcp_subflow_context *subflow;
+	unsigned int nr = 0;
+
+	list_for_each_entry(subflow, &msk->conn_list, node) {
+		WRITE_ONCE(subflow->scheduled, false);
+		nr++;
+	}
+	return nr;
+}
+
+static u64 time_batch(struct mptcp_sched_ops *ops, struct mptcp_sock *msk)
+{
+	struct mptcp_sched_ops *own = msk->sched;
+	unsigned int i;
+	u64 start;
+
+	msk->sched = ops;
+	start = ktime_get_ns();
+	for (i = 0; i < BATCH; i++) {
+		ask(ops, msk);
+		clear_scheduled(msk);
+	}
+	start = ktime_get_ns() - start;
+	msk->sched = own;
+
+	return start;
+}
+
+static int bench_decide(struct mptcp_sock *msk)
+{
+	unsigned int nr = min_t(unsigned int, clear_scheduled(msk),
+				SUBFLOWS - 1);
+	unsigned int i;
+
+	if (batches[nr] < BATCHES) {
+		for (i = 0; i < SCHEDS && scheds[i]; i++)
+			batch_ns[i][nr][batches[nr]] =
+				time_batch(scheds[i], msk);
+		batches[nr]++;
+	}
+	return ask(scheds[0], msk);
+}
+
+static void bench_init(struct mptcp_sock *msk)
+{
+	scheds[REQUIRED - 1]->init(msk);
+}
+
+static void bench_release(struct mptcp_sock *msk)
+{
+	scheds[REQUIRED - 1]->release(msk);
+}
+
+#ifdef PAMS_HAVE_GET_SUBFLOW
+static int bench_get_subflow(struct mptcp_sock *msk,
+			     struct mptcp_sched_data *data)
+{
+	return data->reinject ? scheds[0]->get_subflow(msk, data) :
+				bench_decide(msk);
+}
+#else
+static int bench_get_retrans(struct mptcp_sock *msk)
+{
+	return scheds[REQUIRED - 1]->get_retrans(msk);
+}
+#endif
+
+static struct mptcp_sched_ops bench_ops = {
+#ifdef PAMS_HAVE_GET_SUBFLOW
+	.get_subflow	= bench_get_subflow,
+#else
+	.get_send	= bench_decide,
+	.get_retrans	= bench_get_retrans,
+#endif
+	.init		= bench_init,
+	.release	= bench_release,
+	.name		= "bench",
+	.owner		= THIS_MODULE,
+};
+
+static int compare_ns(const void *a, const void *b)
+{
+	u32 left = *(const u32 *)a, right = *(const u32 *)b;
+
+	return left < right ? -1 : left > right;
+}
+
+static void print_median(unsigned int sched, unsigned int nr)
+{
+	u32 *ns = batch_ns[sched][nr];
+
+	sort(ns, batches[nr], sizeof(*ns), compare_ns, NULL);
+	pr_info("%s %u %u %u\n", names[sched], nr,
+		10 * ns[batches[nr] / 2] / BATCH, batches[nr]);
+}
+
+static int __init bench_load(void)
+{
+	struct mptcp_sched_ops *(*find)(const char *name);
+	int (*register_scheduler)(struct mptcp_sched_ops *ops);
+	unsigned int i;
+
+	if (!mptcp_register_scheduler || !mptcp_unregister_scheduler ||
+	    !mptcp_sched_find) {
+		pr_err("three addresses are needed, see modinfo\n");
+		return -EINVAL;
+	}
+
+	find = (void *)mptcp_sched_find;
+	rcu_read_lock();
+	for (i = 0; i < SCHEDS; i++)
+		scheds[i] = find(names[i]);
+	rcu_read_unlock();
+	for (i = 0; i < REQUIRED; i++) {
+		if (!scheds[i]) {
+			pr_err("scheduler %s isn't loaded: load mptcp_pams first\n",
+			       names[i]);
+			return -ENOENT;
+		}
+	}
+	/* they stay: nothing unloads mptcp_pams under the laboratory's feet */
+	register_scheduler = (void *)mptcp_register_scheduler;
+	return register_scheduler(&bench_ops);
+}
+
+static void __exit bench_unload(void)
+{
+	void (*unregister_scheduler)(struct mptcp_sched_ops *ops) =
+		(void *)mptcp_unregister_scheduler;
+	unsigned int i, nr;
+
+	unregister_scheduler(&bench_ops);
+	synchronize_rcu();
+	for (nr = 0; nr < SUBFLOWS; nr++)
+		for (i = 0; batches[nr] && i < SCHEDS && scheds[i]; i++)
+			print_median(i, nr);
+}
+
+module_init(bench_load);
+module_exit(bench_unload);
+
+MODULE_DESCRIPTION("Times decisions of MPTCP schedulers (laboratory)");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The results page, Markdown, from what was measured: never typed."""
+
+import cost
+import drawn
+import sweep
+
+GENERATED = "<!-- Written by `make bench` (tools/lab/page.py); changes here are lost. -->"
+
+
+def _cell(value, digits=2):
+    return "-" if value is None else f"{value:.{digits}f}"
+
+
+def _percent(value):
+    return "-" if value is None else f"{value * 100:.1f} %"
+
+
+def _rows(head, body):
+    return ["| " + " | ".join(head) + " |", "|" + "---|" * len(head),
+            *("| " + " | ".join(row) + " |" for row in body)]
+
+
+def _parts(data):
+    """(title, rows) of what is reported, of all, and of two kinds."""
+    odd = [row for row in data["rows"] if int(row["name"].split("-")[1]) % 2]
+    found = [("the half that is reported, odd numbers", odd)]
+    if len(odd) < len(data["rows"]):
+        found.append(("all", data["rows"]))
+    for cold, title in ((False, "warm connections only"), (True, "cold connections only")):
+        found.append((title, [row for row in data["rows"]
+                              if drawn.named(row["name"]).scenario.cold == cold]))
+    return found
+
+
+def _table(table):
+    """One of the seeds' tables; the best figure of a row is bold."""
+    schedulers = table["columns"]
+    body = []
+    for row in table["rows"]:
+        known = [row["cells"].get(name) for name in schedulers
+                 if name not in ("bound", "sum", "path 0", "path 1")]
+        known = [value for value in known if value is not None]
+        best = (min if table["better"] == "less" else max)(known) if known else None
+        cells = []
+        for name in schedulers:
+            value = row["cells"].get(name)
+            text = _cell(value, table["digits"])
+            cells.append(f"**{text}**" if value is not None and value == best else text)
+        body.append([row["label"], row["paper"], *cells, row["note"]])
+    return [f"### {table['title']}", "", table["source"] + ".", *([table["note"]] if
+            table["note"] else []), "", f"In {table['unit']}; {table['better']} is better.", "",
+            *_rows(["", "paper", *schedulers, "note"], body), ""]
+
+
+def _seeds(data):
+    lines = ["## The seeds' tables", "",
+             "Each table of the papers that the project starts from, with the paper's figure "
+             "beside those measured here; the best of a row is bold. The tables are made by "
+             "tools/lab/seeds.py. A row marked \"plain router, no split\" is one in which the "
+             "paper's helper device splits TCP; here its link is a path like any other, so its "
+             "figures show the scheduler alone and don't compare with the paper's in seconds.",
+             "", "![bytes over time while a path collapses](results/collapse.svg)", ""]
+    for table in data["tables"]:
+        lines += _table(table)
+    return lines + ["### Not made again yet", "", *(f"- {text}" for text in data["missing"]), ""]
+
+
+def _summary(rows, names):
+    body = []
+    for name in names:
+        line = sweep.summary_of(rows, name)
+        body.append([name, _cell(line["default_mean"], 3), _cell(line["single_mean"], 3),
+                     str(line["single_harmed"]), _cell(line["single_p90"]),
+                     _cell(line["single_worst"]), str(line["joined_harmed"]),
+                     _cell(line["joined_p90"]), _cell(line["joined_worst"]),
+                     f"{_cell(line['bound_median'], 3)} ({line['bound_scenarios']})",
+                     _cell(line["peers_worst"]), str(line["peers_over"]),
+                     _percent(line["duplicates_mean"]), _percent(line["duplicates_max"]),
+                     str(line["failed"])])
+    return _rows(["", "/default", "/single", "> 1.05", "p90", "worst", "/joined > 1.05", "p90",
+                  "worst", "/bound (of)", "/peers worst", "> 1.10", "duplicates mean", "max",
+                  "failed"], body)
+
+
+def _sweep(data):
+    lines = ["## The sweep", "",
+             f"{len(data['rows'])} of {data['count']} scenarios drawn with seed {data['seed']} (tools/lab/drawn.py). "
+             "/default and /single: geometric means of the time against the default scheduler's "
+             "and the best single path's. /joined: against the best single path, where one that "
+             "a cold connection has yet to join counts as that much later. /bound: median "
+             "against the fluid bound of the loss-free ones of one connection whose bound is "
+             "over 1 s. /peers: against the best of all others and the best single path. "
+             "Duplicates: bytes that arrived beyond the payload, less what TCP itself sent "
+             "twice.", ""]
+    for title, rows in _parts(data):
+        best = sweep.best_of_all(rows) if "default" in data["schedulers"] else None
+        lines += [f"### {title[0].upper()}{title[1:]}: {len(rows)} scenarios", "",
+                  *_summary(rows, data["schedulers"]), "",
+                  f"Taking the best of all in each scenario gives {_cell(best, 3)} of default's "
+                  "time.", ""]
+    lines += ["![time against the best single path](results/harm.svg)", "",
+              "![time against default](results/default.svg)", "", "### Worst cases", "",
+              "Paths in Mbit/s / one-way ms / loss. `lab sweep --only NAME` runs one again.", ""]
+    body = []
+    for name in data["schedulers"]:
+        for title, against in (("best single path", sweep.against_single),
+                               ("best path once joined", sweep.against_joined),
+                               ("peers", sweep.against_peers)):
+            for ratio, row in sweep.ratios(data["rows"], name, against)[:sweep.WORST_SHOWN]:
+                body.append([name, title, _cell(ratio), row["name"], row["text"]])
+    return lines + [*_rows(["scheduler", "against", "times", "name", "scenario"], body), ""]
+
+
+def _video(data):
+    lines = ["## Video", "", data["text"], ""]
+    for table in data["tables"]:
+        lines += [f"### {table['title']}", "",
+                  *_rows(["", *table["columns"]], [[row[0], *map(str, row[1:])]
+                                                   for row in table["rows"]]), ""]
+    return lines
+
+
+def _cost(data):
+    decisions = data["decision_ns"]
+    names = list(next(iter(decisions.values())))
+    body = [[f"{count} subflows", *(f"{times[name]:.0f} ns ({times[name] / times['default']:.2f})"
+                                    for name in names)] for count, times in decisions.items()]
+    times = data["decision_among_paths_ns"]
+    body.append([f"2 subflows, {cost.PATHS:,} reported paths",
+                 *(f"{times[name]:.0f} ns ({times[name] / times['default']:.2f})"
+                   for name in names)])
+    rates = data["throughput_byteps"]
+    body.append(["throughput", *(f"{max(rates[name]) / 1e6:.0f} MB/s "
+                                 f"({max(rates[name]) / max(rates['default']):.2f})"
+                                 for name in names)])
+    conn, subflow = data["memory_bytes"]
+    return ["## Cost", "", "In real time, so these figures vary with the machine: time per "
+            "decision and unshaped throughput (in brackets: times the default's). A connection "
+            f"takes {conn} bytes, a subflow {subflow} more.", "", *_rows(["", *names], body), ""]
+
+
+def goals(data):
+    """[(what, goal, [(scheduler, value as text, met)])] of the figures to reach."""
+    rows = _parts(data["sweep"])[0][1]
+    names = data["sweep"]["schedulers"]
+    line = {name: sweep.summary_of(rows, name) for name in names}
+    fall = next(row["cells"] for table in data["seeds"]["tables"] for row in table["rows"]
+                if row["label"].endswith("one to 1 Mbit/s"))
+    two = next(iter(data["cost"]["decision_ns"].values()))
+    found = []
+
+    def goal(what, limits, value, form):
+        cells = [(name, limit, value(name), form) for name, limit in limits.items()
+                 if name in names]
+        found.append((what, [(name, limit, number, number is not None and number <= limit, form)
+                             for name, limit, number, form in cells]))
+
+    goal("collapse, 4 MB over 5/25 + 5/25, s", {"pams": 4.6, "minfct": 4.45}, fall.get, ".2f")
+    goal("worst of the sweep against the best single path", {"minfct": 1.05},
+         lambda name: line[name]["single_worst"], ".2f")
+    goal("the same, against the best path once joined", {"minfct": 1.05},
+         lambda name: line[name]["joined_worst"], ".2f")
+    goal("scenarios over 1.05 of the best single path", {"minfct": 0},
+         lambda name: line[name]["single_harmed"], "d")
+    goal("geometric mean against default", {"pams": 0.78, "minfct": 0.62},
+         lambda name: line[name]["default_mean"], ".3f")
+    goal("median against the bound, where over 1 s and loss-free", {"minfct": 1.05},
+         lambda name: line[name]["bound_median"], ".3f")
+    goal("duplicates, mean share", {"minfct": 0.03},
+         lambda name: line[name]["duplicates_mean"], ".3f")
+    goal("duplicates, largest share", {"minfct": 0.15},
+         lambda name: line[name]["duplicates_max"], ".3f")
+    goal("time per decision against default, 2 subflows", {"pams": 2.5, "minfct": 2.5},
+         lambda name: two[name] / two["default"] if name in two else None, ".2f")
+    goal("worst of the sweep against the best of all peers", {"minfct": 1.10},
+         lambda name: line[name]["peers_worst"], ".2f")
+    return found
+
+
+def _goal_rows(data):
+    for what, cells in goals(data):
+        for name, limit, value, met, form in cells:
+            yield [what, name, format(limit, form), "-" if value is None else
+                   format(value, form), "met" if met else "not met"]
+
+
+def goals_text(data):
+    """For the terminal."""
+    return "\n".join(f"{what}: {name} {value} (goal {limit}): {met}"
+                     for what, name, limit, value, met in _goal_rows(data))
+
+
+def text(data, release):
+    """The page."""
+    count = len(_parts(data["sweep"])[0][1])
+    lines = ["<!-- SPDX-License-Identifier: GPL-2.0 -->", GENERATED, "# Results", "",
+             f"Linux {release} in the laboratory (lab.md), virtual time but for the cost. "
+             "`make bench` measures all of it and writes this page.", "",
+             "## Figures to reach", "",
+             f"Those of the sweep over the {count} scenarios that nobody tunes on.", "",
+             *_rows(["what", "scheduler", "goal", "measured", ""], _goal_rows(data)), "",
+             *_seeds(data["seeds"]), *_sweep(data["sweep"]), *_video(data["video"]),
+             *_cost(data["cost"])]
+    return "\n".join(lines).rstrip() + "\n"

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: GPL-2.0
+"""`lab bench --quick`: a few figures of each of our schedulers, as TAP.
+
+Fails where one is over 3 % worse than in tools/bench/reference.json, or is there and
+was not measured. A figure that isn't there yet is told, no more: --set-reference
+writes what was measured. All of them are times: less is better.
+"""
+
+import json
+import os
+
+import drawn
+import host
+import runs
+import seeds
+import sweep
+from checks import Checks
+from host import LabError
+from progress import Progress
+
+REFERENCE = os.path.join(host.TOP, "tools", "bench", "reference.json")
+WORSE = 1.03
+SEED = 2            # not that of the results page
+COUNT = 30
+
+
+def _figures(means, schedulers, args):
+    """{name: value}"""
+    found = {}
+    with Progress(args.quiet) as progress:
+        lab = seeds.Lab(means, schedulers, args.jobs, progress)
+        for title, scenario in (("4 MB while a path collapses", seeds.collapse_scenario()),
+                                ("1 MB on 8/10 + 5/40", seeds.two_devices(1_000_000))):
+            for name, time in lab.times(scenario).items():
+                found[f"{name}: {title}, s"] = time
+    rows = sweep.run(means, drawn.several(SEED, COUNT), schedulers, args.jobs, args.quiet)[0]
+    for name in schedulers:
+        line = sweep.summary_of(rows, name)
+        for key, title in (("default_mean", "mean against default"),
+                           ("single_mean", "mean against the best single path"),
+                           ("joined_p90", "90th percentile against the best path once joined")):
+            found[f"{name}: {COUNT} scenarios, {title}"] = line[key]
+    return {name: value if value is None else round(value, 4) for name, value in found.items()
+            if not name.startswith("default:")}
+
+
+def _reference():
+    try:
+        with open(REFERENCE, encoding="utf-8") as text:
+            return json.load(text)["figures"]
+    except (OSError, ValueError, KeyError) as error:
+        raise LabError(f"tools/bench/reference.json can't be read ({error}): "
+                       "'lab bench --quick --set-reference' writes it") from None
+
+
+def command(args, means, schedulers):
+    """Measure, compare; 1 if a figure fell back."""
+    ours = [name for name in schedulers if name not in runs.PEERS]
+    figures = _figures(means, ours, args)
+    if args.set_reference:
+        with open(REFERENCE, "w", encoding="utf-8") as out:
+            json.dump({"format": 1, "kernel": means.kernel.release, "figures": figures},
+                      out, indent=1)
+            out.write("\n")
+        print(f"written: {os.path.relpath(REFERENCE)}")
+        return 0
+    reference, checks = _reference(), Checks()
+    for name, value in reference.items():
+        checks.at_most(name, figures.get(name), value * WORSE, digits=4)
+    print("\n".join(checks.lines()))
+    for name in figures:
+        if name not in reference:
+            print(f"# {name}: {figures[name]}, not in the reference yet "
+                  "(lab bench --quick --set-reference)")
+    return 0 if checks.good else 1

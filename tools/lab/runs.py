@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Run a scenario under each scheduler: one boot each, a few at once.
+
+A result is a plain dict, the "run" of the JSON form that Documentation/lab.md
+describes. Times in seconds there, sizes in bytes.
+"""
+
+import json
+import os
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+
+import bound
+import capture
+import counters
+import host
+import remembered
+from boot import EPOCH_S, Folder, boot
+from guest import Guest
+from host import LabError
+
+BUILT_IN = ("default",)
+PEERS = ("redundant", "blest", "ecf")   # the published ones, tools/bench/peers
+
+
+@dataclass(frozen=True)
+class Means:
+    """What every boot of a command shares."""
+    kernel: host.Kernel
+    module: str             # '' where no scheduler of ours is asked for
+    peers: str              # '' where no published one is
+    xfer: str
+    random_library: str
+    pamsctl: str = ""       # where reports are asked for
+    wall_limit_s: float = 120
+    keep: str = ""          # keep guests' folders under this name
+    real_time: bool = False
+    all_counters: bool = False
+    remembering: bool = False   # results of earlier runs count
+    hashes: dict = field(default_factory=dict)  # scheduler: of its sources
+
+    @property
+    def modules(self):
+        """All that may be loaded."""
+        return [module for module in (self.module, self.peers) if module]
+
+    def module_of(self, scheduler):
+        """What it needs, '' for none."""
+        if scheduler in BUILT_IN:
+            return ""
+        return self.peers if scheduler in PEERS else self.module
+
+
+@dataclass(frozen=True)
+class Job:
+    """One boot."""
+    name: str               # as in tables: the scheduler, or 'path 0 alone'
+    scheduler: str
+    scenario: object
+    path: int = -1          # the path that is alone, or -1
+    repeat: int = 0
+    trace: bool = False
+    guest: object = Guest   # what makes it, of (folder, xfer, pamsctl)
+
+
+def prepare(schedulers, kernel_folder=None, kernel_config="default", module=None,
+            traced=False, **more):
+    """Build or find all that is needed, before anything runs."""
+    need = ["setarch", "ip", "tc", "mount", "nsenter", "insmod", "mkfifo", "cat"]
+    host.need_programs(need + (["tcpdump"] if traced else []), "run a guest")
+    kernel = host.kernel(kernel_folder, kernel_config)
+    ours = module or any(name not in BUILT_IN + PEERS for name in schedulers)
+    peers = any(name in PEERS for name in schedulers)
+    return Means(kernel, host.module(kernel, module) if ours else "",
+                 host.peers(kernel) if peers else "", host.xfer(),
+                 host.fixed_random(), **more)
+
+
+def available(means):
+    """Every scheduler that the kernel and the modules have, the kernel's first."""
+    with Folder() as folder:
+        guest = Guest(folder, means.xfer)
+        for module in means.modules:
+            guest.module(module, means.kernel.kallsyms_address())
+        guest.init.append("cat /proc/sys/net/mptcp/available_schedulers > $D/schedulers")
+        guest.finish()
+        boot(means.kernel, folder, means.random_library, 1, means.wall_limit_s)
+        names = _read(folder, "schedulers").split()
+    return sorted(names, key=lambda name: (name not in BUILT_IN, name))
+
+
+def remembering(means, schedulers, given_module):
+    """The same means, but what ran before is not run again."""
+    remembered.prune()
+    copies = {name: remembered.own_copy(path) if path else ""
+              for name, path in (("module", means.module), ("peers", means.peers))}
+    hashes = {}
+    for name in schedulers:
+        if name in PEERS:
+            hashes[name] = remembered.scheduler_hash(
+                (host.PEERS, host.PEERS_SYMBOLS), name)
+        elif name not in BUILT_IN:
+            hashes[name] = (remembered.file_hash(copies["module"]) if given_module else
+                            remembered.scheduler_hash(("net", "include"), name))
+    return replace(means, remembering=True, hashes=hashes, **copies)
+
+
+def jobs_of(scenario, schedulers, single, repeat, traced):
+    """In the order of the report."""
+    jobs = []
+    for number in range(repeat):
+        seeded = replace(scenario, seed=scenario.seed + number)
+        if single:
+            jobs += [Job(f"path {i} alone", "default", seeded.alone(i), i, number, traced)
+                     for i in range(len(scenario.paths))]
+        jobs += [Job(name, name, seeded, -1, number, traced) for name in schedulers]
+    return jobs
+
+
+def _read(folder, name):
+    try:
+        with open(os.path.join(folder, name), encoding="utf-8") as text:
+            return text.read()
+    except OSError:
+        return ""
+
+
+def _begin_us(lines):
+    """When the first connection was asked for."""
+    return min(line["start_us"] - line["connect_us"] for line in lines)
+
+
+def _requests(folder, job):
+    found = []
+    lines = [json.loads(line) for line in _read(folder, "requests").splitlines()]
+    if not lines:
+        raise LabError(f"{job.name}: the transfers left no result; the client says: "
+                       f"{_read(folder, 'client.err').strip() or 'nothing'}, the server: "
+                       f"{_read(folder, 'server.err').strip() or 'nothing'}")
+    begin_us = _begin_us(lines)
+    for line in lines:
+        start_us = line["start_us"] - begin_us
+        best_us = bound.transfer_us(job.scenario, line["bytes"], start_us,
+                                    line["dir"] == "up")
+        found.append({
+            "conn": line["conn"], "request": line["request"], "direction": line["dir"],
+            "bytes": line["bytes"], "start_s": start_us / 1e6,
+            "gap_s": line["gap_us"] / 1e6, "gap_at_s": line["gap_at_us"] / 1e6,
+            "connect_s": line["connect_us"] / 1e6, "fct_s": line["fct_us"] / 1e6,
+            "bound_s": round(best_us / 1e6, 6) if best_us < 1e13 else None,
+            "subflows": line["subflows"], "fallback": line["fallback"],
+            "ok": line["ok"], "error": line["error"],
+            **{key: line[key] for key in ("level", "buffered_s") if key in line}})
+    found.sort(key=lambda request: (request["conn"], request["request"]))
+    return found, begin_us
+
+
+def _told(folder, begin_us):
+    """What the server's kernel knew of paths, and when, where it was looked at."""
+    looks = [json.loads(line) for line in _read(folder, "told").splitlines()]
+    return [{**look, "at_s": round(look["at_s"] - begin_us / 1e6, 3)} for look in looks]
+
+
+def run_one(means, job):
+    """Boot once; (result, packets)."""
+    keep = os.path.join(means.keep, f"{job.name}-{job.repeat}".replace(" ", "-")) \
+        if means.keep else None
+    with Folder(keep) as folder:
+        guest = job.guest(folder, means.xfer, means.pamsctl)
+        module = means.module_of(job.scheduler)
+        if module:
+            guest.module(module, means.kernel.kallsyms_address())
+        guest.known(job.scheduler, job.scenario.congestion)
+        guest.links(job.scenario.paths)
+        guest.run(job.scenario, job.scheduler, job.trace)
+        guest.finish()
+        key = remembered.key(folder, means, job) if means.remembering else ""
+        result = remembered.recall(key) if key else None
+        if result:
+            return {**result, "name": job.name, "repeat": job.repeat,
+                    "path_alone": job.path}, []
+        wall_s = boot(means.kernel, folder, means.random_library, job.scenario.seed,
+                      means.wall_limit_s, means.real_time)
+        requests, begin_us = _requests(folder, job)
+        server, client = (counters.parse(_read(folder, f"{side}.counters"))
+                          for side in ("server", "client"))
+        lost = {name: counters.lost(_read(folder, f"{name}.lost"),
+                                    _read(folder, f"{name}.end"))
+                for i in range(len(job.scenario.paths)) for name in (f"s{i}", f"c{i}")}
+        told = _told(folder, begin_us)
+        packets = []
+        if job.trace:
+            # In virtual time the date is the time since boot, added to EPOCH_S.
+            packets = capture.read(os.path.join(folder, "packets.pcap"),
+                                 None if means.real_time else EPOCH_S + begin_us / 1e6)
+        if keep and packets:
+            capture.write_tsv(packets, os.path.join(folder, "packets.tsv"))
+    done = [request["fct_s"] for request in requests if request["ok"]]
+    result = {
+        "name": job.name, "scheduler": job.scheduler, "path_alone": job.path,
+        "repeat": job.repeat, "seed": job.scenario.seed,
+        "mean_s": round(sum(done) / len(done), 6) if done else None,
+        "failed": len(requests) - len(done),
+        "requests": requests,
+        "paths": counters.paths(server[0], client[0], lost, len(job.scenario.paths)),
+        "mib": {side: counters.chosen(mib, means.all_counters)
+                for side, mib in (("server", server[1]), ("client", client[1]))},
+        "wall_s": round(wall_s, 3),
+        **({"told": told} if told else {}),
+    }
+    if key:
+        remembered.remember(key, result)
+    return result, packets
+
+
+def run_all(means, jobs, at_once, progress):
+    """Every job; results in the jobs' order. The first failure ends it."""
+    progress.total(len(jobs))
+
+    def one(job):
+        progress.began(job.name)
+        result = run_one(means, job)
+        progress.ended(job.name, result[0])
+        return result
+
+    with ThreadPoolExecutor(max_workers=max(1, at_once)) as pool:
+        futures = [pool.submit(one, job) for job in jobs]
+        try:
+            return [future.result() for future in futures]
+        except BaseException:
+            for future in futures:
+                future.cancel()
+            raise

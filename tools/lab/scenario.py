@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What a run is made of: paths, their changes in time, and the transfers.
+
+A path is one virtual link between the two hosts, shaped in both directions:
+
+    RATE,ONE_WAY_DELAY[,LIMIT_PACKETS][,key=value...]
+
+    loss=SHARE      random loss in each direction
+    jitter=TIME     the delay varies by this much to either side
+    up=RATE         rate from client to server (as RATE)
+    backup          the subflow on it is a backup
+
+A change is an event while the transfers run:
+
+    AT,PATH,key=value[,key=value...]
+
+with the keys rate, up, delay, jitter, loss, limit and link=down|up. A link that
+goes down loses what is on its way and drops everything after that silently, as
+a phone does that leaves the coverage.
+
+A report is what the server's kernel is told of a path meanwhile:
+
+    AT,PATH,key=value[,key=value...]
+
+    loss=TIME       the path will be lost in so long
+    pipe=RATE       throughput of the pipe behind the path
+    backlog=SIZE    what waits before the pipe
+    delay=TIME      the pipe's one-way delay
+    ttl=TIME        how long the report holds
+"""
+
+from dataclasses import asdict, dataclass, field, replace
+
+import units
+from units import BadInput
+
+FRAME_BITS = 1514 * 8
+MAX_PATHS = 8           # MPTCP_SUBFLOWS_MAX in net/mptcp of the kernel
+DEFAULT_LIMIT = 100     # packets; more where a round trip of the path holds more
+
+
+@dataclass(frozen=True)
+class Path:
+    """One link; both directions alike but for the rate."""
+    rate_bps: int
+    delay_us: int
+    limit_packets: int = DEFAULT_LIMIT
+    loss: float = 0.0
+    jitter_us: int = 0
+    up_bps: int = 0         # 0: as rate_bps
+    backup: bool = False
+    down: bool = False      # drops everything
+
+    def text(self):
+        """As it stands in tables."""
+        parts = [units.rate_text(self.rate_bps)]
+        if self.up_bps:
+            parts.append(f"up {units.rate_text(self.up_bps)}")
+        parts += [units.time_text(self.delay_us), f"{self.limit_packets} packets"]
+        if self.loss:
+            parts.append(f"loss {self.loss * 100:g} %")
+        if self.jitter_us:
+            parts.append(f"jitter {units.time_text(self.jitter_us)}")
+        if self.backup:
+            parts.append("backup")
+        return ", ".join(parts)
+
+
+@dataclass(frozen=True)
+class Change:
+    """From at_us after the first request on, the path has these values."""
+    at_us: int
+    path: int
+    values: dict
+
+
+@dataclass(frozen=True)
+class Report:
+    """At at_us after the first request the server is told this of the path."""
+    at_us: int
+    path: int
+    values: dict        # as pamsctl names them: 'loss-time': 800
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """All that decides a run, but for the scheduler."""
+    paths: tuple
+    changes: tuple = ()
+    reports: tuple = ()
+    bytes_min: int = 1_000_000
+    bytes_max: int = 1_000_000
+    requests: int = 5
+    gap_ms: int = 0
+    cold: bool = False          # a new connection for each request
+    direction: str = "down"     # down, up, both
+    conns: int = 1
+    stagger_ms: int = 0
+    congestion: str = "cubic"
+    sndbuf_bytes: int = 0       # 0: the kernel's choice
+    rcvbuf_bytes: int = 0
+    ipv6: bool = False
+    checksum: bool = False
+    protocol: str = "mptcp"     # mptcp, tcp, fallback
+    stream_bps: int = 0         # pace of downloads; 0: as fast as it goes
+    timeout_s: int = 60
+    queue_bytes: int = 0        # not 0: connection i, on path i, takes requests from these
+    segment_s: float = 0.0      # not 0: the client is a video player (player.py), and
+    #                             each request a segment of so many s
+    seed: int = 1
+    extra: dict = field(default_factory=dict)   # sysctl: value, on both ends
+
+    def alone(self, index):
+        """The same transfers over one of the paths."""
+        changes = tuple(replace(change, path=0)
+                        for change in self.changes if change.path == index)
+        path = replace(self.paths[index], backup=False)
+        return replace(self, paths=(path,), changes=changes, reports=())
+
+    def as_dict(self):
+        """For JSON."""
+        return asdict(self)
+
+
+def _path_values(parts, keys, whole):
+    values = {}
+    for part in parts:
+        key, equals, text = part.partition("=")
+        if key not in keys or (not equals and key != "backup"):
+            raise BadInput(f"'{part}' in '{whole}' is not understood: "
+                           f"one of {', '.join(keys)}")
+        if key == "loss":
+            values["loss"] = units.share(text)
+        elif key == "jitter":
+            values["jitter_us"] = units.time_us(text)
+        elif key == "delay":
+            values["delay_us"] = units.time_us(text)
+        elif key == "rate":
+            values["rate_bps"] = units.rate_bps(text)
+        elif key == "up":
+            values["up_bps"] = units.rate_bps(text)
+        elif key == "limit":
+            values["limit_packets"] = units.count(text, "limit", 1, 10**6)
+        elif key == "backup":
+            values["backup"] = True
+        elif key == "link":
+            if text not in ("up", "down"):
+                raise BadInput(f"'{part}' in '{whole}': link=up or link=down")
+            values["down"] = text == "down"
+    return values
+
+
+def default_limit(rate_bps, delay_us):
+    """Packets: netem counts those on their way, too."""
+    return max(DEFAULT_LIMIT, round(2 * rate_bps * delay_us / 1e6 / FRAME_BITS))
+
+
+def parse_path(text):
+    """'8mbit,10ms,100,loss=1%' -> Path"""
+    parts = text.split(",")
+    if len(parts) < 2:
+        raise BadInput(f"path '{text}' is too short: RATE,DELAY[,LIMIT][,key=value...]")
+    rate, delay, *rest = parts
+    try:
+        values = {"rate_bps": units.rate_bps(rate), "delay_us": units.time_us(delay)}
+        values["limit_packets"] = default_limit(**values)
+        if rest and rest[0][:1].isdigit():
+            values["limit_packets"] = units.count(rest.pop(0), "limit", 1, 10**6)
+        values.update(_path_values(rest, ("loss", "jitter", "up", "limit", "backup"), text))
+        return Path(**values)
+    except BadInput as error:
+        raise BadInput(f"path '{text}': {error}") from None
+
+
+def parse_change(text, path_count):
+    """'2s,1,rate=1mbit' -> Change"""
+    parts = text.split(",")
+    if len(parts) < 3:
+        raise BadInput(f"change '{text}' is too short: AT,PATH,key=value[,...]")
+    try:
+        at_us = units.time_us(parts[0])
+        index = units.count(parts[1], "path", 0, path_count - 1)
+        values = _path_values(parts[2:], ("rate", "up", "delay", "jitter", "loss",
+                                          "limit", "link"), text)
+    except BadInput as error:
+        raise BadInput(f"change '{text}': {error}") from None
+    return Change(at_us, index, values)
+
+
+def _report_values(parts, whole):
+    values = {}
+    for part in parts:
+        key, equals, text = part.partition("=")
+        if not equals or key not in ("loss", "pipe", "backlog", "delay", "ttl"):
+            raise BadInput(f"'{part}' in '{whole}' is not understood: "
+                           "one of loss, pipe, backlog, delay, ttl")
+        if key == "loss":
+            values["loss-time"] = round(units.time_us(text) / 1000)
+        elif key == "pipe":
+            values["pipe-rate"] = units.rate_bps(text) // 8
+        elif key == "backlog":
+            values["backlog"] = units.size_bytes(text)
+        elif key == "delay":
+            values["delay"] = units.time_us(text)
+        else:
+            values["ttl"] = max(1, round(units.time_us(text) / 1000))
+    return values
+
+
+def parse_report(text, path_count):
+    """'0ms,0,loss=800ms' -> Report"""
+    parts = text.split(",")
+    if len(parts) < 3:
+        raise BadInput(f"report '{text}' is too short: AT,PATH,key=value[,...]")
+    try:
+        at_us = units.time_us(parts[0])
+        index = units.count(parts[1], "path", 0, path_count - 1)
+        values = _report_values(parts[2:], text)
+    except BadInput as error:
+        raise BadInput(f"report '{text}': {error}") from None
+    if not {"loss-time", "pipe-rate"} & set(values):
+        raise BadInput(f"report '{text}': neither loss= nor pipe= is there")
+    return Report(at_us, index, values)
+
+
+def timeline(scenario):
+    """(at_us, paths) for the start and after each change, in order of time."""
+    paths = list(scenario.paths)
+    states = [(0, tuple(paths))]
+    for change in sorted(scenario.changes, key=lambda c: c.at_us):
+        paths[change.path] = replace(paths[change.path], **change.values)
+        if change.at_us == states[-1][0]:
+            states.pop()
+        states.append((change.at_us, tuple(paths)))
+    return states

@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: GPL-2.0
+"""`lab sweep`: many drawn scenarios (drawn.py) under every scheduler.
+
+The time of a run is the mean over the requests that count. It is compared with
+
+  default      the kernel's scheduler: geometric mean of the ratios
+  single       the best of the paths alone, each with the default scheduler: harm
+  joined       the same, but a path that a cold connection has yet to join is counted
+               as that much later as the join takes: what a scheduler can be blamed for
+  bound        the fluid lower bound, where nothing is lost at random, one connection
+               has the paths for itself, and the bound is over 1 s
+  peers        the best of all other schedulers and the best single path
+
+Duplicates are payload bytes that arrived on any path beyond those of the transfers,
+less what TCP itself sent twice on one path, as a share of the transfers' bytes.
+"""
+
+import json
+import math
+import statistics
+from dataclasses import dataclass
+
+import drawn as drawing
+import report
+import runs
+from progress import Progress
+
+FORMAT = 1
+HARM = 1.05             # slower than the best single path by more: harmed
+PEERS = 1.10
+BOUND_FROM_S = 1
+WORST_SHOWN = 3
+# A full frame on the wire: Ethernet, IPv4, TCP with time stamps and a full DSS.
+HEADER_BYTES = 14 + 20 + 20 + 12 + 28
+SEGMENT_BYTES = 1514 - HEADER_BYTES
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the sweep keeps of a run."""
+    mean_s: float       # None: a transfer failed
+    bound_s: float
+    duplicates: float   # share
+
+
+def duplicate_share(drawn, result):
+    """Of the transfers' bytes."""
+    way, receiver = (("down", "client") if drawn.scenario.direction == "down"
+                     else ("up", "server"))
+    arrived = sum(path[f"{way}_bytes"] - HEADER_BYTES * path[f"{way}_packets"]
+                  for path in result["paths"])
+    counters = result["mib"][receiver]
+    twice = SEGMENT_BYTES * (counters.get("TcpExtTCPDSACKOldSent", 0)
+                             + counters.get("TcpExtTCPDSACKOfoSent", 0))
+    payload = drawn.payload_bytes()
+    return max(0, arrived - twice - payload) / payload
+
+
+def outcome(drawn, result):
+    """Of one run."""
+    counted = drawn.counted(result["requests"])
+    if result["failed"] or not counted:
+        return Outcome(None, None, duplicate_share(drawn, result))
+    return Outcome(statistics.fmean(request["fct_s"] for request in counted),
+                   statistics.fmean(request["bound_s"] for request in counted),
+                   duplicate_share(drawn, result))
+
+
+def rows_of(several, results):
+    """One dict per scenario, from the runs' results in the jobs' order."""
+    left = iter(results)
+    rows = []
+    for drawn, jobs in several:
+        alone, under = [], {}
+        for job in jobs:
+            if job.path >= 0:
+                alone.append(outcome(drawn, next(left)).mean_s)
+            else:
+                under[job.scheduler] = outcome(drawn, next(left))
+        some = next(iter(under.values()))
+        rows.append({
+            "name": drawn.name, "text": drawing.text(drawn),
+            "single_s": min((time for time in alone if time), default=None),
+            "joined_s": min((time + drawn.join_s(i) for i, time in enumerate(alone) if time),
+                            default=None),
+            "alone_s": alone, "bound_s": some.bound_s,
+            "bound_counts": drawn.lossless() and drawn.scenario.conns == 1
+            and (some.bound_s or 0) > BOUND_FROM_S,
+            "time_s": {name: mine.mean_s for name, mine in under.items()},
+            "duplicates": {name: mine.duplicates for name, mine in under.items()},
+            "again": f"lab sweep --only {drawn.name}",
+            "run": drawing.command(drawn, list(under))})
+    return rows
+
+
+def ratios(rows, name, against):
+    """[(ratio, row)] of the rows where both are known, the worst first."""
+    found = []
+    for row in rows:
+        mine, other = row["time_s"][name], against(row, name)
+        if mine and other:
+            found.append((mine / other, row))
+    return sorted(found, key=lambda pair: -pair[0])
+
+
+def against_default(row, _):
+    """The kernel's scheduler."""
+    return row["time_s"].get("default")
+
+
+def against_single(row, _):
+    """The best path alone."""
+    return row["single_s"]
+
+
+def against_joined(row, _):
+    """The best path alone, where it is one that has to be joined first."""
+    return row["joined_s"]
+
+
+def against_bound(row, _):
+    """The fluid bound, where it says something."""
+    return row["bound_s"] if row["bound_counts"] else None
+
+
+def against_peers(row, name):
+    """The best of all others."""
+    times = [time for other, time in row["time_s"].items() if other != name and time]
+    return min(times + [row["single_s"]] if row["single_s"] else times, default=None)
+
+
+def geometric_mean(values):
+    """None of nothing."""
+    return math.exp(statistics.fmean(map(math.log, values))) if values else None
+
+
+def percentile(values, part):
+    """The value that this part of them does not exceed."""
+    ordered = sorted(values)
+    return ordered[max(0, math.ceil(part * len(ordered)) - 1)] if ordered else None
+
+
+def summary_of(rows, name):
+    """All figures of one scheduler."""
+    default, single, joined, bound, peers = (
+        [ratio for ratio, _ in ratios(rows, name, against)] for against in
+        (against_default, against_single, against_joined, against_bound, against_peers))
+    duplicates = [row["duplicates"][name] for row in rows]
+    return {
+        "scheduler": name, "scenarios": len(rows),
+        "failed": sum(row["time_s"][name] is None for row in rows),
+        "default_mean": geometric_mean(default),
+        "single_mean": geometric_mean(single),
+        "single_harmed": sum(ratio > HARM for ratio in single),
+        "single_p90": percentile(single, 0.9), "single_worst": max(single, default=None),
+        "joined_harmed": sum(ratio > HARM for ratio in joined),
+        "joined_p90": percentile(joined, 0.9), "joined_worst": max(joined, default=None),
+        "bound_scenarios": len(bound),
+        "bound_median": statistics.median(bound) if bound else None,
+        "peers_over": sum(ratio > PEERS for ratio in peers),
+        "peers_worst": max(peers, default=None),
+        "duplicates_mean": statistics.fmean(duplicates) if duplicates else None,
+        "duplicates_max": max(duplicates, default=None)}
+
+
+def best_of_all(rows):
+    """Geometric mean against default of the best there is in each scenario."""
+    return geometric_mean([against_peers(row, None) / row["time_s"]["default"] for row in rows
+                           if row["time_s"].get("default")])
+
+
+def _cell(value, form):
+    return "-" if value is None else format(value, form)
+
+
+def table(lines):
+    """Text of the summaries."""
+    rows = [["", "/default", "/single", f"> {HARM}", "p90", "worst", f"/joined > {HARM}",
+             "worst", "/bound", "/peers worst", f"> {PEERS:.2f}", "dup mean", "max", "failed"]]
+    for line in lines:
+        rows.append([
+            line["scheduler"], _cell(line["default_mean"], ".3f"),
+            _cell(line["single_mean"], ".3f"), str(line["single_harmed"]),
+            _cell(line["single_p90"], ".2f"), _cell(line["single_worst"], ".2f"),
+            str(line["joined_harmed"]), _cell(line["joined_worst"], ".2f"),
+            _cell(line["bound_median"], ".3f"), _cell(line["peers_worst"], ".2f"),
+            str(line["peers_over"]), _cell(line["duplicates_mean"], ".1%"),
+            _cell(line["duplicates_max"], ".1%"), str(line["failed"])])
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    return "\n".join("  ".join([row[0].ljust(widths[0])] + [
+        cell.rjust(width) for cell, width in zip(row[1:], widths[1:])]) for row in rows)
+
+
+def worst(rows, name):
+    """Lines that name the worst scenarios of a scheduler."""
+    lines = []
+    for title, against in (("best single path", against_single),
+                           ("best path once joined", against_joined), ("peers", against_peers)):
+        for ratio, row in ratios(rows, name, against)[:WORST_SHOWN]:
+            lines.append(f"  {name} {ratio:.2f} x {title}: {row['name']}  {row['text']}")
+    return lines
+
+
+def _print(rows, names, half):
+    lines = [summary_of(rows, name) for name in names]
+    print(f"{len(rows)} scenarios ({half}), mean times; /default, /single: geometric means; "
+          f"/bound: median of {max(line['bound_scenarios'] for line in lines)}\n")
+    print(table(lines))
+    if "default" in names:
+        print(f"\nbest of all in each scenario: {best_of_all(rows):.3f} of default's time")
+    print("\nworst cases (paths in Mbit/s / one-way ms / loss); again with lab sweep --only NAME")
+    for name in names:
+        print("\n".join(worst(rows, name)))
+    for row in rows:
+        for name in names:
+            if row["time_s"][name] is None:
+                print(f"FAILED: {name} in {row['name']}: {row['run']}")
+    return lines
+
+
+def run(means, several, schedulers, at_once, quiet):
+    """rows_of() of the scenarios under each scheduler and each path alone."""
+    pairs = [(drawn, runs.jobs_of(drawn.scenario, schedulers, True, 1, False))
+             for drawn in several]
+    jobs = [job for _, mine in pairs for job in mine]
+    with Progress(quiet) as progress:
+        done = runs.run_all(means, jobs, at_once, progress)
+    return rows_of(pairs, [result for result, _ in done]), [result for result, _ in done]
+
+
+def command(args, means, schedulers):
+    """Run, print, write; 1 if a transfer failed."""
+    several = ([drawing.named(args.only)] if args.only else
+               drawing.several(args.seed, args.count, args.half))
+    rows, results = run(means, several, schedulers, args.jobs, args.quiet)
+    if args.only:
+        print(f"{args.only}: {drawing.text(several[0])}; "
+              f"the first {several[0].warm_up} of each connection's requests not counted\n")
+        print(report.table(several[0].scenario, results))
+        print(f"\n{rows[0]['run']}\n")
+    lines = _print(rows, schedulers, args.only or f"seed {args.seed}, {args.half}")
+    if args.json:
+        with open(args.json, "w", encoding="utf-8") as out:
+            json.dump({"format": FORMAT, "kernel": means.kernel.release,
+                       "seed": args.seed, "half": args.half, "summary": lines,
+                       "scenarios": rows}, out, indent=1)
+            out.write("\n")
+    return 1 if any(line["failed"] for line in lines) else 0

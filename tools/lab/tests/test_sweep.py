@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Drawn scenarios, what the sweep makes of their runs, and what a viewer sees."""
+
+import shlex
+import unittest
+
+import base     # noqa: F401  pylint: disable=unused-import
+
+import cli
+import drawn
+import player
+import sweep
+import video
+from scenario import MAX_PATHS
+from units import BadInput
+
+
+class Draw(unittest.TestCase):
+    """drawn.py"""
+
+    def test_same_again(self):
+        for name in ("1-000", "1-017", "7-299"):
+            self.assertEqual(drawn.named(name), drawn.named(name))
+            self.assertEqual(drawn.named(name).name, name)
+        self.assertNotEqual(drawn.named("1-000").scenario, drawn.named("2-000").scenario)
+
+    def test_ranges(self):
+        for one in drawn.several(1, 300):
+            scenario = one.scenario
+            with self.subTest(name=one.name):
+                self.assertTrue(2 <= len(scenario.paths) <= 4 <= MAX_PATHS)
+                for path in scenario.paths:
+                    self.assertTrue(1e6 <= path.rate_bps <= 300e6)
+                    self.assertTrue(1e3 <= path.delay_us <= 150e3)
+                    self.assertTrue(0 <= path.loss <= 0.02)
+                self.assertTrue(16_000 <= scenario.bytes_max <= 50_000_000)
+                self.assertTrue(one.warm_up < scenario.requests)
+                self.assertEqual(one.warm_up, 0 if scenario.cold else 1)
+
+    def test_halves(self):
+        tune, report = drawn.several(1, 300, "tune"), drawn.several(1, 300, "report")
+        self.assertEqual(len(tune) + len(report), 300)
+        self.assertFalse({one.name for one in tune} & {one.name for one in report})
+
+    def test_everything_occurs(self):
+        several = drawn.several(1, 300)
+        for what in (lambda s: len(s.paths), lambda s: s.cold, lambda s: s.conns > 1,
+                     lambda s: s.direction, lambda s: s.requests > 2):
+            self.assertGreater(len({what(one.scenario) for one in several}), 1)
+        self.assertTrue(0.3 < sum(one.lossless() for one in several) / 300 < 0.8)
+
+    def test_command(self):
+        for one in drawn.several(3, 40):
+            words = shlex.split(drawn.command(one, ["default"]))
+            self.assertEqual(words.pop(0), "lab")
+            parsed = cli.scenario_of(cli._parser().parse_args(words))  # pylint: disable=W0212
+            self.assertEqual(parsed, one.scenario)
+
+    def test_bad(self):
+        for name in ("", "1", "1-", "x-1", "1-x", "1-100001"):
+            with self.subTest(name=name), self.assertRaises(BadInput):
+                drawn.named(name)
+
+    def test_join(self):
+        one = next(one for one in drawn.several(1, 99) if one.scenario.cold)
+        delays = [path.delay_us for path in one.scenario.paths]
+        self.assertEqual(delays, sorted(delays))
+        self.assertEqual(one.join_s(0), 0)
+        self.assertAlmostEqual(one.join_s(1), 2 * (delays[0] + delays[1]) / 1e6)
+
+
+def _row(name, times, single, bound=None, duplicates=0.0):
+    return {"name": name, "text": "", "time_s": times, "single_s": single, "joined_s": single,
+            "bound_s": bound, "bound_counts": bound is not None,
+            "duplicates": dict.fromkeys(times, duplicates)}
+
+
+class Sweep(unittest.TestCase):
+    """sweep.py"""
+
+    rows = [_row("1-001", {"default": 2.0, "pams": 1.0}, 1.0, 0.8, 0.1),
+            _row("1-003", {"default": 1.0, "pams": 2.0}, 4.0, None, 0.3)]
+
+    def test_summary(self):
+        line = sweep.summary_of(self.rows, "pams")
+        self.assertAlmostEqual(line["default_mean"], 1.0)
+        self.assertAlmostEqual(line["single_mean"], 0.5 ** 0.5)
+        self.assertEqual(line["single_harmed"], 0)
+        self.assertAlmostEqual(line["single_worst"], 1.0)
+        self.assertAlmostEqual(line["bound_median"], 1.25)
+        self.assertEqual(line["bound_scenarios"], 1)
+        self.assertAlmostEqual(line["peers_worst"], 2.0)
+        self.assertEqual(line["peers_over"], 1)
+        self.assertAlmostEqual(line["duplicates_mean"], 0.2)
+        self.assertAlmostEqual(line["duplicates_max"], 0.3)
+        self.assertEqual(sweep.summary_of(self.rows, "default")["single_harmed"], 1)
+
+    def test_best_of_all(self):
+        self.assertAlmostEqual(sweep.best_of_all(self.rows), 0.5 ** 0.5)
+
+    def test_failed(self):
+        rows = [_row("1-001", {"default": 1.0, "pams": None}, None)]
+        line = sweep.summary_of(rows, "pams")
+        self.assertEqual((line["failed"], line["default_mean"]), (1, None))
+
+    def test_percentile(self):
+        self.assertEqual(sweep.percentile(range(1, 11), 0.9), 9)
+        self.assertEqual(sweep.percentile([3], 0.9), 3)
+        self.assertIsNone(sweep.percentile([], 0.9))
+
+    def test_duplicates(self):
+        one = next(one for one in drawn.several(1, 9) if one.scenario.direction == "down")
+        payload = one.payload_bytes()
+        path = {"down_packets": 10, "down_bytes": 10 * sweep.HEADER_BYTES + payload * 5 // 4}
+        result = {"paths": [path], "mib": {"client": {}}}
+        self.assertAlmostEqual(sweep.duplicate_share(one, result), 0.25, 4)
+        result["mib"]["client"]["TcpExtTCPDSACKOldSent"] = payload
+        self.assertEqual(sweep.duplicate_share(one, result), 0)
+
+
+class Video(unittest.TestCase):
+    """player.py, video.py"""
+
+    def test_level(self):
+        self.assertEqual(player.next_level(3, [], 10, 2), 0)
+        self.assertEqual(player.next_level(3, [50e6], 1, 2), 0)
+        self.assertEqual(player.next_level(3, [50e6], 10, 2), 4)
+        self.assertEqual(player.next_level(3, [1e6], 10, 2), 1)
+        self.assertEqual(player.next_level(8, [50e6], 10, 2), 8)
+
+    def test_seen(self):
+        requests = [{"start_s": 0.0, "fct_s": 1.0, "level": 0},     # plays from 1 to 3
+                    {"start_s": 1.0, "fct_s": 1.0, "level": 0},     # to 5
+                    {"start_s": 2.0, "fct_s": 4.0, "level": 1}]     # there at 6
+        view = video.seen(requests, 2)
+        self.assertEqual((view["stalls"], view["switches"], view["start_s"]), (1, 1, 1.0))
+        self.assertAlmostEqual(view["stalled_s"], 1.0)
+
+
+if __name__ == "__main__":
+    unittest.main()
