@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * report - libFuzzer against the codec of reports
+ *
+ * The input is a datagram as it would come in: it is looked at and, with a known
+ * key, opened. Since no fuzzer finds a tag, it is then taken for the part that
+ * is encrypted and sealed by hand, so that what is behind the tag is reached
+ * with every content. What is accepted has to be the same bytes when it is
+ * sealed again: there is one way to say a thing.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include <sodium.h>
+
+#include "report.h"
+
+#define NONCE_AT	16
+
+static struct report_keys keys;
+
+int LLVMFuzzerInitialize(int *argc, char ***argv);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+	static const uint8_t key[REPORT_KEY_BYTES] = { 1 };
+
+	(void)argc;
+	(void)argv;
+	if (report_keys_derive(&keys, key))
+		abort();
+	return 0;
+}
+
+static void open_any(const uint8_t *buf, size_t len)
+{
+	struct report_challenge challenge;
+	struct report report, again;
+	struct report_header header;
+	uint8_t sealed[REPORT_BYTES_MAX];
+	size_t sealed_len;
+
+	if (report_peek(buf, len, &header))
+		return;
+	if (header.type == REPORT_TYPE_CHALLENGE) {
+		report_open_challenge(buf, len, &keys, &challenge);
+		return;
+	}
+	if (report_open(buf, len, &keys, &report))
+		return;
+	if (!report.count || report.count > REPORT_PATHS_MAX)
+		abort();
+	sealed_len = report_seal(sealed, &keys, header.session, header.counter,
+				 &report);
+	if (sealed_len != len || report_open(sealed, len, &keys, &again))
+		abort();
+	/* The tag differs with the header: with the name of the key. */
+	if (memcmp(sealed + REPORT_HEADER_BYTES, buf + REPORT_HEADER_BYTES,
+		   len - REPORT_HEADER_BYTES - REPORT_TAG_BYTES))
+		abort();
+}
+
+/* The input behind a header of its length, with a right tag. */
+static void seal_and_open(const uint8_t *data, size_t size)
+{
+	uint8_t buf[REPORT_BYTES_MAX] = {
+		'P', 'A', 'M', 'S', REPORT_VERSION, REPORT_TYPE_REPORT,
+	};
+	size_t len = REPORT_HEADER_BYTES + size + REPORT_TAG_BYTES;
+
+	if (len > sizeof(buf))
+		return;
+	buf[6] = len >> 8;
+	buf[7] = len;
+	crypto_aead_xchacha20poly1305_ietf_encrypt(buf + REPORT_HEADER_BYTES,
+						   NULL, data, size, buf,
+						   REPORT_HEADER_BYTES, NULL,
+						   buf + NONCE_AT, keys.report);
+	open_any(buf, len);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	open_any(data, size);
+	seal_and_open(data, size);
+	return 0;
+}

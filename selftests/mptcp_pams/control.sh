@@ -1,0 +1,163 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# What the administrator says reaches the decision: sysctls, loss times, and tracepoints to see it by.
+#
+#	client                                   server
+#	         c1 ---- 20 Mbit/s  5 ms ---- s1
+#	         c2 ----  5 Mbit/s 40 ms ---- s2   10.0.0.2
+#
+# Environment:
+#	PAMS_TOOLS	the folder of pamsctl (build/tools)
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
+
+: "${PAMS_TOOLS:=$here/../../build/tools}"
+pamsctl=$PAMS_TOOLS/pamsctl
+tracing=/sys/kernel/tracing
+
+begin()
+{
+	need_module
+	paths pams 20mbit,5ms 5mbit,40ms
+}
+
+need_pamsctl() { [ -x "$pamsctl" ] || skip "no pamsctl here: make tools"; }
+
+# --- sysctls ---
+
+defaults()
+{
+	begin
+	check "eta" "$(sysctl_in "$client" net.mptcp_pams.reinject_eta_percent)" == 20
+	check "queue ahead" "$(sysctl_in "$client" net.mptcp_pams.queue_ahead_us)" == 1000
+	check "guard" "$(sysctl_in "$client" net.mptcp_pams.loss_guard_us)" == 5000
+	check "weights" "$(sysctl_in "$client" net.mptcp_pams.owd_weights)" == 0
+	check "paths" "$(sysctl_in "$client" net.mptcp_pams.paths_max)" == 10000
+}
+
+per_namespace()
+{
+	begin
+	on_client sysctl -qw net.mptcp_pams.queue_ahead_us=0
+	check "client's" "$(sysctl_in "$client" net.mptcp_pams.queue_ahead_us)" == 0
+	check "server's" "$(sysctl_in "$server" net.mptcp_pams.queue_ahead_us)" == 1000
+}
+
+out_of_range()
+{
+	local before
+
+	begin
+	before=$(sysctl_in "$client" "$1")
+	! on_client sysctl -qw "$1=$2" || fail "$1=$2 is accepted"
+	check "$1" "$(sysctl_in "$client" "$1")" == "$before"
+}
+
+# A tail that is late is sent again unless PADs may differ by as much as they like.
+eta_decides_on_reinjection()
+{
+	need_pamsctl
+	begin
+	start_server
+	transfer --bytes 256000 --requests 6
+	check "reinjected" "$(reinjected)" ">" 0
+	on_server sysctl -qw net.mptcp_pams.reinject_eta_percent=10000
+	on_server "$pamsctl" --json stats >"$work/before"
+	transfer --bytes 256000 --requests 6
+	check "reinjected" "$(reinjected)" == "$(of reinjected_bytes "$work/before")"
+}
+reinjected() { on_server "$pamsctl" --json stats >"$work/stats"; of reinjected_bytes "$work/stats"; }
+
+# With less, and none, transfers are as right as with the default.
+queue_ahead()
+{
+	begin
+	set_sysctl net.mptcp_pams.queue_ahead_us="$1"
+	start_server
+	transfer --bytes 500000 --requests 2 --dir both
+}
+
+# --- loss times ---
+
+# bytes that left the server on its interface I
+sent_on() { ip -n "$server" -s link show "s$1" | awk '/TX:/ { getline; print $1 }'; }
+
+# A path that is lost carries nothing more, at once, and what was on its way comes by the other.
+lost_path_is_left()
+{
+	local before
+
+	need_pamsctl
+	begin
+	start_server
+	transfer --bytes 6000000 &
+	within 50 both_carry || fail "the transfer uses one path"
+	on_server "$pamsctl" path set 10.0.1.1 loss-time 0 ttl 1min
+	sleep 0.3
+	before=$(sent_on 1)
+	sleep 0.5
+	check "bytes on the lost path" "$(sent_on 1) - $before" "<" 20000
+	on_server "$pamsctl" conn show | grep -i stopped || fail "no subflow is stopped"
+	on_server "$pamsctl" path set 10.0.1.1 no-loss
+	sleep 0.5
+	check "bytes on the path that is back" "$(sent_on 1) - $before" ">" 100000
+	wait $! || fail "the transfer did not survive"
+}
+both_carry() { [ "$(sent_on 1)" -gt 100000 ] && [ "$(sent_on 2)" -gt 20000 ]; }
+
+# With every path lost the least bad is used: the transfer goes on.
+all_lost()
+{
+	need_pamsctl
+	begin
+	start_server
+	on_server "$pamsctl" path set 10.0.0.0/8 loss-time 0 ttl 1min
+	transfer --bytes 500000 --requests 2
+}
+
+# --- tracepoints ---
+
+# Each tells of what it is for; in a kernel without tracing the module does without, too.
+tracepoints()
+{
+	local event
+
+	need_pamsctl
+	begin
+	if ! grep -qw trace_event_reg /proc/kallsyms; then
+		say "this kernel has no event tracing"
+		start_server
+		transfer --bytes 256000
+		return
+	fi
+	mountpoint -q "$tracing" || mount -t tracefs tracefs "$tracing"
+	[ -e "$tracing/events/mptcp_pams" ] || fail "none of the module's"
+	echo 1 >"$tracing/events/mptcp_pams/enable"
+	start_server
+	transfer --bytes 3000000 &
+	within 50 both_carry || fail "the transfer uses one path"
+	on_server "$pamsctl" path set 10.0.2.1 pipe-rate 5mbit loss-time 0 ttl 1min
+	wait $! || fail "the transfer did not survive"
+	transfer --bytes 256000 --requests 4
+	echo 0 >"$tracing/events/mptcp_pams/enable"
+	cp "$tracing/trace" "$work/trace"
+	for event in report pad decision deferral stop; do
+		grep -m1 "mptcp_pams_$event: " "$work/trace" || fail "no mptcp_pams_$event"
+		grep -q "field:" "$tracing/events/mptcp_pams/mptcp_pams_$event/format" || fail "no format"
+	done
+}
+
+add defaults
+add per_namespace
+add out_of_range net.mptcp_pams.reinject_eta_percent 10001
+add out_of_range net.mptcp_pams.queue_ahead_us 1000001
+add out_of_range net.mptcp_pams.loss_guard_us -1
+add out_of_range net.mptcp_pams.owd_weights 2
+add out_of_range net.mptcp_pams.paths_max 1000001
+add eta_decides_on_reinjection
+add queue_ahead 0
+add queue_ahead 100000
+add lost_path_is_left
+add all_lost
+add tracepoints
+run_cases "$@"

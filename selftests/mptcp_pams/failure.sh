@@ -1,0 +1,140 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Paths that die, come back, are taken away, or stand by.
+#
+#	client                                     server
+#	         c1 ---- 10 Mbit/s 10 ms ---- s1
+#	         c2 ---- 10 Mbit/s 20 ms ---- s2   10.0.0.2
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
+
+first=10mbit,10ms second=10mbit,20ms
+
+blackhole() { reshape "$1" "$2,100,loss,100%"; }
+
+# wait_sent I BYTES: until the server has sent that much on path I
+wait_sent() { within 50 has_sent "$1" "$2" || fail "path $1 carries nothing"; }
+has_sent() { [ "$(sent "$server" "$1")" -gt "$2" ]; }
+
+# Path I swallows everything half a second into a transfer: what it held is sent again on the other one. With get_retrans
+# left out, or deaf to what is stuck, the transfer never ends. One path alone takes 2 s for 2.5 MB; the rest is recovery.
+dies()
+{
+	paths "$1" "$first" "$second"
+	start_server
+	transfer --bytes 2500K --timeout 30000 &
+	wait_sent "$2" 100000
+	if [ "$2" = 1 ]; then
+		blackhole 1 "$first"
+	else
+		blackhole 2 "$second"
+	fi
+	wait $! || fail "the transfer did not survive"
+}
+
+dies_under_upload()
+{
+	paths "$1" "$first" "$second"
+	start_server
+	transfer --bytes 2500K --dir up --timeout 30000 &
+	sleep 0.5
+	blackhole 1 "$first"
+	wait $! || fail "the transfer did not survive"
+}
+
+# The interface goes, not only its far end.
+link_down()
+{
+	paths "$1" "$first" "$second"
+	start_server
+	transfer --bytes 2500K --timeout 30000 &
+	wait_sent 2 100000
+	ip -n "$client" link set c2 down
+	wait $! || fail "the transfer did not survive"
+}
+
+# Path 2 is dead for 1.5 s between two requests and during the first; the second uses it again.
+comes_back()
+{
+	local before
+
+	paths "$1" "$first" "$second"
+	start_server
+	transfer --bytes 2500K --requests 2 --gap 6000 --timeout 30000 &
+	wait_sent 2 100000
+	blackhole 2 "$second"
+	sleep 1.5
+	reshape 2 "$second"
+	within 100 has_finished || fail "the first transfer does not end"
+	sleep 1
+	before=$(sent "$server" 2)
+	wait $! || fail "the second transfer did not come"
+	check "bytes on path 2 in the second transfer" "$(sent "$server" 2) - $before" ">" 500000
+}
+has_finished() { [ "$(wc -l <"$work/json")" -ge 1 ]; }
+
+# Both paths at once, for a second: nothing can be sent, nothing may get stuck.
+both_die_for_a_while()
+{
+	paths "$1" "$first" "$second"
+	start_server
+	transfer --bytes 1500K --timeout 30000 &
+	wait_sent 2 50000
+	blackhole 1 "$first"
+	blackhole 2 "$second"
+	sleep 1
+	reshape 1 "$first"
+	reshape 2 "$second"
+	wait $! || fail "the transfer did not survive"
+}
+
+# A backup path carries nothing while the other one works: handshakes and bare acknowledgments, well below 20,000 bytes.
+backup_stands_by()
+{
+	flags=backup
+	paths "$1" "$first" "$second"
+	start_server
+	transfer --bytes 1M --requests 2 --dir both
+	check "subflows" "$(of subflows | tail -n1)" == 2
+	check "bytes on the backup path" "$(sent "$server" 2) + $(sent "$client" 2)" "<" 20000
+}
+
+backup_takes_over()
+{
+	flags=backup
+	paths "$1" "$first" "$second"
+	start_server
+	transfer --bytes 2M --timeout 30000 &
+	wait_sent 1 300000
+	blackhole 1 "$first"
+	wait $! || fail "the transfer did not survive"
+	check "bytes on the backup path" "$(sent "$server" 2)" ">" 500000
+}
+
+# The path manager removes a subflow that is in use, and adds it again.
+endpoint_removed_and_added()
+{
+	paths "$1" "$first" "$second"
+	start_server
+	transfer --bytes 4M --timeout 30000 &
+	wait_sent 2 100000
+	ip -n "$client" mptcp endpoint del id 2
+	within 50 has_subflows 1 || fail "the subflow stays"
+	ip -n "$client" mptcp endpoint add 10.0.2.1 dev c2 id 2 subflow
+	within 50 has_subflows 2 || fail "the subflow does not come back"
+	wait $! || fail "the transfer did not survive"
+}
+has_subflows() { [ "$(subflows)" = "$1" ]; }
+
+for sched in $SCHEDS; do
+	add dies "$sched" 1
+	add dies "$sched" 2
+	add dies_under_upload "$sched"
+	add link_down "$sched"
+	add comes_back "$sched"
+	add both_die_for_a_while "$sched"
+	add backup_stands_by "$sched"
+	add backup_takes_over "$sched"
+	add endpoint_removed_and_added "$sched"
+done
+run_cases "$@"

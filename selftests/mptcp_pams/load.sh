@@ -1,0 +1,158 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Load and unload: what is registered, what is refused, and what is left behind. No network.
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
+
+available() { sysctl -n net.mptcp.available_schedulers; }
+has_kprobes() { grep -qw register_kprobe /proc/kallsyms; }
+is_linked() { ! modinfo -p "${MODULE:-mptcp_pams}" | grep -q kallsyms_lookup_name; }
+
+begin_unloaded()
+{
+	[ "$SCHEDS" != default ] || skip "without the module"
+	! loaded || unload
+}
+
+# refused TEXT [PARAMETER...]: the module does not load, says TEXT in one line, and leaves nothing
+refused()
+{
+	local text=$1 said mark="refused: $BASHPID"
+	shift
+
+	echo "$mark" >/dev/kmsg
+	! load "$@" || fail "loaded with: $*"
+	! loaded || fail "is there although the load failed"
+	said=$(dmesg | sed "1,/$mark\$/d" | grep -F 'mptcp_pams: ' | grep -v 'out-of-tree\|signature')
+	say "the module says: $said"
+	check "lines in the log" "$(echo "$said" | wc -l)" == 1
+	[[ $said == *"$text"* ]] || fail "that does not mention: $text"
+	[[ " $(available) " != *" pams "* ]] || fail "registered although the load failed"
+}
+
+registered()
+{
+	local name
+
+	begin_unloaded
+	say "before: $(available)"
+	load
+	say "after: $(available)"
+	for name in default minrtt minpad pams; do
+		[[ " $(available) " == *" $name "* ]] || fail "no $name"
+	done
+	check "users" "$(users)" == 0
+	unload
+	for name in minrtt minpad pams; do
+		[[ " $(available) " != *" $name "* ]] || fail "$name is still there"
+	done
+}
+
+again_and_again()
+{
+	local i
+
+	begin_unloaded
+	for i in 1 2 3 4 5 6 7 8 9 10; do
+		load || fail "load $i"
+		unload || fail "unload $i"
+	done
+}
+
+twice()
+{
+	begin_unloaded
+	load
+	! load || fail "loaded twice"
+	loaded || fail "gone after the second attempt"
+	unload
+}
+
+address_of_another_function()
+{
+	begin_unloaded
+	if has_kprobes || is_linked; then
+		# Not looked at: the module finds the function by itself.
+		load "kallsyms_lookup_name=0x1234"
+		unload
+		return
+	fi
+	refused kallsyms_lookup_name "kallsyms_lookup_name=0x$(awk '$3 == "printk_timed_ratelimit" { print $1 }' /proc/kallsyms)"
+}
+
+address_missing()
+{
+	begin_unloaded
+	if has_kprobes || is_linked; then
+		load "kallsyms_lookup_name=0"
+		unload
+		return
+	fi
+	refused /proc/kallsyms "kallsyms_lookup_name=0"
+}
+
+address_inside_the_function()
+{
+	begin_unloaded
+	if has_kprobes || is_linked; then
+		load "kallsyms_lookup_name=$(printf '%#x' $(($(lookup_address) + 8)))"
+		unload
+		return
+	fi
+	refused kallsyms_lookup_name "kallsyms_lookup_name=$(printf '%#x' $(($(lookup_address) + 8)))"
+}
+
+parameter_is_no_number()
+{
+	begin_unloaded
+	! is_linked || skip "this module has no parameter"
+	! load "kallsyms_lookup_name=here" || fail "loaded"
+	! loaded || fail "is there although the load failed"
+}
+
+mptcp_switched_off()
+{
+	local status=0
+
+	begin_unloaded
+	sysctl -qw net.mptcp.enabled=0
+	( refused net.mptcp.enabled ) || status=$?
+	sysctl -qw net.mptcp.enabled=1
+	return "$status"
+}
+
+# The module built as for a kernel whose struct mptcp_sock has another size; selftests/vm/run makes one.
+built_for_another_kernel()
+{
+	begin_unloaded
+	[ -n "${MODULE_OTHER_LAYOUT-}" ] || skip "no MODULE_OTHER_LAYOUT"
+	MODULE=$MODULE_OTHER_LAYOUT
+	refused "struct mptcp_sock"
+}
+
+# A function that this kernel does not have: the module looks for one whose name was changed in its file.
+function_missing()
+{
+	local file
+
+	begin_unloaded
+	! is_linked || skip "linked with the kernel's functions"
+	file=${MODULE:-$(modinfo -n mptcp_pams)}
+	case $file in *.ko) ;; *) skip "$file is compressed" ;; esac
+	LC_ALL=C sed 's/mptcp_subflow_get_retrans/mptcp_subflow_get_nothing/g' "$file" >"$work/missing.ko"
+	MODULE=$work/missing.ko
+	has_kprobes || set -- "kallsyms_lookup_name=$(lookup_address)"
+	refused "function mptcp_subflow_get_nothing not found" "$@"
+}
+
+add registered
+add again_and_again
+add twice
+add address_of_another_function
+add address_missing
+add address_inside_the_function
+add parameter_is_no_number
+add mptcp_switched_off
+add built_for_another_kernel
+add function_missing
+run_cases "$@"

@@ -1,0 +1,437 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# pamsctl with the module: reports of paths go in and come out again, connections and events are shown, and what it says of the
+# machine is so. Its command line alone is tested in selftests/pamsctl.
+#
+#	client                                   server
+#	         c1 ---- 20 Mbit/s  5 ms ---- s1
+#	         c2 ---- 20 Mbit/s 15 ms ---- s2   10.0.0.2
+#
+# Environment:
+#	PAMS_TOOLS	the folder of pamsctl (build/tools)
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
+
+: "${PAMS_TOOLS:=$here/../../build/tools}"
+pamsctl=$PAMS_TOOLS/pamsctl
+
+begin()
+{
+	need_module
+	[ -x "$pamsctl" ] || skip "no pamsctl here: make tools"
+	paths pams 20mbit,5ms 20mbit,15ms
+}
+
+ctl() { on_client "$pamsctl" "$@"; }
+
+# exits STATUS TEXT WORD...: pamsctl ends with that status and says TEXT on standard error
+exits()
+{
+	local expected=$1 text=$2 status=0
+	shift 2
+
+	ctl "$@" >"$work/out" 2>"$work/err" || status=$?
+	say "pamsctl $*: exit $status, $(cat "$work/err")"
+	check "exit status" "$status" == "$expected"
+	[[ $(<"$work/err") == *"$text"* ]] || fail "that does not say: $text"
+}
+
+# shows TEXT WORD...: it succeeds and prints TEXT
+shows()
+{
+	local text=$1 out
+	shift
+
+	out=$(ctl "$@") || fail "pamsctl $*: exit $?: $out"
+	say "pamsctl $*: $out"
+	[[ $out == *"$text"* ]] || fail "that does not show: $text"
+}
+
+number_of_paths() { ctl --json path show | grep -c '"\(address\|token\|ifindex\)":'; }
+
+# --- paths ---
+
+# comes_back KEY VALUES SHOWN: what is set under a key is shown, alone and among all, as text and as JSON, and can be deleted
+comes_back()
+{
+	local key=$1 values=$2 shown=$3
+
+	# shellcheck disable=SC2086 # lists of words
+	ctl path set $key $values
+	# shellcheck disable=SC2086
+	shows "$shown" path show $key
+	shows "$shown" path show
+	shows "${key%% port*}" path show
+	check "paths" "$(number_of_paths)" == 1
+	# shellcheck disable=SC2086
+	ctl path del $key
+	check "paths" "$(number_of_paths)" == 0
+	# shellcheck disable=SC2086
+	exits 1 "path show: no such path" path show $key
+	# shellcheck disable=SC2086
+	exits 1 "path del: no such path" path del $key
+}
+
+every_key()
+{
+	begin
+	comes_back "192.0.2.7" "pipe-rate 5mbit backlog 120k delay 8ms ttl 2s" \
+		"pipe 5mbit (625000 bytes/s), backlog 120000 bytes, delay 8ms; reported"
+	comes_back "192.0.2.0/24" "pipe-rate 625000 ttl 1min" "pipe 5mbit (625000 bytes/s), backlog 0 bytes; reported"
+	comes_back "2001:db8::/48 port 443" "pipe-rate 50gbit hs-rate 1.5mbit ttl 1d" \
+		"pipe 50gbit (6250000000 bytes/s), backlog 0 bytes, to the helper 1.5mbit; reported"
+	comes_back "0.0.0.0/0" "loss-time 5s" "lost in "
+	comes_back "dev c1" "loss-time 800ms ttl 5s" "lost in "
+	comes_back "token 0x00001234 ids 0 255" "pipe-rate 1kbit backlog 2Gi" "pipe 1kbit (125 bytes/s), backlog 2147483648 bytes"
+}
+
+address_without_prefix()
+{
+	begin
+	ctl path set 192.0.2.77/24 pipe-rate 5mbit ttl 1min
+	shows "192.0.2.0/24" path show
+	shows "192.0.2.0/24" path show 192.0.2.1/24
+	exits 1 "no such path" path show 192.0.2.77
+}
+
+parts_are_renewed_apart()
+{
+	begin
+	ctl path set 192.0.2.7 pipe-rate 5mbit ttl 1min
+	ctl path set 192.0.2.7 loss-time 10s
+	shows "pipe 5mbit" path show 192.0.2.7
+	shows "lost in " path show 192.0.2.7
+	ctl path set 192.0.2.7 pipe-rate 8mbit backlog 10k ttl 1min
+	shows "pipe 8mbit (1000000 bytes/s), backlog 10000 bytes" path show 192.0.2.7
+	shows "lost in " path show 192.0.2.7
+	ctl path set 192.0.2.7 no-loss
+	! ctl path show 192.0.2.7 | grep lost || fail "the loss time is still there"
+	check "paths" "$(number_of_paths)" == 1
+}
+
+as_json()
+{
+	begin
+	ctl path set 192.0.2.7 port 443 pipe-rate 5mbit backlog 120k delay 8ms loss-time 0 ttl 1min
+	ctl --json path show 192.0.2.7 port 443 | tr -d ' \n' >"$work/path"
+	cat "$work/path"
+	check "rate" "$(of rate_byteps "$work/path")" == 625000
+	check "backlog" "$(of backlog_bytes "$work/path")" == 120000
+	check "delay" "$(of delay_us "$work/path")" == 8000
+	check "port" "$(of port "$work/path")" == 443
+	check "prefix" "$(of prefix_len "$work/path")" == 32
+	check "lost" "$(of time_ms "$work/path")" "<=" 0
+	check "age" "$(of age_ms "$work/path")" "<" 10000
+	check "expiry" "$(of expires_ms "$work/path")" "<=" 60000
+}
+
+flush()
+{
+	local i
+
+	begin
+	for i in 1 2 3 4 5; do
+		ctl path set "192.0.2.$i" pipe-rate 5mbit ttl 1min
+	done
+	check "paths" "$(number_of_paths)" == 5
+	ctl path flush
+	check "paths" "$(number_of_paths)" == 0
+	shows "paths          0 of at most 10000" stats
+	shows "reports        5, 0 refused, 0 expired" stats
+}
+
+# More than fit into one message of a dump, each of them once.
+many()
+{
+	local i
+
+	begin
+	for i in {1..300}; do
+		echo "192.0.$((i / 100)).$((i % 100))"
+	done >"$work/keys"
+	while read -r i; do
+		echo "$pamsctl path set $i pipe-rate 5mbit ttl 1h"
+	done <"$work/keys" | on_client sh -e
+	check "paths" "$(number_of_paths)" == 300
+	ctl path show | grep -v '^ ' | sort >"$work/shown"
+	sort "$work/keys" | cmp - "$work/shown" || fail "others than were set"
+}
+
+as_many_as_may_be()
+{
+	begin
+	on_client sysctl -qw net.mptcp_pams.paths_max=2
+	ctl path set 192.0.2.1 pipe-rate 5mbit
+	ctl path set 192.0.2.2 pipe-rate 5mbit
+	exits 1 "path set: " path set 192.0.2.3 pipe-rate 5mbit
+	ctl path set 192.0.2.2 pipe-rate 6mbit
+	check "paths" "$(number_of_paths)" == 2
+	shows ", 1 refused," stats
+}
+
+# A dump that a report interrupts is taken again: no path comes twice, and none that stays is missing.
+shown_while_it_changes()
+{
+	local i changes
+
+	begin
+	: >"$work/changing"
+	for i in {1..60}; do
+		echo "$pamsctl path set dev $i pipe-rate 5mbit ttl 1h"
+	done | on_client sh -e
+	(
+		while [ -e "$work/changing" ]; do
+			ctl path set 192.0.2.1 pipe-rate 5mbit
+			ctl path del 192.0.2.1
+		done
+	) &
+	changes=$!
+	for i in {1..30}; do
+		ctl path show >"$work/shown"
+		[ -z "$(grep -v '^ ' "$work/shown" | sort | uniq -d)" ] || fail "a path comes twice"
+		check "interfaces" "$(grep -c '^dev ' "$work/shown")" == 60
+	done
+	# not killed: what it has started would go on, in the namespace of the next case
+	rm "$work/changing"
+	wait "$changes"
+	shows "reports        " stats
+}
+
+per_namespace()
+{
+	begin
+	ctl path set 192.0.2.1 pipe-rate 5mbit ttl 1min
+	check "paths of the server" "$(on_server "$pamsctl" --json path show | grep -c address)" == 0
+}
+
+expires()
+{
+	begin
+	ctl path set 192.0.2.1 pipe-rate 5mbit ttl 200ms
+	check "paths" "$(number_of_paths)" == 1
+	within 50 gone || fail "it is still there"
+	shows " 1 expired" stats
+}
+gone() { [ "$(number_of_paths)" = 0 ]; }
+
+# --- what happens ---
+
+monitor()
+{
+	begin
+	ctl --json monitor --count 1 --timeout 20s >"$work/events" &
+	sleep 0.5
+	ctl path set 192.0.2.9 pipe-rate 5mbit ttl 100ms
+	wait $! || fail "the monitor ended with $?"
+	cat "$work/events"
+	grep -q '"event":"path-expired"' "$work/events" || fail "no event"
+	grep -q '"address":"192.0.2.9"' "$work/events" || fail "not of that path"
+}
+
+monitor_ends_in_time()
+{
+	local start
+
+	begin
+	start=$(now_ms)
+	ctl monitor --timeout 1s >"$work/events"
+	check "time" "$(now_ms) - $start" ">=" 1000
+	check "events" "$(wc -l <"$work/events")" == 0
+}
+
+# The family's number changes, the monitor goes on.
+module_goes_and_comes()
+{
+	begin
+	# sockets of earlier cases may take their last timers' time
+	within 900 no_users || fail "the module is still used $(users) times"
+	ctl monitor --count 3 --timeout 60s >"$work/events" &
+	sleep 0.5
+	unload
+	exits 3 "the module mptcp_pams is not loaded" path show
+	exits 3 "the module mptcp_pams is not loaded" --json stats
+	grep -q '"status": 3' "$work/out" || fail "no JSON for the error"
+	load
+	ctl path set 192.0.2.9 pipe-rate 5mbit ttl 100ms
+	wait $! || fail "the monitor ended with $?"
+	cat "$work/events"
+	check "unloaded" "$(grep -c ' unloaded$' "$work/events")" == 1
+	check "loaded" "$(grep -c ' loaded$' "$work/events")" == 1
+	check "expired" "$(grep -c ' path-expired 192.0.2.9$' "$work/events")" == 1
+}
+
+# --- connections ---
+
+connections()
+{
+	begin
+	start_server
+	transfer --bytes 10M --dir up &
+	within 50 two_subflows || fail "no two subflows are shown"
+	ctl conn show
+	ctl --json conn show | tr -d ' \n' | sed 's/{"id"/\n&/g' >"$work/conn"
+	check "srtt" "$(of srtt_us "$work/conn" | head -n 1)" ">" 0
+	check "rate" "$(of rate_byteps "$work/conn" | head -n 1)" ">" 0
+	shows "  pams  " conn show "$(ctl conn show | sed -n 's/^token \([^ ]*\) .*/\1/p' | head -n 1)"
+	shows " 1 connections, " top --once
+	shows '"scheduler":"pams"' --json top --once
+	check "pictures" "$(ctl top --batch --count 3 --interval 200ms | grep -c '^mptcp_pams: ')" == 3
+	ctl top --batch --count 3 --interval 200ms | grep -q '/s) deferrals ' || fail "no rates"
+	shows "connections    1" stats
+	exits 1 "conn show: " conn show 0x0badbad
+	wait $!
+}
+two_subflows() { [ "$(ctl --json conn show | grep -c '"srtt_us"')" = 2 ]; }
+
+# A report of a subflow changes what its decision sees.
+report_reaches_subflow()
+{
+	begin
+	start_server
+	transfer --bytes 20M --dir up &
+	within 50 two_subflows || fail "no two subflows are shown"
+	ctl path set dev c1 pipe-rate 1mbit backlog 100k delay 5ms ttl 1min
+	within 20 piped || fail "no subflow has a pipe"
+	ctl conn show
+	ctl path flush
+	within 20 not_piped || fail "the pipe is still there"
+	wait $!
+}
+piped() { ctl conn show | grep "dev c1 .*, pipe"; }
+not_piped() { ! piped; }
+
+# A loss time stops the subflow, which is told and shown.
+loss_stops_subflow()
+{
+	local transfer
+
+	begin
+	start_server
+	transfer --bytes 20M --dir up &
+	transfer=$!
+	within 50 two_subflows || fail "no two subflows are shown"
+	ctl --json monitor --count 1 --timeout 10s >"$work/events" &
+	sleep 0.2
+	ctl path set dev c1 loss-time 300ms
+	wait $! || fail "the monitor ended with $?"
+	cat "$work/events"
+	grep -q '"event":"path-stopped"' "$work/events" || fail "no event"
+	grep -q '"dev":"c1"' "$work/events" || fail "not of that subflow"
+	ctl conn show | grep 'dev c1 .*, stopped, lost' || fail "it is not shown: $(ctl conn show)"
+	ctl stats
+	ctl path set dev c1 no-loss
+	within 20 not_stopped || fail "it is still stopped"
+	wait "$transfer"
+}
+not_stopped() { ! ctl conn show | grep 'dev c1 .*, stopped'; }
+
+# --- schedulers ---
+
+schedulers()
+{
+	begin
+	ctl sched set minrtt
+	shows "minrtt: new sockets" sched show
+	[ "$(on_client sysctl -n net.mptcp.scheduler)" = minrtt ] || fail "the sysctl has another"
+	exits 1 "scheduler 'nonesuch' is not there: available: default" sched set nonesuch
+	shows '"chosen": "minrtt"' --json sched show
+	unload
+	shows "'minrtt' is chosen but NOT LOADED: the kernel quietly uses default instead" sched show
+	shows '"in_use": "default"' --json sched show
+	exits 3 "scheduler 'pams' is part of the module mptcp_pams, which is not loaded" sched set pams
+	load
+	shows "minrtt: new sockets" sched show
+}
+
+# --- load, doctor ---
+
+loads()
+{
+	local file=$MODULE
+
+	begin
+	unload
+	shows "would run:" load --dry-run ${file:+--module "$file"}
+	! loaded || fail "it is loaded after --dry-run"
+	exits 1 "" load --module /nonexistent.ko
+	grep -q 'the file given with --module does not exist' "$work/out" || fail "it is not said why"
+	echo "no module" >"$work/bad.ko"
+	exits 1 "insmod failed; the kernel's log says: " load --module "$work/bad.ko"
+	on_client sysctl -qw net.mptcp.enabled=0
+	exits 1 "" load ${file:+--module "$file"}
+	grep -q '^first: MPTCP is switched off: sysctl -w net.mptcp.enabled=1$' "$work/out" || fail "it is not said why"
+	on_client sysctl -qw net.mptcp.enabled=1
+	exits 0 "" load ${file:+--module "$file"}
+	loaded || fail "it is not loaded"
+	shows "is loaded" load
+	shows '"loaded": true' --json load
+}
+
+# The diagnosis of a server: its last word.
+verdict() { ctl doctor "$address:$port" >"$work/doctor"; }
+
+server_speaks_mptcp()
+{
+	begin
+	start_server
+	transfer --bytes 5M --dir up &
+	within 50 two_subflows || fail "no two subflows are shown"
+	verdict || fail "the doctor finds something bad: $(cat "$work/doctor")"
+	cat "$work/doctor"
+	grep -q '^ok    peer .* speaks MPTCP$' "$work/doctor" || fail "does not say that it speaks MPTCP"
+	grep -q '^ok    connection .*xfer.* subflows besides the first' "$work/doctor" || fail "does not show the connection"
+	grep -q '^ok    endpoint .*10.0.2.1 dev c2 subflow' "$work/doctor" || fail "does not show the endpoint"
+	grep -q '^ok    limits .*8 subflows' "$work/doctor" || fail "does not show the limits"
+	grep -q '^ok    scheduler .*pams' "$work/doctor" || fail "does not show the scheduler"
+	on_server "$pamsctl" doctor >"$work/doctor"
+	grep -q "^ok    listens .*xfer.* port $port" "$work/doctor" || fail "does not show who listens"
+	wait $!
+}
+
+server_speaks_tcp()
+{
+	begin
+	start_server --tcp
+	! verdict || fail "the doctor finds nothing bad"
+	grep '^bad   peer .* answers without MPTCP' "$work/doctor" || fail "$(cat "$work/doctor")"
+}
+
+middlebox_strips()
+{
+	local rules="table ip middlebox { chain prerouting { type filter hook prerouting priority -300; iifname s1 reset tcp option mptcp; }; }"
+
+	begin
+	on_server nft "$rules" 2>"$work/nft" || skip "no netfilter rule that resets an option: $(head -n1 "$work/nft")"
+	start_server
+	! verdict || fail "the doctor finds nothing bad"
+	grep '^bad   peer .* answers without MPTCP' "$work/doctor" || fail "$(cat "$work/doctor")"
+	# The server's end of a connection that fell back, while it lasts.
+	transfer --bytes 20M --dir up &
+	within 50 plain_at_server || fail "$(cat "$work/doctor")"
+	within 50 plain_at_client || fail "$(cat "$work/doctor")"
+	wait $!
+}
+plain_at_server() { on_server "$pamsctl" doctor >"$work/doctor"; grep '^note  plain TCP .*xfer.*of a client that' "$work/doctor"; }
+plain_at_client() { ctl doctor >"$work/doctor"; grep '^note  plain TCP .*xfer.* asked for MPTCP and fell back' "$work/doctor"; }
+
+nobody_listens()
+{
+	begin
+	! verdict || fail "the doctor finds nothing bad"
+	grep '^bad   peer .*Connection refused' "$work/doctor" || fail "$(cat "$work/doctor")"
+}
+
+mptcp_is_off()
+{
+	begin
+	on_client sysctl -qw net.mptcp.enabled=0
+	! verdict || fail "the doctor finds nothing bad"
+	grep '^bad   kernel .*switched off' "$work/doctor" || fail "$(cat "$work/doctor")"
+}
+
+for topic in every_key address_without_prefix parts_are_renewed_apart as_json flush many shown_while_it_changes as_many_as_may_be per_namespace \
+		expires monitor monitor_ends_in_time module_goes_and_comes connections report_reaches_subflow loss_stops_subflow schedulers loads \
+		server_speaks_mptcp server_speaks_tcp middlebox_strips nobody_listens mptcp_is_off; do
+	add $topic
+done
+run_cases "$@"

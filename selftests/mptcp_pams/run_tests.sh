@@ -1,0 +1,86 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Run topic scripts one after the other and print one TAP stream, which ends with the totals.
+# Usage: run_tests.sh [-c PATTERN] [SCRIPT...]
+#
+#	-c PATTERN	only the cases that match, as in "two_paths pams" or "two_*"
+#
+# After each script the kernel's log is looked through; a warning, an oops, a lockdep or a reference count report is a
+# failure of its own. So is a script that ends before its plan is fulfilled, or that takes longer than `settings` allows.
+# The exit code is 0 when nothing failed.
+cd "$(dirname "$0")" || exit 1
+
+patterns=()
+if [ "${1-}" = -c ]; then
+	patterns=("$2")
+	shift 2
+fi
+[ $# -gt 0 ] || set -- load.sh sysctl.sh choice.sh aggregation.sh transfer.sh failure.sh traps.sh lifetime.sh fallback.sh iperf3.sh \
+	control.sh netlink_fuzz.sh pamsctl.sh pamsd.sh
+shopt -s extglob lastpipe	# loops over a command's lines count in this shell
+timeout_s=$(sed -n 's/^timeout=//p' settings)
+trouble='WARNING:|BUG:|Oops|refcount_t|possible .* (deadlock|recursion|dependency)|suspicious RCU|blocked for more than'
+trouble+='|soft lockup|rcu_.*stall|general protection|KASAN|UBSAN|memory leak|unregister_netdevice: waiting'
+nr=0 nr_passed=0 nr_failed=0 nr_skipped=0
+
+refuse() { echo "run_tests: $*" >&2; exit 1; }
+
+was_loaded=$([ -d /sys/module/mptcp_pams ] && echo 1)
+
+# What would fail in every case is said once. (lib.sh in a shell of its own: it keeps files until that ends.)
+why=$(
+	. ./lib.sh
+	missing=$(probe)
+	if [ -z "$missing" ] && [ "$SCHEDS" != default ] && ! loaded; then
+		missing=$(load 2>&1) && missing= || missing="the module does not load (${missing//$'\n'/ }): see dmesg, or build it first"
+	fi
+	rm -r "$work"
+	echo "$missing"
+)
+[ -z "$why" ] || refuse "$why"
+
+kernel_log() { dmesg | sed "1,/mptcp_pams selftest $1 $$/d" | grep -E -A12 "$trouble" | sed 's/^/# /'; }
+
+# result LINE: a case's line, without its number
+result()
+{
+	nr=$((nr + 1))
+	case $1 in
+	not*) nr_failed=$((nr_failed + 1)) ;;
+	*" # SKIP "*) nr_skipped=$((nr_skipped + 1)) ;;
+	*) nr_passed=$((nr_passed + 1)) ;;
+	esac
+	echo "${1%% - *} $nr - ${1#* - }"
+}
+
+# run SCRIPT: its cases, numbered on and named after it
+run()
+{
+	local script=$1 line plan=none seen=0
+
+	echo "mptcp_pams selftest $script $$" >/dev/kmsg
+	timeout -k 5 "$timeout_s" "./$script" "${patterns[@]}" | while IFS= read -r line; do
+		case $line in
+		"TAP version"*) ;;
+		1..*) plan=${line#1..} ;;
+		"ok "[0-9]* | "not ok "[0-9]*)
+			seen=$((seen + 1))
+			line=${line/ [0-9]*([0-9]) - / - $script: }
+			result "$line" ;;
+		*) echo "$line" ;;
+		esac
+	done
+	[ "$seen" = "$plan" ] || result "not ok - $script: ended after $seen of $plan cases"
+	! kernel_log "$script" | grep . || result "not ok - $script: the kernel complained"
+}
+
+echo "TAP version 13"
+for script; do
+	run "$script"
+done
+echo "1..$nr"
+echo "# $nr_passed passed, $nr_failed failed, $nr_skipped skipped"
+
+# Leave the machine as it was.
+[ -n "$was_loaded" ] || [ ! -d /sys/module/mptcp_pams ] || rmmod mptcp_pams
+[ $nr_failed = 0 ]

@@ -1,0 +1,218 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""Configurations, good and bad: what `pamsd --check` says of each, to the letter.
+Prints TAP.
+
+    selftests/pamsd/config.py
+"""
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import daemon  # noqa: E402
+
+KEY = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
+KEY2 = "ISIjJCUmJygpKissLS4vMDEyMzQ1Njc4OTo7PD0+P0A="
+PEER = f'peer "a" {{ key = "{KEY}" }}'
+TO = f'to "s" {{ address = "10.0.0.2" key = "{KEY2}" }}'
+LO = 'interface "lo" { }'
+
+GOOD = [
+    ("a server", f"server {{ {PEER} }}"),
+    ("a reporter", f"reporter {{ {TO} {LO} }}"),
+    ("both", f"server {{ {PEER} }}\nreporter {{ {TO} {LO} }}"),
+    ("the kernel of this machine alone",
+     'reporter { interface "lo" { local = true } }'),
+    ("everything", f"""# a comment
+control = ""
+server {{
+    listen = {{"10.0.0.2", "10.0.0.2:5231", "::1", "[::1]:5231"}}
+    peer "a" {{
+        key = "{KEY}"
+        prefixes = {{"10.0.2.0/24", "2001:db8::/32", "10.0.0.1"}}
+        rate = 10
+    }}
+}}
+reporter {{
+    interval-ms = 20
+    rate-age-ms = 100
+    to "s" {{
+        address = "[::1]:5230"
+        key = "{KEY2}"
+        via = {{"eth0", "wlan0"}}
+    }}
+    interface "wlan0" {{
+        about = {{"source", "10.0.2.0/24"}}
+        port = 5000
+        measure = "station"
+        carrier = false
+        local = true
+        delay-us = 0
+        plugin = {{"/bin/cat", "x"}}
+    }}
+}}
+"""),
+]
+
+# What is in the file, and the line and text that it is refused with.
+BAD = [
+    ("", ": has neither server nor reporter: there is nothing to do"),
+    ("sever { }", ":1: no such option 'sever'"),
+    (f'server {{\n {PEER}\n listn = {{"::"}}\n}}', ":3: no such option 'listn'"),
+    ("server {\n}\n", ":2: server has no peer that may report"),
+    ('server {\n peer "a" {\n }\n}', ":3: peer 'a' needs one of key and key-file"),
+    (f'server {{\n peer "a" {{\n key = "{KEY}"\n key-file = "{{folder}}/key"\n }}\n}}',
+     ":5: peer 'a' needs one of key and key-file"),
+    ('server {\n peer "a" {\n key = "abc"\n }\n}',
+     ":3: 'key' is not a key: 32 bytes in base64, as pamsd --genkey makes"),
+    (f'server {{\n peer "a" {{\n key = "{KEY[:-5]}="\n }}\n}}',
+     ":3: 'key' is not a key: 32 bytes in base64, as pamsd --genkey makes"),
+    ('server {\n peer "a" {\n key = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="\n }\n}',
+     ":3: 'key' is all zero, which is no secret"),
+    (f'server {{\n {PEER}\n peer "b" {{\n key = "{KEY}"\n }}\n}}',
+     ":4: this key is in use further up: each peer and each direction needs its own"),
+    (f'server {{\n {PEER}\n}}\nreporter {{\n {LO}\n to "s" {{\n key = "{KEY}"\n }}\n}}',
+     ":7: this key is in use further up: each peer and each direction needs its own"),
+    ('server {\n peer "a" {\n key-file = "{folder}/none"\n }\n}',
+     ":3: '{folder}/none' can't be read: No such file or directory"),
+    ('server {\n peer "a" {\n key-file = "{folder}"\n }\n}', ":3: '{folder}' is not a file"),
+    ('server {\n peer "a" {\n key-file = "{folder}/open"\n }\n}',
+     ":3: '{folder}/open' has mode 0644, open to others: chmod 600 or 640"),
+    ('server {\n peer "a" {\n key-file = "{folder}/wrong"\n }\n}',
+     ":3: '{folder}/wrong' holds no key: 32 bytes in base64, as pamsd --genkey makes"),
+    (f'server {{\n peer "a" {{\n key = "{KEY}"\n prefixes = {{"10.0.0.0/24",\n "10.0.0.0/33"}}\n }}\n}}',
+     ":5: '10.0.0.0/33' has a prefix length that is not 0 to 32"),
+    (f'server {{\n peer "a" {{\n key = "{KEY}"\n prefixes = {{"::/129"}}\n }}\n}}',
+     ":4: '::/129' has a prefix length that is not 0 to 128"),
+    (f'server {{\n peer "a" {{\n key = "{KEY}"\n prefixes = {{"home"}}\n }}\n}}',
+     ":4: 'home' is not an address or prefix"),
+    (f'server {{\n peer "a" {{\n key = "{KEY}"\n rate = 9\n }}\n}}',
+     ":4: rate is 9, but may be 10 to 10000"),
+    (f'server {{\n {PEER}\n listen = {{"here"}}\n}}',
+     ":3: 'here' is not ADDRESS, ADDRESS:PORT or [ADDRESS]:PORT in numbers"),
+    (f'server {{\n {PEER}\n listen = {{"10.0.0.1:0"}}\n}}',
+     ":3: '10.0.0.1:0' has a port that is not 1 to 65535"),
+    (f"reporter {{\n {TO}\n}}", ":3: reporter has no interface to report about"),
+    (f"reporter {{\n {LO}\n}}", ":3: reporter has no 'to': nobody to report to"),
+    (f'reporter {{\n {LO}\n to "s" {{\n key = "{KEY}"\n }}\n}}', ":5: to 's' needs an address"),
+    (f'reporter {{\n {LO}\n to "s" {{\n address = "::1"\n }}\n}}',
+     ":5: to 's' needs one of key and key-file"),
+    (f'reporter {{\n {TO}\n {LO}\n interval-ms = 5\n}}',
+     ":4: interval-ms is 5, but may be 20 to 1000"),
+    (f'reporter {{\n {TO}\n interface "lo" {{\n measure = "guess"\n }}\n}}',
+     ":4: 'guess' is not auto, qdisc, station, tcp or none"),
+    (f'reporter {{\n {TO}\n interface "lo" {{\n about = {{"me"}}\n }}\n}}',
+     ":4: 'me' is not an address or prefix"),
+    (f'reporter {{\n {TO}\n interface "lo" {{\n about = {{"source", "source"}}\n }}\n}}',
+     ":5: interface 'lo' is about its source twice"),
+    (f'reporter {{\n {TO}\n interface "a-very-long-name" {{\n }}\n}}',
+     ":4: 'a-very-long-name' can't be an interface: 1 to 15 characters"),
+    ("reporter {\n " + TO + '\n interface "lo" {\n about = {'
+     + ", ".join(f'"10.0.{i}.1"' for i in range(17)) + "}\n }\n}",
+     ":5: the interfaces are about 17 paths, but a report has room for 16"),
+    (f'reporter {{\n {TO}\n interface "lo" {{\n port = 70000\n }}\n}}',
+     ":4: port is 70000, but may be 0 to 65535"),
+    (f'reporter {{\n {TO}\n interface "lo" {{\n port = many\n }}\n}}',
+     ":4: invalid integer value for option 'port'"),
+    (f'reporter {{\n {TO}\n interface "lo" {{\n carrier = perhaps\n }}\n}}',
+     ":4: invalid boolean value for option 'carrier'"),
+    (f'reporter {{\n {TO}\n {LO}\n {LO}\n}}', ":4: found duplicate title 'lo'"),
+]
+
+
+def run(*arguments):
+    return subprocess.run([daemon.PAMSD, *arguments], check=False, capture_output=True, text=True)
+
+
+def good(folder, text):
+    file = Path(folder) / "pamsd.conf"
+    file.write_text(text)
+    answer = run("--check", file)
+    daemon.check((answer.returncode, answer.stdout, answer.stderr) ==
+                 (0, f"{file}: is in order\n", ""), f"{text}\nsaid: {answer}")
+
+
+def bad(folder, text, expected):
+    file = Path(folder) / "pamsd.conf"
+    file.write_text(text.replace("{folder}", folder))
+    expected = f"{file}{expected}".replace("{folder}", folder)
+    answer = run("--check", file)
+    daemon.check(answer.returncode == 1, f"exit {answer.returncode} for\n{text}")
+    daemon.check(answer.stderr.splitlines()[:1] == [expected],
+                 f"{text}\nexpected: {expected}\nsaid: {answer.stderr}")
+
+
+def good_ones(folder):
+    for _, text in GOOD:
+        good(folder, text)
+
+
+def bad_ones(folder):
+    for name, text, mode in (("open", KEY, 0o644), ("wrong", "x" * 44, 0o600),
+                             ("key", KEY2, 0o640)):
+        file = Path(folder) / name
+        file.write_text(text + "\n")
+        file.chmod(mode)
+    wrong = []
+    for text, expected in BAD:
+        try:
+            bad(folder, text, expected)
+        except daemon.Failed as failure:
+            wrong.append(str(failure))
+    daemon.check(not wrong, "\n".join(wrong))
+
+
+def key_file(folder):
+    file = Path(folder) / "key"
+    file.write_text(daemon.new_key() + "\n")
+    for mode in (0o600, 0o640, 0o400):
+        file.chmod(mode)
+        good(folder, f'server {{ peer "a" {{ key-file = "{file}" }} }}')
+
+
+def example(folder):
+    """The example that is installed, with keys of its own."""
+    text = (daemon.TOP / "tools" / "pamsd" / "pamsd.conf").read_text()
+    for name in ("phone.key", "server.key"):
+        key = Path(folder) / name
+        key.write_text(daemon.new_key())
+        key.chmod(0o600)
+    good(folder, text.replace("/etc/pamsd/", folder + "/"))
+    server, reporter = text.split("#reporter", 1)
+    uncommented = server + "reporter" + reporter.replace("\n#", "\n")
+    good(folder, uncommented.replace("/etc/pamsd/", folder + "/"))
+
+
+def missing_file(folder):
+    answer = run("--check", f"{folder}/none")
+    daemon.check((answer.returncode, answer.stderr) ==
+                 (1, f"{folder}/none: can't be read: No such file or directory\n"), f"{answer}")
+
+
+def options(folder):
+    daemon.check(run("--help").returncode == 0, "--help")
+    daemon.check(run("--version").stdout.startswith("pamsd "), "--version")
+    daemon.check(run("--nonesuch").returncode == 2, "--nonesuch")
+    answer = run("-c", f"{folder}/none", "extra")
+    daemon.check(answer.returncode == 2 and
+                 answer.stderr.startswith("pamsd: 'extra' is one argument too many\n"), f"{answer}")
+    keys = {daemon.new_key() for _ in range(10)}
+    daemon.check(len(keys) == 10 and all(len(key) == 44 for key in keys), "--genkey")
+
+
+def nobody_to_tell(folder):
+    file = Path(folder) / "pamsd.conf"
+    file.write_text(f'control = "{folder}/socket"\nserver {{ {PEER} }}')
+    answer = run("-c", file, "--tell", "{}")
+    daemon.check((answer.returncode, answer.stderr) == (
+        1, f"pamsd: nobody at the control socket {folder}/socket: No such file or directory\n"),
+        f"{answer}")
+
+
+if __name__ == "__main__":
+    os.environ["LC_ALL"] = "C"
+    sys.exit(daemon.run_cases([good_ones, bad_ones, key_file, example, missing_file, options,
+                               nobody_to_tell]))

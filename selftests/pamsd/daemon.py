@@ -1,0 +1,268 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What the tests of the running daemon share: cases as TAP, daemons on loopback,
+and a relay that sees and changes the datagrams between them.
+
+Nothing here needs root, and no case waits for a fixed time: each waits until
+what it expects has come, at most LIMIT_S.
+"""
+import ctypes
+import json
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import traceback
+from pathlib import Path
+
+TOP = Path(__file__).resolve().parent.parent.parent
+PAMSD = Path(os.environ.get("PAMSD", TOP / "build" / "tools" / "pamsd"))
+HELPERS = TOP / "build" / "selftests" / "pamsd"
+LIMIT_S = 10
+CLONE_NEWUSER, CLONE_NEWNET = 0x10000000, 0x40000000
+
+
+class Failed(Exception):
+    """What a case expected did not happen."""
+
+
+def check(right, text):
+    if not right:
+        raise Failed(text)
+
+
+def within(what, function, limit_s=LIMIT_S):
+    """Asks until the answer is true; returns it."""
+    end = time.monotonic() + limit_s
+    while True:
+        answer = function()
+        if answer:
+            return answer
+        if time.monotonic() > end:
+            raise Failed(f"not within {limit_s} s: {what}")
+        time.sleep(0.01)
+
+
+def enter_network():
+    """A network of its own, whose root this process is; None, or why not."""
+    uid, gid = os.getuid(), os.getgid()
+    if ctypes.CDLL(None, use_errno=True).unshare(CLONE_NEWUSER | CLONE_NEWNET):
+        return os.strerror(ctypes.get_errno())
+    Path("/proc/self/setgroups").write_text("deny")
+    Path("/proc/self/uid_map").write_text(f"0 {uid} 1")
+    Path("/proc/self/gid_map").write_text(f"0 {gid} 1")
+    subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+    return None
+
+
+def free_port():
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        sock.bind(("127.0.0.1", 0))
+        return sock.getsockname()[1]
+
+
+def new_key():
+    return subprocess.run([PAMSD, "--genkey"], check=True, capture_output=True,
+                          text=True).stdout.strip()
+
+
+class Daemon:
+    """A pamsd with a configuration, and what it says."""
+
+    def __init__(self, folder, name, config):
+        self.file = Path(folder) / f"{name}.conf"
+        self.socket = Path(folder) / f"{name}.socket"
+        self.log = Path(folder) / f"{name}.log"
+        self.write(config)
+        self.process = None
+        self.start()
+
+    def write(self, config):
+        self.file.write_text(f'control = "{self.socket}"\n{config}')
+
+    def start(self):
+        with self.log.open("a") as log:
+            self.process = subprocess.Popen([PAMSD, "-c", self.file], stderr=log,
+                                            stdin=subprocess.DEVNULL)
+        within("the daemon answers", self.answers)
+
+    def answers(self):
+        if self.process.poll() is not None:
+            raise Failed(f"pamsd ended with {self.process.returncode}: {self.said()}")
+        try:
+            with socket.socket(socket.AF_UNIX) as client:
+                client.connect(str(self.socket))
+        except OSError:
+            return False
+        return True
+
+    def said(self):
+        return self.log.read_text()
+
+    def tell(self, line):
+        answer = subprocess.run([PAMSD, "-c", self.file, "--tell", line], check=False,
+                                capture_output=True, text=True, timeout=LIMIT_S)
+        check(answer.returncode == 0, f"--tell {line}: {answer.stderr}")
+        return json.loads(answer.stdout)
+
+    def status(self):
+        return self.tell('{"command": "status"}')
+
+    def peer(self, name="a"):
+        return next(peer for peer in self.status()["server"]["peers"] if peer["name"] == name)
+
+    def dropped(self):
+        """Of the server and all its peers, by reason."""
+        server = self.status()["server"]
+        total = dict(server["dropped"])
+        for peer in server["peers"]:
+            for why, count in peer["dropped"].items():
+                total[why] = total.get(why, 0) + count
+        return total
+
+    def send(self, number):
+        self.process.send_signal(number)
+
+    def stop(self, number=signal.SIGTERM):
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+        return self.process.wait(LIMIT_S)
+
+
+class Relay:
+    """Passes datagrams between one reporter and a server, and keeps them.
+
+    change(datagram, up) gives what is passed on, a list."""
+
+    def __init__(self, server_port):
+        self.server = ("127.0.0.1", server_port)
+        self.down = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.down.bind(("127.0.0.1", 0))
+        self.port = self.down.getsockname()[1]
+        self.up = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.up.bind(("127.0.0.1", 0))
+        self.client = None
+        self.kept_up, self.kept_down = [], []
+        self.change = lambda datagram, up: [datagram]
+        self.ended = False
+        self.threads = [threading.Thread(target=self.pass_up, daemon=True),
+                        threading.Thread(target=self.pass_down, daemon=True)]
+        for thread in self.threads:
+            thread.start()
+
+    def pass_up(self):
+        while not self.ended:
+            datagram, self.client = self.down.recvfrom(2000)
+            self.kept_up.append(datagram)
+            for changed in self.change(datagram, True):
+                self.up.sendto(changed, self.server)
+
+    def pass_down(self):
+        while not self.ended:
+            datagram = self.up.recv(2000)
+            self.kept_down.append(datagram)
+            for changed in self.change(datagram, False):
+                if self.client:
+                    self.down.sendto(changed, self.client)
+
+    def to_server(self, datagram):
+        self.up.sendto(datagram, self.server)
+
+    def to_reporter(self, datagram):
+        self.down.sendto(datagram, self.client)
+
+
+class Pair:
+    """A server, a reporter about 127.0.0.1, and a relay between them."""
+
+    def __init__(self, folder, **options):
+        self.port = free_port()
+        self.key = new_key()
+        self.options = options
+        self.server = Daemon(folder, "server", self.server_config())
+        self.relay = Relay(self.port)
+        self.reporter = Daemon(folder, "reporter", self.reporter_config())
+
+    def server_config(self, key=None, extra=""):
+        return (f'server {{\n\tlisten = {{"127.0.0.1:{self.port}"}}\n'
+                f'\tpeer "a" {{\n\t\tkey = "{key or self.key}"\n\t\t{extra}\n\t}}\n}}\n')
+
+    def reporter_config(self, key=None):
+        about = self.options.get("about", '"127.0.0.1"')
+        return (f'reporter {{\n\tto "s" {{\n\t\taddress = "127.0.0.1:{self.relay.port}"\n'
+                f'\t\tkey = "{key or self.key}"\n\t}}\n'
+                f'\tinterface "lo" {{\n\t\tabout = {{{about}}}\n\t\tmeasure = "none"\n'
+                f'\t\t{self.options.get("interface", "")}\n\t}}\n}}\n')
+
+    def flood(self, datagrams):
+        """To the server, no more at a time than its socket has room for."""
+        datagrams = list(datagrams)
+        for first in range(0, len(datagrams), 50):
+            some = datagrams[first:first + 50]
+            before = self.server.status()["server"]["received"]
+            for datagram in some:
+                self.relay.to_server(datagram)
+            within("they are received", lambda: self.server.status()["server"]["received"]
+                   >= before + len(some))
+
+    def loss(self, loss_ms=5000):
+        answer = self.reporter.tell(f'{{"interface": "lo", "loss_ms": {loss_ms}}}')
+        check(answer == {"ok": True}, f"the reporter says {answer}")
+
+    def arrives(self, loss_ms=5000):
+        """A loss time said to the reporter is known to the server."""
+        self.loss(loss_ms)
+        within("the loss time arrives", lambda: self.losses(loss_ms))
+
+    def losses(self, loss_ms):
+        return [path for path in self.server.peer()["paths"]
+                if loss_ms - 3000 < path.get("loss_ms", -1e9) <= loss_ms]
+
+    def stop(self):
+        for daemon in (self.reporter, self.server):
+            daemon.stop()
+
+
+def run_cases(cases):
+    """Runs those whose name is an argument, or all; prints TAP."""
+    wanted = sys.argv[1:]
+    cases = [case for case in cases if not wanted or case.__name__ in wanted]
+    failed = 0
+    random.seed(1)
+    print(f"TAP version 13\n1..{len(cases)}", flush=True)
+    for number, case in enumerate(cases, 1):
+        name = case.__name__.replace("_", " ")
+        with tempfile.TemporaryDirectory(prefix="pamsd.") as folder:
+            before = set(children())
+            why = None
+            try:
+                case(folder)
+            except Failed as failure:
+                why = str(failure)
+            except Exception:  # a fault of the test is a failure, too
+                why = traceback.format_exc()
+            for pid in set(children()) - before:
+                os.kill(pid, signal.SIGKILL)
+            if why:
+                failed += 1
+                for log in sorted(Path(folder).glob("*.log")):
+                    why += f"\n{log.name}:\n{log.read_text()}"
+                print("# " + why.replace("\n", "\n# "))
+        print(f"{'not ok' if why else 'ok'} {number} - {name}", flush=True)
+    return 1 if failed else 0
+
+
+def children():
+    text = Path(f"/proc/self/task/{os.getpid()}/children")
+    return [int(pid) for pid in text.read_text().split() if alive(int(pid))]
+
+
+def alive(pid):
+    try:
+        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return False

@@ -1,0 +1,222 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""A reporter measures and reports an interface that carries data, in a network of
+its own: a queue that drains at 8 Mbit/s before a link. Prints TAP.
+
+    selftests/pamsd/flow.py [CASE...]
+
+Needs no root where a user may have namespaces; they are entered before anything
+else is done.
+"""
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from daemon import (Daemon, Failed, check, enter_network, free_port, new_key,  # noqa: E402
+                    run_cases, within)
+
+RATE_BYTEPS = 1000000
+PAYLOAD_BYTES, FRAME_BYTES = 1400, 1442
+
+
+def make_pipe():
+    """v0 with a queue that drains at 8 Mbit/s, and somebody to send to; None, or why not."""
+    for command in ("ip link add v0 type veth peer name v1", "ip addr add 10.9.0.1/24 dev v0",
+                    "ip link set v0 up", "ip link set v1 up",
+                    "ip neigh add 10.9.0.2 lladdr 02:00:00:00:00:02 dev v0",
+                    "tc qdisc add dev v0 root tbf rate 8mbit burst 3000 limit 1000000"):
+        done = subprocess.run(command.split(), check=False, capture_output=True, text=True)
+        if done.returncode:
+            return f"{command}: {done.stderr.strip()}"
+    return None
+
+
+class Flow:
+    """Sends datagrams through v0, as fast or at the rate that is asked for."""
+
+    def __init__(self, byteps):
+        self.byteps = byteps
+        self.ended = False
+        self.thread = threading.Thread(target=self.run, daemon=True)
+        self.thread.start()
+
+    def run(self):
+        sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 200000)
+        start, sent = time.monotonic(), 0
+        while not self.ended:
+            while not self.ended and sent < (time.monotonic() - start) * self.byteps:
+                sock.sendto(bytes(PAYLOAD_BYTES), ("10.9.0.2", 9))
+                sent += FRAME_BYTES
+            time.sleep(0.005)
+
+    def stop(self):
+        self.ended = True
+        self.thread.join()
+
+
+class Pair:
+    """A server and a reporter about 10.9.0.0/24 behind v0."""
+
+    def __init__(self, folder, interface=""):
+        port, key = free_port(), new_key()
+        self.server = Daemon(folder, "server",
+                             f'server {{ listen = {{"127.0.0.1:{port}"}}\n'
+                             f'peer "a" {{ key = "{key}" prefixes = {{"10.9.0.0/24"}} }} }}\n')
+        self.reporter = Daemon(folder, "reporter",
+                               f'reporter {{ to "s" {{ address = "127.0.0.1:{port}" key = "{key}" }}\n'
+                               f'interface "v0" {{ about = {{"10.9.0.0/24"}}\n{interface} }} }}\n')
+        within("the session is there", lambda: self.server.peer()["accepted"] >= 1)
+
+    def interface(self):
+        return self.reporter.status()["reporter"]["interfaces"][0]
+
+    def rate(self):
+        """Of the pipe, as the server knows it; 0 if it doesn't."""
+        return sum(path.get("rate_byteps", 0) for path in self.server.peer()["paths"])
+
+    def rate_is_near(self):
+        return abs(self.rate() - RATE_BYTEPS) < RATE_BYTEPS / 8
+
+    def stop(self):
+        self.reporter.stop()
+        self.server.stop()
+
+
+def backlog_is_measured(folder):
+    """More is sent than drains: its rate is known, and what waits."""
+    pair = Pair(folder)
+    flow = Flow(3 * RATE_BYTEPS)
+    within("the rate is known", pair.rate_is_near)
+    backlog = within("a backlog", lambda: sum(path.get("backlog_bytes", 0)
+                                              for path in pair.server.peer()["paths"]))
+    check(backlog > 10000, f"{backlog} bytes wait")
+    flow.stop()
+    pair.stop()
+
+
+def reports_while_data_flows(folder):
+    """At least every 100 ms, and none when nothing flows any more."""
+    pair = Pair(folder)
+    flow = Flow(3 * RATE_BYTEPS)
+    within("the rate is known", pair.rate_is_near)
+    start, before = time.monotonic(), pair.server.peer()["accepted"]
+    time.sleep(2)
+    count = pair.server.peer()["accepted"] - before
+    took_s = time.monotonic() - start
+    flow.stop()
+    # a tenth less, for a busy machine
+    check(took_s * 9 <= count <= took_s * 50, f"{count} reports in {took_s:.1f} s")
+    within("the reports end", lambda: pair.server.peer()["age_ms"] > 1000)
+    check(pair.interface()["flows"] is False, f"{pair.interface()}")
+    pair.stop()
+
+
+def known_rate_stays_without_backlog(folder):
+    pair = Pair(folder)
+    flow = Flow(3 * RATE_BYTEPS)
+    within("the rate is known", pair.rate_is_near)
+    flow.stop()
+    flow = Flow(RATE_BYTEPS / 4)
+    time.sleep(1.5)
+    check(pair.rate_is_near(), f"{pair.server.peer()}")
+    flow.stop()
+    pair.stop()
+
+
+def own_reports_are_no_flow(folder):
+    """Little traffic, as that of reports, doesn't call for reports."""
+    pair = Pair(folder)
+    within("repeats are over", lambda: pair.server.peer()["age_ms"] > 500)
+    flow = Flow(20000)
+    accepted = pair.server.peer()["accepted"]
+    time.sleep(1.5)
+    check(pair.server.peer()["accepted"] == accepted, f"{pair.server.peer()}")
+    flow.stop()
+    pair.stop()
+
+
+def pulled_cable(folder):
+    """The far end goes down: this one has no carrier, and says so at once."""
+    pair = Pair(folder)
+    start = time.monotonic()
+    subprocess.run(["ip", "link", "set", "v1", "down"], check=True)
+    within("the loss is known",
+           lambda: any("loss_ms" in path for path in pair.server.peer()["paths"]))
+    took_ms = (time.monotonic() - start) * 1000
+    peer = pair.server.peer()
+    subprocess.run(["ip", "link", "set", "v1", "up"], check=True)
+    within("its end is", lambda: not any("loss_ms" in path for path in pair.server.peer()["paths"]))
+    # Two programs had to start besides.
+    check(took_ms < 200, f"after {took_ms:.0f} ms: {peer}")
+    print(f"# the server knew after {took_ms:.0f} ms, with the time to ask it")
+    pair.stop()
+
+
+def source_that_fails_is_said_once(folder):
+    pair = Pair(folder, 'measure = "station"')
+    flow = Flow(3 * RATE_BYTEPS)
+    within("it is said", lambda: "nothing can be measured with 'station'" in pair.reporter.said())
+    time.sleep(0.5)
+    check(pair.reporter.said().count("\n") == 1, pair.reporter.said())
+    check("failed" in pair.interface(), f"{pair.interface()}")
+    flow.stop()
+    pair.stop()
+
+
+def connections_are_measured(folder):
+    """A TCP connection whose peer is in the prefix: here, of lo."""
+    port, key = free_port(), new_key()
+    server = Daemon(folder, "server", f'server {{ listen = {{"127.0.0.1:{port}"}}\n'
+                    f'peer "a" {{ key = "{key}" }} }}\n')
+    reporter = Daemon(folder, "reporter",
+                      f'reporter {{ to "s" {{ address = "127.0.0.1:{port}" key = "{key}" }}\n'
+                      f'interface "lo" {{ about = {{"127.0.0.1"}} measure = "tcp" }} }}\n')
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        sender = socket.create_connection(listener.getsockname())
+        receiver, _ = listener.accept()
+        ended = []
+
+        def send():
+            while not ended:
+                sender.sendall(bytes(65536))
+
+        def receive():
+            while receiver.recv(16384):
+                time.sleep(0.001)
+
+        threads = [threading.Thread(target=function, daemon=True) for function in (send, receive)]
+        for thread in threads:
+            thread.start()
+        within("the rate is known", lambda: any(path.get("rate_byteps", 0) > 100000
+                                                for path in server.peer()["paths"]))
+        ended.append(True)
+        threads[0].join()
+        sender.close()
+        threads[1].join()
+        receiver.close()
+    reporter.stop()
+    server.stop()
+
+
+def main():
+    why = enter_network() or make_pipe()
+    if why:
+        print(f"1..1\nok 1 - flow # SKIP no network of its own: {why}")
+        return 0
+    return run_cases([backlog_is_measured, reports_while_data_flows,
+                      known_rate_stays_without_backlog, own_reports_are_no_flow, pulled_cable,
+                      source_that_fails_is_said_once, connections_are_measured])
+
+
+if __name__ == "__main__":
+    os.environ["LC_ALL"] = "C"
+    try:
+        sys.exit(main())
+    except Failed as failure:
+        sys.exit(str(failure))

@@ -1,0 +1,439 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""The running daemon on loopback: sessions, what is dropped and counted, restarts,
+reloading, control socket, plugins. Prints TAP.
+
+    selftests/pamsd/live.py [CASE...]
+"""
+import json
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from daemon import (HELPERS, LIMIT_S, Daemon, Pair, check, enter_network,  # noqa: E402
+                    free_port, new_key, run_cases, within)
+
+TRUNCATED = ("length", "magic")
+
+
+def total(counts):
+    return sum(counts.values())
+
+
+def session_and_loss(folder):
+    pair = Pair(folder)
+    pair.arrives()
+    peer = pair.server.peer()
+    check(peer["sessions"] == 1 and peer["challenged"] == 1, f"one session: {peer}")
+    check(peer["dropped"] == {"cookie": 1}, f"only the first report is dropped: {peer}")
+    pair.stop()
+
+
+def no_loss_takes_it_back(folder):
+    pair = Pair(folder)
+    pair.arrives()
+    pair.reporter.tell('{"interface": "lo", "no_loss": true}')
+    within("it is taken back", lambda: not pair.server.peer()["paths"])
+    pair.stop()
+
+
+def lost_reports_are_repeated(folder):
+    pair = Pair(folder)
+    pair.arrives()
+    passed = []
+    pair.relay.change = lambda datagram, up: [datagram] if len(passed) >= 3 else (
+        passed.append(datagram) or [])
+    pair.arrives(9000)
+    check(len(passed) == 3, f"{len(passed)} were lost")
+    pair.stop()
+
+
+def silent_when_idle(folder):
+    pair = Pair(folder)
+    pair.arrives(60000)
+    time.sleep(0.5)
+    before = len(pair.relay.kept_up)
+    time.sleep(1.5)
+    check(len(pair.relay.kept_up) == before, f"{len(pair.relay.kept_up) - before} when idle")
+    pair.stop()
+
+
+def garbage(folder):
+    pair = Pair(folder)
+    pair.arrives()
+    datagrams = []
+    for number in range(2000):
+        data = random.randbytes(random.randrange(0, 1500))
+        if number % 2 and len(data) > 8:
+            # of the right shape, but of nobody
+            data = b"PAMS\x01\x01" + len(data).to_bytes(2, "big") + data[8:]
+        datagrams.append(data)
+    pair.flood(datagrams)
+    within("all are counted", lambda: total(pair.server.dropped()) >= 2000)
+    check(set(pair.server.dropped()) <= {"length", "magic", "unknown-peer", "cookie"},
+          f"{pair.server.dropped()}")
+    pair.arrives(9000)
+    pair.stop()
+
+
+def truncation(folder):
+    pair = Pair(folder)
+    pair.arrives()
+    datagram = pair.relay.kept_up[-1]
+    pair.flood(datagram[:length] for length in range(len(datagram)))
+    pair.flood([datagram + b"\0"])
+    within("all are counted", lambda: pair.server.dropped().get("length", 0) > len(datagram))
+    pair.arrives(9000)
+    pair.stop()
+
+
+def every_byte_changed(folder):
+    pair = Pair(folder)
+    pair.arrives()
+    pair.relay.change = lambda datagram, up: []
+    before, kept = total(pair.server.dropped()), len(pair.relay.kept_up)
+    pair.loss(6000)
+    within("it is held up", lambda: len(pair.relay.kept_up) > kept)
+    datagram = pair.relay.kept_up[kept]
+    accepted = pair.server.peer()["accepted"]
+    changed = [bytearray(datagram) for _ in datagram]
+    for position, one in enumerate(changed):
+        one[position] ^= 1 << position % 8
+    pair.flood(changed)
+    within("all are counted",
+           lambda: total(pair.server.dropped()) - before >= len(datagram))
+    counts = pair.server.dropped()
+    check(counts["auth"] > 100 and counts["unknown-peer"] == 8 and counts["magic"] == 4,
+          f"{counts}")
+    check(pair.server.peer()["accepted"] == accepted, "none is accepted")
+    pair.relay.to_server(datagram)
+    within("as it was it is", lambda: pair.server.peer()["accepted"] == accepted + 1)
+    pair.relay.change = lambda datagram, up: [datagram]
+    pair.arrives(9000)
+    pair.stop()
+
+
+def replay(folder):
+    pair = Pair(folder)
+    pair.arrives()
+    within("repeats are over", lambda: pair.server.peer()["age_ms"] > 300)
+    accepted = pair.server.peer()["accepted"]
+    kept = list(pair.relay.kept_up)
+    for datagram in kept:
+        pair.relay.to_server(datagram)
+    within("all are counted", lambda: pair.server.peer()["dropped"].get("replay", 0) >= len(kept))
+    check(pair.server.peer()["accepted"] == accepted, "none is accepted")
+    pair.arrives(9000)
+    pair.stop()
+
+
+def replay_of_an_old_session(folder):
+    """The reporter starts anew; what it sent before is worth nothing."""
+    pair = Pair(folder)
+    pair.arrives()
+    old = list(pair.relay.kept_up)
+    pair.reporter.stop()
+    pair.reporter.start()
+    pair.arrives(20000)
+    within("repeats are over", lambda: pair.server.peer()["age_ms"] > 300)
+    peer = pair.server.peer()
+    for datagram in old:
+        pair.relay.to_server(datagram)
+    within("all are counted", lambda: pair.server.peer()["dropped"]["cookie"]
+           >= peer["dropped"]["cookie"] + len(old))
+    check(pair.server.peer()["accepted"] == peer["accepted"], "none is accepted")
+    check(pair.server.peer()["sessions"] == 2, "no session by replay")
+    pair.arrives(9000)
+    pair.stop()
+
+
+def server_restarts(folder):
+    """It has forgotten all. What was sent to the one before is worth nothing."""
+    pair = Pair(folder)
+    pair.arrives()
+    old = list(pair.relay.kept_up)
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        pair.server.stop(number)
+        pair.server.start()
+        pair.arrives(9000)
+        check(pair.server.peer()["sessions"] == 1, "one session")
+    pair.reporter.stop()
+    pair.server.stop()
+    pair.server.start()
+    for datagram in old:
+        pair.relay.to_server(datagram)
+    within("they are counted", lambda: pair.server.peer()["dropped"].get("cookie") == len(old))
+    check(pair.server.peer()["accepted"] == 0, "none is accepted")
+    pair.reporter.start()
+    pair.arrives(8000)
+    pair.stop()
+
+
+def challenge_replayed(folder):
+    pair = Pair(folder)
+    pair.arrives()
+    pair.relay.to_reporter(pair.relay.kept_down[0])
+    pair.relay.to_reporter(b"PAMS" + bytes(92))
+    pair.relay.to_reporter(pair.relay.kept_up[0])
+    within("they are counted",
+           lambda: pair.reporter.status()["reporter"]["to"][0]["dropped"] == 3)
+    pair.relay.to_server(pair.relay.kept_down[0])
+    within("it is counted", lambda: pair.server.dropped().get("not-for-a-server") == 1)
+    pair.arrives(9000)
+    pair.stop()
+
+
+def answers_are_limited(folder):
+    """A first report that comes again and again calls for few answers, none larger."""
+    pair = Pair(folder)
+    pair.arrives()
+    first = pair.relay.kept_up[0]
+    pair.reporter.stop()
+    pair.server.stop()
+    pair.server.start()
+    answers, start = len(pair.relay.kept_down), time.monotonic()
+    pair.flood([first] * 500)
+    within("all are counted", lambda: pair.server.peer()["dropped"].get("cookie") == 500)
+    time.sleep(0.2)
+    answers = pair.relay.kept_down[answers:]
+    allowed = 11 + 10 * (time.monotonic() - start)
+    check(1 <= len(answers) <= allowed, f"{len(answers)} answers")
+    check(all(len(answer) <= len(first) for answer in answers), "an answer is larger")
+    check(pair.server.peer()["dropped"]["challenge-rate"] >= 500 - allowed, "others are counted")
+    pair.server.stop()
+
+
+def wrong_key(folder):
+    pair = Pair(folder)
+    pair.reporter.stop()
+    pair.reporter.write(pair.reporter_config(key=new_key()))
+    pair.reporter.start()
+    pair.loss()
+    within("it is counted", lambda: pair.server.dropped().get("unknown-peer"))
+    check(not pair.server.peer()["paths"], "nothing is known")
+    pair.stop()
+
+
+def flood_of_an_authentic_peer(folder):
+    """5000 a second, of which 200 are taken, after as many in the first moment."""
+    port, seconds = free_port(), 2
+    peers = subprocess.run([HELPERS / "reporters", "--config", "1"], check=True,
+                           capture_output=True, text=True).stdout
+    server = Daemon(folder, "server", f'server {{\nlisten = {{"127.0.0.1:{port}"}}\n{peers}}}\n')
+    sent = json.loads(subprocess.run([HELPERS / "reporters", str(port), "1", "5000", str(seconds)],
+                                     check=True, capture_output=True, text=True).stdout)["sent"]
+    peer = server.peer("p0")
+    check(sent > 2000, f"{sent} were sent")
+    check(200 <= peer["accepted"] <= 200 * (seconds + 1) + 50, f"{peer['accepted']} were taken")
+    check(peer["dropped"]["rate"] > sent / 2, f"{peer}")
+    server.stop()
+
+
+def only_its_own_paths(folder):
+    pair = Pair(folder, about='"10.9.9.9", "127.0.0.1", "10.9.8.0/24"')
+    pair.loss()
+    within("its own is taken", lambda: pair.server.peer()["paths"])
+    peer = pair.server.peer()
+    check([path["prefix"] for path in peer["paths"]] == ["127.0.0.1/32"], f"{peer}")
+    check(peer["dropped"]["not-its-path"] >= 2, f"{peer}")
+    pair.server.write(pair.server_config(extra='prefixes = {"10.9.0.0/16"}'))
+    pair.server.send(signal.SIGHUP)
+    within("it has read it", lambda: "was read again" in pair.server.said())
+    pair.loss()
+    within("all are taken", lambda: len(pair.server.peer()["paths"]) == 3)
+    pair.stop()
+
+
+def prefix_wider_than_its_own(folder):
+    pair = Pair(folder, about='"10.0.0.0/8", "0.0.0.0/0"')
+    pair.server.write(pair.server_config(extra='prefixes = {"10.9.0.0/16"}'))
+    pair.server.send(signal.SIGHUP)
+    within("it has read it", lambda: "was read again" in pair.server.said())
+    pair.loss()
+    within("they are counted",
+           lambda: pair.server.peer()["dropped"].get("not-its-path", 0) >= 2)
+    check(not pair.server.peer()["paths"], "nothing is known")
+    pair.stop()
+
+
+def about_its_source(folder):
+    """A loss comes from the address itself and, by number, another way."""
+    pair = Pair(folder, about='"source"', interface="port = 5000")
+    pair.arrives()
+    check([(path["prefix"], path["port"]) for path in pair.server.peer()["paths"]]
+          == [("127.0.0.1/32", 5000)], f"{pair.server.peer()}")
+    check("not-its-path" not in pair.server.dropped(), f"{pair.server.dropped()}")
+    pair.stop()
+
+
+def reload(folder):
+    pair = Pair(folder)
+    pair.arrives()
+    key = new_key()
+    pair.server.write(pair.server_config(key=key))
+    pair.server.send(signal.SIGHUP)
+    within("it has read it", lambda: "pamsd: the configuration was read again\n"
+           in pair.server.said())
+    pair.loss(6000)
+    within("the old key is nobody's", lambda: pair.server.dropped().get("unknown-peer"))
+    pair.reporter.write(pair.reporter_config(key=key))
+    pair.reporter.send(signal.SIGHUP)
+    within("it has read it", lambda: "was read again" in pair.reporter.said())
+    pair.arrives(9000)
+    pair.stop()
+
+
+def reload_of_a_bad_file(folder):
+    pair = Pair(folder)
+    pair.arrives()
+    pair.server.write(pair.server_config(extra='prefixes = {"10.9.0.0/33"}'))
+    pair.server.send(signal.SIGHUP)
+    within("it is refused", lambda: "pamsd: the old configuration is kept\n"
+           in pair.server.said())
+    check(f"pamsd: {pair.server.file}:6: '10.9.0.0/33' has a prefix length that is not 0 to 32\n"
+          in pair.server.said(), "with its line")
+    pair.server.write("")       # only --tell reads it, for the socket's name
+    pair.server.file.write_text(f'control = "{pair.server.socket}"\n' + pair.server_config())
+    pair.arrives(9000)
+    check(pair.server.peer()["sessions"] == 1, "the session lives")
+    pair.stop()
+
+
+def reload_of_what_does_not_work(folder):
+    pair = Pair(folder)
+    pair.arrives()
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taken:
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+        config = pair.server_config()
+        pair.server.write(config.replace(f":{pair.port}", f":{port}"))
+        pair.server.send(signal.SIGHUP)
+        within("it is refused", lambda: "pamsd: the old configuration is kept\n"
+               in pair.server.said())
+    check(f"pamsd: can't receive at 127.0.0.1:{port}: Address already in use\n"
+          in pair.server.said(), "with the reason")
+    pair.arrives(9000)
+    pair.stop()
+
+
+def ends_in_order(folder):
+    pair = Pair(folder)
+    for daemon in (pair.server, pair.reporter):
+        check(daemon.socket.stat().st_mode & 0o777 == 0o660, "the socket is its group's")
+        check(daemon.stop() == 0, "the exit status is 0")
+        check(not daemon.socket.exists(), "the socket is gone")
+
+
+def two_at_one_socket(folder):
+    pair = Pair(folder)
+    second = subprocess.run([pair.server.process.args[0], "-c", pair.reporter.file], check=False,
+                            capture_output=True, text=True, timeout=LIMIT_S)
+    check(second.returncode == 1, "the second one ends")
+    check(f"pamsd: can't have the control socket {pair.reporter.socket}: Address already in use\n"
+          in second.stderr, second.stderr)
+    pair.arrives()
+    pair.reporter.stop(signal.SIGKILL)
+    check(pair.reporter.socket.exists(), "a killed one leaves its socket")
+    pair.reporter.start()
+    pair.arrives(9000)
+    pair.stop()
+
+
+def lines_that_are_refused(folder):
+    pair = Pair(folder)
+    for line, error in (
+            ("nonsense", "this is not JSON"),
+            ("[]", "this is not an object of JSON"),
+            ("{}", "interface is missing or not a string"),
+            ('{"interface": 5, "loss_ms": 1}', "interface is missing or not a string"),
+            ('{"interface": "lo"}', "one of loss_ms and no_loss is needed"),
+            ('{"interface": "lo", "loss_ms": 1, "no_loss": true}',
+             "one of loss_ms and no_loss is needed"),
+            ('{"interface": "lo", "loss_ms": -1}',
+             "loss_ms is not a whole number from 0 to 86400000"),
+            ('{"interface": "lo", "loss_ms": 86400001}',
+             "loss_ms is not a whole number from 0 to 86400000"),
+            ('{"interface": "lo", "loss_ms": 1.5}',
+             "loss_ms is not a whole number from 0 to 86400000"),
+            ('{"interface": "lo", "no_loss": false}', "no_loss can only be true"),
+            ('{"interface": "lo", "loss_ms": 1, "ttl_ms": 0}',
+             "ttl_ms is not a whole number from 1 to 86400000 beside loss_ms"),
+            ('{"interface": "eth9", "loss_ms": 1}', "this interface is not configured"),
+            ('{"interface": "lo", "loss": 1}', "this name is not known"),
+            ('{"command": "stop"}', 'the only command is "status", alone')):
+        answer = pair.reporter.tell(line)
+        check(answer.get("error") == error, f"{line}: {answer}")
+    answer = pair.server.tell('{"interface": "lo", "loss_ms": 1}')
+    check(answer == {"error": "no reporter is configured here"}, f"{answer}")
+    with socket.socket(socket.AF_UNIX) as client:
+        client.settimeout(LIMIT_S)
+        client.connect(str(pair.reporter.socket))
+        try:
+            client.sendall(b"x" * 100000)
+            cut = client.recv(1) == b""
+        except OSError:
+            cut = True
+        check(cut, "a line without end is cut off")
+    pair.arrives()
+    pair.stop()
+
+
+def plugin(folder):
+    program = Path(folder) / "predict"
+    program.write_text("#!/bin/sh\necho nonsense\n"
+                       'echo "{\\"loss_ms\\": 7000}"\n'
+                       f'echo "$PAMSD_INTERFACE" >>{folder}/started\nexec sleep 2\n')
+    program.chmod(0o755)
+    pair = Pair(folder, interface=f'plugin = {{"{program}"}}')
+    within("its loss time arrives", lambda: pair.losses(7000))
+    check(f"pamsd: lo: the plugin {program} says what is not understood: this is not JSON\n"
+          in pair.reporter.said(), pair.reporter.said())
+    within("it is started again",
+           lambda: (Path(folder) / "started").read_text() == "lo\nlo\n")
+    check(f"pamsd: lo: the plugin {program} has ended; again in 1 s\n" in pair.reporter.said(),
+          pair.reporter.said())
+    check(pair.reporter.said().count("not understood") == 1, "said once")
+    pair.stop()
+
+
+def plugin_that_is_not_there(folder):
+    pair = Pair(folder, interface=f'plugin = {{"{folder}/none"}}')
+    within("it is said", lambda: "has ended; again in 2 s" in pair.reporter.said())
+    pair.arrives()
+    check(pair.reporter.stop() == 0, "it ends in order")
+    pair.stop()
+
+
+def missing_module_is_said_once(folder):
+    pair = Pair(folder)
+    pair.arrives()
+    pair.arrives(9000)
+    if pair.server.status()["kernel"]["loaded"]:
+        check("isn't loaded" not in pair.server.said(), "the module is there")
+    else:
+        check(pair.server.said() == "pamsd: the module mptcp_pams isn't loaded: reports are taken, "
+              "but nothing is done with them until it is\n", pair.server.said())
+    check(pair.reporter.said() == "", pair.reporter.said())
+    pair.stop()
+
+
+if __name__ == "__main__":
+    os.environ["LC_ALL"] = "C"
+    # The reports are about lo: others' traffic there would call for more of them.
+    why_not = enter_network()
+    if why_not:
+        print(f"# no network of its own, others may disturb: {why_not}")
+    sys.exit(run_cases([
+        session_and_loss, no_loss_takes_it_back, lost_reports_are_repeated, silent_when_idle,
+        garbage, truncation, every_byte_changed, replay, replay_of_an_old_session,
+        server_restarts, challenge_replayed, answers_are_limited, wrong_key,
+        flood_of_an_authentic_peer, only_its_own_paths, prefix_wider_than_its_own,
+        about_its_source, reload, reload_of_a_bad_file, reload_of_what_does_not_work,
+        ends_in_order, two_at_one_socket, lines_that_are_refused, plugin,
+        plugin_that_is_not_there, missing_module_is_said_once]))

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * reporters - many peers that report to a daemon over loopback, or one that
+ * does it too often
+ *
+ *	reporters --config PEERS		print the daemon's configuration
+ *	reporters PORT PEERS RATE SECONDS	each RATE times a second
+ *
+ * Keys are those of --config. Each report has a pipe whose values change and
+ * is about the source. At the end: what was sent, and challenges answered.
+ */
+#include <arpa/inet.h>
+#include <poll.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "report.h"
+
+#define PEERS_MAX	1000
+#define US_PER_S	1000000ULL
+
+struct reporter {
+	int fd;
+	struct report_keys keys;
+	uint8_t session[REPORT_SESSION_BYTES];
+	uint8_t cookie[REPORT_COOKIE_BYTES];
+	uint64_t counter;
+	uint64_t next_us;
+};
+
+static struct reporter reporters[PEERS_MAX];
+static uint64_t sent, challenges;
+
+static uint64_t now_us(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * US_PER_S + ts.tv_nsec / 1000;
+}
+
+static void key_of(uint8_t key[REPORT_KEY_BYTES], unsigned int index)
+{
+	crypto_generichash(key, REPORT_KEY_BYTES, (void *)&index,
+			   sizeof(index), NULL, 0);
+}
+
+static int print_config(unsigned int peers)
+{
+	uint8_t key[REPORT_KEY_BYTES];
+	char text[64];
+
+	for (unsigned int i = 0; i < peers; i++) {
+		key_of(key, i);
+		sodium_bin2base64(text, sizeof(text), key, sizeof(key),
+				  sodium_base64_VARIANT_ORIGINAL);
+		printf("\tpeer \"p%u\" { key = \"%s\" }\n", i, text);
+	}
+	return 0;
+}
+
+static void report(struct reporter *reporter)
+{
+	struct report report = { .count = 1 };
+	struct report_path *path = report.paths;
+	uint8_t buf[REPORT_BYTES_MAX];
+	size_t len;
+
+	path->flags = REPORT_PIPE;
+	path->rate_byteps = 500000 + randombytes_uniform(100000);
+	path->backlog_bytes = randombytes_uniform(100000);
+	memcpy(report.cookie, reporter->cookie, sizeof(report.cookie));
+	len = report_seal(buf, &reporter->keys, reporter->session,
+			  ++reporter->counter, &report);
+	if (send(reporter->fd, buf, len, 0) == (ssize_t)len)
+		sent++;
+}
+
+static void answer(struct reporter *reporter)
+{
+	uint8_t buf[REPORT_CHALLENGE_BYTES];
+	struct report_challenge challenge;
+	struct report_header header;
+	ssize_t len;
+
+	len = recv(reporter->fd, buf, sizeof(buf), MSG_DONTWAIT);
+	if (len < 0 || report_peek(buf, len, &header) ||
+	    header.type != REPORT_TYPE_CHALLENGE ||
+	    report_open_challenge(buf, len, &reporter->keys, &challenge))
+		return;
+	challenges++;
+	memcpy(reporter->cookie, challenge.cookie, sizeof(challenge.cookie));
+	report(reporter);
+}
+
+static int open_socket(int port)
+{
+	struct sockaddr_in address = {
+		.sin_family = AF_INET,
+		.sin_port = htons(port),
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+	};
+	int fd = socket(AF_INET, SOCK_DGRAM, 0);
+
+	if (fd < 0 || connect(fd, (void *)&address, sizeof(address))) {
+		perror("reporters: socket");
+		exit(1);
+	}
+	return fd;
+}
+
+static void run(unsigned int peers, unsigned int rate_ps, unsigned int seconds)
+{
+	uint64_t us = now_us(), end_us = us + seconds * US_PER_S, next_us;
+	uint64_t gap_us = US_PER_S / rate_ps;
+	static struct pollfd fds[PEERS_MAX];
+
+	for (unsigned int i = 0; i < peers; i++) {
+		fds[i].fd = reporters[i].fd;
+		fds[i].events = POLLIN;
+		reporters[i].next_us = us + i * gap_us / peers;
+	}
+	while (us < end_us) {
+		next_us = end_us;
+		for (unsigned int i = 0; i < peers; i++) {
+			if (reporters[i].next_us <= us) {
+				report(&reporters[i]);
+				reporters[i].next_us += gap_us;
+			}
+			if (reporters[i].next_us < next_us)
+				next_us = reporters[i].next_us;
+		}
+		us = now_us();
+		struct timespec wait = {
+			.tv_nsec = next_us > us ? (next_us - us) * 1000 : 0,
+		};
+
+		if (wait.tv_nsec >= 1000000000L)
+			wait.tv_nsec = 999999999L;
+		if (ppoll(fds, peers, &wait, NULL) > 0)
+			for (unsigned int i = 0; i < peers; i++)
+				if (fds[i].revents)
+					answer(&reporters[i]);
+		us = now_us();
+	}
+}
+
+int main(int argc, char **argv)
+{
+	uint8_t key[REPORT_KEY_BYTES];
+	unsigned int peers;
+
+	if (sodium_init() < 0)
+		return 1;
+	if (argc == 3 && !strcmp(argv[1], "--config"))
+		return print_config(atoi(argv[2]));
+	if (argc != 5 || atoi(argv[2]) < 1 || atoi(argv[2]) > PEERS_MAX ||
+	    atoi(argv[3]) < 1) {
+		fputs("usage: reporters PORT PEERS RATE SECONDS\n", stderr);
+		return 2;
+	}
+	peers = atoi(argv[2]);
+	for (unsigned int i = 0; i < peers; i++) {
+		key_of(key, i);
+		report_keys_derive(&reporters[i].keys, key);
+		randombytes_buf(reporters[i].session, REPORT_SESSION_BYTES);
+		reporters[i].fd = open_socket(atoi(argv[1]));
+	}
+	run(peers, atoi(argv[3]), atoi(argv[4]));
+	printf("{\"sent\": %llu, \"challenges\": %llu}\n",
+	       (unsigned long long)sent, (unsigned long long)challenges);
+	return 0;
+}
