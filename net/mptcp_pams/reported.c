@@ -18,8 +18,9 @@
  *
  *   stopped:  now + OWD + queue drain + guard + 4 * RTT variance >= T_L
  *
- * until an acknowledgment comes later than T_L + RTT, which proves the path alive,
- * or the loss time is renewed, removed, or expires. The variance, four times as
+ * until data that TCP sent later than T_L + RTT is acknowledged, which proves the
+ * path alive, or the loss time is renewed, removed, or expires. (What was under way
+ * at T_L, or already the subflow's, proves nothing.) The variance, four times as
  * in TCP's timeout, is for a path that fades: OWD is as old as the last
  * acknowledgment, and grows while the rate falls. OWD is smoothed apart, from
  * TCP's latest round trip, with RFC 6298's weights or as PLAMA prints them:
@@ -103,20 +104,13 @@ static u32 reported_owd_us(const struct pams_net *net, struct pams_rate *rate,
 	return rate->owd_us;
 }
 
-/* When something came back on the subflow last. */
-static u64 reported_heard_ns(const struct tcp_sock *tp, u64 now_ns)
-{
-	u32 age = tcp_jiffies32 - READ_ONCE(tp->rcv_tstamp);
-
-	return now_ns - min(jiffies_to_nsecs(age), now_ns);
-}
-
+/* TCP remembers when what was acknowledged last had been sent. */
 static bool loss_is_over(const struct pams_subflow_view *sub, u64 loss_ns,
-			 const struct tcp_sock *tp, u64 now_ns)
+			 const struct tcp_sock *tp)
 {
-	return now_ns > loss_ns &&
-	       reported_heard_ns(tp, now_ns) >
-	       loss_ns + (u64)sub->srtt_us * NSEC_PER_USEC;
+	u64 sent_ns = READ_ONCE(tp->rack.mstamp) * NSEC_PER_USEC;
+
+	return sent_ns > loss_ns + (u64)sub->srtt_us * NSEC_PER_USEC;
 }
 
 /* True if nothing that is scheduled now arrives in time. Less room, too: what a
@@ -131,7 +125,7 @@ static bool view_loss(struct pams_subflow_view *sub, u64 loss_ns,
 	u64 late_us = owd_us - sub->owd_us + guard_us;
 	u64 arrival_ns = now_ns + sub->pad_ns + late_us * NSEC_PER_USEC;
 
-	if (loss_is_over(sub, loss_ns, tp, now_ns))
+	if (loss_is_over(sub, loss_ns, tp))
 		return false;
 	if (arrival_ns >= loss_ns)
 		return true;
