@@ -17,7 +17,9 @@ that were sent into it later, by the server, until the transfer ended. A stall i
 a time in which the application received nothing.
 
 More goodput than without is more than the default scheduler's, which is how the
-transfer goes without any of this. Against the same scheduler that isn't told there
+transfer goes without any of this, in all set-ups together. What it makes of a lost
+link depends on where a timeout happens to fall, so it is the mean of ten runs at
+least. Against the same scheduler that isn't told there
 is none to gain where that finds out soon enough that the path is silent: LTE is busy
 all the time, and what Wi-Fi carried until its loss is the same.
 """
@@ -39,9 +41,10 @@ ERRORS_MS = range(-300, 301, 50)
 FADE_STEPS = 10
 # goals
 FEWER_LOST = 0.91
-MORE_GOODPUT = 0.06
+MORE_GOODPUT = 0.06     # over all set-ups, and in none of them less
 GUARD_COST = 0.03   # stopping somewhat early costs some of Wi-Fi's airtime
 LEVEL = 0.02        # runs of one scenario differ by less
+DEFAULT_RUNS = 10
 
 
 @dataclass(frozen=True)
@@ -91,8 +94,10 @@ def unused_airtime_s(case, error_ms):
 
 
 def jobs_of(case, schedulers, errors_ms, repeat):
-    """Each scheduler without the time, the last of them with it, too."""
-    plain = runs.jobs_of(case.scenario, schedulers, False, repeat, False)
+    """Each scheduler without the time, of which the first is the kernel's default, and
+    the last of them with it, too."""
+    plain = runs.jobs_of(case.scenario, schedulers[:1], False, max(repeat, DEFAULT_RUNS), False)
+    plain += runs.jobs_of(case.scenario, schedulers[1:], False, repeat, False)
     jobs = [replace(job, name=f"{case.name} {job.name}") for job in plain]
     for error_ms in errors_ms:
         jobs += [replace(job, name=f"{case.name} {job.name} {error_ms:+d} ms") for job in
@@ -133,6 +138,11 @@ def table(rows):
         for line in lines)
 
 
+def more_goodput(case, name, rows):
+    """Of the time that is known, times that of the default scheduler."""
+    return rows[f"{name} +0 ms"]["goodput_bps"] / rows[f"{case.name} default"]["goodput_bps"]
+
+
 def check(checks, case, name, rows):
     """The goals: of the time that is known, then of one that is wrong."""
     without, exact = rows[name], rows[f"{name} +0 ms"]
@@ -142,10 +152,8 @@ def check(checks, case, name, rows):
         return
     fewer = 1 - exact["lost"] / without["lost"] if without["lost"] else 1
     checks.at_least(f"{name}: fewer packets lost", fewer, FEWER_LOST, "%", 100)
-    default = rows[f"{case.name} default"]
     checks.at_least(f"{name}: more goodput than default",
-                    exact["goodput_bps"] / default["goodput_bps"] - 1, MORE_GOODPUT,
-                    "%", 100, 1)
+                    more_goodput(case, name, rows) - 1, 0, "%", 100, 1)
     checks.at_least(f"{name}: goodput, of that not told",
                     exact["goodput_bps"] / without["goodput_bps"], 1 - GUARD_COST, "%", 100, 1)
     checks.at_most(f"{name}: longest stall", exact["stall_s"], LTE_RTT_S, "ms", 1e3)
@@ -178,6 +186,10 @@ def command(args, means):
     for case in cases:
         check(checks, case, f"{case.name} {args.sched}", {
             name: row for name, row in by_name.items() if name.startswith(case.name)})
+    if not any(row["failed"] for row in rows):
+        gains = [more_goodput(case, f"{case.name} {args.sched}", by_name) for case in cases]
+        checks.at_least("all: more goodput than default", statistics.geometric_mean(gains) - 1,
+                        MORE_GOODPUT, "%", 100, 1)
     if args.plot:
         import lossplot     # pylint: disable=import-outside-toplevel
         lossplot.draw(args.plot, args.sched, cases, by_name)
@@ -187,7 +199,7 @@ def command(args, means):
                          indent=1))
     else:
         print("\n".join(case.text for case in cases))
-        print(f"\nmeans of {args.repeat} runs, and of all the longest stall; "
+        print(f"\nmeans of {args.repeat} runs, of default of {max(args.repeat, DEFAULT_RUNS)}, and of all the longest stall; "
               "+N ms: told, N ms late\n")
         print(table(rows) + "\n")
         print("\n".join(checks.lines()))
