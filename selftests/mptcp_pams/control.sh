@@ -5,14 +5,9 @@
 #	client                                   server
 #	         c1 ---- 20 Mbit/s  5 ms ---- s1
 #	         c2 ----  5 Mbit/s 40 ms ---- s2   10.0.0.2
-#
-# Environment:
-#	PAMS_TOOLS	the folder of pamsctl (build/tools)
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 
-: "${PAMS_TOOLS:=$here/../../build/tools}"
-pamsctl=$PAMS_TOOLS/pamsctl
 tracing=/sys/kernel/tracing
 
 begin()
@@ -20,8 +15,6 @@ begin()
 	need_module
 	paths pams 20mbit,5ms 5mbit,40ms
 }
-
-need_pamsctl() { [ -x "$pamsctl" ] || skip "no pamsctl here: make tools"; }
 
 # --- sysctls ---
 
@@ -56,7 +49,7 @@ out_of_range()
 # A tail that is late is sent again unless PADs may differ by as much as they like.
 eta_decides_on_reinjection()
 {
-	need_pamsctl
+	need_tool "$pamsctl"
 	begin
 	start_server
 	transfer --bytes 256000 --requests 6
@@ -87,7 +80,7 @@ lost_path_is_left()
 {
 	local before
 
-	need_pamsctl
+	need_tool "$pamsctl"
 	begin
 	start_server
 	transfer --bytes 6000000 &
@@ -108,7 +101,7 @@ both_carry() { [ "$(sent_on 1)" -gt 100000 ] && [ "$(sent_on 2)" -gt 20000 ]; }
 # With every path lost the least bad is used: the transfer goes on.
 all_lost()
 {
-	need_pamsctl
+	need_tool "$pamsctl"
 	begin
 	start_server
 	on_server "$pamsctl" path set 10.0.0.0/8 loss-time 0 ttl 1min
@@ -122,7 +115,7 @@ tracepoints()
 {
 	local event
 
-	need_pamsctl
+	need_tool "$pamsctl"
 	begin
 	if ! grep -qw trace_event_reg /proc/kallsyms; then
 		say "this kernel has no event tracing"

@@ -11,13 +11,15 @@
 #	MODULE		path of mptcp_pams.ko; empty: modprobe mptcp_pams
 #	EXPECT_ALL	1: a skip is a failure
 #	VERBOSE		1: show the log of cases that pass, too
+#	PAMS_TOOLS	the folder of pamsctl and pamsd (build/tools)
 #
 # Units: times in ms unless named _us, sizes in bytes, rates as tc(8) takes them.
 
 : "${SCHEDS:=default minrtt minpad pams}" "${MODULE:=}" "${EXPECT_ALL:=0}"
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-: "${XFER_DIR:=$here}"
+: "${XFER_DIR:=$here}" "${PAMS_TOOLS:=$here/../../build/tools}"
 xfer=$XFER_DIR/xfer
+pamsctl=$PAMS_TOOLS/pamsctl pamsd=$PAMS_TOOLS/pamsd
 port=5000
 client=pams-c-$$ server=pams-s-$$	# the namespaces
 further=()				# and those that a topic makes beside them
@@ -165,10 +167,14 @@ lookup_address() { awk '$3 == "kallsyms_lookup_name" { print "0x" $1; exit }' /p
 # A socket lets go of the module when it is gone, which for one that lost its peer in mid transfer is after a minute.
 unload()
 {
+	unused
+	rmmod mptcp_pams
+}
+unused()
+{
 	within 10 no_users || sleep 5
 	within 10 no_users || sleep 60
 	within 100 no_users || fail "the module is still used $(users) times"
-	rmmod mptcp_pams
 }
 no_users() { [ "$(users)" = 0 ]; }
 
@@ -177,6 +183,8 @@ need_module()
 	[ "$SCHEDS" != default ] || skip "without the module"
 	loaded || load || fail "the module does not load"
 }
+
+need_tool() { [ -x "$1" ] || skip "no ${1##*/} here: make tools"; }
 
 # --- the network: N paths between client and server ---
 #
@@ -191,13 +199,6 @@ in_ns() { local ns=$1; shift; ip netns exec "$ns" "$@"; }
 on_client() { in_ns "$client" "$@"; }
 on_server() { in_ns "$server" "$@"; }
 sysctl_in() { local ns=$1; shift; in_ns "$ns" sysctl -n "$@"; }
-set_sysctl() { in_ns "$client" sysctl -qw "$@" && in_ns "$server" sysctl -qw "$@"; }
-
-# With family=-6 the same as fd00:N::1 and fd00::2.
-
-in_ns() { local ns=$1; shift; ip netns exec "$ns" "$@"; }
-on_client() { in_ns "$client" "$@"; }
-on_server() { in_ns "$server" "$@"; }
 set_sysctl() { on_client sysctl -qw "$@" && on_server sysctl -qw "$@"; }
 
 # paths SCHED PATH...: make the network. PATH is RATE,DELAY[,LIMIT[,OPTION...]]: netem's rate, delay one way, limit in packets

@@ -6,19 +6,13 @@
 #	client                                   server
 #	         c1 ---- 20 Mbit/s  5 ms ---- s1
 #	         c2 ---- 20 Mbit/s 15 ms ---- s2   10.0.0.2
-#
-# Environment:
-#	PAMS_TOOLS	the folder of pamsctl (build/tools)
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
-
-: "${PAMS_TOOLS:=$here/../../build/tools}"
-pamsctl=$PAMS_TOOLS/pamsctl
 
 begin()
 {
 	need_module
-	[ -x "$pamsctl" ] || skip "no pamsctl here: make tools"
+	need_tool "$pamsctl"
 	paths pams 20mbit,5ms 20mbit,15ms
 }
 
@@ -244,7 +238,7 @@ module_goes_and_comes()
 {
 	begin
 	# sockets of earlier cases may take their last timers' time
-	within 900 no_users || fail "the module is still used $(users) times"
+	unused
 	ctl monitor --count 3 --timeout 60s >"$work/events" &
 	sleep 0.5
 	unload

@@ -8,14 +8,9 @@
 #	10.0.2.1 c2 -- 5 Mbit/s, 1 MB deep -- h2 h1 -- 20 Mbit/s 20 ms -- s2   10.0.0.2
 #
 # The pipe is a token bucket before h2's link to the client: TCP at the server sees no more of it than a long round trip.
-#
-# Environment:
-#	PAMS_TOOLS	the folder of pamsd and pamsctl (build/tools)
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 
-: "${PAMS_TOOLS:=$here/../../build/tools}"
-pamsd=$PAMS_TOOLS/pamsd pamsctl=$PAMS_TOOLS/pamsctl
 helper=pams-h-$$
 further=("$helper")
 
@@ -24,8 +19,8 @@ further=("$helper")
 begin()
 {
 	need_module
-	[ -x "$pamsd" ] || skip "no pamsd here: make -C tools"
-	[ -x "$pamsctl" ] || skip "no pamsctl here: make -C tools"
+	need_tool "$pamsd"
+	need_tool "$pamsctl"
 	paths pams 8mbit,10ms
 	ip -batch - <<-END
 		netns add $helper
