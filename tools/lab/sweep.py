@@ -153,6 +153,7 @@ def summary_of(rows, name):
         "single_mean": geometric_mean(single),
         "single_harmed": sum(ratio > HARM for ratio in single),
         "single_p90": percentile(single, 0.9), "single_worst": max(single, default=None),
+        "joined_harm": geometric_mean([max(1, ratio) for ratio in joined]),
         "joined_harmed": sum(ratio > HARM for ratio in joined),
         "joined_p90": percentile(joined, 0.9), "joined_worst": max(joined, default=None),
         "bound_scenarios": len(bound),
