@@ -18,6 +18,8 @@
  *			FLOW_RATE_UNKNOWN
  * @proven_byteps:	what the path is sure to carry; never 0
  * @rtt_us:		round-trip time without a queue; never 0
+ * @cwnd_bytes:		congestion window, which @rate_byteps and @window_bytes follow
+ *			from, with @rtt_us and @limit_byteps
  * @window_bytes:	what may be on its way without queueing
  * @flight_bytes:	sent and not acknowledged
  * @backlog_bytes:	handed over and not sent, or lost and not sent again
@@ -30,6 +32,7 @@ struct pams_flow {
 	u32 limit_byteps;
 	u32 proven_byteps;
 	u32 rtt_us;
+	u32 cwnd_bytes;
 	u32 window_bytes;
 	u32 flight_bytes;
 	u32 backlog_bytes;

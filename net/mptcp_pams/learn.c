@@ -124,9 +124,34 @@ static u32 overdue_us(const struct pams_flow *flow, const struct tcp_sock *tp)
 	return (s32)(since_us - due_us) > 0 ? since_us - due_us : 0;
 }
 
+/* Two divisions, where the last decision hasn't made them already. */
+static void learn_window(struct pams_flow *flow, u32 cwnd_bytes, u32 rtt_us,
+			 u32 limit_byteps)
+{
+	u64 scaled = (u64)cwnd_bytes * USEC_PER_SEC;
+
+	if (flow->cwnd_bytes == cwnd_bytes && flow->rtt_us == rtt_us &&
+	    flow->limit_byteps == limit_byteps)
+		return;
+
+	flow->cwnd_bytes = cwnd_bytes;
+	flow->rtt_us = rtt_us;
+	flow->limit_byteps = limit_byteps;
+	if (scaled < (u64)limit_byteps * rtt_us) {
+		flow->window_bytes = cwnd_bytes;
+		flow->rate_byteps = max(rate_of(scaled, rtt_us),
+					FLOW_RATE_MIN_BYTEPS);
+	} else {
+		flow->window_bytes = min_t(u64, U32_MAX,
+					   div_u64((u64)limit_byteps * rtt_us,
+						   USEC_PER_SEC));
+		flow->rate_byteps = limit_byteps;
+	}
+}
+
 /**
  * pams_flow_learn - a subflow as flow.c sees it
- * @flow:	filled in
+ * @flow:	filled in, over what it was at the last decision, whosever
  * @rate:	what is remembered of the subflow
  * @id:		subflow_id of the subflow
  * @ssk:	its socket
@@ -141,7 +166,6 @@ void pams_flow_learn(struct pams_flow *flow, struct pams_rate *rate, u32 id,
 	u32 rtt_us = srtt_us ? min(tcp_min_rtt(tp), srtt_us) :
 			       jiffies_to_usecs(inet_csk(ssk)->icsk_rto);
 	u32 mss = READ_ONCE(tp->mss_cache);
-	u64 window = (u64)cwnd * mss;
 	u32 unsent = READ_ONCE(tp->write_seq) - READ_ONCE(tp->snd_nxt);
 	u32 limit;
 
@@ -151,18 +175,9 @@ void pams_flow_learn(struct pams_flow *flow, struct pams_rate *rate, u32 id,
 	learn_look(rate, tp, rtt_us);
 	limit = rate->limit_byteps ?: FLOW_RATE_UNKNOWN;
 
-	flow->rtt_us = rtt_us;
-	flow->limit_byteps = limit;
+	learn_window(flow, min_t(u64, (u64)cwnd * mss, U32_MAX), rtt_us, limit);
 	flow->proven_byteps = rate->limit_byteps ?:
 			      max(rate->proven_byteps, LEARN_UNKNOWN_BYTEPS);
-	if (window * USEC_PER_SEC < (u64)limit * rtt_us) {
-		flow->rate_byteps = max(rate_of(window * USEC_PER_SEC, rtt_us),
-					FLOW_RATE_MIN_BYTEPS);
-	} else {
-		flow->rate_byteps = limit;
-		window = div_u64((u64)limit * rtt_us, USEC_PER_SEC);
-	}
-	flow->window_bytes = min_t(u64, window, U32_MAX);
 	flow->flight_bytes = tcp_packets_in_flight(tp) * mss;
 	flow->backlog_bytes = unsent;
 	if (tp->lost_out > tp->retrans_out)
