@@ -148,15 +148,58 @@ static int glue_decide(struct mptcp_sock *msk)
 	return glue_send_on(msk, &snap, target);
 }
 
-/* The kernel's choice, but for a path that is lost, while there is another. */
+/* How long until an acknowledgment is overdue: one and a half round trips since
+ * data was sent last, or since some was acknowledged; 0 if it is, or if TCP has
+ * given up on some.
+ */
+static u32 glue_due_us(const struct sock *ssk)
+{
+	const struct tcp_sock *tp = tcp_sk(ssk);
+	u32 srtt_us = pams_rate_srtt_us(tp);
+	u32 heard_us = (u32)tcp_clock_us() - (u32)READ_ONCE(tp->delivered_mstamp);
+	u32 sent_us = jiffies_to_usecs(tcp_jiffies32 - READ_ONCE(tp->lsndtime));
+	u32 since_us = min(heard_us, sent_us);
+	u32 due_us = srtt_us + srtt_us / 2;
+
+	if (inet_csk(ssk)->icsk_ca_state >= TCP_CA_Loss || since_us >= due_us)
+		return 0;
+	return due_us - since_us;
+}
+
+/* How long all that is outstanding can still be on its way; 0 if nothing is, or
+ * some is overdue. The kernel's timer was set for the subflows that were in use
+ * then: of data given to a far path later it knows nothing.
+ */
+static u32 glue_on_its_way_us(const struct mptcp_sock *msk)
+{
+	const struct mptcp_subflow_context *subflow;
+	u32 least_us = U32_MAX;
+
+	list_for_each_entry(subflow, &msk->conn_list, node) {
+		const struct sock *ssk = subflow->tcp_sock;
+
+		if (tcp_sk(ssk)->packets_out)
+			least_us = min(least_us, glue_due_us(ssk));
+	}
+	return least_us == U32_MAX ? 0 : least_us;
+}
+
+/* The kernel's choice, but for a path that is lost, while there is another, and
+ * not before it is time: refused, the timer runs until then.
+ */
 static int glue_retransmit(struct mptcp_sock *msk)
 {
 	struct sock *ssk = pams_subflow_get_retrans(msk);
 	struct pams_conn *conn = pams_conn_get(msk);
+	u32 wait_us = glue_on_its_way_us(msk);
 	struct mptcp_subflow_context *subflow;
 
 	if (!ssk)
 		return -EINVAL;
+	if (wait_us) {
+		glue_set_timeout(msk, usecs_to_jiffies(wait_us));
+		return -EINVAL;
+	}
 
 	/* RCU guards this pointer for readers that don't own the msk */
 	subflow = (__force void *)inet_csk(ssk)->icsk_ulp_data;
