@@ -1,30 +1,39 @@
 // SPDX-License-Identifier: GPL-2.0
-/* PAD-ratio reinjection (MPBond, section 4, algorithm 1, line 1).
+/* Data that one subflow holds is sent again on another: a tail that is late, and
+ * what a lost path was given.
+ *
+ * Late: PAD-ratio reinjection (MPBond, section 4, algorithm 1, line 1).
  *
  *   when nothing is left unscheduled and (maxPAD - minPAD) / minPAD > eta:
  *     r = (maxPAD - minPAD) * Th(maxPAD subflow)
  *     the r unacknowledged bytes with the largest sequence numbers on that
  *     subflow are scheduled again, on another one
  *
- * Looked at each tick (10 ms) from the decision that left nothing unscheduled
- * until all is acknowledged, in process context with the msk owned: the kernel
- * asks a scheduler for nothing while its queue is empty.
+ * or whatever the scheduler calls late (sched_minfct.c). Looked at each tick (10 ms)
+ * from the decision that left nothing unscheduled until all is acknowledged, in
+ * process context with the msk owned: the kernel asks a scheduler for nothing while
+ * its queue is empty.
+ *
+ * Lost: all that a stopped or silent subflow (reported.c, silence.c) can't deliver,
+ * at once, in its order, and before anything new: the receiver waits for it.
  *
  * How: data of a subflow is found by its own queues, from the tail; each skb
  * carries the data sequence number it maps to. The fragment that holds it
  * becomes the head of what is pending, marked as sent up to where the range
  * begins, and the kernel is told it is in recovery, which makes it expect
- * acknowledgments beyond its head; releasing the socket pushes. One fragment at
- * a time, and only with room elsewhere: when a subflow closes, the kernel takes
- * the first unsent fragment for the end of what it has to repair. The decision
- * keeps the range off its origin.
+ * acknowledgments beyond its head; releasing the socket pushes. Of a tail one
+ * fragment at a time, and only with room elsewhere: when a subflow closes, the
+ * kernel takes the first unsent fragment for the end of what it has to repair.
+ * What is lost stays pending, and pams_reinject_repair() does the rest then. The
+ * decision keeps the range off its origin.
  *
- * Bounds: each byte once until new data follows it on its subflow, at most r
- * bytes in an RTT of it. What lies in a subflow's queue can't be recalled: it
- * arrives there too, as a duplicate, which is the price.
+ * Bounds: each byte once until new data follows it on its subflow; of a tail no
+ * more is begun once r bytes were sent again in an RTT of it. What lies in a
+ * subflow's queue can't be recalled: it arrives there too, as a duplicate, which is
+ * the price.
  *
- * Nothing is done in fallback, with less than two usable subflows, after a FIN
- * is queued on the subflow, or while data is pending.
+ * Nothing is done in fallback, with less than two usable subflows, or after a FIN
+ * is queued on the subflow; for a tail, nothing while data is pending.
  */
 #include <linux/skbuff.h>
 
@@ -462,15 +471,14 @@ static int view_lost(struct pams_conn *conn, const struct pams_snapshot *snap,
 	return -1;
 }
 
-/* A tail's budget is for an RTT. */
-static u64 budget_left(struct pams_rate *sub, u32 srtt_us, u64 late_bytes)
+/* A tail's budget is for an RTT; is any left? */
+static bool budget_left(struct pams_rate *sub, u32 srtt_us, u64 late_bytes)
 {
 	if (time_after(jiffies, sub->reinject_epoch_end)) {
 		sub->reinject_epoch_end = jiffies + usecs_to_jiffies(srtt_us);
 		sub->reinjected_bytes = 0;
 	}
-	return late_bytes > sub->reinjected_bytes ?
-	       late_bytes - sub->reinjected_bytes : 0;
+	return late_bytes > sub->reinjected_bytes;
 }
 
 /* Whose data is late, in the connection's scheduler's view, and how much of it
@@ -505,7 +513,7 @@ static int conn_late(struct mptcp_sock *msk, struct pams_conn *conn,
  * @msk:	the connection, owned
  * @conn:	its state
  *
- * At most one fragment is made pending; releasing the socket pushes it.
+ * Of a tail at most one fragment is made pending; releasing the socket pushes.
  *
  * Return: something was made pending.
  */
