@@ -31,10 +31,7 @@
 
 /* the longest wait whatever the PAD: TCP gives up hope of an ACK about then */
 #define CONN_WAIT_MAX		(2 * HZ)
-/* How often it is looked at: at first, while something arrives, and at last;
- * and how much is done at once at most.
- */
-#define CONN_TICK_MOVING	max(HZ / 100, 1)
+/* how often it is looked at in the end, and how much is done at once at most */
 #define CONN_TICK_MAX		HZ
 #define CONN_FRAGMENTS_MAX	16
 /* The first pause of a close watch: less than most round trips, and hardly
@@ -163,16 +160,13 @@ static void conn_watch_on(struct pams_conn *conn, const struct mptcp_sock *msk,
 			  bool reinjected)
 {
 	u32 delivered = conn_delivered(msk);
-	unsigned int tick = min(2 * conn->tick, CONN_TICK_MAX);
+	bool moving = reinjected || delivered != conn->delivered;
+	unsigned int tick = moving || !conn->tick ?
+			    PAMS_TICK : min(2 * conn->tick, CONN_TICK_MAX);
 
-	if (delivered != conn->delivered)
-		tick = min(tick, CONN_TICK_MOVING);
-	if (reinjected || !tick)
-		tick = PAMS_TICK;
-	if (conn->pause_us && (reinjected || delivered != conn->delivered))
-		conn_pause(conn, CONN_PAUSE_US);
-	else if (conn->pause_us)
-		conn_pause(conn, conn->pause_us + conn->pause_us / 4);
+	if (conn->pause_us)
+		conn_pause(conn, moving ? CONN_PAUSE_US :
+				 conn->pause_us + conn->pause_us / 4);
 	conn->delivered = delivered;
 	conn_watch(conn, tick);
 }
@@ -235,17 +229,27 @@ static void conn_kick(struct work_struct *work)
 	pams_conn_put(conn);
 }
 
-/* Once, when it is taken out of the table. */
+static void counts_add(struct pams_counts *sum, const struct pams_counts *counts)
+{
+	sum->decisions += counts->decisions;
+	sum->deferrals += counts->deferrals;
+	sum->kicks += counts->kicks;
+	sum->stops += counts->stops;
+	sum->reinjected_bytes += counts->reinjected_bytes;
+}
+
+/* Out of the table; conn_release() has to follow. */
+static void conn_unhash(struct pams_conn *conn)
+{
+	lockdep_assert_held(&conn_table_lock);
+	counts_add(&conn->net->gone, &conn->counts);
+	hash_del_rcu(&conn->node);
+}
+
+/* Once, when it was taken out of the table. */
 static void conn_release(struct pams_conn *conn)
 {
 	struct sock *sk = (struct sock *)conn->msk;
-	struct pams_totals *totals = &conn->net->totals;
-
-	atomic64_add(conn->counts.decisions, &totals->decisions);
-	atomic64_add(conn->counts.deferrals, &totals->deferrals);
-	atomic64_add(conn->counts.kicks, &totals->kicks);
-	atomic64_add(conn->counts.stops, &totals->stops);
-	atomic64_add(conn->counts.reinjected_bytes, &totals->reinjected_bytes);
 
 	WRITE_ONCE(conn->dead, true);
 	if (hrtimer_try_to_cancel(&conn->timer) == 1) {
@@ -283,7 +287,7 @@ void pams_conn_del(struct mptcp_sock *msk)
 	spin_lock_bh(&conn_table_lock);
 	conn = conn_find(msk);
 	if (conn)
-		hash_del_rcu(&conn->node);
+		conn_unhash(conn);
 	spin_unlock_bh(&conn_table_lock);
 
 	if (conn)
@@ -398,7 +402,6 @@ void pams_conn_kick_now(struct pams_conn *conn)
 /**
  * pams_conn_wake_all - have all connections look at what was reported
  * @net: their namespace
- *
  */
 void pams_conn_wake_all(struct pams_net *net)
 {
@@ -465,9 +468,9 @@ void pams_conn_put(struct pams_conn *conn)
 /**
  * pams_conn_sum - the totals of a namespace's connections
  * @net:	the namespace
- * @sum:	zeroed
+ * @sum:	of those that are there, and that have gone
  *
- * Return: how many there are.
+ * Return: how many are there.
  */
 u32 pams_conn_sum(const struct pams_net *net, struct pams_counts *sum)
 {
@@ -476,14 +479,11 @@ u32 pams_conn_sum(const struct pams_net *net, struct pams_counts *sum)
 	u32 nr = 0;
 
 	spin_lock_bh(&conn_table_lock);
+	*sum = net->gone;
 	hash_for_each(conn_table, bucket, conn, node) {
 		if (conn->net != net || !conn_is_live(conn))
 			continue;
-		sum->decisions += conn->counts.decisions;
-		sum->deferrals += conn->counts.deferrals;
-		sum->kicks += conn->counts.kicks;
-		sum->stops += conn->counts.stops;
-		sum->reinjected_bytes += conn->counts.reinjected_bytes;
+		counts_add(sum, &conn->counts);
 		nr++;
 	}
 	spin_unlock_bh(&conn_table_lock);
@@ -503,7 +503,7 @@ void pams_conn_forget(const struct pams_net *net)
 	spin_lock_bh(&conn_table_lock);
 	hash_for_each_safe(conn_table, bucket, next, conn, node) {
 		if (conn->net == net) {
-			hash_del_rcu(&conn->node);
+			conn_unhash(conn);
 			conn_release(conn);
 		}
 	}

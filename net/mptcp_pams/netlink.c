@@ -295,7 +295,14 @@ static u32 left_ms(u64 at_ns, u64 now_ns)
 	return at_ns > now_ns ? ns_to_ms(at_ns - now_ns) : 0;
 }
 
-static s32 until_ms(u64 at_ns, u64 now_ns)
+/**
+ * pams_netlink_until_ms - a moment as it is told
+ * @at_ns: the moment
+ * @now_ns: ktime
+ *
+ * Return: milliseconds from now, negative if it is past.
+ */
+s32 pams_netlink_until_ms(u64 at_ns, u64 now_ns)
 {
 	return at_ns > now_ns ? ns_to_ms(at_ns - now_ns) :
 				-(s32)ns_to_ms(now_ns - at_ns);
@@ -329,7 +336,7 @@ static int put_path(struct sk_buff *skb, const struct pams_path *path,
 		err = put_pipe(skb, report, now_ns);
 	if (!err && report->loss_ns)
 		err = nla_put_s32(skb, MPTCP_PAMS_A_PATH_LOSS_TIME,
-				  until_ms(report->loss_ns, now_ns)) ?:
+				  pams_netlink_until_ms(report->loss_ns, now_ns)) ?:
 		      nla_put_u32(skb, MPTCP_PAMS_A_PATH_LOSS_EXPIRES,
 				  left_ms(report->loss_expires_ns, now_ns));
 	return err;
@@ -431,7 +438,7 @@ void pams_netlink_path_expired(struct pams_net *net,
 				   report->pipe_rate_byteps);
 	if (!err && report->loss_ns && !pams_report_has_loss(report, now_ns))
 		err = nla_put_s32(skb, MPTCP_PAMS_A_PATH_LOSS_TIME,
-				  until_ms(report->loss_ns, now_ns));
+				  pams_netlink_until_ms(report->loss_ns, now_ns));
 	if (err) {
 		nlmsg_free(skb);
 		return;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What is told over netlink without being asked; see netlink_conn.c. */
+/* What is told over netlink without being asked (netlink_conn.c), and how. */
 #ifndef _MPTCP_PAMS_NETLINK_H
 #define _MPTCP_PAMS_NETLINK_H
 
@@ -13,6 +13,7 @@ struct pams_rate;
 
 int pams_netlink_init(void);
 void pams_netlink_exit(void);
+s32 pams_netlink_until_ms(u64 at_ns, u64 now_ns);
 void pams_netlink_path_expired(struct pams_net *net,
 			       const struct pams_path *path, u64 now_ns);
 void pams_netlink_events(struct mptcp_sock *msk, struct pams_conn *conn);

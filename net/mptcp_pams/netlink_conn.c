@@ -94,8 +94,8 @@ static int put_remembered(struct sk_buff *skb, const struct pams_conn *conn,
 	report = loss_report(conn, rate, now_ns);
 	if (report)
 		err = nla_put_s32(skb, MPTCP_PAMS_A_SUBFLOW_LOSS_TIME,
-				  div_s64(report->loss_ns - now_ns,
-					  NSEC_PER_MSEC));
+				  pams_netlink_until_ms(report->loss_ns,
+							now_ns));
 	rcu_read_unlock();
 
 	return err ?: nla_put_uint(skb, MPTCP_PAMS_A_SUBFLOW_REINJECTED,
@@ -283,9 +283,9 @@ int mptcp_pams_nl_conn_get_dumpit(struct sk_buff *skb,
 }
 
 static int put_stats(struct sk_buff *skb, const struct pams_net *net,
-		     const struct pams_counts *live, u32 conns)
+		     const struct pams_counts *sum, u32 conns)
 {
-	const struct pams_totals *gone = &net->totals;
+	const struct pams_totals *totals = &net->totals;
 
 	return nla_put_u32(skb, MPTCP_PAMS_A_STATS_CONNS, conns) ?:
 	       nla_put_u32(skb, MPTCP_PAMS_A_STATS_PATHS,
@@ -293,29 +293,26 @@ static int put_stats(struct sk_buff *skb, const struct pams_net *net,
 	       nla_put_u32(skb, MPTCP_PAMS_A_STATS_PATHS_MAX,
 			   READ_ONCE(net->paths_max)) ?:
 	       nla_put_uint(skb, MPTCP_PAMS_A_STATS_REPORTS,
-			    atomic64_read(&gone->reports)) ?:
+			    atomic64_read(&totals->reports)) ?:
 	       nla_put_uint(skb, MPTCP_PAMS_A_STATS_REFUSED,
-			    atomic64_read(&gone->refused)) ?:
+			    atomic64_read(&totals->refused)) ?:
 	       nla_put_uint(skb, MPTCP_PAMS_A_STATS_EXPIRED,
-			    atomic64_read(&gone->expired)) ?:
+			    atomic64_read(&totals->expired)) ?:
 	       nla_put_uint(skb, MPTCP_PAMS_A_STATS_DECISIONS,
-			    atomic64_read(&gone->decisions) + live->decisions) ?:
+			    sum->decisions) ?:
 	       nla_put_uint(skb, MPTCP_PAMS_A_STATS_DEFERRALS,
-			    atomic64_read(&gone->deferrals) + live->deferrals) ?:
-	       nla_put_uint(skb, MPTCP_PAMS_A_STATS_KICKS,
-			    atomic64_read(&gone->kicks) + live->kicks) ?:
-	       nla_put_uint(skb, MPTCP_PAMS_A_STATS_STOPS,
-			    atomic64_read(&gone->stops) + live->stops) ?:
+			    sum->deferrals) ?:
+	       nla_put_uint(skb, MPTCP_PAMS_A_STATS_KICKS, sum->kicks) ?:
+	       nla_put_uint(skb, MPTCP_PAMS_A_STATS_STOPS, sum->stops) ?:
 	       nla_put_uint(skb, MPTCP_PAMS_A_STATS_REINJECTED,
-			    atomic64_read(&gone->reinjected_bytes) +
-			    live->reinjected_bytes);
+			    sum->reinjected_bytes);
 }
 
 int mptcp_pams_nl_stats_get_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	const struct pams_net *net = pams_net(genl_info_net(info));
-	struct pams_counts live = {};
 	struct sk_buff *answer;
+	struct pams_counts sum;
 	u32 conns;
 	void *head;
 	int err;
@@ -324,10 +321,10 @@ int mptcp_pams_nl_stats_get_doit(struct sk_buff *skb, struct genl_info *info)
 	if (!answer)
 		return -ENOMEM;
 
-	conns = pams_conn_sum(net, &live);
+	conns = pams_conn_sum(net, &sum);
 	head = genlmsg_put_reply(answer, info, &mptcp_pams_nl_family, 0,
 				 MPTCP_PAMS_CMD_STATS_GET);
-	err = head ? put_stats(answer, net, &live, conns) : -EMSGSIZE;
+	err = head ? put_stats(answer, net, &sum, conns) : -EMSGSIZE;
 	if (err) {
 		nlmsg_free(answer);
 		return err;

@@ -41,7 +41,7 @@
 #define PAMS_CB_PUSH_PENDING	BIT(1)
 #define PAMS_FLAG_FALLBACK_DONE	BIT(2)
 
-/* Totals: of a connection under its owner, of a namespace atomic. */
+/* Of a connection, under its owner; of those that have gone, under conn.c's lock. */
 struct pams_counts {
 	u64 decisions;
 	u64 deferrals;
@@ -50,12 +50,8 @@ struct pams_counts {
 	u64 reinjected_bytes;
 };
 
+/* Of reports. */
 struct pams_totals {
-	atomic64_t decisions;
-	atomic64_t deferrals;
-	atomic64_t kicks;
-	atomic64_t stops;
-	atomic64_t reinjected_bytes;
 	atomic64_t reports;
 	atomic64_t refused;
 	atomic64_t expired;
@@ -72,7 +68,8 @@ struct pams_totals {
  * struct pams_net - a network namespace
  * @net:	the namespace
  * @paths:	what was reported of paths
- * @totals:	of connections that have gone; of reports
+ * @totals:	of reports
+ * @gone:	of connections that have gone
  * @reinject_eta_percent: sysctl; how much PADs differ before a tail is sent again
  * @queue_ahead_us: sysctl; how much more than its window a subflow may be given,
  *		in time at its pacing rate
@@ -86,6 +83,7 @@ struct pams_net {
 	struct net *net;
 	struct pams_paths paths;
 	struct pams_totals totals;
+	struct pams_counts gone;
 	unsigned int reinject_eta_percent;
 	unsigned int queue_ahead_us;
 	unsigned int loss_guard_us;
@@ -332,6 +330,26 @@ void pams_flow_learn(struct pams_flow *flow, struct pams_rate *rate, u32 id,
 		     const struct sock *ssk, u32 cwnd, bool tail);
 
 /* snapshot.c */
+
+/* May data be sent on that TCP connection? */
+static inline bool pams_tcp_can_send(const struct sock *ssk)
+{
+	return (1 << inet_sk_state_load(ssk)) &
+	       (TCPF_ESTABLISHED | TCPF_CLOSE_WAIT);
+}
+
+/* One way without a queue. */
+static inline u32 pams_propagation_us(const struct tcp_sock *tp, u32 rtt_us)
+{
+	return min(tcp_min_rtt(tp), rtt_us) / 2;
+}
+
+/* What a round trip exceeds the least one by is queueing, and counts whole. */
+static inline u32 pams_owd_us(const struct tcp_sock *tp, u32 rtt_us)
+{
+	return rtt_us - pams_propagation_us(tp, rtt_us);
+}
+
 enum pams_detail {
 	PAMS_DETAIL_ROOM,	/* round-trip times and room */
 	PAMS_DETAIL_PAD,	/* rates and PADs too */

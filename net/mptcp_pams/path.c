@@ -58,11 +58,11 @@ static struct hlist_head *paths_bucket(struct hlist_head *table,
  *
  * Under RCU or the writers' lock.
  */
-const struct pams_path *pams_path_find(struct pams_paths *paths,
-				       const struct pams_path_key *key)
+struct pams_path *pams_path_find(struct pams_paths *paths,
+				 const struct pams_path_key *key)
 {
 	struct hlist_head *table = READ_ONCE(paths->table);
-	const struct pams_path *path;
+	struct pams_path *path;
 
 	if (!table)
 		return NULL;
@@ -189,7 +189,7 @@ static int path_store(struct pams_net *net, struct pams_path *path, bool no_loss
 	struct pams_path *old;
 	int err;
 
-	old = (struct pams_path *)pams_path_find(paths, &path->key);
+	old = pams_path_find(paths, &path->key);
 	if (old)
 		path->report = old->report;
 	report_merge(&path->report, &news, no_loss);
@@ -258,7 +258,7 @@ int pams_path_del(struct pams_net *net, const struct pams_path_key *key)
 	struct pams_path *path;
 
 	mutex_lock(&net->paths.lock);
-	path = (struct pams_path *)pams_path_find(&net->paths, key);
+	path = pams_path_find(&net->paths, key);
 	if (path)
 		path_remove(&net->paths, path);
 	mutex_unlock(&net->paths.lock);

@@ -137,8 +137,8 @@ int pams_path_set(struct pams_net *net, const struct pams_path_key *key,
 		  struct netlink_ext_ack *extack);
 int pams_path_del(struct pams_net *net, const struct pams_path_key *key);
 void pams_path_flush(struct pams_net *net);
-const struct pams_path *pams_path_find(struct pams_paths *paths,
-				       const struct pams_path_key *key);
+struct pams_path *pams_path_find(struct pams_paths *paths,
+				 const struct pams_path_key *key);
 void pams_path_lookup(struct pams_net *net, const struct mptcp_sock *msk,
 		      const struct mptcp_subflow_context *subflow, u64 now_ns,
 		      const struct pams_path **pipe,

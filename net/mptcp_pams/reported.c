@@ -74,7 +74,7 @@ static void view_pipe(struct pams_subflow_view *sub,
 	u64 pad_ns;
 
 	if (!report->split)
-		hs.owd_us = min(tcp_min_rtt(tp), sub->srtt_us) / 2;
+		hs.owd_us = pams_propagation_us(tp, sub->srtt_us);
 	pad_ns = pad_helper_ns(&hs, &pipe);
 
 	sub->pad_ns = report->split ? pad_ns : max(pad_ns, sub->pad_ns);
@@ -88,7 +88,7 @@ static u32 reported_owd_us(const struct pams_net *net, struct pams_rate *rate,
 {
 	u32 delivered = READ_ONCE(tp->delivered);
 	u32 rtt_us = READ_ONCE(tp->rack.rtt_us);
-	u32 sample = rtt_us - min(tcp_min_rtt(tp), rtt_us) / 2;
+	u32 sample = pams_owd_us(tp, rtt_us);
 	s32 step;
 
 	if (!rtt_us || (rate->owd_us && rate->owd_delivered == delivered))

@@ -59,9 +59,7 @@ static void look_at(struct pams_conn *conn,
 {
 	struct sock *ssk = subflow->tcp_sock;
 
-	if (rate->silent || !((1 << inet_sk_state_load(ssk)) &
-			      (TCPF_ESTABLISHED | TCPF_CLOSE_WAIT)) ||
-	    !subflow_is_silent(ssk))
+	if (rate->silent || !pams_tcp_can_send(ssk) || !subflow_is_silent(ssk))
 		return;
 
 	rate->silent = true;

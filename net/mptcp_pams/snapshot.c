@@ -40,8 +40,7 @@ static bool subflow_usable(struct mptcp_subflow_context *subflow)
 	if (subflow->request_join && !READ_ONCE(subflow->fully_established))
 		return false;
 
-	return (1 << inet_sk_state_load(subflow->tcp_sock)) &
-	       (TCPF_ESTABLISHED | TCPF_CLOSE_WAIT);
+	return pams_tcp_can_send(subflow->tcp_sock);
 }
 
 /* A subflow that has no RTT sample yet gets TCP's timeout for one. */
@@ -80,17 +79,12 @@ static u32 bytes_clamped(u64 bytes)
 	return min_t(u64, bytes, PAD_QUEUED_MAX_BYTES);
 }
 
-static u32 subflow_owd_us(const struct tcp_sock *tp, u32 srtt_us)
-{
-	return srtt_us - min(tcp_min_rtt(tp), srtt_us) / 2;
-}
-
 static void view_pad(struct pams_subflow_view *sub, const struct tcp_sock *tp,
 		     u64 rate_byteps, u64 queued_bytes)
 {
 	struct pad_hop path = {
 		.rate_byteps = rate_byteps,
-		.owd_us = subflow_owd_us(tp, sub->srtt_us),
+		.owd_us = pams_owd_us(tp, sub->srtt_us),
 		.queued_bytes = bytes_clamped(queued_bytes),
 	};
 

@@ -19,6 +19,7 @@
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 : "${XFER_DIR:=$here}" "${PAMS_TOOLS:=$here/../../build/tools}"
 xfer=$XFER_DIR/xfer
+# shellcheck disable=SC2034 # for the topics that need them
 pamsctl=$PAMS_TOOLS/pamsctl pamsd=$PAMS_TOOLS/pamsd
 port=5000
 client=pams-c-$$ server=pams-s-$$	# the namespaces
