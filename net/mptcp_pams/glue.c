@@ -184,14 +184,15 @@ static u32 glue_on_its_way_us(const struct mptcp_sock *msk)
 	return least_us == U32_MAX ? 0 : least_us;
 }
 
-/* The kernel's choice, but for a path that is lost, while there is another, and
- * not before it is time: refused, the timer runs until then.
+/* The kernel's choice, but for a path that is lost, while there is another. From a
+ * scheduler that decides itself what is late, within a budget, nothing before it is
+ * time: refused, the timer runs until then.
  */
 static int glue_retransmit(struct mptcp_sock *msk)
 {
 	struct sock *ssk = pams_subflow_get_retrans(msk);
 	struct pams_conn *conn = pams_conn_get(msk);
-	u32 wait_us = glue_on_its_way_us(msk);
+	u32 wait_us = pams_sched(msk)->late ? glue_on_its_way_us(msk) : 0;
 	struct mptcp_subflow_context *subflow;
 
 	if (!ssk)
