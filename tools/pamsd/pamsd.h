@@ -272,9 +272,10 @@ int links_refresh(struct links *links);
 /* Look which ones carried data. */
 int links_sample(struct links *links, uint64_t us);
 
-/* --- source_*.c: where a pipe's numbers come from --- */
+/* --- source*.c: where a pipe's numbers come from --- */
 
 struct interface;
+struct nl_sock;
 
 struct source {
 	const char *name;
@@ -286,6 +287,9 @@ struct source {
 };
 
 extern const struct source source_qdisc, source_station, source_tcp;
+/* A source's socket, opened unless it is open: 0 or -errno. */
+int source_open(struct nl_sock **sock, int protocol);
+void source_close(struct nl_sock **sock);
 /* Is it wireless? */
 bool source_station_suits(const struct link *link);
 

@@ -61,19 +61,6 @@ static int take(struct nl_msg *msg, void *arg)
 	return NL_OK;
 }
 
-static int open_socket(void)
-{
-	sock = nl_socket_alloc();
-	if (!sock)
-		return -ENOMEM;
-	nl_socket_disable_auto_ack(sock);
-	if (!nl_connect(sock, NETLINK_ROUTE))
-		return 0;
-	nl_socket_free(sock);
-	sock = NULL;
-	return -EIO;
-}
-
 static int sample(const struct link *link,
 		  const struct interface_config *config,
 		  struct estimate *estimate, uint64_t us)
@@ -83,7 +70,7 @@ static int sample(const struct link *link,
 	int err;
 
 	(void)config;
-	err = sock ? 0 : open_socket();
+	err = source_open(&sock, NETLINK_ROUTE);
 	if (err)
 		return err;
 	nl_socket_modify_cb(sock, NL_CB_VALID, NL_CB_CUSTOM, take, &counts);
@@ -101,8 +88,7 @@ static int sample(const struct link *link,
 
 static void close_source(void)
 {
-	nl_socket_free(sock);
-	sock = NULL;
+	source_close(&sock);
 }
 
 const struct source source_qdisc = {

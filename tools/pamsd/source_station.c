@@ -150,18 +150,19 @@ static int take(struct nl_msg *msg, void *arg)
 	return NL_OK;
 }
 
-static int open_socket(void)
+static int open_family(void)
 {
-	sock = nl_socket_alloc();
-	if (!sock)
-		return -ENOMEM;
-	if (!genl_connect(sock)) {
-		family = genl_ctrl_resolve(sock, NL80211_GENL_NAME);
-		if (family >= 0)
-			return 0;
-	}
-	nl_socket_free(sock);
-	sock = NULL;
+	int err;
+
+	if (sock)
+		return 0;
+	err = source_open(&sock, NETLINK_GENERIC);
+	if (err)
+		return err;
+	family = genl_ctrl_resolve(sock, NL80211_GENL_NAME);
+	if (family >= 0)
+		return 0;
+	source_close(&sock);
 	return -ENOENT;
 }
 
@@ -174,7 +175,7 @@ static int sample(const struct link *link,
 	int err;
 
 	(void)config;
-	err = sock ? 0 : open_socket();
+	err = open_family();
 	if (err)
 		return err;
 	msg = nlmsg_alloc();
@@ -189,8 +190,7 @@ static int sample(const struct link *link,
 	if (err >= 0)
 		err = nl_recvmsgs_default(sock);
 	if (err < 0) {
-		nl_socket_free(sock);	/* the family may come anew */
-		sock = NULL;
+		source_close(&sock);	/* the family may come anew */
 		return err == -NLE_OPNOTSUPP ? -EOPNOTSUPP : -EIO;
 	}
 	/* Nobody is associated: that is no fault, there is no pipe now. */
@@ -203,8 +203,7 @@ static int sample(const struct link *link,
 
 static void close_source(void)
 {
-	nl_socket_free(sock);
-	sock = NULL;
+	source_close(&sock);
 	station_count = 0;
 }
 

@@ -121,23 +121,9 @@ static int ask(int family)
 	return err < 0 ? err : nl_recvmsgs_default(sock);
 }
 
-static int open_socket(void)
-{
-	sock = nl_socket_alloc();
-	if (!sock)
-		return -ENOMEM;
-	nl_socket_disable_auto_ack(sock);
-	if (!nl_connect(sock, NETLINK_SOCK_DIAG))
-		return 0;
-	nl_socket_free(sock);
-	sock = NULL;
-	return -EIO;
-}
-
 static void close_source(void)
 {
-	nl_socket_free(sock);
-	sock = NULL;
+	source_close(&sock);
 }
 
 static int sample(const struct link *link,
@@ -148,7 +134,7 @@ static int sample(const struct link *link,
 	uint64_t rate_byteps;
 	int err;
 
-	err = sock ? 0 : open_socket();
+	err = source_open(&sock, NETLINK_SOCK_DIAG);
 	if (err)
 		return err;
 	nl_socket_modify_cb(sock, NL_CB_VALID, NL_CB_CUSTOM, take, &sum);
