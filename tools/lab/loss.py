@@ -29,6 +29,7 @@ import statistics
 from dataclasses import dataclass, replace
 
 import bound
+import report
 import runs
 from checks import Checks
 from progress import Progress
@@ -132,10 +133,7 @@ def _cells(row):
 def table(rows):
     """Text."""
     lines = [["", "lost", "time s", "Mbit/s", "stall ms", "longest"]] + list(map(_cells, rows))
-    widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
-    return "\n".join("  ".join([line[0].ljust(widths[0])] + [
-        cell.rjust(width) for cell, width in zip(line[1:], widths[1:])]).rstrip()
-        for line in lines)
+    return "\n".join(report.aligned(lines))
 
 
 def more_goodput(case, name, rows):

@@ -81,6 +81,14 @@ def _cell(value, form):
     return "-" if value is None else format(value, form)
 
 
+def aligned(rows):
+    """Lines: the first column to the left, the others to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    return ["  ".join([row[0].ljust(widths[0])] + [
+        cell.rjust(width) for cell, width in zip(row[1:], widths[1:])]).rstrip()
+        for row in rows]
+
+
 def table(scenario, results):
     """Text, one row for the bound and one per scheduler or single path."""
     lines = summary(results)
@@ -105,11 +113,7 @@ def table(scenario, results):
             _cell(line["gap_s"], ".4f"),
             "" if alone else " ".join(f"{part * 100:.0f}%" for part in line["path_share"]),
             str(line["duplicates"]), str(line["retransmitted"]), str(line["lost"])])
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    body = ["  ".join([row[0].ljust(widths[0])] +
-                      [cell.rjust(width) for cell, width in zip(row[1:], widths[1:])]
-                      ).rstrip() for row in rows]
-    return "\n".join(head + [""] + body + failures(lines))
+    return "\n".join(head + [""] + aligned(rows) + failures(lines))
 
 
 def failures(lines):

@@ -187,9 +187,7 @@ def table(lines):
             _cell(line["bound_median"], ".3f"), _cell(line["peers_worst"], ".2f"),
             str(line["peers_over"]), _cell(line["duplicates_mean"], ".1%"),
             _cell(line["duplicates_max"], ".1%"), str(line["failed"])])
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    return "\n".join("  ".join([row[0].ljust(widths[0])] + [
-        cell.rjust(width) for cell, width in zip(row[1:], widths[1:])]) for row in rows)
+    return "\n".join(report.aligned(rows))
 
 
 def worst(rows, name):
