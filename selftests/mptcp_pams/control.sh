@@ -131,6 +131,7 @@ tracepoints()
 	within 50 both_carry || fail "the transfer uses one path"
 	on_server "$pamsctl" path set 10.0.2.1 pipe-rate 5mbit loss-time 0 ttl 1min
 	wait $! || fail "the transfer did not survive"
+	on_server "$pamsctl" path del 10.0.2.1
 	transfer --bytes 256000 --requests 4
 	echo 0 >"$tracing/events/mptcp_pams/enable"
 	cp "$tracing/trace" "$work/trace"

@@ -30,8 +30,10 @@ def session_and_loss(folder):
     pair = Pair(folder)
     pair.arrives()
     peer = pair.server.peer()
-    check(peer["sessions"] == 1 and peer["challenged"] == 1, f"one session: {peer}")
-    check(peer["dropped"] == {"cookie": 1}, f"only the first report is dropped: {peer}")
+    check(peer["sessions"] == 1 and peer["challenged"], f"one session: {peer}")
+    # one, or more if the machine was slow to answer it
+    check(peer["dropped"] == {"cookie": peer["challenged"]},
+          f"only what came before the challenge was answered is dropped: {peer}")
     pair.stop()
 
 
