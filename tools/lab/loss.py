@@ -17,9 +17,9 @@ that were sent into it later, by the server, until the transfer ended. A stall i
 a time in which the application received nothing.
 
 More goodput than without is more than the default scheduler's, which is how the
-transfer goes without any of this, in all set-ups together. What it makes of a lost
-link depends on where a timeout happens to fall, so it is the mean of ten runs at
-least. Against the same scheduler that isn't told there
+transfer goes without any of this, in each set-up but early, and in all of them
+together. What it makes of a lost link depends on where a timeout happens to fall, so
+it is the mean of ten runs at least. Against the same scheduler that isn't told there
 is none to gain where that finds out soon enough that the path is silent: LTE is busy
 all the time, and what Wi-Fi carried until its loss is the same.
 """
@@ -42,7 +42,7 @@ ERRORS_MS = range(-300, 301, 50)
 FADE_STEPS = 10
 # goals
 FEWER_LOST = 0.91
-MORE_GOODPUT = 0.06     # over all set-ups, and in none of them less
+MORE_GOODPUT = 0.06
 GUARD_COST = 0.03   # stopping somewhat early costs some of Wi-Fi's airtime
 LEVEL = 0.02        # runs of one scenario differ by less
 DEFAULT_RUNS = 10
@@ -55,9 +55,10 @@ class Case:
     text: str
     scenario: Scenario
     loss_us: int
+    more_goodput: float
 
 
-def _case(name, size, loss_us, fade_to_bps=0):
+def _case(name, size, loss_us, fade_to_bps=0, more_goodput=MORE_GOODPUT):
     changes = []
     if fade_to_bps:
         for step in range(1, FADE_STEPS):
@@ -68,11 +69,13 @@ def _case(name, size, loss_us, fade_to_bps=0):
             + (f" falling to {fade_to_bps / 1e6:g} Mbit/s" if fade_to_bps else "")
             + f", lost at {loss_us / 1e6:g} s, LTE 5 Mbit/s 25 ms")
     return Case(name, text, Scenario(paths=(WIFI, LTE), changes=tuple(changes),
-                                     bytes_min=size, bytes_max=size, requests=1), loss_us)
+                                     bytes_min=size, bytes_max=size, requests=1),
+                loss_us, more_goodput)
 
 
 CASES = (_case("fading", 5_000_000, 2_000_000, 5_000_000),
-         _case("early", 5_000_000, 1_000_000),
+         # 4 % over ten runs of default: the goal is missed, but it is never less
+         _case("early", 5_000_000, 1_000_000, more_goodput=0),
          _case("large", 10_000_000, 2_000_000))
 
 
@@ -151,7 +154,7 @@ def check(checks, case, name, rows):
     fewer = 1 - exact["lost"] / without["lost"] if without["lost"] else 1
     checks.at_least(f"{name}: fewer packets lost", fewer, FEWER_LOST, "%", 100)
     checks.at_least(f"{name}: more goodput than default",
-                    more_goodput(case, name, rows) - 1, 0, "%", 100, 1)
+                    more_goodput(case, name, rows) - 1, case.more_goodput, "%", 100, 1)
     checks.at_least(f"{name}: goodput, of that not told",
                     exact["goodput_bps"] / without["goodput_bps"], 1 - GUARD_COST, "%", 100, 1)
     checks.at_most(f"{name}: longest stall", exact["stall_s"], LTE_RTT_S, "ms", 1e3)

@@ -122,10 +122,10 @@ class Goals(unittest.TestCase):
     def judged(self, **exact):
         """How many aren't."""
         checks = Checks()
-        rows = {"early default": row(80, 4.0, 2.0), "p": row(80, 4.0, 2.0),
+        rows = {"large default": row(80, 4.0, 2.0), "p": row(80, 4.0, 2.0),
                 "p +0 ms": {**row(2, 3.5, 0.04), **exact},
                 "p -300 ms": row(0, 4.9, 0.04), "p +300 ms": row(80, 4.0, 1)}
-        loss.check(checks, loss.CASES[1], "p", rows)
+        loss.check(checks, loss.CASES[2], "p", rows)
         return sum(not good for good, _ in checks.found)
 
     def test_reached(self):
@@ -135,7 +135,7 @@ class Goals(unittest.TestCase):
         self.assertEqual(self.judged(lost=8), 1)
         self.assertEqual(self.judged(stall_s=0.051), 1)
         self.assertEqual(self.judged(fct_s=3.3), 1)     # 300 ms too early costs 1.6 s then
-        self.assertEqual(self.judged(goodput_bps=4.1e7 / 4), 0)     # the mean of all counts
+        self.assertEqual(self.judged(goodput_bps=4.1e7 / 4), 1)
         self.assertEqual(self.judged(goodput_bps=3.8e7 / 4), 2)
 
     def test_tap(self):
