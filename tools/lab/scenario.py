@@ -172,19 +172,27 @@ def parse_path(text):
         raise BadInput(f"path '{text}': {error}") from None
 
 
-def parse_change(text, path_count):
-    """'2s,1,rate=1mbit' -> Change"""
+def _parse_event(kind, text, path_count, values_of):
+    """'AT,PATH,key=value[,...]' -> (at_us, path, values)"""
     parts = text.split(",")
     if len(parts) < 3:
-        raise BadInput(f"change '{text}' is too short: AT,PATH,key=value[,...]")
+        raise BadInput(f"{kind} '{text}' is too short: AT,PATH,key=value[,...]")
     try:
-        at_us = units.time_us(parts[0])
-        index = units.count(parts[1], "path", 0, path_count - 1)
-        values = _path_values(parts[2:], ("rate", "up", "delay", "jitter", "loss",
-                                          "limit", "link"), text)
+        return (units.time_us(parts[0]),
+                units.count(parts[1], "path", 0, path_count - 1),
+                values_of(parts[2:], text))
     except BadInput as error:
-        raise BadInput(f"change '{text}': {error}") from None
-    return Change(at_us, index, values)
+        raise BadInput(f"{kind} '{text}': {error}") from None
+
+
+def _change_values(parts, whole):
+    return _path_values(parts, ("rate", "up", "delay", "jitter", "loss", "limit", "link"),
+                        whole)
+
+
+def parse_change(text, path_count):
+    """'2s,1,rate=1mbit' -> Change"""
+    return Change(*_parse_event("change", text, path_count, _change_values))
 
 
 def _report_values(parts, whole):
@@ -209,15 +217,7 @@ def _report_values(parts, whole):
 
 def parse_report(text, path_count):
     """'0ms,0,loss=800ms' -> Report"""
-    parts = text.split(",")
-    if len(parts) < 3:
-        raise BadInput(f"report '{text}' is too short: AT,PATH,key=value[,...]")
-    try:
-        at_us = units.time_us(parts[0])
-        index = units.count(parts[1], "path", 0, path_count - 1)
-        values = _report_values(parts[2:], text)
-    except BadInput as error:
-        raise BadInput(f"report '{text}': {error}") from None
+    at_us, index, values = _parse_event("report", text, path_count, _report_values)
     if not {"loss-time", "pipe-rate"} & set(values):
         raise BadInput(f"report '{text}': neither loss= nor pipe= is there")
     return Report(at_us, index, values)
