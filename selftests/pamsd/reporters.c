@@ -5,6 +5,8 @@
  *
  *	reporters --config PEERS		print the daemon's configuration
  *	reporters PORT PEERS RATE SECONDS	each RATE times a second
+ *	reporters --receive PORT SECONDS	takes them and looks at none: what
+ *						receiving alone costs here
  *
  * Keys are those of --config. Each report has a pipe whose values change and
  * is about the source. At the end: what was sent, and challenges answered.
@@ -150,6 +152,34 @@ static void run(unsigned int peers, unsigned int rate_ps, unsigned int seconds)
 	}
 }
 
+static int receive(int port, unsigned int seconds)
+{
+	uint64_t end_us = now_us() + seconds * US_PER_S, us;
+	struct sockaddr_in address = {
+		.sin_family = AF_INET,
+		.sin_port = htons(port),
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+	};
+	int fd = socket(AF_INET, SOCK_DGRAM, 0);
+	struct pollfd waiting = { .fd = fd, .events = POLLIN };
+	unsigned long long received = 0;
+	uint8_t buf[REPORT_BYTES_MAX];
+	struct timespec cpu;
+
+	if (fd < 0 || bind(fd, (void *)&address, sizeof(address))) {
+		perror("reporters: socket");
+		return 1;
+	}
+	while ((us = now_us()) < end_us)
+		if (poll(&waiting, 1, (end_us - us) / 1000 + 1) > 0)
+			while (recv(fd, buf, sizeof(buf), MSG_DONTWAIT) > 0)
+				received++;
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
+	printf("{\"received\": %llu, \"cpu_us\": %llu}\n", received,
+	       cpu.tv_sec * US_PER_S + cpu.tv_nsec / 1000);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	uint8_t key[REPORT_KEY_BYTES];
@@ -159,6 +189,8 @@ int main(int argc, char **argv)
 		return 1;
 	if (argc == 3 && !strcmp(argv[1], "--config"))
 		return print_config(atoi(argv[2]));
+	if (argc == 4 && !strcmp(argv[1], "--receive"))
+		return receive(atoi(argv[2]), atoi(argv[3]));
 	if (argc != 5 || atoi(argv[2]) < 1 || atoi(argv[2]) > PEERS_MAX ||
 	    atoi(argv[3]) < 1) {
 		fputs("usage: reporters PORT PEERS RATE SECONDS\n", stderr);

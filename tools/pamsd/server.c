@@ -31,7 +31,7 @@ struct listener {
 	struct server *server;
 	int fd;
 	struct event *event;	/* something waits */
-	struct event *pace;	/* instead of it, as long as much comes */
+	struct event *pace;	/* once, instead of it, as long as much comes */
 	uint64_t last_us;	/* when it last was */
 };
 
@@ -122,9 +122,10 @@ static bool receive(struct listener *listener)
 	return any;
 }
 
+static const struct timeval pace = { .tv_usec = PACE_US };
+
 static void has_come(evutil_socket_t fd, short what, void *arg)
 {
-	static const struct timeval pace = { .tv_usec = PACE_US };
 	struct listener *listener = arg;
 	uint64_t us = now_us();
 
@@ -145,9 +146,9 @@ static void is_time(evutil_socket_t fd, short what, void *arg)
 	(void)fd;
 	(void)what;
 	if (receive(listener))
-		return;
-	event_del(listener->pace);
-	event_add(listener->event, NULL);
+		event_add(listener->pace, &pace);
+	else
+		event_add(listener->event, NULL);
 }
 
 static int open_socket(const union address *address)
@@ -196,7 +197,7 @@ static int listen_at(struct event_base *base, struct server *server,
 	server->count++;
 	listener->event = event_new(base, listener->fd, EV_READ | EV_PERSIST,
 				    has_come, listener);
-	listener->pace = event_new(base, -1, EV_PERSIST, is_time, listener);
+	listener->pace = event_new(base, -1, 0, is_time, listener);
 	if (!listener->event || !listener->pace)
 		return -1;
 	return event_add(listener->event, NULL);
