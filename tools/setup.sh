@@ -16,7 +16,7 @@ set -eu
 packages_build='make gcc python3'
 packages_um="$packages_build flex bison bc dwarves libelf-dev libssl-dev xz-utils
 	patch perl libc6-dev iproute2 ethtool procps kmod nftables tcpdump
-	iperf3 mptcpize python3-matplotlib"
+	iperf3 mptcpize python3-matplotlib pkg-config libnl-3-dev"
 packages_stock="$packages_build debootstrap qemu-system-x86 cpio gzip xz-utils
 	libc6-dev"
 packages_tools="$packages_build pkg-config libc6-dev libnl-3-dev libnl-genl-3-dev

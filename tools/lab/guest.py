@@ -241,6 +241,7 @@ class Guest:
         self.folder = folder
         self.xfer = xfer
         self.pamsctl = pamsctl
+        self.netem_seed = ""    # program: what queues lose follows from the scenario's seed
         self.orders = []        # (at_us, shell line): more to do while transfers run
         self.init = [HEAD.format(folder=shlex.quote(folder))]
         self.client = ["fail() { echo \"LAB-FAIL $*\"; exit 1; }",
@@ -290,6 +291,7 @@ class Guest:
             self.client.append("ip -batch $D/endpoints.ip || fail 'MPTCP endpoints'")
         if trace:
             self._trace(scenario)
+        self.client += self._seed(scenario, scenario.paths)
         self.init.append(f"{self.xfer} {server_command(scenario)} 2> $D/server.err &")
         self._changes(scenario)
         client = f"{self.xfer} {client_command(scenario)}"
@@ -310,6 +312,14 @@ class Guest:
             stop = ":"
         self.init += ["nsenter --net=/run/netns/c sh $D/client.sh",
                       COUNTERS.format(name="server"), stop]
+
+    def _seed(self, scenario, paths):
+        """Shell lines for the client; none where nothing is left to chance."""
+        if not self.netem_seed or not any(path.loss or path.jitter_us for path in paths):
+            return []
+        return [f"{run} {self.netem_seed} {scenario.seed} || "
+                "fail \"netem-seed: $(tail -n 1 $D/errors)\"".lstrip()
+                for run in (IN_SERVER, "")]
 
     def _trace(self, scenario):
         """Record packets where the data arrives."""
@@ -346,6 +356,7 @@ class Guest:
                 self.write(name, [self.shape(side, i, path)
                                   for i, path in enumerate(what) if path != before[i]])
                 lines.append(f"{run} -batch $D/{name}")
+            lines += self._seed(scenario, what)
             before = what
         if not lines:
             return

@@ -167,7 +167,7 @@ def _compiled(source, name, flags):
     if not os.path.exists(path):
         need_programs(["gcc"], f"build {name}")
         part = f"{path}.{os.getpid()}"
-        done = subprocess.run(["gcc", "-O2", *flags, "-o", part, source],
+        done = subprocess.run(["gcc", "-O2", "-o", part, source, *flags],
                               stderr=subprocess.PIPE, text=True, check=False)
         if done.returncode:
             raise LabError(f"{name} does not compile; gcc says: "
@@ -202,6 +202,17 @@ def xfer():
     """The transfer program, linked statically: it starts faster in the guest."""
     return _compiled(os.path.join(TOP, "selftests", "mptcp_pams", "xfer.c"), "xfer",
                      ["-static"])
+
+
+def netem_seed():
+    """The program that seeds what queues lose, for the guest."""
+    need_programs(["pkg-config"], "build netem-seed")
+    done = subprocess.run(["pkg-config", "--cflags", "--libs", "libnl-3.0"],
+                          stdout=subprocess.PIPE, text=True, check=False)
+    if done.returncode:
+        raise LabError("not installed: libnl-3-dev (needed to build netem-seed); "
+                       "run 'tools/setup.sh um' first")
+    return _compiled(os.path.join(HERE, "netem-seed.c"), "netem-seed", done.stdout.split())
 
 
 def fixed_random():

@@ -31,6 +31,7 @@ class Means:
     peers: str              # '' where no published one is
     xfer: str
     random_library: str
+    netem_seed: str
     pamsctl: str = ""       # where reports are asked for
     wall_limit_s: float = 120
     keep: str = ""          # keep guests' folders under this name
@@ -73,7 +74,7 @@ def prepare(schedulers, kernel_folder=None, kernel_config="default", module=None
     peers = any(name in PEERS for name in schedulers)
     return Means(kernel, host.module(kernel, module) if ours else "",
                  host.peers(kernel) if peers else "", host.xfer(),
-                 host.fixed_random(), **more)
+                 host.fixed_random(), host.netem_seed(), **more)
 
 
 def available(means):
@@ -167,6 +168,7 @@ def run_one(means, job):
         if means.keep else None
     with Folder(keep) as folder:
         guest = job.guest(folder, means.xfer, means.pamsctl)
+        guest.netem_seed = means.netem_seed
         module = means.module_of(job.scheduler)
         if module:
             guest.module(module, means.kernel.kallsyms_address())

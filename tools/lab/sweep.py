@@ -11,6 +11,11 @@ The time of a run is the mean over the requests that count. It is compared with
                has the paths for itself, and the bound is over 1 s
   peers        the best of all other schedulers and the best single path
 
+What is lost at random decides a short transfer: one packet may cost as much as all the
+rest. A scenario with loss is run several times, each time with other losses, until
+LOSSES packets are expected to be lost at most REPEATS_MAX times; its times are the
+means. The n-th packet into a path has the same fate under every scheduler.
+
 Duplicates are payload bytes that arrived on any path beyond those of the transfers,
 less what TCP itself sent twice on one path, as a share of the transfers' bytes.
 """
@@ -30,6 +35,7 @@ HARM = 1.05             # slower than the best single path by more: harmed
 PEERS = 1.10
 BOUND_FROM_S = 1
 WORST_SHOWN = 3
+LOSSES, REPEATS_MAX = 10, 8
 # A full frame on the wire: Ethernet, IPv4, TCP with time stamps and a full DSS.
 HEADER_BYTES = 14 + 20 + 20 + 12 + 28
 SEGMENT_BYTES = 1514 - HEADER_BYTES
@@ -66,17 +72,32 @@ def outcome(drawn, result):
                    duplicate_share(drawn, result))
 
 
+def repeats(drawn):
+    """How often it is run."""
+    loss = max(path.loss for path in drawn.scenario.paths)
+    lost = loss * drawn.payload_bytes() / SEGMENT_BYTES
+    return min(REPEATS_MAX, math.ceil(LOSSES / lost)) if lost else 1
+
+
+def mean_outcome(outcomes):
+    """Of the runs of one scenario; failed if one did."""
+    times = [outcome.mean_s for outcome in outcomes]
+    return Outcome(None if None in times else statistics.fmean(times),
+                   outcomes[0].bound_s,
+                   statistics.fmean(outcome.duplicates for outcome in outcomes))
+
+
 def rows_of(several, results):
     """One dict per scenario, from the runs' results in the jobs' order."""
     left = iter(results)
     rows = []
     for drawn, jobs in several:
-        alone, under = [], {}
+        found = {}      # name of a job: its runs
         for job in jobs:
-            if job.path >= 0:
-                alone.append(outcome(drawn, next(left)).mean_s)
-            else:
-                under[job.scheduler] = outcome(drawn, next(left))
+            found.setdefault(job.name, []).append(outcome(drawn, next(left)))
+        means = {name: mean_outcome(outcomes) for name, outcomes in found.items()}
+        alone = [means[job.name].mean_s for job in jobs if job.path >= 0 and not job.repeat]
+        under = {job.name: means[job.name] for job in jobs if job.path < 0 and not job.repeat}
         some = next(iter(under.values()))
         rows.append({
             "name": drawn.name, "text": drawing.text(drawn),
@@ -219,8 +240,8 @@ def _print(rows, names, half):
 
 def run(means, several, schedulers, at_once, quiet):
     """rows_of() of the scenarios under each scheduler and each path alone."""
-    pairs = [(drawn, runs.jobs_of(drawn.scenario, schedulers, True, 1, False))
-             for drawn in several]
+    pairs = [(drawn, runs.jobs_of(drawn.scenario, schedulers, True, repeats(drawn),
+                                  False)) for drawn in several]
     jobs = [job for _, mine in pairs for job in mine]
     with Progress(quiet) as progress:
         done = runs.run_all(means, jobs, at_once, progress)
