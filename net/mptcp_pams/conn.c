@@ -181,6 +181,7 @@ static void conn_tick(struct pams_conn *conn, struct mptcp_sock *msk)
 
 	conn->watching = false;
 	WRITE_ONCE(conn->wake, false);
+	pams_window_widen(msk, conn);
 	if (inet_sk_state_load(sk) == TCP_CLOSE)
 		return;
 
@@ -339,6 +340,7 @@ struct pams_conn *pams_conn_get(struct mptcp_sock *msk)
 		conn->deferring = false;
 		conn->reinject_start = conn->reinject_end;
 		conn->reinject_keep = false;
+		conn->narrowed = false;
 		memset(conn->rate, 0, sizeof(conn->rate));
 	}
 	return conn;

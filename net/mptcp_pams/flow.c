@@ -18,6 +18,9 @@
  *
  * The second term of the maximum is a burst on its way through the bottleneck:
  * a window that was never filled may be larger than what the path takes at once.
+ * Of a burst none of that comes before its first acknowledgment (pause): until then
+ * only W counts, then a round of it leaves as fast as it arrived.
+ *
  * With F and B held against W nothing is smoothed: a queue counts from the moment
  * it is made, and no more once it has gone.
  *
@@ -50,9 +53,17 @@ static u32 release_us(u64 bytes, u32 rate_byteps)
 }
 
 /* Twice the last round trip's, in slow start, but for the capacity. */
-static u32 grown_rate(const struct pams_flow *flow, u32 rate_byteps)
+static u32 next_rate(const struct pams_flow *flow, u32 rate_byteps)
 {
-	return min_t(u64, 2ULL * rate_byteps, flow->limit_byteps);
+	return flow->growing ?
+	       min_t(u64, 2ULL * rate_byteps, flow->limit_byteps) : rate_byteps;
+}
+
+/* Is it by round trips that data leaves, not evenly? */
+static bool in_rounds(const struct pams_flow *flow, u32 rate_byteps)
+{
+	return flow->pause_us ||
+	       (flow->growing && rate_byteps < flow->limit_byteps);
 }
 
 /**
@@ -66,30 +77,30 @@ u32 flow_arrival_us(const struct pams_flow *flow, u32 bytes)
 	u64 burst = min_t(u64, ahead, flow->window_bytes);
 	u32 rate = flow->rate_byteps;
 	unsigned int rounds = 0;
-	u32 burst_us, span_us = 0;
+	u32 burst_us, span_us = flow->pause_us;
 
 	ahead += flow->flight_bytes;
 	ahead -= min_t(u64, ahead, flow->window_bytes);
 	/* at one rate, as mostly, one division does */
-	if (!flow->growing && flow->proven_byteps == rate)
+	if (!flow->growing && !span_us && flow->proven_byteps == rate)
 		return flow->rtt_us / 2 + release_us(max(burst, ahead), rate);
 
 	burst_us = release_us(burst, flow->proven_byteps);
 	if (!ahead)
 		return flow->rtt_us / 2 + burst_us;
 
-	if (flow->growing)
-		rate = grown_rate(flow, rate);
-	while (flow->growing && rate < flow->limit_byteps &&
-	       rounds++ < FLOW_ROUNDS_MAX) {
+	rate = next_rate(flow, rate);
+	while (in_rounds(flow, rate) && rounds++ < FLOW_ROUNDS_MAX) {
 		u64 round = released_bytes(rate, flow->rtt_us);
 
 		if (ahead <= round)
 			break;
 		ahead -= round;
 		span_us += flow->rtt_us;
-		rate = grown_rate(flow, rate);
+		rate = next_rate(flow, rate);
 	}
+	if (flow->pause_us)
+		rate = max(rate, flow->proven_byteps);
 	return flow->rtt_us / 2 +
 	       max(burst_us, span_us + release_us(ahead, rate));
 }
@@ -111,14 +122,22 @@ u64 flow_carried_bytes(const struct pams_flow *flow, u64 span_us)
 		return 0;
 	left_us = min_t(u64, span_us - flow->rtt_us / 2, FLOW_SPAN_MAX_US);
 
-	if (flow->growing)
-		rate = grown_rate(flow, rate);
-	while (flow->growing && rate < flow->limit_byteps &&
-	       left_us > flow->rtt_us && rounds++ < FLOW_ROUNDS_MAX) {
+	if (left_us < flow->pause_us)
+		return bytes > ahead ? bytes - ahead : 0;
+	left_us -= flow->pause_us;
+
+	rate = next_rate(flow, rate);
+	while (in_rounds(flow, rate) && left_us > flow->rtt_us &&
+	       rounds++ < FLOW_ROUNDS_MAX) {
 		bytes += released_bytes(rate, flow->rtt_us);
 		left_us -= flow->rtt_us;
-		rate = grown_rate(flow, rate);
+		rate = next_rate(flow, rate);
 	}
-	bytes += released_bytes(rate, left_us);
+	if (flow->pause_us)
+		bytes += min(released_bytes(rate, flow->rtt_us),
+			     released_bytes(max(rate, flow->proven_byteps),
+					    left_us));
+	else
+		bytes += released_bytes(rate, left_us);
 	return bytes > ahead ? bytes - ahead : 0;
 }

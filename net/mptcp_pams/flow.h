@@ -23,6 +23,8 @@
  * @window_bytes:	what may be on its way without queueing
  * @flight_bytes:	sent and not acknowledged
  * @backlog_bytes:	handed over and not sent, or lost and not sent again
+ * @pause_us:		until the first acknowledgment of a burst comes, before
+ *			which nothing beyond the window leaves; 0 while they flow
  * @overdue_us:		how long an acknowledgment is overdue
  * @growing:		the window doubles each round trip (slow start)
  * @moving:		an acknowledgment will come, of what was sent or will be
@@ -36,6 +38,7 @@ struct pams_flow {
 	u32 window_bytes;
 	u32 flight_bytes;
 	u32 backlog_bytes;
+	u32 pause_us;
 	u32 overdue_us;
 	bool growing;
 	bool moving;

@@ -21,6 +21,8 @@
 #include "pams.h"
 #include "trace.h"
 
+/* Of a DSS option: header, and a map with a 64-bit data sequence number. */
+#define GLUE_DSS_BYTES		(4 + 14)
 /* The kernel's own limit for one burst, a bit under 64 KB. */
 #define GLUE_BURST_MAX_BYTES	(64 * 1024 - 107)
 
@@ -34,16 +36,116 @@ static void glue_schedule(struct mptcp_subflow_context *subflow)
 	WRITE_ONCE(subflow->scheduled, true);
 }
 
-static int glue_send_on(struct mptcp_sock *msk,
-			const struct pams_snapshot *snap, unsigned int target)
+/* The window's end is the data lock's, which in softirq is held. */
+static bool window_lock(struct sock *sk)
 {
-	s64 window_bytes = READ_ONCE(msk->wnd_end) - msk->snd_nxt;
-	s64 room_bytes = snap->view.sub[target].room_bytes;
+	bool process = sock_owned_by_user_nocheck(sk);
 
+	if (process)
+		spin_lock_bh(&sk->sk_lock.slock);
+	return process;
+}
+
+static void window_unlock(struct sock *sk, bool process)
+{
+	if (process)
+		spin_unlock_bh(&sk->sk_lock.slock);
+}
+
+/* Within a fragment the kernel keeps to nothing but the receive window: so it
+ * is told a nearer end of that, until the next decision. An acknowledgment may
+ * set it right before, then more is handed over; none is ever below snd_nxt.
+ */
+static void window_narrow(struct mptcp_sock *msk, struct pams_conn *conn,
+			  u32 bytes)
+{
+	struct sock *sk = (struct sock *)msk;
+	u64 end = msk->snd_nxt + bytes;
+	bool process = window_lock(sk);
+
+	if (before64(end, msk->wnd_end)) {
+		conn->window_end = msk->wnd_end;
+		conn->narrowed = true;
+		WRITE_ONCE(msk->wnd_end, end);
+	}
+	window_unlock(sk, process);
+}
+
+/**
+ * pams_window_widen - the receive window is what the peer said again
+ * @msk:	the connection, owned or with its data lock held
+ * @conn:	its state
+ */
+void pams_window_widen(struct mptcp_sock *msk, struct pams_conn *conn)
+{
+	struct sock *sk = (struct sock *)msk;
+	bool process;
+
+	if (!conn->narrowed)
+		return;
+
+	conn->narrowed = false;
+	process = window_lock(sk);
+	if (before64(msk->wnd_end, conn->window_end))
+		WRITE_ONCE(msk->wnd_end, conn->window_end);
+	window_unlock(sk, process);
+}
+
+/* Is what comes next new to all subflows? */
+static bool glue_is_new(const struct mptcp_sock *msk)
+{
+	const struct mptcp_data_frag *next = msk->first_pending;
+
+	return next && next->data_seq + next->already_sent == msk->snd_nxt;
+}
+
+/* What a packet of the subflow carries: a DSS option takes its part. */
+static u32 glue_packet_bytes(const struct mptcp_sock *msk, const struct sock *ssk)
+{
+	u32 dss = GLUE_DSS_BYTES + (msk->use_64bit_ack ? 8 : 4) +
+		  (msk->csum_enabled ? 2 : 0);
+	u32 mss = tcp_sk(ssk)->mss_cache;
+
+	dss = round_up(dss, 4);
+	return mss > 2 * dss ? mss - dss : mss;
+}
+
+/* Whole packets: what is left of one is sent as a small one, or waits. Returns how
+ * much to hand over of what is unscheduled.
+ */
+static u32 glue_whole(u32 bytes, u32 packet_bytes, u64 unscheduled_bytes)
+{
+	bytes = max(rounddown(bytes, packet_bytes), packet_bytes);
+	return min_t(u64, unscheduled_bytes,
+		     unscheduled_bytes < bytes + packet_bytes ?
+		     unscheduled_bytes : bytes);
+}
+
+static int glue_send_on(struct mptcp_sock *msk, struct pams_conn *conn,
+			const struct pams_snapshot *snap, unsigned int target,
+			u32 bytes)
+{
+	s64 window_bytes = pams_window_end(msk) - msk->snd_nxt;
+
+	bytes = min3(bytes, snap->view.sub[target].room_bytes,
+		     (u32)GLUE_BURST_MAX_BYTES);
+	if (pams_sched(msk)->cuts)
+		bytes = glue_whole(bytes,
+				   glue_packet_bytes(msk, snap->subflow[target]->tcp_sock),
+				   snap->view.unscheduled_bytes);
+	/* acknowledgments of what is outstanding bring the next decision */
+	if (pams_sched(msk)->cuts && window_bytes <= 0 &&
+	    msk->snd_una != msk->snd_nxt && glue_is_new(msk))
+		return -EAGAIN;
 	/* with a closed window the kernel sends a probe and wants no burst */
-	if (window_bytes > 0)
-		msk->snd_burst = min3(room_bytes, window_bytes,
-				      (s64)GLUE_BURST_MAX_BYTES);
+	if (window_bytes > 0) {
+		bytes = min_t(s64, bytes, window_bytes);
+		msk->snd_burst = bytes;
+		if (conn && pams_sched(msk)->cuts && glue_is_new(msk) &&
+		    !(msk->flags & PAMS_FLAG_FALLBACK_DONE) &&
+		    snap->view.unscheduled_bytes > bytes)
+			window_narrow(msk, conn, bytes);
+	}
 	glue_schedule(snap->subflow[target]);
 	return 0;
 }
@@ -104,7 +206,7 @@ static void glue_trace(const struct mptcp_sock *msk,
 static bool glue_stops_soon(const struct mptcp_sock *msk)
 {
 	s64 written = msk->write_seq - msk->snd_nxt;
-	s64 window = READ_ONCE(msk->wnd_end) - msk->snd_nxt;
+	s64 window = pams_window_end(msk) - msk->snd_nxt;
 
 	return min(written, window) <= GLUE_BURST_MAX_BYTES;
 }
@@ -115,8 +217,11 @@ static int glue_decide(struct mptcp_sock *msk)
 	struct pams_conn *conn = pams_conn_get(msk);
 	/* zeroing it would cost as much as the decision; filled in up to .nr */
 	struct pams_snapshot snap __uninitialized;
+	u32 bytes = U32_MAX;
 	int target;
 
+	if (conn)
+		pams_window_widen(msk, conn);
 	if (conn && conn->counts.reinjected_bytes &&
 	    !glue_after_reinjection(msk, conn))
 		return -EAGAIN;
@@ -129,7 +234,7 @@ static int glue_decide(struct mptcp_sock *msk)
 	if (conn && pams_reinjecting(msk, conn))
 		target = glue_pick_elsewhere(&snap.view, conn->reinject_origin);
 	else
-		target = sched->pick(&snap.view);
+		target = sched->pick(&snap.view, &bytes);
 	if (target == PAMS_PICK_DEFER)
 		target = glue_defer(msk, conn, &snap.view);
 	glue_trace(msk, &snap.view, target);
@@ -140,12 +245,12 @@ static int glue_decide(struct mptcp_sock *msk)
 	if (target < 0)
 		return -EAGAIN;
 
-	if (sched->reinject && conn && snap.view.nr > 1) {
+	if (sched->reinject && conn) {
 		pams_conn_watch(conn);
 		if (sched->late && glue_stops_soon(msk))
 			pams_conn_watch_closely(conn);
 	}
-	return glue_send_on(msk, &snap, target);
+	return glue_send_on(msk, conn, &snap, target, bytes);
 }
 
 /* How long until an acknowledgment is overdue: one and a half round trips since
@@ -242,7 +347,7 @@ static struct pams_sched glue_scheds[] = {
 	GLUE_SCHED(minpad, .detail = PAMS_DETAIL_PAD),
 	GLUE_SCHED(pams, .detail = PAMS_DETAIL_PAD, .reinject = true),
 	GLUE_SCHED(minfct, .detail = PAMS_DETAIL_FLOW, .reinject = true,
-		   .late = pams_late_minfct),
+		   .late = pams_late_minfct, .cuts = true),
 };
 
 static void glue_unregister_first(unsigned int nr)

@@ -11,8 +11,9 @@
  *                  front, and took rtt - m. Of a burst over an empty path it is
  *                  the capacity itself, known after the first window
  *
- * While the window is full and more than fits the path, the first is the
- * capacity. Halfway to it goes what was believed, four times a round trip.
+ * While a queue stood all the time, the path was busy, and the first is the
+ * capacity. Halfway to a lower figure goes what was believed, four times a round
+ * trip.
  *
  * Called where snapshot.c is; TCP's state is read without its lock.
  */
@@ -22,11 +23,13 @@
 
 /* fewer packets than these are no stream: a delayed acknowledgment makes them late */
 #define LEARN_PACKETS_MIN	5
+/* A receiver acknowledges a single packet after 40 ms at the latest */
+#define LEARN_GUESS_MAX_US	30000U
 /* Of a path that carried nothing yet 8 Mbit/s are believed: with less a near
  * path is left for a far one at the start, with more a window waits before a slow
  * one. From 2 to 20 Mbit/s were tried.
  */
-#define LEARN_UNKNOWN_BYTEPS	1000000U
+#define LEARN_UNKNOWN_BYTEPS	4000000U
 /* a round trip on one host takes less; what follows divides by it */
 #define LEARN_RTT_MIN_US	50U
 
@@ -50,10 +53,23 @@ static bool sample_is_queued(const struct learn_sample *sample, u32 rtt_us)
 	return sample->queue_us > rtt_us / 4;
 }
 
+/* Of a few packets over a path of which nothing is known, what n / (rtt - m) says is
+ * better than a constant, unless the last of them was acknowledged late.
+ */
+static void learn_guess(struct pams_rate *rate, const struct learn_sample *sample,
+			u32 rtt_us)
+{
+	if (rate->limit_byteps || !sample_is_queued(sample, rtt_us) ||
+	    sample->queue_us > LEARN_GUESS_MAX_US)
+		return;
+	rate->proven_byteps = max(rate->proven_byteps,
+				  rate_of(sample->scaled, sample->queue_us));
+	rate->guessed = true;
+}
+
 static void learn_capacity(struct pams_rate *rate, const struct tcp_sock *tp,
 			   const struct learn_sample *sample, u32 rtt_us)
 {
-	u64 flight = (u64)tcp_packets_in_flight(tp) * tp->mss_cache;
 	u32 carried = rate_of(sample->scaled, sample->interval_us);
 	u32 now_us = READ_ONCE(tp->tcp_mstamp);
 	u32 bound;
@@ -63,10 +79,14 @@ static void learn_capacity(struct pams_rate *rate, const struct tcp_sock *tp,
 		rate->limit_byteps = carried;
 		return;
 	}
-	if (!sample_is_queued(sample, rtt_us))
+	if (!sample_is_queued(sample, rtt_us)) {
+		rate->empty_us = now_us;
 		return;
+	}
 
-	bound = rate_of(sample->scaled, sample->queue_us);
+	/* was the path busy all the while? */
+	bound = now_us - rate->empty_us > sample->interval_us ?
+		carried : rate_of(sample->scaled, sample->queue_us);
 	if (!rate->limit_byteps) {
 		rate->limit_byteps = max(bound, FLOW_RATE_MIN_BYTEPS);
 		return;
@@ -74,10 +94,6 @@ static void learn_capacity(struct pams_rate *rate, const struct tcp_sock *tp,
 	if ((now_us - rate->limit_stamp_us) * 4 < rtt_us + sample->queue_us)
 		return;
 
-	if (tp->snd_cwnd >= tp->snd_ssthresh &&
-	    (s32)(tp->delivered - rate->limited_until) > 0 &&
-	    flight * USEC_PER_SEC > (u64)rate->limit_byteps * (rtt_us + rtt_us / 4))
-		bound = carried;
 	if (bound >= rate->limit_byteps)
 		return;
 
@@ -95,21 +111,21 @@ static void learn_look(struct pams_rate *rate, const struct tcp_sock *tp,
 	u32 sample_rtt_us = READ_ONCE(tp->rack.rtt_us);
 	struct learn_sample sample;
 
-	/* what is sent while the window isn't full tells nothing of the path */
-	if (tp->write_seq == tp->snd_nxt &&
-	    tcp_packets_in_flight(tp) < tp->snd_cwnd)
-		rate->limited_until = delivered + tp->packets_out;
+	if (!tp->packets_out)
+		rate->empty_us = tcp_clock_us();
 
 	/* the last acknowledgment of all may have been delayed */
-	if (rate->limit_delivered == delivered || !tp->packets_out ||
-	    packets < LEARN_PACKETS_MIN)
+	if (rate->limit_delivered == delivered || !tp->packets_out || !packets)
 		return;
 
 	rate->limit_delivered = delivered;
 	sample.scaled = (u64)packets * tp->mss_cache * USEC_PER_SEC;
 	sample.interval_us = max(READ_ONCE(tp->rate_interval_us), 1U);
 	sample.queue_us = sample_rtt_us > rtt_us ? sample_rtt_us - rtt_us : 0;
-	learn_capacity(rate, tp, &sample, rtt_us);
+	if (packets < LEARN_PACKETS_MIN)
+		learn_guess(rate, &sample, rtt_us);
+	else
+		learn_capacity(rate, tp, &sample, rtt_us);
 }
 
 /* One and a half round trips, and the time of two packets: the receiver may wait
@@ -122,6 +138,22 @@ static u32 overdue_us(const struct pams_flow *flow, const struct tcp_sock *tp)
 	u32 since_us = (u32)tcp_clock_us() - (u32)READ_ONCE(tp->delivered_mstamp);
 
 	return (s32)(since_us - due_us) > 0 ? since_us - due_us : 0;
+}
+
+/* A burst's first packet and what TCP holds for the last delivery bear the same time
+ * until something of it is acknowledged.
+ */
+static u32 pause_us(const struct tcp_sock *tp, u32 rtt_us)
+{
+	u64 began_us = READ_ONCE(tp->delivered_mstamp);
+	u32 since_us;
+
+	if (!tp->packets_out)
+		return rtt_us;
+	if (READ_ONCE(tp->first_tx_mstamp) != began_us)
+		return 0;
+	since_us = (u32)tcp_clock_us() - (u32)began_us;
+	return since_us < rtt_us ? rtt_us - since_us : 0;
 }
 
 /* Two divisions, where the last decision hasn't made them already. */
@@ -176,8 +208,10 @@ void pams_flow_learn(struct pams_flow *flow, struct pams_rate *rate, u32 id,
 	limit = rate->limit_byteps ?: FLOW_RATE_UNKNOWN;
 
 	learn_window(flow, min_t(u64, (u64)cwnd * mss, U32_MAX), rtt_us, limit);
-	flow->proven_byteps = rate->limit_byteps ?:
-			      max(rate->proven_byteps, LEARN_UNKNOWN_BYTEPS);
+	flow->proven_byteps = rate->limit_byteps ?: rate->proven_byteps;
+	if (!rate->limit_byteps && !rate->guessed)
+		flow->proven_byteps = max(flow->proven_byteps,
+					  LEARN_UNKNOWN_BYTEPS);
 	flow->flight_bytes = tcp_packets_in_flight(tp) * mss;
 	flow->backlog_bytes = unsent;
 	if (tp->lost_out > tp->retrans_out)
@@ -186,5 +220,6 @@ void pams_flow_learn(struct pams_flow *flow, struct pams_rate *rate, u32 id,
 			flow->rate_byteps < limit;
 	flow->moving = inet_csk(ssk)->icsk_ca_state < TCP_CA_Loss &&
 		       (tp->packets_out || unsent);
+	flow->pause_us = pause_us(tp, rtt_us);
 	flow->overdue_us = tail && tp->packets_out ? overdue_us(flow, tp) : 0;
 }

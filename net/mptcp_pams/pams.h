@@ -120,10 +120,11 @@ struct pams_net {
  * @known:	there is a @pipe or @loss, or was a moment ago
  * @events:	to be told, PAMS_EVENT_*
  * @limit_byteps: capacity of the path, see learn.c; 0 if unknown
- * @proven_byteps: the most it was seen to carry
+ * @proven_byteps: the most it was seen to carry, or was guessed to
+ * @guessed:	@proven_byteps is a guess from the first few packets
  * @limit_delivered: tcp's count of delivered packets at the last sample
  * @limit_stamp_us: low half of tcp_mstamp when @limit_byteps was lowered
- * @limited_until: packets up to this count were sent with room in the window
+ * @empty_us:	low half of the time when there was no queue last
  */
 struct pams_rate {
 	u64 byteps;
@@ -147,11 +148,12 @@ struct pams_rate {
 	bool silent;
 	bool known;
 	u8 events;
+	bool guessed;
 	u32 limit_byteps;
 	u32 proven_byteps;
 	u32 limit_delivered;
 	u32 limit_stamp_us;
-	u32 limited_until;
+	u32 empty_us;
 } __aligned(64);	/* two cache lines, and found by a shift */
 
 #define PAMS_EVENT_STOPPED	BIT(0)
@@ -188,6 +190,8 @@ static inline bool before64(u64 a, u64 b)
  * @reinject_origin: subflow_id that they are kept off
  * @reinject_keep: they wait for room, whatever else is pending
  * @first_seq:	data sequence number at the first decision
+ * @window_end:	the receive window's end, while @narrowed
+ * @narrowed:	the kernel was told a nearer one, to stop there (glue.c)
  * @timer:	when it is time for a @kick that is due within less than a jiffy
  * @pause_us:	of @timer
  * @flow:	room for a view's
@@ -214,6 +218,7 @@ struct pams_conn {
 	bool silent;
 	bool events;
 	bool reinject_keep;
+	bool narrowed;
 	u16 tick;
 	u32 delivered;
 	struct pams_counts counts;
@@ -222,6 +227,7 @@ struct pams_conn {
 	u32 reinject_origin;
 	u32 pause_us;
 	u64 first_seq;
+	u64 window_end;
 	struct hrtimer timer;
 	struct pams_flow flow[PAMS_SUBFLOWS_MAX];
 	struct pams_rate rate[PAMS_SUBFLOWS_MAX];
@@ -360,13 +366,26 @@ void pams_snapshot_take(struct mptcp_sock *msk, struct pams_conn *conn,
 			enum pams_detail detail, struct pams_snapshot *snap);
 
 /* reinject.c */
+/* Up to where data may be sent: an eighth of the receive window is left. A
+ * receiver that holds a window full of what came out of order may have no memory
+ * left for what it waits for, since what it promised counts payload alone; some
+ * kernels (6.12) then take nothing more from any subflow, for ever.
+ */
+static inline u64 pams_window_end(const struct mptcp_sock *msk)
+{
+	u64 end = READ_ONCE(msk->wnd_end);
+	u64 bytes = end - msk->snd_una;
+
+	return list_is_singular(&msk->conn_list) ? end : end - bytes / 4;
+}
+
 /* Is there nothing that may be sent for the first time: is all scheduled, or the
  * receive window full?
  */
 static inline bool pams_nothing_new(const struct mptcp_sock *msk)
 {
 	return !msk->first_pending ||
-	       !before64(msk->snd_nxt, READ_ONCE(msk->wnd_end));
+	       !before64(msk->snd_nxt, pams_window_end(msk));
 }
 
 /* Is what is to be sent next what was reinjected last? */
@@ -389,11 +408,12 @@ bool pams_reinject(struct mptcp_sock *msk, struct pams_conn *conn);
 /* glue.c */
 struct pams_sched {
 	struct mptcp_sched_ops ops;
-	int (*pick)(const struct pams_view *view);
+	int (*pick)(const struct pams_view *view, u32 *bytes);
 	/* whose data to send again; NULL: by PADs, as PAMS does */
 	int (*late)(const struct pams_view *view);
 	enum pams_detail detail;
 	bool reinject;	/* watches over the tail of what it sent */
+	bool cuts;	/* hands over less than a fragment */
 };
 
 static inline const struct pams_sched *pams_sched(const struct mptcp_sock *msk)
@@ -401,6 +421,7 @@ static inline const struct pams_sched *pams_sched(const struct mptcp_sock *msk)
 	return container_of_const(msk->sched, struct pams_sched, ops);
 }
 
+void pams_window_widen(struct mptcp_sock *msk, struct pams_conn *conn);
 int pams_glue_register(void);
 void pams_glue_unregister(void);
 

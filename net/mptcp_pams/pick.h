@@ -18,6 +18,9 @@
  */
 #define PAMS_SUBFLOWS_MAX	16
 
+/* what a choice looks ahead by where fragments are cut: a packet */
+#define PICK_PACKET_BYTES	1500U
+
 /* a choice that is no index: nothing has room; or wait for a faster one */
 #define PAMS_PICK_NONE		(-1)
 #define PAMS_PICK_DEFER		(-2)
@@ -64,8 +67,8 @@ struct pams_subflow_view {
  * @flow:		subflows as flow.c sees them, in the order of @sub; NULL
  *			for schedulers that don't ask for it. @pad_ns is their
  *			arrival of the next fragment then
- * @buffer_bytes:	what may be on its way at once: send buffer, receive window;
- *			with @flow
+ * @buffer_bytes:	what faster subflows may be ahead by: half of what may be on its
+ *			way at once, send buffer and receive window; with @flow
  */
 struct pams_view {
 	u64 unscheduled_bytes;
@@ -93,10 +96,11 @@ static inline int pams_lowest_pad(const struct pams_view *view)
 }
 
 /* Each returns an index into @sub, PAMS_PICK_NONE or PAMS_PICK_DEFER. */
-int pams_pick_minrtt(const struct pams_view *view);
-int pams_pick_minpad(const struct pams_view *view);
-int pams_pick_pams(const struct pams_view *view);
-int pams_pick_minfct(const struct pams_view *view);
+int pams_pick_minrtt(const struct pams_view *view, u32 *bytes);
+int pams_pick_minpad(const struct pams_view *view, u32 *bytes);
+int pams_pick_pams(const struct pams_view *view, u32 *bytes);
+/* And how many bytes at most are to be handed over, if it says so. */
+int pams_pick_minfct(const struct pams_view *view, u32 *bytes);
 
 int pams_late_minfct(const struct pams_view *view);
 

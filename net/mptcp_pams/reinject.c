@@ -45,7 +45,7 @@
 /* Where a scheduler decides what is late: duplicates are at most an eighth of
  * what a connection sent. Less was tried, and cost more than it saved.
  */
-#define REINJECT_SHARE		8
+#define REINJECT_SHARE		13
 
 /* A stretch of data on a subflow, in both numberings; ends are exclusive. */
 struct reinject_range {

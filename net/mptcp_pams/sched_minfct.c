@@ -2,16 +2,21 @@
 /* minfct: minimise the time to completion, and never be worse than the best
  * subflow alone.
  *
- *   target = the idle subflow where the next fragment arrives first, at A
- *   wait if what the others that are faster carry until A is all there is:
+ *   target = the idle subflow where the next packet arrives first
+ *   A(n)   = when n bytes have arrived there
+ *   n      = the room it has, halved while with it there is nothing left to do
+ *            for the others, whether they move or could:
  *
- *     sum of carried[i](A) >= min(unscheduled, buffer)
- *         over the subflows i that move and have arrival[i] < A
+ *     n + sum of carried[i](A(n)) >= min(unscheduled, buffer)
+ *         over the other subflows i with arrival[i] < A(n)
  *
- * which is PAMS' rule (sched_pams.c) with another model of a subflow (flow.c),
- * and one more reason to wait: no more than the send buffer and the receive
- * window hold can be on its way. If the faster subflows fill those before the
- * fragment arrives, they stand still until it does, whatever there is to send.
+ *   wait if a packet is too much: those that move carry all until it arrives.
+ *
+ * That is PAMS' rule (sched_pams.c) with another model of a subflow (flow.c), with
+ * as much handed over as brings all to an end together, and with one more
+ * reason to wait: no more than the send buffer and the receive window hold can be
+ * on its way. If the faster subflows fill those before the packet arrives, they
+ * stand still until it does, whatever there is to send.
  *
  * Any such rule errs, since what a path carries is known only afterwards. So the
  * last word has reinjection: as soon as all is scheduled, or the buffer is full,
@@ -26,26 +31,46 @@
 
 /* What differs by less is noise: eta of PAMS, 20 %. */
 #define MINFCT_LATE_SHARE	5
-/* What a reinjection is measured by: a packet. */
-#define MINFCT_PACKET_BYTES	1500
 
-int pams_pick_minfct(const struct pams_view *view)
+/* What the subflows that are faster carry until @bytes have arrived on @target:
+ * those that move, or also those that can be made to.
+ */
+static u64 minfct_carried(const struct pams_view *view, int target, u32 bytes,
+			  bool idle_too)
+{
+	u32 arrival_us = flow_arrival_us(&view->flow[target], bytes);
+	u64 carried = 0;
+	unsigned int i;
+
+	for (i = 0; i < view->nr; i++) {
+		if (i != target &&
+		    (view->flow[i].moving || (idle_too && view->sub[i].idle)) &&
+		    !view->sub[i].stopped &&
+		    view->sub[i].pad_ns < (u64)arrival_us * NSEC_PER_USEC)
+			carried += flow_carried_bytes(&view->flow[i],
+						      arrival_us);
+	}
+	return carried;
+}
+
+int pams_pick_minfct(const struct pams_view *view, u32 *bytes)
 {
 	u64 wanted = min(view->unscheduled_bytes, view->buffer_bytes);
 	int target = pams_lowest_pad(view);
-	u64 carried = 0, arrival_ns;
-	unsigned int i;
+	u64 carried;
 
 	if (target < 0 || !view->flow)
 		return target;
 
-	arrival_ns = view->sub[target].pad_ns;
-	for (i = 0; i < view->nr; i++) {
-		if (view->flow[i].moving && !view->sub[i].stopped &&
-		    view->sub[i].pad_ns < arrival_ns)
-			carried += flow_carried_bytes(&view->flow[i],
-						      div_u64(arrival_ns, NSEC_PER_USEC));
+	*bytes = min_t(u64, view->sub[target].room_bytes, wanted);
+	while (*bytes > PICK_PACKET_BYTES) {
+		carried = minfct_carried(view, target, *bytes, true);
+		if (!carried || carried + *bytes < wanted)
+			return target;
+		*bytes /= 2;
 	}
+	*bytes = PICK_PACKET_BYTES;
+	carried = minfct_carried(view, target, PICK_PACKET_BYTES, false);
 	return carried && carried >= wanted ? PAMS_PICK_DEFER : target;
 }
 
@@ -60,7 +85,7 @@ static int minfct_best(const struct pams_view *view, u32 *best_us)
 
 		if (!view->sub[i].idle || view->flow[i].overdue_us)
 			continue;
-		us = flow_arrival_us(&view->flow[i], MINFCT_PACKET_BYTES);
+		us = flow_arrival_us(&view->flow[i], PICK_PACKET_BYTES);
 		if (best < 0 || us < *best_us) {
 			best = i;
 			*best_us = us;

@@ -5,7 +5,7 @@
  */
 #include "pick.h"
 
-int pams_pick_minpad(const struct pams_view *view)
+int pams_pick_minpad(const struct pams_view *view, u32 *bytes)
 {
 	return pams_lowest_pad(view);
 }

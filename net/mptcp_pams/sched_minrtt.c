@@ -8,7 +8,7 @@
  */
 #include "pick.h"
 
-int pams_pick_minrtt(const struct pams_view *view)
+int pams_pick_minrtt(const struct pams_view *view, u32 *bytes)
 {
 	int target = PAMS_PICK_NONE;
 	unsigned int i;

@@ -20,7 +20,7 @@
 #include "pad.h"
 #include "pick.h"
 
-int pams_pick_pams(const struct pams_view *view)
+int pams_pick_pams(const struct pams_view *view, u32 *bytes)
 {
 	int target = pams_lowest_pad(view);
 	u64 diff_bytes = 0;

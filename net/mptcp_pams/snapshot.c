@@ -217,8 +217,9 @@ static noinline void view_flows(struct mptcp_sock *msk, struct pams_conn *conn,
 			      NSEC_PER_USEC;
 	}
 	snap->view.flow = conn->flow;
+	/* half: what is ahead fills the receiver's memory, see pams_window_end() */
 	snap->view.buffer_bytes = min_t(u64, READ_ONCE(sk->sk_sndbuf),
-					READ_ONCE(msk->wnd_end) - msk->snd_una);
+					pams_window_end(msk) - msk->snd_una) / 2;
 }
 
 /**
@@ -242,6 +243,8 @@ void pams_snapshot_take(struct mptcp_sock *msk, struct pams_conn *conn,
 			(!conn && detail == PAMS_DETAIL_FLOW);
 	unsigned int i;
 
+	if (pams_sched(msk)->cuts)
+		fragment_bytes = min(fragment_bytes, PICK_PACKET_BYTES);
 	for (i = 0; i < nr; i++, sub++) {
 		sub->id = snap->subflow[i]->subflow_id;
 		view_subflow(sub, snap->subflow[i]->tcp_sock,
