@@ -62,7 +62,7 @@ static u32 next_rate(const struct pams_flow *flow, u32 rate_byteps)
 /* Is it by round trips that data leaves, not evenly? */
 static bool in_rounds(const struct pams_flow *flow, u32 rate_byteps)
 {
-	return flow->pause_us ||
+	return flow_pause_us(flow) ||
 	       (flow->growing && rate_byteps < flow->limit_byteps);
 }
 
@@ -77,7 +77,7 @@ u32 flow_arrival_us(const struct pams_flow *flow, u32 bytes)
 	u64 burst = min_t(u64, ahead, flow->window_bytes);
 	u32 rate = flow->rate_byteps;
 	unsigned int rounds = 0;
-	u32 burst_us, span_us = flow->pause_us;
+	u32 burst_us, span_us = flow_pause_us(flow);
 
 	ahead += flow->flight_bytes;
 	ahead -= min_t(u64, ahead, flow->window_bytes);
@@ -99,7 +99,7 @@ u32 flow_arrival_us(const struct pams_flow *flow, u32 bytes)
 		span_us += flow->rtt_us;
 		rate = next_rate(flow, rate);
 	}
-	if (flow->pause_us)
+	if (flow_pause_us(flow))
 		rate = max(rate, flow->proven_byteps);
 	return flow->rtt_us / 2 +
 	       max(burst_us, span_us + release_us(ahead, rate));
@@ -122,9 +122,9 @@ u64 flow_carried_bytes(const struct pams_flow *flow, u64 span_us)
 		return 0;
 	left_us = min_t(u64, span_us - flow->rtt_us / 2, FLOW_SPAN_MAX_US);
 
-	if (left_us < flow->pause_us)
+	if (left_us < flow_pause_us(flow))
 		return bytes > ahead ? bytes - ahead : 0;
-	left_us -= flow->pause_us;
+	left_us -= flow_pause_us(flow);
 
 	rate = next_rate(flow, rate);
 	while (in_rounds(flow, rate) && left_us > flow->rtt_us &&
@@ -133,7 +133,7 @@ u64 flow_carried_bytes(const struct pams_flow *flow, u64 span_us)
 		left_us -= flow->rtt_us;
 		rate = next_rate(flow, rate);
 	}
-	if (flow->pause_us)
+	if (flow_pause_us(flow))
 		bytes += min(released_bytes(rate, flow->rtt_us),
 			     released_bytes(max(rate, flow->proven_byteps),
 					    left_us));

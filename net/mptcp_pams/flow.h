@@ -23,9 +23,9 @@
  * @window_bytes:	what may be on its way without queueing
  * @flight_bytes:	sent and not acknowledged
  * @backlog_bytes:	handed over and not sent, or lost and not sent again
- * @pause_us:		until the first acknowledgment of a burst comes, before
- *			which nothing beyond the window leaves; 0 while they flow
- * @overdue_us:		how long an acknowledgment is overdue
+ * @due_us:		until the first acknowledgment of a burst, before which nothing
+ *			beyond the window leaves; 0 while they flow; negative: how long
+ *			one is overdue
  * @growing:		the window doubles each round trip (slow start)
  * @moving:		an acknowledgment will come, of what was sent or will be
  */
@@ -38,11 +38,20 @@ struct pams_flow {
 	u32 window_bytes;
 	u32 flight_bytes;
 	u32 backlog_bytes;
-	u32 pause_us;
-	u32 overdue_us;
+	s32 due_us;
 	bool growing;
 	bool moving;
 };
+
+static inline u32 flow_pause_us(const struct pams_flow *flow)
+{
+	return flow->due_us > 0 ? flow->due_us : 0;
+}
+
+static inline u32 flow_overdue_us(const struct pams_flow *flow)
+{
+	return flow->due_us < 0 ? -flow->due_us : 0;
+}
 
 u32 flow_arrival_us(const struct pams_flow *flow, u32 bytes);
 u64 flow_carried_bytes(const struct pams_flow *flow, u64 span_us);

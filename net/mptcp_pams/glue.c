@@ -36,59 +36,50 @@ static void glue_schedule(struct mptcp_subflow_context *subflow)
 	WRITE_ONCE(subflow->scheduled, true);
 }
 
-/* The window's end is the data lock's, which in softirq is held. */
-static bool window_lock(struct sock *sk)
-{
-	bool process = sock_owned_by_user_nocheck(sk);
-
-	if (process)
-		spin_lock_bh(&sk->sk_lock.slock);
-	return process;
-}
-
-static void window_unlock(struct sock *sk, bool process)
-{
-	if (process)
-		spin_unlock_bh(&sk->sk_lock.slock);
-}
-
-/* Within a fragment the kernel keeps to nothing but the receive window: so it
- * is told a nearer end of that, until the next decision. An acknowledgment may
- * set it right before, then more is handed over; none is ever below snd_nxt.
+/* Tell the kernel a nearer end of the receive window, or the one that the peer said
+ * again; the data lock is held.
  */
-static void window_narrow(struct mptcp_sock *msk, struct pams_conn *conn,
-			  u32 bytes)
+static void window_set(struct mptcp_sock *msk, struct pams_conn *conn,
+		       bool narrow, u64 end)
 {
-	struct sock *sk = (struct sock *)msk;
-	u64 end = msk->snd_nxt + bytes;
-	bool process = window_lock(sk);
+	if (!narrow && before64(msk->wnd_end, conn->window_end))
+		WRITE_ONCE(msk->wnd_end, conn->window_end);
 
-	if (before64(end, msk->wnd_end)) {
+	conn->narrowed = narrow && before64(end, msk->wnd_end);
+	if (conn->narrowed) {
 		conn->window_end = msk->wnd_end;
-		conn->narrowed = true;
 		WRITE_ONCE(msk->wnd_end, end);
 	}
-	window_unlock(sk, process);
+}
+
+/* In softirq the data lock is held. */
+static void window_move(struct mptcp_sock *msk, struct pams_conn *conn,
+			bool narrow, u64 end)
+{
+	struct sock *sk = (struct sock *)msk;
+
+	if (!sock_owned_by_user_nocheck(sk)) {
+		window_set(msk, conn, narrow, end);
+		return;
+	}
+	spin_lock_bh(&sk->sk_lock.slock);
+	window_set(msk, conn, narrow, end);
+	spin_unlock_bh(&sk->sk_lock.slock);
 }
 
 /**
  * pams_window_widen - the receive window is what the peer said again
  * @msk:	the connection, owned or with its data lock held
  * @conn:	its state
+ *
+ * Within a fragment the kernel keeps to nothing but the receive window, so with a
+ * decision it is told a nearer end, never below snd_nxt, until the next one. An
+ * acknowledgment may set it right before: then more is handed over.
  */
 void pams_window_widen(struct mptcp_sock *msk, struct pams_conn *conn)
 {
-	struct sock *sk = (struct sock *)msk;
-	bool process;
-
-	if (!conn->narrowed)
-		return;
-
-	conn->narrowed = false;
-	process = window_lock(sk);
-	if (before64(msk->wnd_end, conn->window_end))
-		WRITE_ONCE(msk->wnd_end, conn->window_end);
-	window_unlock(sk, process);
+	if (conn->narrowed)
+		window_move(msk, conn, false, 0);
 }
 
 /* Is what comes next new to all subflows? */
@@ -125,13 +116,13 @@ static int glue_send_on(struct mptcp_sock *msk, struct pams_conn *conn,
 			const struct pams_snapshot *snap, unsigned int target,
 			u32 bytes)
 {
+	const struct sock *ssk = snap->subflow[target]->tcp_sock;
 	s64 window_bytes = pams_window_end(msk) - msk->snd_nxt;
 
 	bytes = min3(bytes, snap->view.sub[target].room_bytes,
 		     (u32)GLUE_BURST_MAX_BYTES);
 	if (pams_sched(msk)->cuts)
-		bytes = glue_whole(bytes,
-				   glue_packet_bytes(msk, snap->subflow[target]->tcp_sock),
+		bytes = glue_whole(bytes, glue_packet_bytes(msk, ssk),
 				   snap->view.unscheduled_bytes);
 	/* acknowledgments of what is outstanding bring the next decision */
 	if (pams_sched(msk)->cuts && window_bytes <= 0 &&
@@ -144,7 +135,7 @@ static int glue_send_on(struct mptcp_sock *msk, struct pams_conn *conn,
 		if (conn && pams_sched(msk)->cuts && glue_is_new(msk) &&
 		    !(msk->flags & PAMS_FLAG_FALLBACK_DONE) &&
 		    snap->view.unscheduled_bytes > bytes)
-			window_narrow(msk, conn, bytes);
+			window_move(msk, conn, true, msk->snd_nxt + bytes);
 	}
 	glue_schedule(snap->subflow[target]);
 	return 0;

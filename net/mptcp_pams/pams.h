@@ -366,7 +366,7 @@ void pams_snapshot_take(struct mptcp_sock *msk, struct pams_conn *conn,
 			enum pams_detail detail, struct pams_snapshot *snap);
 
 /* reinject.c */
-/* Up to where data may be sent: an eighth of the receive window is left. A
+/* Up to where data may be sent: a quarter of the receive window is left. A
  * receiver that holds a window full of what came out of order may have no memory
  * left for what it waits for, since what it promised counts payload alone; some
  * kernels (6.12) then take nothing more from any subflow, for ever.

@@ -83,7 +83,7 @@ static int minfct_best(const struct pams_view *view, u32 *best_us)
 	for (i = 0; i < view->nr; i++) {
 		u32 us;
 
-		if (!view->sub[i].idle || view->flow[i].overdue_us)
+		if (!view->sub[i].idle || flow_overdue_us(&view->flow[i]))
 			continue;
 		us = flow_arrival_us(&view->flow[i], PICK_PACKET_BYTES);
 		if (best < 0 || us < *best_us) {
@@ -112,7 +112,7 @@ int pams_late_minfct(const struct pams_view *view)
 
 	for (i = 0; best >= 0 && i < view->nr; i++) {
 		u32 us = flow_arrival_us(&view->flow[i], 0) +
-			 view->flow[i].overdue_us;
+			 flow_overdue_us(&view->flow[i]);
 
 		if (i == best || !view->sub[i].outstanding || us <= latest_us)
 			continue;
