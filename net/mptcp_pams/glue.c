@@ -117,22 +117,24 @@ static int glue_send_on(struct mptcp_sock *msk, struct pams_conn *conn,
 			u32 bytes)
 {
 	const struct sock *ssk = snap->subflow[target]->tcp_sock;
-	s64 window_bytes = pams_window_end(msk) - msk->snd_nxt;
+	bool cuts = pams_sched(msk)->cuts;
+	s64 window_bytes = (cuts ? pams_window_end(msk) :
+				   READ_ONCE(msk->wnd_end)) - msk->snd_nxt;
 
 	bytes = min3(bytes, snap->view.sub[target].room_bytes,
 		     (u32)GLUE_BURST_MAX_BYTES);
-	if (pams_sched(msk)->cuts)
+	if (cuts)
 		bytes = glue_whole(bytes, glue_packet_bytes(msk, ssk),
 				   snap->view.unscheduled_bytes);
 	/* acknowledgments of what is outstanding bring the next decision */
-	if (pams_sched(msk)->cuts && window_bytes <= 0 &&
+	if (cuts && window_bytes <= 0 &&
 	    msk->snd_una != msk->snd_nxt && glue_is_new(msk))
 		return -EAGAIN;
 	/* with a closed window the kernel sends a probe and wants no burst */
 	if (window_bytes > 0) {
 		bytes = min_t(s64, bytes, window_bytes);
 		msk->snd_burst = bytes;
-		if (conn && pams_sched(msk)->cuts && glue_is_new(msk) &&
+		if (conn && cuts && glue_is_new(msk) &&
 		    !(msk->flags & PAMS_FLAG_FALLBACK_DONE) &&
 		    snap->view.unscheduled_bytes > bytes)
 			window_move(msk, conn, true, msk->snd_nxt + bytes);

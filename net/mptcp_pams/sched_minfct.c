@@ -29,8 +29,11 @@
 
 #include "pick.h"
 
-/* What differs by less is noise: eta of PAMS, 20 %. */
+/* What differs by less is noise: eta of PAMS, 20 %. While the window is full and not
+ * all is scheduled yet, what is late may be in time for what follows: twice as late.
+ */
 #define MINFCT_LATE_SHARE	5
+#define MINFCT_LATE_TIMES	2
 
 /* What the subflows that are faster carry until @bytes have arrived on @target:
  * those that move, or also those that can be made to.
@@ -105,7 +108,7 @@ static int minfct_best(const struct pams_view *view, u32 *best_us)
  */
 int pams_late_minfct(const struct pams_view *view)
 {
-	u32 best_us = 0, latest_us = 0;
+	u32 best_us = 0, latest_us = 0, late_us;
 	int best = minfct_best(view, &best_us);
 	int latest = PAMS_PICK_NONE;
 	unsigned int i;
@@ -119,6 +122,7 @@ int pams_late_minfct(const struct pams_view *view)
 		latest_us = us;
 		latest = i;
 	}
-	return latest_us > best_us + best_us / MINFCT_LATE_SHARE ?
-	       latest : PAMS_PICK_NONE;
+	late_us = view->unscheduled_bytes ? MINFCT_LATE_TIMES * best_us :
+					    best_us + best_us / MINFCT_LATE_SHARE;
+	return latest_us > late_us ? latest : PAMS_PICK_NONE;
 }
