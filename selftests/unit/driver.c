@@ -10,22 +10,24 @@
 #include "pick.h"
 
 #define HOP_WORDS	3	/* rate_byteps, owd_us, queued_bytes */
-#define FLOW_WORDS	9	/* rate, limit, proven, rtt, window, flight, backlog, overdue,
+#define FLOW_WORDS	9	/* rate, limit, proven, rtt, window, flight, backlog, due,
 				 * growing | moving << 1
 				 */
 #define SUB_WORDS	6	/* pad_ns, rate_byteps, srtt_us, room_bytes, idle, in_flight */
 
-typedef int (*pick_fn)(const struct pams_view *view);
+typedef int (*pick_fn)(const struct pams_view *view, u32 *bytes);
 
 /* prototypes for -Wmissing-prototypes; called from Python only */
 unsigned int unit_subflows_max(void);
+unsigned int unit_packet_bytes(void);
 void unit_direct(const u64 *in, u64 *out, size_t nr);
 void unit_helper(const u64 *in, u64 *out, size_t nr);
 void unit_carried(const u64 *in, u64 *out, size_t nr);
 int unit_pick(int which, const u64 *in, int *out, size_t nr);
 u32 unit_flow_arrival(const u64 *in, u32 bytes);
 u64 unit_flow_carried(const u64 *in, u64 span_us);
-int unit_minfct(const u64 *in, const u64 *flows, bool late);
+int unit_minfct(const u64 *in, const u64 *flows, u32 *bytes);
+int unit_late(const u64 *in, const u64 *flows);
 
 static struct pad_hop hop(const u64 *in)
 {
@@ -39,6 +41,11 @@ static struct pad_hop hop(const u64 *in)
 unsigned int unit_subflows_max(void)
 {
 	return PAMS_SUBFLOWS_MAX;
+}
+
+unsigned int unit_packet_bytes(void)
+{
+	return PICK_PACKET_BYTES;
 }
 
 void unit_direct(const u64 *in, u64 *out, size_t nr)
@@ -66,7 +73,8 @@ void unit_carried(const u64 *in, u64 *out, size_t nr)
 }
 
 /* A view is unscheduled_bytes, nr, then SUB_WORDS for each of nr subflows.
- * Returns 0, or -1 for a scheduler or a number of subflows that can't be.
+ * Returns 0, or -1 for a scheduler or a number of subflows that can't be, or if a
+ * number of bytes was chosen: these leave that alone.
  */
 int unit_pick(int which, const u64 *in, int *out, size_t nr)
 {
@@ -82,6 +90,7 @@ int unit_pick(int which, const u64 *in, int *out, size_t nr)
 			.unscheduled_bytes = in[0],
 			.nr = (unsigned int)in[1],
 		};
+		u32 bytes = U32_MAX;
 
 		if (view.nr > PAMS_SUBFLOWS_MAX)
 			return -1;
@@ -96,7 +105,9 @@ int unit_pick(int which, const u64 *in, int *out, size_t nr)
 				.idle = in[4],
 				.in_flight = in[5],
 			};
-		*out++ = picks[which](&view);
+		*out++ = picks[which](&view, &bytes);
+		if (bytes != U32_MAX)
+			return -1;
 	}
 
 	return 0;
@@ -112,7 +123,7 @@ static struct pams_flow flow(const u64 *in)
 		.window_bytes = (u32)in[4],
 		.flight_bytes = (u32)in[5],
 		.backlog_bytes = (u32)in[6],
-		.overdue_us = (u32)in[7],
+		.due_us = (s32)(u32)in[7],
 		.growing = in[8] & 1,
 		.moving = in[8] >> 1 & 1,
 	};
@@ -132,26 +143,44 @@ u64 unit_flow_carried(const u64 *in, u64 span_us)
 	return flow_carried_bytes(&one, span_us);
 }
 
-/* A view is unscheduled_bytes, buffer_bytes, fragment_bytes, nr, then for each
- * subflow whether it is idle and whether it is stopped; PAD follows from the flow.
+/* A view is unscheduled_bytes, buffer_bytes, nr, then for each subflow whether it is
+ * idle, whether it is stopped and its room_bytes; PAD follows from the flow.
  */
-int unit_minfct(const u64 *in, const u64 *flows, bool late)
+static struct pams_view flow_view(const u64 *in, const u64 *flows,
+				  struct pams_flow *all)
 {
-	struct pams_flow all[PAMS_SUBFLOWS_MAX];
 	struct pams_view view = {
 		.unscheduled_bytes = in[0],
 		.buffer_bytes = in[1],
 		.flow = all,
-		.nr = (unsigned int)in[3],
+		.nr = (unsigned int)in[2],
 	};
 
-	for (unsigned int i = 0; i < view.nr; i++, flows += FLOW_WORDS) {
+	in += 3;
+	for (unsigned int i = 0; i < view.nr; i++, in += 3, flows += FLOW_WORDS) {
 		all[i] = flow(flows);
-		view.sub[i].pad_ns = 1000ULL *
-				     flow_arrival_us(&all[i], (u32)in[2]);
-		view.sub[i].idle = in[4 + 2 * i];
-		view.sub[i].stopped = in[5 + 2 * i];
+		view.sub[i].pad_ns = 1000ULL * flow_arrival_us(&all[i],
+							       PICK_PACKET_BYTES);
+		view.sub[i].idle = in[0];
+		view.sub[i].stopped = in[1];
+		view.sub[i].room_bytes = (u32)in[2];
 		view.sub[i].outstanding = all[i].flight_bytes;
 	}
-	return late ? pams_late_minfct(&view) : pams_pick_minfct(&view);
+	return view;
+}
+
+int unit_minfct(const u64 *in, const u64 *flows, u32 *bytes)
+{
+	struct pams_flow all[PAMS_SUBFLOWS_MAX];
+	struct pams_view view = flow_view(in, flows, all);
+
+	return pams_pick_minfct(&view, bytes);
+}
+
+int unit_late(const u64 *in, const u64 *flows)
+{
+	struct pams_flow all[PAMS_SUBFLOWS_MAX];
+	struct pams_view view = flow_view(in, flows, all);
+
+	return pams_late_minfct(&view);
 }
