@@ -295,8 +295,8 @@ class TestPick(unittest.TestCase):
         self.assertEqual(pick([burst, self.FLOWS[1]], [False, True], 12_001), 1)
 
     def test_does_not_wait_for_the_end_of_a_pause(self):
-        # 10 + 32 ms: not a byte before the packet
-        burst = flow(1_000_000, 20_000, 20_000, 20_000, due_us=32_000)
+        # A packet there arrives in 10 + 31 + 1.5 ms, so it isn't the faster one
+        burst = flow(1_000_000, 20_000, 20_000, 20_000, due_us=31_000)
         self.assertEqual(pick([burst, self.FLOWS[1]], [False, True], 1), 1)
 
     def test_faster_ones_add_up(self):
@@ -318,8 +318,10 @@ class TestShare(unittest.TestCase):
         self.assertEqual(share([self.SLOW], [True], 10**9, buffer=3_000), (0, 3_000))
 
     def test_whole_room_where_the_others_are_slower(self):
-        # all of it arrives in 10 + 10 ms, a packet elsewhere in 42 ms
-        self.assertEqual(share([self.FAST, self.SLOW], [True, True], 10_000), (0, 10_000))
+        # all of it arrives in 10 + 10 ms, a packet elsewhere in 18 + 12 ms, although what the
+        # window takes counts as carried after 18 ms
+        flows = [self.FAST, flow(125_000, 36_000, 10_000)]
+        self.assertEqual(share(flows, [True, True], 10_000), (0, 10_000))
 
     def test_whole_room_where_the_others_carry_nothing(self):
         still = flow(1_000_000, 20_000, 20_000, 20_000, moving=False)
