@@ -3,6 +3,7 @@
 
 import cost
 import drawn
+import oracle
 import sweep
 
 GENERATED = "<!-- Written by `make bench` (tools/lab/page.py); changes here are lost. -->"
@@ -109,7 +110,32 @@ def _sweep(data):
                                ("peers", sweep.against_peers)):
             for ratio, row in sweep.ratios(data["rows"], name, against)[:sweep.WORST_SHOWN]:
                 body.append([name, title, _cell(ratio), row["name"], row["text"]])
-    return lines + [*_rows(["scheduler", "against", "times", "name", "scenario"], body), ""]
+    lines += [*_rows(["scheduler", "against", "times", "name", "scenario"], body), ""]
+    return lines + (_harmed(data, "minfct") if "minfct" in data["schedulers"] else [])
+
+
+def _harmed(data, name):
+    """Where a scheduler is slower than the best path alone, and what was possible."""
+    others = [other for other in data["schedulers"] if other != name]
+    body, never, none = [], 0, 0
+    for ratio, row in sweep.ratios(_parts(data)[0][1], name, sweep.against_single):
+        if ratio <= sweep.HARM:
+            break
+        least_s = oracle.cold_s(drawn.named(row["name"]))
+        times = {other: row["time_s"][other] for other in others if row["time_s"][other]}
+        best = min(times, key=times.get)
+        never += bool(least_s and least_s > sweep.HARM * row["single_s"])
+        none += times[best] > sweep.HARM * row["single_s"]
+        body.append([row["name"], row["text"], _cell(ratio),
+                     _cell(row["time_s"][name] / row["joined_s"]),
+                     _cell(least_s and least_s / row["single_s"]),
+                     f"{_cell(times[best] / row['single_s'])} ({best})"])
+    return [f"### Where {name} is slower than the best path alone", "",
+            f"{len(body)} of the half that is reported, in times of the best single path. Possible: "
+            "the bound of a cold connection whose scheduler knows every path (tools/lab/oracle.py), "
+            f"which exceeds {sweep.HARM} itself in {never} of them. Best other: of all other "
+            f"schedulers, and in {none} of them none of those is within {sweep.HARM} either.", "",
+            *_rows(["name", "scenario", "/single", "/joined", "possible", "best other"], body), ""]
 
 
 def _video(data):

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What a new connection could reach at best, if its scheduler knew every path.
+
+It begins on path 0, the others have yet to join, and TCP is in slow start on each:
+10 packets, then twice as many each round trip, no faster than the path. With s_i, when
+the sender can first use path i, d_i its one-way delay, C_i its rate and R_i = 2 d_i,
+
+    completion = min T such that the sum over i and k = 0, 1, ... of
+        min(10 * 2^k packets, C_i * min(T - s_i - d_i - k R_i, R_i))
+    over the positive ones is at least the transfer's bytes
+
+Downloads: s_0 = d_0, when the request has arrived; uploads: 0, but the receipt's way
+back is added. On path i the join takes d_i or nothing, and drawn.join_s(). Nothing is
+lost, no acknowledgment is late, and several connections don't share. Times in s.
+"""
+
+from bound import PAYLOAD
+
+WINDOW_BYTES = 10 * 1448
+
+
+def _arrived(path, at_s):
+    """Bytes by then, of what is sent from 0 on."""
+    delay_s, rate = path.delay_us / 1e6, path.rate_bps * PAYLOAD / 8
+    left_s, window, total = at_s - delay_s, WINDOW_BYTES, 0.0
+    while left_s > 0 and window < rate * 2 * delay_s:
+        total += min(window, rate * left_s)
+        left_s -= 2 * delay_s
+        window *= 2
+    return total + rate * max(left_s, 0)
+
+
+def cold_s(drawn):
+    """Of one request of a drawn scenario; None where the connection is warm."""
+    scenario = drawn.scenario
+    if not scenario.cold:
+        return None
+    upload = scenario.direction == "up"
+    starts_s = [(0 if upload else path.delay_us / 1e6) + drawn.join_s(i)
+                for i, path in enumerate(scenario.paths)]
+
+    def enough(at_s):
+        return sum(_arrived(path, at_s - start_s) for path, start_s in
+                   zip(scenario.paths, starts_s)) >= scenario.bytes_max
+
+    low, high = 0.0, 1e-3
+    while not enough(high):
+        low, high = high, 2 * high
+    while high - low > 1e-7:
+        middle = (low + high) / 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    back_s = min(path.delay_us for path in scenario.paths) / 1e6
+    return high + (back_s if upload else 0)
