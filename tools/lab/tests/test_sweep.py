@@ -3,6 +3,7 @@
 
 import shlex
 import unittest
+from dataclasses import replace
 
 import base     # noqa: F401  pylint: disable=unused-import
 
@@ -11,7 +12,7 @@ import drawn
 import player
 import sweep
 import video
-from scenario import MAX_PATHS
+from scenario import MAX_PATHS, Path, Scenario
 from units import BadInput
 
 
@@ -135,6 +136,30 @@ class Video(unittest.TestCase):
         view = video.seen(requests, 2)
         self.assertEqual((view["stalls"], view["switches"], view["start_s"]), (1, 1, 1.0))
         self.assertAlmostEqual(view["stalled_s"], 1.0)
+
+
+class Repeats(unittest.TestCase):
+    """A scenario with loss runs until enough is lost, or often enough."""
+
+    def test_by_hand(self):
+        def times(loss, size, requests=1):
+            path = Path(rate_bps=10**7, delay_us=10**4, limit_packets=100, loss=loss)
+            return sweep.repeats(drawn.Drawn("0-000", Scenario(
+                paths=(path, replace(path, loss=0.0)), bytes_min=size, bytes_max=size,
+                requests=requests), 0))
+
+        segment = sweep.SEGMENT_BYTES
+        self.assertEqual(times(0.0, 10**7), 1)
+        self.assertEqual(times(0.01, 1000 * segment), 1)            # 10 lost
+        self.assertEqual(times(0.01, 999 * segment), 2)
+        self.assertEqual(times(0.01, 100 * segment, 5), 2)          # 5
+        self.assertEqual(times(0.0001, 100 * segment), sweep.REPEATS_MAX)
+
+    def test_means(self):
+        one, two = (sweep.Outcome(seconds, 1.0, share) for seconds, share in ((1, 0), (2, 0.1)))
+        self.assertEqual(sweep.mean_outcome([one, two]), sweep.Outcome(1.5, 1.0, 0.05))
+        failed = sweep.Outcome(None, None, 0.0)
+        self.assertIsNone(sweep.mean_outcome([one, failed]).mean_s)
 
 
 if __name__ == "__main__":
