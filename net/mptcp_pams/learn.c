@@ -79,10 +79,12 @@ static void learn_capacity(struct pams_rate *rate, const struct tcp_sock *tp,
 		rate->limit_byteps = carried;
 		return;
 	}
-	if (!sample_is_queued(sample, rtt_us)) {
+	if (rate->idle || !sample_is_queued(sample, rtt_us)) {
 		rate->empty_us = now_us;
-		return;
+		rate->idle = false;
 	}
+	if (!sample_is_queued(sample, rtt_us))
+		return;
 
 	/* was the path busy all the while? */
 	bound = now_us - rate->empty_us > sample->interval_us ?
@@ -112,7 +114,7 @@ static void learn_look(struct pams_rate *rate, const struct tcp_sock *tp,
 	struct learn_sample sample;
 
 	if (!tp->packets_out)
-		rate->empty_us = tcp_clock_us();
+		rate->idle = true;	/* the time would cost more than the rest */
 
 	/* the last acknowledgment of all may have been delayed */
 	if (rate->limit_delivered == delivered || !tp->packets_out || !packets)

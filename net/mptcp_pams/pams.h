@@ -122,9 +122,10 @@ struct pams_net {
  * @limit_byteps: capacity of the path, see learn.c; 0 if unknown
  * @proven_byteps: the most it was seen to carry, or was guessed to
  * @guessed:	@proven_byteps is a guess from the first few packets
+ * @idle:	nothing was outstanding at some decision since the last sample
  * @limit_delivered: tcp's count of delivered packets at the last sample
  * @limit_stamp_us: low half of tcp_mstamp when @limit_byteps was lowered
- * @empty_us:	low half of the time when there was no queue last
+ * @empty_us:	low half of tcp_mstamp when there was no queue last
  */
 struct pams_rate {
 	u64 byteps;
@@ -149,6 +150,7 @@ struct pams_rate {
 	bool known;
 	u8 events;
 	bool guessed;
+	bool idle;
 	u32 limit_byteps;
 	u32 proven_byteps;
 	u32 limit_delivered;
