@@ -107,9 +107,7 @@ static u32 glue_packet_bytes(const struct mptcp_sock *msk, const struct sock *ss
 static u32 glue_whole(u32 bytes, u32 packet_bytes, u64 unscheduled_bytes)
 {
 	bytes = max(rounddown(bytes, packet_bytes), packet_bytes);
-	return min_t(u64, unscheduled_bytes,
-		     unscheduled_bytes < bytes + packet_bytes ?
-		     unscheduled_bytes : bytes);
+	return unscheduled_bytes < bytes + packet_bytes ? unscheduled_bytes : bytes;
 }
 
 static int glue_send_on(struct mptcp_sock *msk, struct pams_conn *conn,
