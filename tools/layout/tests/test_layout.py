@@ -87,7 +87,7 @@ class TestHeader(Case):
         self.stubs(PUBLIC)
         ours = self.dump("ours", f'#include "{kernel.out}"', f"-I{self.temp}/stubs")
         self.assertEqual(ours, self.dump("theirs", kernel.text))
-        self.assertEqual(ours.count("bit"), sum(
+        self.assertEqual(ours.count(" bit "), sum(
             spec == "flag" and (change or {}).get((name, field)) is None
             for name, fields in FIELDS["struct"].items() for field, spec in fields.items())
             + len(change or {}))
