@@ -115,7 +115,7 @@ static int glue_send_on(struct mptcp_sock *msk, struct pams_conn *conn,
 			u32 bytes)
 {
 	const struct sock *ssk = snap->subflow[target]->tcp_sock;
-	bool cuts = pams_sched(msk)->cuts, new = cuts && glue_is_new(msk);
+	bool cuts = pams_sched(msk)->cuts, new = glue_is_new(msk);
 	s64 window_bytes = (cuts ? pams_window_end(msk) :
 				   READ_ONCE(msk->wnd_end)) - msk->snd_nxt;
 
@@ -125,16 +125,16 @@ static int glue_send_on(struct mptcp_sock *msk, struct pams_conn *conn,
 		bytes = glue_whole(bytes, glue_packet_bytes(msk, ssk),
 				   snap->view.unscheduled_bytes);
 	/* acknowledgments of what is outstanding bring the next decision */
-	if (new && window_bytes <= 0 && msk->snd_una != msk->snd_nxt)
+	if (cuts && new && window_bytes <= 0 && msk->snd_una != msk->snd_nxt)
 		return -EAGAIN;
 
-	if (cuts && !new) {
+	if (!new) {
 		msk->snd_burst = bytes;
 	} else if (window_bytes > 0) {
 		/* with a closed window the kernel sends a probe and wants no burst */
 		bytes = min_t(s64, bytes, window_bytes);
 		msk->snd_burst = bytes;
-		if (conn && new && !(msk->flags & PAMS_FLAG_FALLBACK_DONE) &&
+		if (conn && cuts && !(msk->flags & PAMS_FLAG_FALLBACK_DONE) &&
 		    snap->view.unscheduled_bytes > bytes)
 			window_move(msk, conn, true, msk->snd_nxt + bytes);
 	}

@@ -9,10 +9,11 @@
  *     the r unacknowledged bytes with the largest sequence numbers on that
  *     subflow are scheduled again, on another one
  *
- * or whatever the scheduler calls late (sched_minfct.c). Looked at each tick (10 ms)
- * from the decision that left nothing unscheduled until all is acknowledged, in
- * process context with the msk owned: the kernel asks a scheduler for nothing while
- * its queue is empty.
+ * or whatever the scheduler calls late (sched_minfct.c). Data beyond the receive
+ * window doesn't count as left: it can't be scheduled, and the window stays full
+ * until what is late arrives. Looked at each tick (10 ms) while anything is
+ * unacknowledged, in process context with the msk owned: the kernel asks a scheduler
+ * for nothing while its queue is empty.
  *
  * Lost: all that a stopped or silent subflow (reported.c, silence.c) can't deliver,
  * at once, in its order, and before anything new: the receiver waits for it.
@@ -481,6 +482,13 @@ static bool budget_left(struct pams_rate *sub, u32 srtt_us, u64 late_bytes)
 	return late_bytes > sub->reinjected_bytes;
 }
 
+/* Is all scheduled, or as much as the receiver takes? */
+static bool nothing_to_schedule(const struct mptcp_sock *msk)
+{
+	return !msk->first_pending ||
+	       !before64(msk->snd_nxt, READ_ONCE(msk->wnd_end));
+}
+
 /* Whose data is late, in the connection's scheduler's view, and how much of it
  * may be sent again?
  */
@@ -495,7 +503,7 @@ static int conn_late(struct mptcp_sock *msk, struct pams_conn *conn,
 		if (view->flow && budget > conn->counts.reinjected_bytes)
 			from = sched->late(view);
 		*bytes = budget - conn->counts.reinjected_bytes;
-	} else if (sched->reinject && !msk->first_pending) {
+	} else if (sched->reinject && nothing_to_schedule(msk)) {
 		from = view_latest(view,
 				   READ_ONCE(conn->net->reinject_eta_percent),
 				   bytes);

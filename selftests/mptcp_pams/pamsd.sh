@@ -203,9 +203,8 @@ slower_pipe_is_known_in_time()
 }
 pad_above() { local pad; pad=$(of_subflow pad_ns) && [ "${pad:-0}" -gt "$1" ]; }
 
-# A transfer over a pipe that falls to a fifth, with and without reports. Behind a plain router they don't shorten it, and now and
-# then one is longer with them: 7 % were seen often, 44 % once. What the laboratory says of many is in Documentation/lab.md; here
-# it must survive, in less than twice the time.
+# A transfer over a pipe that falls to a fifth, with and without reports. Behind a plain router they hardly shorten it (TCP sees
+# the queue as well): they must not make it longer. What the laboratory says of many is in Documentation/lab.md.
 slower_pipe_is_survived()
 {
 	local without
@@ -220,7 +219,7 @@ slower_pipe_is_survived()
 	start "$server" server
 	start "$helper" helper
 	falls
-	check "us with reports, against without" "$(duration_us)" "<=" "$without * 2"
+	check "us with reports, against without" "$(duration_us)" "<=" "$without * 5 / 4"
 }
 falls()
 {
