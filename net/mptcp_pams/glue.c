@@ -110,21 +110,38 @@ static u32 glue_whole(u32 bytes, u32 packet_bytes, u64 unscheduled_bytes)
 	return unscheduled_bytes < bytes + packet_bytes ? unscheduled_bytes : bytes;
 }
 
+/* How much of that the receive window takes: whole packets while something is
+ * outstanding, whose acknowledgments open it further and bring the next decision.
+ * Small packets take as much of a receiver's memory as whole ones, and a window full
+ * of them that came out of order stops some kernels (6.12) for ever.
+ */
+static s64 glue_window_bytes(const struct mptcp_sock *msk, u32 bytes,
+			     u32 packet_bytes)
+{
+	s64 window_bytes = pams_window_end(msk) - msk->snd_nxt;
+
+	if (window_bytes >= bytes || msk->snd_una == msk->snd_nxt)
+		return window_bytes;
+	return rounddown((u32)max_t(s64, window_bytes, 0), packet_bytes);
+}
+
 static int glue_send_on(struct mptcp_sock *msk, struct pams_conn *conn,
 			const struct pams_snapshot *snap, unsigned int target,
 			u32 bytes)
 {
 	const struct sock *ssk = snap->subflow[target]->tcp_sock;
+	s64 window_bytes = READ_ONCE(msk->wnd_end) - msk->snd_nxt;
 	bool cuts = pams_sched(msk)->cuts, new = glue_is_new(msk);
-	s64 window_bytes = (cuts ? pams_window_end(msk) :
-				   READ_ONCE(msk->wnd_end)) - msk->snd_nxt;
 
 	bytes = min3(bytes, snap->view.sub[target].room_bytes,
 		     (u32)GLUE_BURST_MAX_BYTES);
-	if (cuts)
-		bytes = glue_whole(bytes, glue_packet_bytes(msk, ssk),
+	if (cuts) {
+		u32 packet_bytes = glue_packet_bytes(msk, ssk);
+
+		bytes = glue_whole(bytes, packet_bytes,
 				   snap->view.unscheduled_bytes);
-	/* acknowledgments of what is outstanding bring the next decision */
+		window_bytes = glue_window_bytes(msk, bytes, packet_bytes);
+	}
 	if (cuts && new && window_bytes <= 0 && msk->snd_una != msk->snd_nxt)
 		return -EAGAIN;
 

@@ -368,28 +368,6 @@ void pams_snapshot_take(struct mptcp_sock *msk, struct pams_conn *conn,
 			enum pams_detail detail, struct pams_snapshot *snap);
 
 /* reinject.c */
-/* Up to where data may be sent: a quarter of the receive window is left. A
- * receiver that holds a window full of what came out of order may have no memory
- * left for what it waits for, since what it promised counts payload alone; some
- * kernels (6.12) then take nothing more from any subflow, for ever.
- */
-static inline u64 pams_window_end(const struct mptcp_sock *msk)
-{
-	u64 end = READ_ONCE(msk->wnd_end);
-	u64 bytes = end - msk->snd_una;
-
-	return list_is_singular(&msk->conn_list) ? end : end - bytes / 4;
-}
-
-/* Is there nothing that may be sent for the first time: is all scheduled, or the
- * receive window full?
- */
-static inline bool pams_nothing_new(const struct mptcp_sock *msk)
-{
-	return !msk->first_pending ||
-	       !before64(msk->snd_nxt, pams_window_end(msk));
-}
-
 /* Is what is to be sent next what was reinjected last? */
 static inline bool pams_reinjecting(const struct mptcp_sock *msk,
 				    const struct pams_conn *conn)
@@ -408,6 +386,33 @@ void pams_reinject_repair(struct mptcp_sock *msk, struct pams_conn *conn);
 bool pams_reinject(struct mptcp_sock *msk, struct pams_conn *conn);
 
 /* glue.c */
+/* Up to where data may be sent: an eighth of the receive window is left. A
+ * receiver that holds a window full of what came out of order may have no memory
+ * left for what it waits for, since what it promised counts payload alone; some
+ * kernels (6.12) then take nothing more from any subflow, for ever.
+ */
+static inline u64 pams_window_end(const struct mptcp_sock *msk)
+{
+	u64 end = READ_ONCE(msk->wnd_end);
+	u64 bytes = end - msk->snd_una;
+
+	return list_is_singular(&msk->conn_list) ? end : end - bytes / 8;
+}
+
+/* Is there nothing that may be sent for the first time: is all scheduled, or no room
+ * for a packet in the receive window?
+ */
+static inline bool pams_nothing_new(const struct mptcp_sock *msk)
+{
+	const struct mptcp_subflow_context *any =
+		list_first_entry_or_null(&msk->conn_list,
+					 struct mptcp_subflow_context, node);
+	u32 packet_bytes = any ? tcp_sk(any->tcp_sock)->mss_cache : 0;
+
+	return !msk->first_pending ||
+	       !before64(msk->snd_nxt + packet_bytes, pams_window_end(msk));
+}
+
 struct pams_sched {
 	struct mptcp_sched_ops ops;
 	int (*pick)(const struct pams_view *view, u32 *bytes);

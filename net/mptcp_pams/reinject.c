@@ -10,10 +10,10 @@
  *     subflow are scheduled again, on another one
  *
  * or whatever the scheduler calls late (sched_minfct.c). Data beyond the receive
- * window doesn't count as left: it can't be scheduled, and the window stays full
- * until what is late arrives. Looked at each tick (10 ms) while anything is
- * unacknowledged, in process context with the msk owned: the kernel asks a scheduler
- * for nothing while its queue is empty.
+ * window doesn't count as left once the fastest subflow is half idle: it can't be
+ * scheduled, and the window stays full until what is late arrives. Looked at each
+ * tick (10 ms) while anything is unacknowledged, in process context with the msk
+ * owned: the kernel asks a scheduler for nothing while its queue is empty.
  *
  * Lost: all that a stopped or silent subflow (reported.c, silence.c) can't deliver,
  * at once, in its order, and before anything new: the receiver waits for it.
@@ -358,7 +358,18 @@ u32 subflow_give_up(struct mptcp_sock *msk, struct pams_conn *conn,
 	return mark.bytes;
 }
 
-/* Which subflow's data is late by PADs, if any, and by how many bytes (r)? */
+/* Is half of what it carries in a round trip missing? */
+static bool half_idle(const struct pams_subflow_view *sub)
+{
+	u64 srtt_ns = (u64)sub->srtt_us * NSEC_PER_USEC;
+
+	return 2ULL * sub->room_bytes >=
+	       pad_carried_bytes(srtt_ns, sub->rate_byteps);
+}
+
+/* Which subflow's data is late by PADs, if any, and by how many bytes (r)? While
+ * something is left unscheduled, only if that keeps the fastest from standing still.
+ */
 static int view_latest(const struct pams_view *view, u32 eta_percent,
 		       u64 *late_bytes)
 {
@@ -367,7 +378,8 @@ static int view_latest(const struct pams_view *view, u32 eta_percent,
 	u64 late_ns;
 	unsigned int i;
 
-	if (best < 0)
+	if (best < 0 ||
+	    (view->unscheduled_bytes && !half_idle(&view->sub[best])))
 		return -1;
 	for (i = 0; i < view->nr; i++) {
 		if (view->sub[i].outstanding && i != best &&

@@ -32,7 +32,9 @@ def _figures(means, schedulers, args):
     with Progress(args.quiet) as progress:
         lab = seeds.Lab(means, schedulers, args.jobs, progress)
         for title, scenario in (("4 MB while a path collapses", seeds.collapse_scenario()),
-                                ("1 MB on 8/10 + 5/40", seeds.two_devices(1_000_000))):
+                                ("1 MB on 8/10 + 5/40", seeds.two_devices(1_000_000)),
+                                ("30 MB on two gigabit links, 100 KB of window",
+                                 seeds.impaired_scenario(5, 0, 100))):
             for name, time in lab.times(scenario).items():
                 found[f"{name}: {title}, s"] = time
     rows = sweep.run(means, drawn.several(SEED, COUNT), schedulers, args.jobs, args.quiet)[0]

@@ -295,6 +295,13 @@ def pairs(lab):
     return table
 
 
+def impaired_scenario(delay_ms, loss, window_kbyte):
+    """30 MB over two gigabit links, of which the first is impaired."""
+    change = [Change(LOSS_FROM_US, 0, {"loss": loss})] if loss else []
+    return _download((path(1000, delay_ms, 1000), path(1000, 0.1, 1000)), 30_000_000, change,
+                     sndbuf_bytes=2 * window_kbyte * 1000, rcvbuf_bytes=2 * window_kbyte * 1000)
+
+
 def impaired(lab):
     """Delay, loss and window on the main flow."""
     table = Table("Delay, loss and window on the first of two gigabit links",
@@ -312,10 +319,7 @@ def impaired(lab):
     cases = [(ms, 0, kbyte) for kbyte in (100, 250, 400) for ms in (0.1, 5, 20)]
     cases += [(0.1, loss, 400) for loss in (0.01, 0.05, 0.2, 0.5)]
     for ms, loss, kbyte in cases:
-        change = [Change(LOSS_FROM_US, 0, {"loss": loss})] if loss else []
-        scenario = _download((path(1000, ms, 1000), path(1000, 0.1, 1000)),
-                             30_000_000, change, sndbuf_bytes=2 * kbyte * 1000,
-                             rcvbuf_bytes=2 * kbyte * 1000)
+        scenario = impaired_scenario(ms, loss, kbyte)
         clean = lab.run([runs.Job("path 1 alone", "default", scenario.alone(1), 1)])[0]
         cells = {"path 1": _mbit(30_000_000, clean["mean_s"])}
         cells.update({name: _mbit(30_000_000, time)
