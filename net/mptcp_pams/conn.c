@@ -200,6 +200,7 @@ static void conn_tick(struct pams_conn *conn, struct mptcp_sock *msk)
 		lock_sock(sk);
 		if (READ_ONCE(conn->dead))
 			return;
+		pams_window_widen(msk, conn);
 		pams_reinject_settle(msk, conn);
 	}
 	pams_netlink_events(msk, conn);
@@ -338,7 +339,8 @@ struct pams_conn *pams_conn_get(struct mptcp_sock *msk)
 		conn->local_key = msk->local_key;
 		conn->first_seq = msk->snd_nxt;
 		conn->deferring = false;
-		conn->reinject_start = conn->reinject_end;
+		conn->reinject_end = conn->reinject_start;
+		conn->reinject_sent_end = conn->reinject_start;
 		conn->reinject_keep = false;
 		conn->narrowed = false;
 		memset(conn->rate, 0, sizeof(conn->rate));

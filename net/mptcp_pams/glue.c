@@ -73,8 +73,9 @@ static void window_move(struct mptcp_sock *msk, struct pams_conn *conn,
  * @conn:	its state
  *
  * Within a fragment the kernel keeps to nothing but the receive window, so with a
- * decision it is told a nearer end, never below snd_nxt, until the next one. An
- * acknowledgment may set it right before: then more is handed over.
+ * decision it is told a nearer end, until the next one: of new data never below
+ * snd_nxt, of late data its end. An acknowledgment may set it right before: then
+ * more is handed over.
  */
 void pams_window_widen(struct mptcp_sock *msk, struct pams_conn *conn)
 {
@@ -125,6 +126,21 @@ static s64 glue_window_bytes(const struct mptcp_sock *msk, u32 bytes,
 	return rounddown((u32)max_t(s64, window_bytes, 0), packet_bytes);
 }
 
+/* Stop where what is late ends; the rest of the fragment went elsewhere. Only where
+ * the push follows at once: until then nothing else may send from beyond that end.
+ */
+static void glue_reinject_to_end(struct mptcp_sock *msk, struct pams_conn *conn)
+{
+	const struct mptcp_data_frag *dfrag = msk->first_pending;
+	u64 next = dfrag->data_seq + dfrag->already_sent;
+
+	if (!before64(conn->reinject_end, conn->reinject_sent_end) ||
+	    !sock_owned_by_user_nocheck((struct sock *)msk))
+		return;
+	msk->snd_burst = conn->reinject_end - next;
+	window_move(msk, conn, true, conn->reinject_end);
+}
+
 static int glue_send_on(struct mptcp_sock *msk, struct pams_conn *conn,
 			const struct pams_snapshot *snap, unsigned int target,
 			u32 bytes)
@@ -147,6 +163,8 @@ static int glue_send_on(struct mptcp_sock *msk, struct pams_conn *conn,
 
 	if (!new) {
 		msk->snd_burst = bytes;
+		if (conn && pams_reinjecting(msk, conn))
+			glue_reinject_to_end(msk, conn);
 	} else if (window_bytes > 0) {
 		/* with a closed window the kernel sends a probe and wants no burst */
 		bytes = min_t(s64, bytes, window_bytes);
@@ -177,7 +195,7 @@ static int glue_pick_elsewhere(struct pams_view *view, u32 origin)
 static bool glue_after_reinjection(struct mptcp_sock *msk,
 				   struct pams_conn *conn)
 {
-	pams_reinject_skip_sent(msk);
+	pams_reinject_skip_sent(msk, conn);
 	if (msk->first_pending)
 		return true;
 
@@ -311,6 +329,8 @@ static int glue_retransmit(struct mptcp_sock *msk)
 	u32 wait_us = pams_sched(msk)->late ? glue_on_its_way_us(msk) : 0;
 	struct mptcp_subflow_context *subflow;
 
+	if (conn)
+		pams_window_widen(msk, conn);
 	if (!ssk)
 		return -EINVAL;
 	if (wait_us) {

@@ -189,6 +189,7 @@ static inline bool before64(u64 a, u64 b)
  * @counts:	totals
  * @reinject_start: data sequence number; pending data from here is sent again,
  * @reinject_end: up to here; equal: none is
+ * @reinject_sent_end: what follows up to here, in the same fragment, is not
  * @reinject_origin: subflow_id that they are kept off
  * @reinject_keep: they wait for room, whatever else is pending
  * @first_seq:	data sequence number at the first decision
@@ -226,6 +227,7 @@ struct pams_conn {
 	struct pams_counts counts;
 	u64 reinject_start;
 	u64 reinject_end;
+	u64 reinject_sent_end;
 	u32 reinject_origin;
 	u32 pause_us;
 	u64 first_seq;
@@ -380,7 +382,8 @@ static inline bool pams_reinjecting(const struct mptcp_sock *msk,
 	       bytes;
 }
 
-void pams_reinject_skip_sent(struct mptcp_sock *msk);
+void pams_reinject_skip_sent(struct mptcp_sock *msk,
+			     const struct pams_conn *conn);
 void pams_reinject_settle(struct mptcp_sock *msk, struct pams_conn *conn);
 void pams_reinject_repair(struct mptcp_sock *msk, struct pams_conn *conn);
 bool pams_reinject(struct mptcp_sock *msk, struct pams_conn *conn);

@@ -203,7 +203,7 @@ u32 subflow_reinject(struct mptcp_sock *msk, struct pams_conn *conn,
 	struct sock *ssk = subflow->tcp_sock;
 	struct mptcp_data_frag *dfrag = NULL;
 	struct reinject_range range;
-	u64 end;
+	u64 sent_end;
 
 	lock_sock(ssk);
 	if (!(ssk->sk_shutdown & SEND_SHUTDOWN))
@@ -212,14 +212,15 @@ u32 subflow_reinject(struct mptcp_sock *msk, struct pams_conn *conn,
 	if (!dfrag)
 		return 0;
 
-	/* the push goes on to the end of what was sent of the fragment */
-	end = dfrag->data_seq + dfrag->already_sent;
-	if (end - range.start > budget_bytes) {
-		range.seq += (u32)(end - budget_bytes - range.start);
-		range.start = end - budget_bytes;
-	}
+	sent_end = dfrag->data_seq + dfrag->already_sent;
+	if (before64(sent_end, range.end))
+		range.end = sent_end;
 	if (!before64(range.start, range.end))
 		return 0;
+	if (range.end - range.start > budget_bytes) {
+		range.seq += (u32)(range.end - budget_bytes - range.start);
+		range.start = range.end - budget_bytes;
+	}
 
 	/* what was done stays done, but for data that follows it */
 	if (sub->reinject_from == sub->reinject_to ||
@@ -231,9 +232,10 @@ u32 subflow_reinject(struct mptcp_sock *msk, struct pams_conn *conn,
 			      range.start - dfrag->data_seq : 0;
 	fragment_set_pending(msk, dfrag);
 	conn->reinject_start = dfrag->data_seq + dfrag->already_sent;
-	conn->reinject_end = end;
+	conn->reinject_end = range.end;
+	conn->reinject_sent_end = sent_end;
 	conn->reinject_origin = subflow->subflow_id;
-	return end - conn->reinject_start;
+	return range.end - conn->reinject_start;
 }
 
 /* What of a subflow is to be sent again.
@@ -353,6 +355,7 @@ u32 subflow_give_up(struct mptcp_sock *msk, struct pams_conn *conn,
 	fragment_set_pending(msk, mark.first);
 	conn->reinject_start = mark.first->data_seq + mark.first->already_sent;
 	conn->reinject_end = mark.last->data_seq + mark.last->data_len;
+	conn->reinject_sent_end = conn->reinject_end;
 	conn->reinject_origin = subflow->subflow_id;
 	conn->reinject_keep = true;
 	return mark.bytes;
@@ -396,17 +399,32 @@ static int view_latest(const struct pams_view *view, u32 eta_percent,
 	return latest;
 }
 
+/* What follows in the fragment was sent before, and isn't late. */
+static void fragment_skip_sent(struct mptcp_data_frag *dfrag,
+			       const struct pams_conn *conn)
+{
+	u64 next = dfrag->data_seq + dfrag->already_sent;
+
+	if (!before64(next, conn->reinject_end) &&
+	    before64(next, conn->reinject_sent_end))
+		dfrag->already_sent = conn->reinject_sent_end - dfrag->data_seq;
+}
+
 /**
- * pams_reinject_skip_sent - step over what follows a reinjected fragment
- * @msk: the connection, owned or with its data lock held
+ * pams_reinject_skip_sent - step over what follows what was reinjected
+ * @msk:	the connection, owned or with its data lock held
+ * @conn:	its state
  *
- * What follows was sent before. The kernel's push would step over it too, but
+ * It was sent before. The kernel's push would step over whole fragments too, but
  * only with a subflow that has room, and DATA_FIN would wait for that.
  */
-void pams_reinject_skip_sent(struct mptcp_sock *msk)
+void pams_reinject_skip_sent(struct mptcp_sock *msk,
+			     const struct pams_conn *conn)
 {
 	struct mptcp_data_frag *dfrag = msk->first_pending;
 
+	if (dfrag)
+		fragment_skip_sent(dfrag, conn);
 	while (dfrag && dfrag->already_sent == dfrag->data_len)
 		dfrag = list_is_last(&dfrag->list, &msk->rtx_queue) ?
 			NULL : list_next_entry(dfrag, list);
@@ -435,8 +453,9 @@ void pams_reinject_settle(struct mptcp_sock *msk, struct pams_conn *conn)
 		return;
 	if (pams_reinjecting(msk, conn))
 		dfrag->already_sent = conn->reinject_end - dfrag->data_seq;
+	pams_reinject_skip_sent(msk, conn);
 	conn->reinject_start = conn->reinject_end;
-	pams_reinject_skip_sent(msk);
+	conn->reinject_sent_end = conn->reinject_end;
 }
 
 /**
