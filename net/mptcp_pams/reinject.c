@@ -43,10 +43,10 @@
 
 /* how far a subflow's queue is searched at once, with the subflow locked */
 #define REINJECT_SKBS_MAX	1024
-/* Where a scheduler decides what is late: duplicates are at most a thirteenth of
- * what a connection sent, which makes less than 3 % in the mean.
+/* Where a scheduler decides what is late: duplicates are at most a ninth of what
+ * a connection sent, which makes less than 3 % in the mean.
  */
-#define REINJECT_SHARE		13
+#define REINJECT_SHARE		9
 
 /* A stretch of data on a subflow, in both numberings; ends are exclusive. */
 struct reinject_range {

@@ -317,7 +317,7 @@ class Guest:
         """Shell lines for the client; none where nothing is left to chance."""
         if not self.netem_seed or not any(path.loss or path.jitter_us for path in paths):
             return []
-        return [f"{run} {self.netem_seed} {scenario.seed} || "
+        return [f"{run} {self.netem_seed} {scenario.seed} {scenario.first_path} || "
                 "fail \"netem-seed: $(tail -n 1 $D/errors)\"".lstrip()
                 for run in (IN_SERVER, "")]
 

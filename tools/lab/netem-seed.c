@@ -3,7 +3,10 @@
  * netem-seed - what the netem queues of this network namespace lose at random
  * follows from a seed and from the name of the interface, and from nothing else
  *
- *	netem-seed SEED
+ *	netem-seed SEED [FIRST]
+ *
+ * The number in a name counts from FIRST (0) on: a path that is alone here loses
+ * what it loses as the FIRST of several.
  *
  * With it the n-th packet into a path has the same fate whatever kernel, module
  * or scheduler runs: what two runs differ by is their own doing. The queue keeps
@@ -56,12 +59,16 @@ static int keep(struct nl_msg *msg, void *arg)
 }
 
 /* FNV-1a (Fowler, Noll, Vo), begun with the seed. */
-static uint64_t seed_of(uint64_t seed, int ifindex)
+static uint64_t seed_of(uint64_t seed, int ifindex, unsigned long first)
 {
 	uint64_t hash = 0xcbf29ce484222325 ^ seed * 0x9e3779b97f4a7c15;
-	char name[IF_NAMESIZE] = "";
+	char name[2 * IF_NAMESIZE] = "";
+	size_t letters;
 
 	if_indextoname(ifindex, name);
+	letters = strcspn(name, "0123456789");
+	snprintf(name + letters, sizeof(name) - letters, "%lu",
+		 strtoul(name + letters, NULL, 10) + first);
 	for (const char *c = name; *c; c++)
 		hash = (hash ^ (unsigned char)*c) * 0x100000001b3;
 	return hash;
@@ -102,14 +109,16 @@ int main(int argc, char **argv)
 {
 	struct nl_sock *sock = nl_socket_alloc();
 	struct tcmsg any = { .tcm_family = AF_UNSPEC };
+	unsigned long first;
 	uint64_t value;
 	int err;
 
-	if (argc != 2) {
-		fputs("usage: netem-seed SEED\n", stderr);
+	if (argc != 2 && argc != 3) {
+		fputs("usage: netem-seed SEED [FIRST]\n", stderr);
 		return 1;
 	}
 	value = strtoull(argv[1], NULL, 0);
+	first = argc == 3 ? strtoul(argv[2], NULL, 10) : 0;
 	err = sock ? nl_connect(sock, NETLINK_ROUTE) : -NLE_NOMEM;
 	if (err >= 0) {
 		nl_socket_modify_cb(sock, NL_CB_VALID, NL_CB_CUSTOM, keep, NULL);
@@ -120,7 +129,8 @@ int main(int argc, char **argv)
 		err = nl_recvmsgs_default(sock);
 	for (unsigned int i = 0; err >= 0 && i < count; i++)
 		err = seed(sock, &queues[i],
-			   seed_of(value, queues[i].tcm.tcm_ifindex));
+			   seed_of(value, queues[i].tcm.tcm_ifindex,
+				   first));
 	if (err < 0)
 		fprintf(stderr, "netem-seed: %s\n", nl_geterror(err));
 	nl_socket_free(sock);

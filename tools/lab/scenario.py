@@ -109,13 +109,14 @@ class Scenario:
     #                             each request a segment of so many s
     seed: int = 1
     extra: dict = field(default_factory=dict)   # sysctl: value, on both ends
+    first_path: int = 0         # what paths[0] is in the scenario it was taken from
 
     def alone(self, index):
-        """The same transfers over one of the paths."""
+        """The same transfers over one of the paths, which loses the same packets."""
         changes = tuple(replace(change, path=0)
                         for change in self.changes if change.path == index)
         path = replace(self.paths[index], backup=False)
-        return replace(self, paths=(path,), changes=changes, reports=())
+        return replace(self, paths=(path,), changes=changes, reports=(), first_path=index)
 
     def as_dict(self):
         """For JSON."""

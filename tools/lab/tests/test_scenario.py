@@ -95,6 +95,7 @@ class Timeline(unittest.TestCase):
         alone = scenario.alone(1)
         self.assertEqual([path.rate_bps for path in alone.paths], [6_000_000])
         self.assertFalse(alone.paths[0].backup)
+        self.assertEqual(alone.first_path, 1)   # it loses the same packets
         self.assertEqual([(c.at_us, c.path) for c in alone.changes], [(2_000_000, 0)])
 
 
