@@ -405,7 +405,7 @@ static inline u64 pams_window_end(const struct mptcp_sock *msk)
 /* Is there nothing that may be sent for the first time: is all scheduled, or no room
  * for a packet in the receive window?
  */
-static inline bool pams_nothing_new(const struct mptcp_sock *msk)
+static inline bool pams_nothing_new(struct mptcp_sock *msk)
 {
 	const struct mptcp_subflow_context *any =
 		list_first_entry_or_null(&msk->conn_list,
