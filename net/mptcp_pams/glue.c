@@ -121,6 +121,9 @@ static s64 glue_window_bytes(const struct mptcp_sock *msk, u32 bytes,
 {
 	s64 window_bytes = pams_window_end(msk) - msk->snd_nxt;
 
+	/* a fallback to TCP has none, and nobody keeps count of it */
+	if (msk->flags & PAMS_FLAG_FALLBACK_DONE)
+		return bytes;
 	if (window_bytes >= bytes || msk->snd_una == msk->snd_nxt)
 		return window_bytes;
 	return rounddown((u32)max_t(s64, window_bytes, 0), packet_bytes);
@@ -146,19 +149,17 @@ static int glue_send_on(struct mptcp_sock *msk, struct pams_conn *conn,
 			u32 bytes)
 {
 	const struct sock *ssk = snap->subflow[target]->tcp_sock;
-	s64 window_bytes = READ_ONCE(msk->wnd_end) - msk->snd_nxt;
+	u32 packet_bytes = glue_packet_bytes(msk, ssk);
 	bool cuts = pams_sched(msk)->cuts, new = glue_is_new(msk);
+	s64 window_bytes;
 
 	bytes = min3(bytes, snap->view.sub[target].room_bytes,
 		     (u32)GLUE_BURST_MAX_BYTES);
-	if (cuts) {
-		u32 packet_bytes = glue_packet_bytes(msk, ssk);
-
+	if (cuts)
 		bytes = glue_whole(bytes, packet_bytes,
 				   snap->view.unscheduled_bytes);
-		window_bytes = glue_window_bytes(msk, bytes, packet_bytes);
-	}
-	if (cuts && new && window_bytes <= 0 && msk->snd_una != msk->snd_nxt)
+	window_bytes = glue_window_bytes(msk, bytes, packet_bytes);
+	if (new && window_bytes <= 0 && msk->snd_una != msk->snd_nxt)
 		return -EAGAIN;
 
 	if (!new) {
@@ -167,6 +168,7 @@ static int glue_send_on(struct mptcp_sock *msk, struct pams_conn *conn,
 			glue_reinject_to_end(msk, conn);
 	} else if (window_bytes > 0) {
 		/* with a closed window the kernel sends a probe and wants no burst */
+		cuts |= window_bytes < bytes;
 		bytes = min_t(s64, bytes, window_bytes);
 		msk->snd_burst = bytes;
 		if (conn && cuts && !(msk->flags & PAMS_FLAG_FALLBACK_DONE) &&

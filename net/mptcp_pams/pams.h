@@ -389,8 +389,23 @@ void pams_reinject_repair(struct mptcp_sock *msk, struct pams_conn *conn);
 bool pams_reinject(struct mptcp_sock *msk, struct pams_conn *conn);
 
 /* glue.c */
-/* Up to where data may be sent: an eighth of the receive window is left. A
- * receiver that holds a window full of what came out of order may have no memory
+struct pams_sched {
+	struct mptcp_sched_ops ops;
+	int (*pick)(const struct pams_view *view, u32 *bytes);
+	/* whose data to send again; NULL: by PADs, as PAMS does */
+	int (*late)(const struct pams_view *view);
+	enum pams_detail detail;
+	bool reinject;	/* watches over the tail of what it sent */
+	bool cuts;	/* hands over less than a fragment */
+};
+
+static inline const struct pams_sched *pams_sched(const struct mptcp_sock *msk)
+{
+	return container_of_const(msk->sched, struct pams_sched, ops);
+}
+
+/* Up to where data may be sent. Of schedulers that cut an eighth of the receive
+ * window is left: a receiver that holds a window full of what came out of order may have no memory
  * left for what it waits for, since what it promised counts payload alone; some
  * kernels (6.12) then take nothing more from any subflow, for ever.
  */
@@ -399,7 +414,9 @@ static inline u64 pams_window_end(const struct mptcp_sock *msk)
 	u64 end = READ_ONCE(msk->wnd_end);
 	u64 bytes = end - msk->snd_una;
 
-	return list_is_singular(&msk->conn_list) ? end : end - bytes / 8;
+	if (!pams_sched(msk)->cuts || list_is_singular(&msk->conn_list))
+		return end;
+	return end - bytes / 8;
 }
 
 /* Is there nothing that may be sent for the first time: is all scheduled, or no room
@@ -414,21 +431,6 @@ static inline bool pams_nothing_new(struct mptcp_sock *msk)
 
 	return !msk->first_pending ||
 	       !before64(msk->snd_nxt + packet_bytes, pams_window_end(msk));
-}
-
-struct pams_sched {
-	struct mptcp_sched_ops ops;
-	int (*pick)(const struct pams_view *view, u32 *bytes);
-	/* whose data to send again; NULL: by PADs, as PAMS does */
-	int (*late)(const struct pams_view *view);
-	enum pams_detail detail;
-	bool reinject;	/* watches over the tail of what it sent */
-	bool cuts;	/* hands over less than a fragment */
-};
-
-static inline const struct pams_sched *pams_sched(const struct mptcp_sock *msk)
-{
-	return container_of_const(msk->sched, struct pams_sched, ops);
 }
 
 void pams_window_widen(struct mptcp_sock *msk, struct pams_conn *conn);

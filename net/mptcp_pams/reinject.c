@@ -513,13 +513,6 @@ static bool budget_left(struct pams_rate *sub, u32 srtt_us, u64 late_bytes)
 	return late_bytes > sub->reinjected_bytes;
 }
 
-/* Is all scheduled, or as much as the receiver takes? */
-static bool nothing_to_schedule(const struct mptcp_sock *msk)
-{
-	return !msk->first_pending ||
-	       !before64(msk->snd_nxt, READ_ONCE(msk->wnd_end));
-}
-
 /* Whose data is late, in the connection's scheduler's view, and how much of it
  * may be sent again?
  */
@@ -530,11 +523,13 @@ static int conn_late(struct mptcp_sock *msk, struct pams_conn *conn,
 	u64 budget = (msk->snd_nxt - conn->first_seq) / REINJECT_SHARE;
 	int from = -1;
 
-	if (sched->late && pams_nothing_new(msk)) {
+	if (!pams_nothing_new(msk))
+		return -1;
+	if (sched->late) {
 		if (view->flow && budget > conn->counts.reinjected_bytes)
 			from = sched->late(view);
 		*bytes = budget - conn->counts.reinjected_bytes;
-	} else if (sched->reinject && nothing_to_schedule(msk)) {
+	} else if (sched->reinject) {
 		from = view_latest(view,
 				   READ_ONCE(conn->net->reinject_eta_percent),
 				   bytes);
