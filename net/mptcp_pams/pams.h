@@ -405,20 +405,19 @@ static inline const struct pams_sched *pams_sched(const struct mptcp_sock *msk)
 }
 
 /* Up to where data may be sent. Of schedulers that send again under a full window
- * an eighth of it is left, a quarter where whole fragments go: a receiver that holds
+ * an eighth of it is left: a receiver that holds
  * a window full of what came out of order may have no memory left for what it waits
  * for, since what it promised counts payload alone; some kernels (6.12) then take
  * nothing more from any subflow, for ever.
  */
 static inline u64 pams_window_end(const struct mptcp_sock *msk)
 {
-	const struct pams_sched *sched = pams_sched(msk);
 	u64 end = READ_ONCE(msk->wnd_end);
 	u64 bytes = end - msk->snd_una;
 
-	if (!sched->reinject || list_is_singular(&msk->conn_list))
+	if (!pams_sched(msk)->reinject || list_is_singular(&msk->conn_list))
 		return end;
-	return end - bytes / (sched->cuts ? 8 : 4);
+	return end - bytes / 8;
 }
 
 /* Is there nothing that may be sent for the first time: is all scheduled, or no room
