@@ -116,8 +116,8 @@ static u32 glue_whole(u32 bytes, u32 packet_bytes, u64 unscheduled_bytes)
  * Small packets take as much of a receiver's memory as whole ones, and a window full
  * of them that came out of order stops some kernels (6.12) for ever.
  */
-static s64 glue_window_bytes(const struct mptcp_sock *msk, u32 bytes,
-			     u32 packet_bytes)
+static s64 glue_window_bytes(const struct mptcp_sock *msk,
+			     const struct sock *ssk, u32 bytes)
 {
 	s64 window_bytes = pams_window_end(msk) - msk->snd_nxt;
 
@@ -126,7 +126,8 @@ static s64 glue_window_bytes(const struct mptcp_sock *msk, u32 bytes,
 		return bytes;
 	if (window_bytes >= bytes || msk->snd_una == msk->snd_nxt)
 		return window_bytes;
-	return rounddown((u32)max_t(s64, window_bytes, 0), packet_bytes);
+	return rounddown((u32)max_t(s64, window_bytes, 0),
+			 glue_packet_bytes(msk, ssk));
 }
 
 /* Stop where what is late ends; the rest of the fragment went elsewhere. Only where
@@ -149,16 +150,15 @@ static int glue_send_on(struct mptcp_sock *msk, struct pams_conn *conn,
 			u32 bytes)
 {
 	const struct sock *ssk = snap->subflow[target]->tcp_sock;
-	u32 packet_bytes = glue_packet_bytes(msk, ssk);
 	bool cuts = pams_sched(msk)->cuts, new = glue_is_new(msk);
 	s64 window_bytes;
 
 	bytes = min3(bytes, snap->view.sub[target].room_bytes,
 		     (u32)GLUE_BURST_MAX_BYTES);
 	if (cuts)
-		bytes = glue_whole(bytes, packet_bytes,
+		bytes = glue_whole(bytes, glue_packet_bytes(msk, ssk),
 				   snap->view.unscheduled_bytes);
-	window_bytes = glue_window_bytes(msk, bytes, packet_bytes);
+	window_bytes = glue_window_bytes(msk, ssk, bytes);
 	if (new && window_bytes <= 0 && msk->snd_una != msk->snd_nxt)
 		return -EAGAIN;
 
