@@ -28,6 +28,7 @@
  *			one is overdue
  * @growing:		the window doubles each round trip (slow start)
  * @moving:		an acknowledgment will come, of what was sent or will be
+ * @untried:		nothing was ever handed over
  */
 struct pams_flow {
 	u32 rate_byteps;
@@ -41,6 +42,7 @@ struct pams_flow {
 	s32 due_us;
 	bool growing;
 	bool moving;
+	bool untried;
 };
 
 static inline u32 flow_pause_us(const struct pams_flow *flow)

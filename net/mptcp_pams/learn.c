@@ -223,6 +223,7 @@ void pams_flow_learn(struct pams_flow *flow, struct pams_rate *rate, u32 id,
 			flow->rate_byteps < limit;
 	flow->moving = inet_csk(ssk)->icsk_ca_state < TCP_CA_Loss &&
 		       (tp->packets_out || unsent);
+	flow->untried = !tp->bytes_sent && !unsent;
 	flow->due_us = pause_us(tp, rtt_us);
 	if (tail && tp->packets_out && !flow->due_us)
 		flow->due_us = -(s32)overdue_us(flow, tp);

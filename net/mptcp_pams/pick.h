@@ -67,8 +67,9 @@ struct pams_subflow_view {
  * @flow:		subflows as flow.c sees them, in the order of @sub; NULL
  *			for schedulers that don't ask for it. @pad_ns is their
  *			arrival of the next fragment then
- * @buffer_bytes:	what faster subflows may be ahead by: half of what may be on its
- *			way at once, send buffer and receive window; with @flow
+ * @buffer_bytes:	what faster subflows may be ahead by: of the send buffer two
+ *			thirds, of the receive window half, the lesser; with @flow
+ * @sent_bytes:		what the connection has sent so far; with @flow
  */
 struct pams_view {
 	u64 unscheduled_bytes;
@@ -76,6 +77,7 @@ struct pams_view {
 	struct pams_subflow_view sub[PAMS_SUBFLOWS_MAX];
 	const struct pams_flow *flow;
 	u64 buffer_bytes;
+	u64 sent_bytes;
 };
 
 /* The idle subflow with the lowest PAD, the first of equals. */

@@ -16,7 +16,9 @@
  * as much handed over as brings all to an end together, and with one more
  * reason to wait: no more than the send buffer and the receive window hold can be
  * on its way. If the faster subflows fill those before the packet arrives, they
- * stand still until it does, whatever there is to send.
+ * stand still until it does, whatever there is to send. But both grow with the round
+ * trips of the subflows that carry data, so each gets a first packet as soon as that
+ * costs little.
  *
  * Any such rule errs, since what a path carries is known only afterwards. So the
  * last word has reinjection: as soon as all is scheduled, or the buffer is full,
@@ -34,6 +36,8 @@
  */
 #define MINFCT_LATE_SHARE	5
 #define MINFCT_LATE_TIMES	2
+/* What the others stand still for is at most this part of what was sent. */
+#define MINFCT_TRY_SHARE	16
 
 /* What the subflows that are faster carry until @bytes have arrived on @target:
  * those that move, or also those that can be made to.
@@ -56,6 +60,15 @@ static u64 minfct_carried(const struct pams_view *view, int target, u32 bytes,
 	return carried;
 }
 
+/* A first packet there, though the others, which carry so much until it arrives, will
+ * have filled the buffer: does it cost little?
+ */
+static bool minfct_tries(const struct pams_view *view, int target, u64 carried)
+{
+	return view->flow[target].untried && carried < view->unscheduled_bytes &&
+	       carried - view->buffer_bytes <= view->sent_bytes / MINFCT_TRY_SHARE;
+}
+
 int pams_pick_minfct(const struct pams_view *view, u32 *bytes)
 {
 	u64 wanted = min(view->unscheduled_bytes, view->buffer_bytes);
@@ -74,7 +87,9 @@ int pams_pick_minfct(const struct pams_view *view, u32 *bytes)
 	}
 	*bytes = PICK_PACKET_BYTES;
 	carried = minfct_carried(view, target, PICK_PACKET_BYTES, false);
-	return carried && carried >= wanted ? PAMS_PICK_DEFER : target;
+	if (!carried || carried < wanted || minfct_tries(view, target, carried))
+		return target;
+	return PAMS_PICK_DEFER;
 }
 
 /* The idle subflow where a packet arrives first, and when. */

@@ -217,9 +217,12 @@ static noinline void view_flows(struct mptcp_sock *msk, struct pams_conn *conn,
 			      NSEC_PER_USEC;
 	}
 	snap->view.flow = conn->flow;
-	/* half: what is ahead fills the receiver's memory, see pams_window_end() */
-	snap->view.buffer_bytes = min_t(u64, READ_ONCE(sk->sk_sndbuf),
-					pams_window_end(msk) - msk->snd_una) / 2;
+	snap->view.sent_bytes = msk->snd_nxt - conn->first_seq;
+	/* The application is woken up once a third of the send buffer is free. Half:
+	 * what is ahead fills the receiver's memory, see pams_window_end().
+	 */
+	snap->view.buffer_bytes = min(READ_ONCE(sk->sk_sndbuf) / 3 * 2ULL,
+				      (pams_window_end(msk) - msk->snd_una) / 2);
 }
 
 /**

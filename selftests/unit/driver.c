@@ -11,7 +11,7 @@
 
 #define HOP_WORDS	3	/* rate_byteps, owd_us, queued_bytes */
 #define FLOW_WORDS	9	/* rate, limit, proven, rtt, window, flight, backlog, due,
-				 * growing | moving << 1
+				 * growing | moving << 1 | untried << 2
 				 */
 #define SUB_WORDS	6	/* pad_ns, rate_byteps, srtt_us, room_bytes, idle, in_flight */
 
@@ -126,6 +126,7 @@ static struct pams_flow flow(const u64 *in)
 		.due_us = (s32)(u32)in[7],
 		.growing = in[8] & 1,
 		.moving = in[8] >> 1 & 1,
+		.untried = in[8] >> 2 & 1,
 	};
 }
 
@@ -143,8 +144,9 @@ u64 unit_flow_carried(const u64 *in, u64 span_us)
 	return flow_carried_bytes(&one, span_us);
 }
 
-/* A view is unscheduled_bytes, buffer_bytes, nr, then for each subflow whether it is
- * idle, whether it is stopped and its room_bytes; PAD follows from the flow.
+/* A view is unscheduled_bytes, buffer_bytes, sent_bytes, nr, then for each subflow
+ * whether it is idle, whether it is stopped and its room_bytes; PAD follows from the
+ * flow.
  */
 static struct pams_view flow_view(const u64 *in, const u64 *flows,
 				  struct pams_flow *all)
@@ -152,11 +154,12 @@ static struct pams_view flow_view(const u64 *in, const u64 *flows,
 	struct pams_view view = {
 		.unscheduled_bytes = in[0],
 		.buffer_bytes = in[1],
+		.sent_bytes = in[2],
 		.flow = all,
-		.nr = (unsigned int)in[2],
+		.nr = (unsigned int)in[3],
 	};
 
-	in += 3;
+	in += 4;
 	for (unsigned int i = 0; i < view.nr; i++, in += 3, flows += FLOW_WORDS) {
 		all[i] = flow(flows);
 		view.sub[i].pad_ns = 1000ULL * flow_arrival_us(&all[i],

@@ -17,13 +17,13 @@ PACKET = LIB.unit_packet_bytes()
 
 
 def flow(rate, rtt_us, window, flight=0, backlog=0, *, limit=None, proven=None, due_us=0,
-         growing=False, moving=None):
+         growing=False, moving=None, untried=False):
     """A subflow; its capacity is known and reached unless it is said otherwise."""
     limit = rate if limit is None else limit
     proven = rate if proven is None else proven
     moving = bool(flight + backlog) if moving is None else moving
     return (rate, limit, proven, rtt_us, window, flight, backlog, due_us & U32_MAX,
-            int(growing) | int(moving) << 1)
+            int(growing) | int(moving) << 1 | int(untried) << 2)
 
 
 def words(values):
@@ -45,9 +45,9 @@ def carried(one, span_us):
     return result
 
 
-def view(flows, idle, unscheduled=0, buffer=U64_MAX, stopped=(), rooms=None):
+def view(flows, idle, unscheduled=0, buffer=U64_MAX, stopped=(), rooms=None, sent=0):
     rooms = rooms or [10_000] * len(flows)
-    return [unscheduled, buffer, len(flows)] + [
+    return [unscheduled, buffer, sent, len(flows)] + [
         int(value) for i, one in enumerate(idle) for value in (one, i in stopped, rooms[i])]
 
 
@@ -276,6 +276,19 @@ class TestPick(unittest.TestCase):
     def test_waits_while_the_faster_fills_the_buffer(self):
         self.assertEqual(pick(self.FLOWS, [False, True], U64_MAX, buffer=32_000), DEFER)
         self.assertEqual(pick(self.FLOWS, [False, True], U64_MAX, buffer=32_001), 1)
+
+    def test_tries_a_path_where_that_costs_little(self):
+        # the faster stands still for 32,000 - 22,000 bytes of the 160,000 that it sent
+        new = flow(125_000, 60_000, 10_000, untried=True)
+        flows = [self.FLOWS[0], new]
+        self.assertEqual(share(flows, [False, True], U64_MAX, buffer=22_000, sent=160_000),
+                         (1, PACKET))
+        self.assertEqual(pick(flows, [False, True], U64_MAX, buffer=22_000, sent=159_999), DEFER)
+        self.assertEqual(pick(flows, [False, True], U64_MAX, buffer=21_999, sent=160_000), DEFER)
+        self.assertEqual(pick(flows, [False, True], 32_000, buffer=22_000, sent=160_000), DEFER)
+        self.assertEqual(pick(flows, [False, True], 32_001, buffer=22_000, sent=160_000), 1)
+        self.assertEqual(pick([self.FLOWS[0], flow(125_000, 60_000, 10_000)], [False, True],
+                              U64_MAX, buffer=22_000, sent=160_000), DEFER)
 
     def test_does_not_wait_for_what_does_not_move(self):
         still = flow(1_000_000, 20_000, 20_000, 20_000, moving=False)
