@@ -378,9 +378,10 @@ static int glue_get_subflow(struct mptcp_sock *msk,
 static struct pams_sched glue_scheds[] = {
 	GLUE_SCHED(minrtt),
 	GLUE_SCHED(minpad, .detail = PAMS_DETAIL_PAD),
-	GLUE_SCHED(pams, .detail = PAMS_DETAIL_PAD, .reinject = true),
+	GLUE_SCHED(pams, .detail = PAMS_DETAIL_PAD, .reinject = true,
+		   .window_shift = 4),
 	GLUE_SCHED(minfct, .detail = PAMS_DETAIL_FLOW, .reinject = true,
-		   .late = pams_late_minfct, .cuts = true),
+		   .late = pams_late_minfct, .cuts = true, .window_shift = 3),
 };
 
 static void glue_unregister_first(unsigned int nr)

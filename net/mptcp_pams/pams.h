@@ -397,6 +397,7 @@ struct pams_sched {
 	enum pams_detail detail;
 	bool reinject;	/* watches over the tail of what it sent */
 	bool cuts;	/* hands over less than a fragment */
+	u8 window_shift;	/* 2^-n of the receive window stays free; 0: none */
 };
 
 static inline const struct pams_sched *pams_sched(const struct mptcp_sock *msk)
@@ -404,20 +405,21 @@ static inline const struct pams_sched *pams_sched(const struct mptcp_sock *msk)
 	return container_of_const(msk->sched, struct pams_sched, ops);
 }
 
-/* Up to where data may be sent. Of schedulers that send again under a full window
- * an eighth of it is left: a receiver that holds
- * a window full of what came out of order may have no memory left for what it waits
- * for, since what it promised counts payload alone; some kernels (6.12) then take
- * nothing more from any subflow, for ever.
+/* Up to where data may be sent. Schedulers that send again under a full window leave
+ * some of it: a receiver that holds a window full of what came out of order may have
+ * no memory left for what it waits for, since what it promised counts payload alone,
+ * in packets that are full; some kernels (6.12) then take nothing more from any
+ * subflow, for ever. The last packet of a fragment wastes 1/24 of its memory.
  */
 static inline u64 pams_window_end(const struct mptcp_sock *msk)
 {
 	u64 end = READ_ONCE(msk->wnd_end);
 	u64 bytes = end - msk->snd_una;
+	u8 shift = pams_sched(msk)->window_shift;
 
-	if (!pams_sched(msk)->reinject || list_is_singular(&msk->conn_list))
+	if (!shift || list_is_singular(&msk->conn_list))
 		return end;
-	return end - bytes / 8;
+	return end - (bytes >> shift);
 }
 
 /* Is there nothing that may be sent for the first time: is all scheduled, or no room
