@@ -43,10 +43,10 @@
 
 /* how far a subflow's queue is searched at once, with the subflow locked */
 #define REINJECT_SKBS_MAX	1024
-/* Where a scheduler decides what is late: duplicates are at most a ninth of what
+/* Where a scheduler decides what is late: duplicates are at most an eighth of what
  * a connection sent, which makes less than 3 % in the mean.
  */
-#define REINJECT_SHARE		9
+#define REINJECT_SHARE		8
 
 /* A stretch of data on a subflow, in both numberings; ends are exclusive. */
 struct reinject_range {
@@ -513,19 +513,37 @@ static bool budget_left(struct pams_rate *sub, u32 srtt_us, u64 late_bytes)
 	return late_bytes > sub->reinjected_bytes;
 }
 
+/* How much at the end of what the subflow holds was sent again. */
+static u32 again_bytes(const struct pams_rate *sub, const struct tcp_sock *tp)
+{
+	u32 write_seq = READ_ONCE(tp->write_seq);
+
+	if (sub->reinject_from == sub->reinject_to ||
+	    sub->reinject_to != write_seq)
+		return 0;
+	return write_seq - sub->reinject_from;
+}
+
 /* Whose data is late, in the connection's scheduler's view, and how much of it
  * may be sent again?
  */
 static int conn_late(struct mptcp_sock *msk, struct pams_conn *conn,
-		     const struct pams_view *view, u64 *bytes)
+		     struct pams_snapshot *snap, u64 *bytes)
 {
 	const struct pams_sched *sched = pams_sched(msk);
 	u64 budget = (msk->snd_nxt - conn->first_seq) / REINJECT_SHARE;
+	struct pams_view *view = &snap->view;
+	unsigned int i;
 	int from = -1;
 
 	if (!pams_nothing_new(msk))
 		return -1;
 	if (sched->late) {
+		for (i = 0; i < view->nr; i++)
+			view->sub[i].again_bytes =
+				again_bytes(pams_conn_rate(conn,
+							   view->sub[i].id),
+					    tcp_sk(snap->subflow[i]->tcp_sock));
 		if (view->flow && budget > conn->counts.reinjected_bytes)
 			from = sched->late(view);
 		*bytes = budget - conn->counts.reinjected_bytes;
@@ -567,7 +585,7 @@ bool pams_reinject(struct mptcp_sock *msk, struct pams_conn *conn)
 	from = view_lost(conn, &snap, &bytes);
 	lost = from >= 0;
 	if (!lost)
-		from = conn_late(msk, conn, &snap.view, &bytes);
+		from = conn_late(msk, conn, &snap, &bytes);
 	if (from < 0)
 		return false;
 

@@ -112,6 +112,20 @@ static int minfct_best(const struct pams_view *view, u32 *best_us)
 	return best;
 }
 
+/* When the last of what wasn't sent again elsewhere arrives there. */
+static u32 minfct_latest_us(const struct pams_view *view, int i)
+{
+	struct pams_flow flow = view->flow[i];
+	u32 again = view->sub[i].again_bytes;
+	u32 waiting = min(again, flow.backlog_bytes);
+
+	flow.backlog_bytes -= waiting;
+	flow.flight_bytes -= min(again - waiting, flow.flight_bytes);
+	if (!flow.backlog_bytes && !flow.flight_bytes)
+		return 0;
+	return flow_arrival_us(&flow, 0) + flow_overdue_us(&flow);
+}
+
 /**
  * pams_late_minfct - whose data would arrive earlier if it was sent again?
  * @view: with flows, of now
@@ -129,10 +143,12 @@ int pams_late_minfct(const struct pams_view *view)
 	unsigned int i;
 
 	for (i = 0; best >= 0 && i < view->nr; i++) {
-		u32 us = flow_arrival_us(&view->flow[i], 0) +
-			 flow_overdue_us(&view->flow[i]);
+		u32 us;
 
-		if (i == best || !view->sub[i].outstanding || us <= latest_us)
+		if (i == best || !view->sub[i].outstanding)
+			continue;
+		us = minfct_latest_us(view, i);
+		if (us <= latest_us)
 			continue;
 		latest_us = us;
 		latest = i;

@@ -145,8 +145,8 @@ u64 unit_flow_carried(const u64 *in, u64 span_us)
 }
 
 /* A view is unscheduled_bytes, buffer_bytes, sent_bytes, nr, then for each subflow
- * whether it is idle, whether it is stopped and its room_bytes; PAD follows from the
- * flow.
+ * whether it is idle, whether it is stopped, its room_bytes and again_bytes; PAD follows
+ * from the flow.
  */
 static struct pams_view flow_view(const u64 *in, const u64 *flows,
 				  struct pams_flow *all)
@@ -160,13 +160,14 @@ static struct pams_view flow_view(const u64 *in, const u64 *flows,
 	};
 
 	in += 4;
-	for (unsigned int i = 0; i < view.nr; i++, in += 3, flows += FLOW_WORDS) {
+	for (unsigned int i = 0; i < view.nr; i++, in += 4, flows += FLOW_WORDS) {
 		all[i] = flow(flows);
 		view.sub[i].pad_ns = 1000ULL * flow_arrival_us(&all[i],
 							       PICK_PACKET_BYTES);
 		view.sub[i].idle = in[0];
 		view.sub[i].stopped = in[1];
 		view.sub[i].room_bytes = (u32)in[2];
+		view.sub[i].again_bytes = (u32)in[3];
 		view.sub[i].outstanding = all[i].flight_bytes;
 	}
 	return view;

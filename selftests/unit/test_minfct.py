@@ -45,10 +45,12 @@ def carried(one, span_us):
     return result
 
 
-def view(flows, idle, unscheduled=0, buffer=U64_MAX, stopped=(), rooms=None, sent=0):
+def view(flows, idle, unscheduled=0, buffer=U64_MAX, stopped=(), rooms=None, sent=0, again=None):
     rooms = rooms or [10_000] * len(flows)
+    again = again or [0] * len(flows)
     return [unscheduled, buffer, sent, len(flows)] + [
-        int(value) for i, one in enumerate(idle) for value in (one, i in stopped, rooms[i])]
+        int(value) for i, one in enumerate(idle)
+        for value in (one, i in stopped, rooms[i], again[i])]
 
 
 def share(flows, *args, **more):
@@ -65,8 +67,8 @@ def pick(flows, *args, **more):
     return share(flows, *args, **more)[0]
 
 
-def late(flows, idle, unscheduled=0):
-    head, head_pointer = words(view(flows, idle, unscheduled))
+def late(flows, idle, unscheduled=0, again=None):
+    head, head_pointer = words(view(flows, idle, unscheduled, again=again))
     body, body_pointer = words([word for one in flows for word in one])
     result = LIB.unit_late(head_pointer, body_pointer)
     del head, body
@@ -464,6 +466,13 @@ class TestLate(unittest.TestCase):
 
     def test_nothing_outstanding(self):
         self.assertEqual(late([self.FAST, flow(125_000, 60_000, 7_500)], [True, True]), NONE)
+
+    def test_not_what_was_sent_again(self):
+        # late from 13.8 - 1.5 ms on, 1,537 bytes; 5,000 - 375 wait, less what was sent again
+        slow = flow(125_000, 3_000, 375, 4_000, 1_000)
+        for again, found in ((0, 1), (3_087, 1), (3_088, NONE), (4_999, NONE), (5_000, NONE),
+                             (U32_MAX, NONE)):
+            self.assertEqual(late([self.FAST, slow], [True, True], again=[0, again]), found, again)
 
     def test_no_room_elsewhere(self):
         self.assertEqual(late([self.FAST, flow(125_000, 60_000, 7_500, 20_000)], [False, True]),
