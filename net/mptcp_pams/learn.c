@@ -131,14 +131,23 @@ static void learn_look(struct pams_rate *rate, const struct tcp_sock *tp,
 		learn_capacity(rate, tp, &sample, rtt_us);
 }
 
+/* Reading the clock costs as much as a subflow: once per decision, if at all. */
+static u32 clock_us(u32 *now_us)
+{
+	if (!*now_us)
+		*now_us = (u32)tcp_clock_us() ?: 1;
+	return *now_us;
+}
+
 /* One and a half round trips, and the time of two packets: the receiver may wait
  * for a second one before it acknowledges.
  */
-static u32 overdue_us(const struct pams_flow *flow, const struct tcp_sock *tp)
+static u32 overdue_us(const struct pams_flow *flow, const struct tcp_sock *tp,
+		      u32 *now_us)
 {
 	u32 due_us = flow->rtt_us + flow->rtt_us / 2 +
 		     2 * tp->mss_cache * USEC_PER_SEC / flow->rate_byteps;
-	u32 since_us = (u32)tcp_clock_us() - (u32)READ_ONCE(tp->delivered_mstamp);
+	u32 since_us = clock_us(now_us) - (u32)READ_ONCE(tp->delivered_mstamp);
 
 	return (s32)(since_us - due_us) > 0 ? since_us - due_us : 0;
 }
@@ -146,7 +155,7 @@ static u32 overdue_us(const struct pams_flow *flow, const struct tcp_sock *tp)
 /* A burst's first packet and what TCP holds for the last delivery bear the same time
  * until something of it is acknowledged.
  */
-static u32 pause_us(const struct tcp_sock *tp, u32 rtt_us)
+static u32 pause_us(const struct tcp_sock *tp, u32 rtt_us, u32 *now_us)
 {
 	u64 began_us = READ_ONCE(tp->delivered_mstamp);
 	u32 since_us;
@@ -155,7 +164,7 @@ static u32 pause_us(const struct tcp_sock *tp, u32 rtt_us)
 		return rtt_us;
 	if (READ_ONCE(tp->first_tx_mstamp) != began_us)
 		return 0;
-	since_us = (u32)tcp_clock_us() - (u32)began_us;
+	since_us = clock_us(now_us) - (u32)began_us;
 	return since_us < rtt_us ? rtt_us - since_us : 0;
 }
 
@@ -192,9 +201,10 @@ static void learn_window(struct pams_flow *flow, u32 cwnd_bytes, u32 rtt_us,
  * @ssk:	its socket
  * @cwnd:	congestion window in packets, as it will be when data is sent
  * @tail:	nothing is left to be scheduled: look at what is overdue, too
+ * @now_us:	low half of TCP's clock; 0 if it wasn't read yet
  */
 void pams_flow_learn(struct pams_flow *flow, struct pams_rate *rate, u32 id,
-		     const struct sock *ssk, u32 cwnd, bool tail)
+		     const struct sock *ssk, u32 cwnd, bool tail, u32 *now_us)
 {
 	const struct tcp_sock *tp = tcp_sk(ssk);
 	u32 srtt_us = READ_ONCE(tp->srtt_us) >> 3;
@@ -224,7 +234,7 @@ void pams_flow_learn(struct pams_flow *flow, struct pams_rate *rate, u32 id,
 	flow->moving = inet_csk(ssk)->icsk_ca_state < TCP_CA_Loss &&
 		       (tp->packets_out || unsent);
 	flow->untried = !tp->bytes_sent && !unsent;
-	flow->due_us = pause_us(tp, rtt_us);
+	flow->due_us = pause_us(tp, rtt_us, now_us);
 	if (tail && tp->packets_out && !flow->due_us)
-		flow->due_us = -(s32)overdue_us(flow, tp);
+		flow->due_us = -(s32)overdue_us(flow, tp, now_us);
 }

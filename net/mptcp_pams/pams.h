@@ -337,7 +337,7 @@ void pams_silence_look(struct mptcp_sock *msk, struct pams_conn *conn);
 
 /* learn.c */
 void pams_flow_learn(struct pams_flow *flow, struct pams_rate *rate, u32 id,
-		     const struct sock *ssk, u32 cwnd, bool tail);
+		     const struct sock *ssk, u32 cwnd, bool tail, u32 *now_us);
 
 /* snapshot.c */
 

@@ -202,6 +202,7 @@ static noinline void view_flows(struct mptcp_sock *msk, struct pams_conn *conn,
 	const struct sock *sk = (struct sock *)msk;
 	bool tail = pams_nothing_new(msk);
 	unsigned int i;
+	u32 now_us = 0;
 
 	for (i = 0; i < snap->view.nr; i++) {
 		const struct sock *ssk = snap->subflow[i]->tcp_sock;
@@ -209,7 +210,7 @@ static noinline void view_flows(struct mptcp_sock *msk, struct pams_conn *conn,
 		struct pams_flow *flow = &conn->flow[i];
 
 		pams_flow_learn(flow, pams_conn_rate(conn, sub->id), sub->id,
-				ssk, subflow_cwnd(ssk), tail);
+				ssk, subflow_cwnd(ssk), tail, &now_us);
 		sub->rate_byteps = flow->rate_byteps;
 		sub->owd_us = flow->rtt_us / 2;
 		sub->queued_bytes = flow->backlog_bytes;
