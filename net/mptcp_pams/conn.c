@@ -343,7 +343,7 @@ struct pams_conn *pams_conn_get(struct mptcp_sock *msk)
 		conn->reinject_sent_end = conn->reinject_start;
 		conn->reinject_keep = false;
 		conn->narrowed = false;
-		memset(conn->rate, 0, sizeof(conn->rate));
+		memset(conn->memo, 0, sizeof(conn->memo));
 	}
 	return conn;
 }

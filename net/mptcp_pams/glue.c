@@ -343,7 +343,7 @@ static int glue_retransmit(struct mptcp_sock *msk)
 	/* RCU guards this pointer for readers that don't own the msk */
 	subflow = (__force void *)inet_csk(ssk)->icsk_ulp_data;
 	if (conn && unlikely(pams_reported_any(conn)) &&
-	    pams_conn_rate(conn, subflow->subflow_id)->stopped &&
+	    pams_conn_memo(conn, subflow->subflow_id)->stopped &&
 	    !list_is_singular(&msk->conn_list))
 		return -EINVAL;
 

@@ -56,18 +56,18 @@ static bool sample_is_queued(const struct learn_sample *sample, u32 rtt_us)
 /* Of a few packets over a path of which nothing is known, what n / (rtt - m) says is
  * better than a constant, unless the last of them was acknowledged late.
  */
-static void learn_guess(struct pams_rate *rate, const struct learn_sample *sample,
+static void learn_guess(struct pams_memo *memo, const struct learn_sample *sample,
 			u32 rtt_us)
 {
-	if (rate->limit_byteps || !sample_is_queued(sample, rtt_us) ||
+	if (memo->limit_byteps || !sample_is_queued(sample, rtt_us) ||
 	    sample->queue_us > LEARN_GUESS_MAX_US)
 		return;
-	rate->proven_byteps = max(rate->proven_byteps,
+	memo->proven_byteps = max(memo->proven_byteps,
 				  rate_of(sample->scaled, sample->queue_us));
-	rate->guessed = true;
+	memo->guessed = true;
 }
 
-static void learn_capacity(struct pams_rate *rate, const struct tcp_sock *tp,
+static void learn_capacity(struct pams_memo *memo, const struct tcp_sock *tp,
 			   const struct learn_sample *sample, u32 rtt_us)
 {
 	u32 carried = rate_of(sample->scaled, sample->interval_us);
@@ -75,38 +75,38 @@ static void learn_capacity(struct pams_rate *rate, const struct tcp_sock *tp,
 	u32 now_us = READ_ONCE(tp->tcp_mstamp);
 	u32 bound;
 
-	rate->proven_byteps = max(rate->proven_byteps, carried);
-	if (rate->limit_byteps && carried > rate->limit_byteps) {
-		rate->limit_byteps = carried;
+	memo->proven_byteps = max(memo->proven_byteps, carried);
+	if (memo->limit_byteps && carried > memo->limit_byteps) {
+		memo->limit_byteps = carried;
 		return;
 	}
-	if (rate->idle || !queued) {
-		rate->empty_us = now_us;
-		rate->idle = false;
+	if (memo->idle || !queued) {
+		memo->empty_us = now_us;
+		memo->idle = false;
 	}
 	if (!queued)
 		return;
 
 	/* was the path busy all the while? */
-	bound = now_us - rate->empty_us > sample->interval_us ?
+	bound = now_us - memo->empty_us > sample->interval_us ?
 		carried : rate_of(sample->scaled, sample->queue_us);
-	if (!rate->limit_byteps) {
-		rate->limit_byteps = max(bound, FLOW_RATE_MIN_BYTEPS);
+	if (!memo->limit_byteps) {
+		memo->limit_byteps = max(bound, FLOW_RATE_MIN_BYTEPS);
 		return;
 	}
-	if ((now_us - rate->limit_stamp_us) * 4 < rtt_us + sample->queue_us)
+	if ((now_us - memo->limit_stamp_us) * 4 < rtt_us + sample->queue_us)
 		return;
 
-	if (bound >= rate->limit_byteps)
+	if (bound >= memo->limit_byteps)
 		return;
 
-	rate->limit_stamp_us = now_us;
-	rate->limit_byteps = max(rate->limit_byteps / 2 + bound / 2,
+	memo->limit_stamp_us = now_us;
+	memo->limit_byteps = max(memo->limit_byteps / 2 + bound / 2,
 				 FLOW_RATE_MIN_BYTEPS);
 }
 
 /* Is there something new to learn? Asked before it costs a division. */
-static void learn_look(struct pams_rate *rate, const struct tcp_sock *tp,
+static void learn_look(struct pams_memo *memo, const struct tcp_sock *tp,
 		       u32 rtt_us)
 {
 	u32 delivered = READ_ONCE(tp->delivered);
@@ -115,20 +115,20 @@ static void learn_look(struct pams_rate *rate, const struct tcp_sock *tp,
 	struct learn_sample sample;
 
 	if (!tp->packets_out)
-		rate->idle = true;	/* the time would cost more than the rest */
+		memo->idle = true;	/* the time would cost more than the rest */
 
 	/* the last acknowledgment of all may have been delayed */
-	if (rate->limit_delivered == delivered || !tp->packets_out || !packets)
+	if (memo->limit_delivered == delivered || !tp->packets_out || !packets)
 		return;
 
-	rate->limit_delivered = delivered;
+	memo->limit_delivered = delivered;
 	sample.scaled = (u64)packets * tp->mss_cache * USEC_PER_SEC;
 	sample.interval_us = max(READ_ONCE(tp->rate_interval_us), 1U);
 	sample.queue_us = sample_rtt_us > rtt_us ? sample_rtt_us - rtt_us : 0;
 	if (packets < LEARN_PACKETS_MIN)
-		learn_guess(rate, &sample, rtt_us);
+		learn_guess(memo, &sample, rtt_us);
 	else
-		learn_capacity(rate, tp, &sample, rtt_us);
+		learn_capacity(memo, tp, &sample, rtt_us);
 }
 
 /* Reading the clock costs as much as a subflow: once per decision, if at all. */
@@ -196,14 +196,14 @@ static void learn_window(struct pams_flow *flow, u32 cwnd_bytes, u32 rtt_us,
 /**
  * pams_flow_learn - a subflow as flow.c sees it
  * @flow:	filled in, over what it was at the last decision, whosever
- * @rate:	what is remembered of the subflow
+ * @memo:	what is remembered of the subflow
  * @id:		subflow_id of the subflow
  * @ssk:	its socket
  * @cwnd:	congestion window in packets, as it will be when data is sent
  * @tail:	nothing is left to be scheduled: look at what is overdue, too
  * @now_us:	low half of TCP's clock; 0 if it wasn't read yet
  */
-void pams_flow_learn(struct pams_flow *flow, struct pams_rate *rate, u32 id,
+void pams_flow_learn(struct pams_flow *flow, struct pams_memo *memo, u32 id,
 		     const struct sock *ssk, u32 cwnd, bool tail, u32 *now_us)
 {
 	const struct tcp_sock *tp = tcp_sk(ssk);
@@ -214,15 +214,15 @@ void pams_flow_learn(struct pams_flow *flow, struct pams_rate *rate, u32 id,
 	u32 unsent = READ_ONCE(tp->write_seq) - READ_ONCE(tp->snd_nxt);
 	u32 limit;
 
-	if (unlikely(rate->id != id))
-		pams_rate_learn(rate, id, tp, cwnd);	/* makes it new */
+	if (unlikely(memo->id != id))
+		pams_rate_learn(memo, id, tp, cwnd);	/* makes it new */
 	rtt_us = clamp(rtt_us, LEARN_RTT_MIN_US, FLOW_SPAN_MAX_US);
-	learn_look(rate, tp, rtt_us);
-	limit = rate->limit_byteps ?: FLOW_RATE_UNKNOWN;
+	learn_look(memo, tp, rtt_us);
+	limit = memo->limit_byteps ?: FLOW_RATE_UNKNOWN;
 
 	learn_window(flow, min_t(u64, (u64)cwnd * mss, U32_MAX), rtt_us, limit);
-	flow->proven_byteps = rate->limit_byteps ?: rate->proven_byteps;
-	if (!rate->limit_byteps && !rate->guessed)
+	flow->proven_byteps = memo->limit_byteps ?: memo->proven_byteps;
+	if (!memo->limit_byteps && !memo->guessed)
 		flow->proven_byteps = max(flow->proven_byteps,
 					  LEARN_UNKNOWN_BYTEPS);
 	flow->flight_bytes = tcp_packets_in_flight(tp) * mss;

@@ -9,7 +9,7 @@ struct mptcp_sock;
 struct pams_conn;
 struct pams_net;
 struct pams_path;
-struct pams_rate;
+struct pams_memo;
 
 int pams_netlink_init(void);
 void pams_netlink_exit(void);
@@ -19,6 +19,6 @@ void pams_netlink_path_expired(struct pams_net *net,
 void pams_netlink_events(struct mptcp_sock *msk, struct pams_conn *conn);
 void pams_netlink_subflow_removed(struct mptcp_sock *msk,
 				  struct pams_conn *conn,
-				  const struct pams_rate *rate);
+				  const struct pams_memo *memo);
 
 #endif /* _MPTCP_PAMS_NETLINK_H */

@@ -12,14 +12,14 @@
 
 /* The loss time that counts for the subflow, or NULL; under RCU. */
 static const struct pams_report *loss_report(const struct pams_conn *conn,
-					     const struct pams_rate *rate,
+					     const struct pams_memo *memo,
 					     u64 now_ns)
 {
-	if (rate->generation != pams_paths_generation(&conn->net->paths) ||
-	    !rate->loss ||
-	    !pams_report_has_loss(&rate->loss->report, now_ns))
+	if (memo->generation != pams_paths_generation(&conn->net->paths) ||
+	    !memo->loss ||
+	    !pams_report_has_loss(&memo->loss->report, now_ns))
 		return NULL;
-	return &rate->loss->report;
+	return &memo->loss->report;
 }
 
 static int put_addresses(struct sk_buff *skb, const struct sock *ssk)
@@ -84,14 +84,14 @@ static int put_view(struct sk_buff *skb, const struct pams_subflow_view *sub)
 }
 
 static int put_remembered(struct sk_buff *skb, const struct pams_conn *conn,
-			  const struct pams_rate *rate)
+			  const struct pams_memo *memo)
 {
 	const struct pams_report *report;
 	u64 now_ns = ktime_get_ns();
 	int err = 0;
 
 	rcu_read_lock();
-	report = loss_report(conn, rate, now_ns);
+	report = loss_report(conn, memo, now_ns);
 	if (report)
 		err = nla_put_s32(skb, MPTCP_PAMS_A_SUBFLOW_LOSS_TIME,
 				  pams_netlink_until_ms(report->loss_ns,
@@ -99,8 +99,8 @@ static int put_remembered(struct sk_buff *skb, const struct pams_conn *conn,
 	rcu_read_unlock();
 
 	return err ?: nla_put_uint(skb, MPTCP_PAMS_A_SUBFLOW_REINJECTED,
-				   rate->reinjected_total_bytes) ?:
-		      nla_put_u32(skb, MPTCP_PAMS_A_SUBFLOW_STOPS, rate->stops);
+				   memo->reinjected_total_bytes) ?:
+		      nla_put_u32(skb, MPTCP_PAMS_A_SUBFLOW_STOPS, memo->stops);
 }
 
 /* @sub is NULL if the subflow isn't usable. */
@@ -108,7 +108,7 @@ static int put_subflow(struct sk_buff *skb, const struct pams_conn *conn,
 		       const struct mptcp_subflow_context *subflow,
 		       const struct pams_subflow_view *sub)
 {
-	const struct pams_rate *rate = &conn->rate[subflow->subflow_id %
+	const struct pams_memo *memo = &conn->memo[subflow->subflow_id %
 						   PAMS_SUBFLOWS_MAX];
 	s16 local_id = max_t(s16, READ_ONCE(subflow->local_id), 0);
 	const struct sock *ssk = subflow->tcp_sock;
@@ -135,8 +135,8 @@ static int put_subflow(struct sk_buff *skb, const struct pams_conn *conn,
 		       subflow->backup || subflow->request_bkup) ?:
 	      (sub ? put_view(skb, sub) :
 		     put_flag(skb, MPTCP_PAMS_A_SUBFLOW_UNUSABLE, true)) ?:
-	      (rate->id == subflow->subflow_id ?
-	       put_remembered(skb, conn, rate) : 0);
+	      (memo->id == subflow->subflow_id ?
+	       put_remembered(skb, conn, memo) : 0);
 	if (!err)
 		nla_nest_end(skb, nest);
 	return err;
@@ -336,7 +336,7 @@ int mptcp_pams_nl_stats_get_doit(struct sk_buff *skb, struct genl_info *info)
 /* Tell of a subflow that is there, or by what is remembered of it. */
 static void tell(struct mptcp_sock *msk, struct pams_conn *conn, u8 cmd,
 		 const struct mptcp_subflow_context *subflow,
-		 const struct pams_rate *rate)
+		 const struct pams_memo *memo)
 {
 	struct net *net = conn->net->net;
 	struct nlattr *nest;
@@ -362,7 +362,7 @@ static void tell(struct mptcp_sock *msk, struct pams_conn *conn, u8 cmd,
 	} else if (!err) {
 		nest = nla_nest_start(skb, MPTCP_PAMS_A_CONN_SUBFLOW);
 		err = nest ? nla_put_u32(skb, MPTCP_PAMS_A_SUBFLOW_ID,
-					 rate->id) : -EMSGSIZE;
+					 memo->id) : -EMSGSIZE;
 		if (!err)
 			nla_nest_end(skb, nest);
 	}
@@ -379,13 +379,13 @@ static void tell(struct mptcp_sock *msk, struct pams_conn *conn, u8 cmd,
  * pams_netlink_subflow_removed - tell whoever listens
  * @msk:	the connection, owned
  * @conn:	its remembered state
- * @rate:	what is remembered of the subflow
+ * @memo:	what is remembered of the subflow
  */
 void pams_netlink_subflow_removed(struct mptcp_sock *msk,
 				  struct pams_conn *conn,
-				  const struct pams_rate *rate)
+				  const struct pams_memo *memo)
 {
-	tell(msk, conn, MPTCP_PAMS_CMD_SUBFLOW_REMOVED_NTF, NULL, rate);
+	tell(msk, conn, MPTCP_PAMS_CMD_SUBFLOW_REMOVED_NTF, NULL, memo);
 }
 
 /**
@@ -404,18 +404,18 @@ void pams_netlink_events(struct mptcp_sock *msk, struct pams_conn *conn)
 
 	conn->events = false;
 	list_for_each_entry(subflow, &msk->conn_list, node) {
-		struct pams_rate *rate = pams_conn_rate(conn,
+		struct pams_memo *memo = pams_conn_memo(conn,
 							subflow->subflow_id);
-		u8 events = rate->events;
+		u8 events = memo->events;
 
-		if (rate->id != subflow->subflow_id)
+		if (memo->id != subflow->subflow_id)
 			continue;
-		rate->events = 0;
+		memo->events = 0;
 		if (events & PAMS_EVENT_STOPPED)
 			tell(msk, conn, MPTCP_PAMS_CMD_PATH_STOPPED_NTF,
-			     subflow, rate);
+			     subflow, memo);
 		if (events & PAMS_EVENT_REINJECT)
 			tell(msk, conn, MPTCP_PAMS_CMD_REINJECT_NTF, subflow,
-			     rate);
+			     memo);
 	}
 }

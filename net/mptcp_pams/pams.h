@@ -94,7 +94,7 @@ struct pams_net {
 };
 
 /**
- * struct pams_rate - what is remembered of one subflow: Th, see rate.c; what was
+ * struct pams_memo - what is remembered of one subflow: Th, see rate.c; what was
  *		      reinjected, see reinject.c; what was reported of its path
  *		      and came of it, see reported.c and silence.c
  * @byteps:	bytes per second
@@ -127,7 +127,7 @@ struct pams_net {
  * @limit_stamp_us: low half of tcp_mstamp when @limit_byteps was lowered
  * @empty_us:	low half of tcp_mstamp when there was no queue last
  */
-struct pams_rate {
+struct pams_memo {
 	u64 byteps;
 	u32 stamp_us;
 	u32 id;
@@ -198,7 +198,7 @@ static inline bool before64(u64 a, u64 b)
  * @timer:	when it is time for a @kick that is due within less than a jiffy
  * @pause_us:	of @timer
  * @flow:	room for a view's
- * @rate:	what is remembered per subflow
+ * @memo:	what is remembered per subflow
  * @rcu:	defers the free
  *
  * Except for @node, @refs, @wake and @dead every field belongs to the owner of the
@@ -234,21 +234,21 @@ struct pams_conn {
 	u64 window_end;
 	struct hrtimer timer;
 	struct pams_flow flow[PAMS_SUBFLOWS_MAX];
-	struct pams_rate rate[PAMS_SUBFLOWS_MAX];
+	struct pams_memo memo[PAMS_SUBFLOWS_MAX];
 	struct rcu_head rcu;
 };
 
 /* The place for what is remembered of a subflow; another's, if its @id differs,
  * which has gone or is one of more than the places.
  */
-static inline struct pams_rate *pams_conn_rate(struct pams_conn *conn, u32 id)
+static inline struct pams_memo *pams_conn_memo(struct pams_conn *conn, u32 id)
 {
-	return &conn->rate[id % PAMS_SUBFLOWS_MAX];
+	return &conn->memo[id % PAMS_SUBFLOWS_MAX];
 }
 
 /* the budget: 1 KB per connection, 128 bytes more per subflow */
-static_assert(sizeof(struct pams_rate) <= 128);
-static_assert(offsetof(struct pams_conn, rate) <= 1024);
+static_assert(sizeof(struct pams_memo) <= 128);
+static_assert(offsetof(struct pams_conn, memo) <= 1024);
 
 /**
  * struct pams_snapshot - one look at a connection
@@ -265,7 +265,7 @@ struct pams_snapshot {
 /* rate.c */
 #define PAMS_RATE_SAMPLES_PER_RTT	4
 
-u64 pams_rate_learn(struct pams_rate *rate, u32 id, const struct tcp_sock *tp,
+u64 pams_rate_learn(struct pams_memo *memo, u32 id, const struct tcp_sock *tp,
 		    u32 cwnd);
 
 /* TCP's is scaled by 8; 1 if there is none yet. */
@@ -275,26 +275,26 @@ static inline u32 pams_rate_srtt_us(const struct tcp_sock *tp)
 }
 
 /* Is there nothing new to learn? Asked before a sample costs a division. */
-static inline bool pams_rate_is_fresh(const struct pams_rate *rate,
+static inline bool pams_rate_is_fresh(const struct pams_memo *memo,
 				      const struct tcp_sock *tp, u32 cwnd)
 {
 	u32 srtt_us = pams_rate_srtt_us(tp);
 	u32 age_us;
 
 	if (cwnd < READ_ONCE(tp->snd_ssthresh))
-		return rate->cwnd == cwnd && rate->srtt_us == srtt_us;
+		return memo->cwnd == cwnd && memo->srtt_us == srtt_us;
 
-	age_us = (u32)READ_ONCE(tp->tcp_mstamp) - rate->stamp_us;
+	age_us = (u32)READ_ONCE(tp->tcp_mstamp) - memo->stamp_us;
 	return age_us * PAMS_RATE_SAMPLES_PER_RTT < srtt_us;
 }
 
 /* Th, updated with what TCP says; see pams_rate_learn(). */
-static inline u64 pams_rate_byteps(struct pams_rate *rate, u32 id,
+static inline u64 pams_rate_byteps(struct pams_memo *memo, u32 id,
 				   const struct tcp_sock *tp, u32 cwnd)
 {
-	if (rate && rate->id == id && pams_rate_is_fresh(rate, tp, cwnd))
-		return rate->byteps;
-	return pams_rate_learn(rate, id, tp, cwnd);
+	if (memo && memo->id == id && pams_rate_is_fresh(memo, tp, cwnd))
+		return memo->byteps;
+	return pams_rate_learn(memo, id, tp, cwnd);
 }
 
 /* net.c */
@@ -324,10 +324,10 @@ static inline bool pams_reported_known(const struct pams_conn *conn,
 	unsigned int i;
 
 	for (i = 0; i < view->nr; i++) {
-		const struct pams_rate *rate =
-			&conn->rate[view->sub[i].id % PAMS_SUBFLOWS_MAX];
+		const struct pams_memo *memo =
+			&conn->memo[view->sub[i].id % PAMS_SUBFLOWS_MAX];
 
-		known |= rate->known | (rate->generation != generation);
+		known |= memo->known | (memo->generation != generation);
 	}
 	return known;
 }
@@ -336,7 +336,7 @@ static inline bool pams_reported_known(const struct pams_conn *conn,
 void pams_silence_look(struct mptcp_sock *msk, struct pams_conn *conn);
 
 /* learn.c */
-void pams_flow_learn(struct pams_flow *flow, struct pams_rate *rate, u32 id,
+void pams_flow_learn(struct pams_flow *flow, struct pams_memo *memo, u32 id,
 		     const struct sock *ssk, u32 cwnd, bool tail, u32 *now_us);
 
 /* snapshot.c */

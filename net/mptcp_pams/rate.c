@@ -27,36 +27,36 @@ static u64 rate_sample_byteps(const struct tcp_sock *tp, u32 cwnd, u32 srtt_us)
 
 /**
  * pams_rate_learn - the throughput to reckon with, from a new sample
- * @rate:	where it is remembered, or NULL if there is no memory for it
+ * @memo:	where it is remembered, or NULL if there is no memory for it
  * @id:		subflow_id of the subflow
  * @tp:		its TCP socket, read without its lock
  * @cwnd:	congestion window in packets, as it will be when data is sent
  *
- * If @rate is another subflow's it starts anew from a sample.
+ * If @memo is another subflow's it starts anew from a sample.
  *
  * Return: bytes per second, within pad.h's range.
  */
-u64 pams_rate_learn(struct pams_rate *rate, u32 id, const struct tcp_sock *tp,
+u64 pams_rate_learn(struct pams_memo *memo, u32 id, const struct tcp_sock *tp,
 		    u32 cwnd)
 {
 	u32 srtt_us = pams_rate_srtt_us(tp);
 	u64 sample = rate_sample_byteps(tp, cwnd, srtt_us);
 
-	if (!rate)
+	if (!memo)
 		return sample;
 
-	if (rate->id != id) {
-		memset(rate, 0, sizeof(*rate));
-		rate->reinject_epoch_end = jiffies;
+	if (memo->id != id) {
+		memset(memo, 0, sizeof(*memo));
+		memo->reinject_epoch_end = jiffies;
 	} else if (cwnd >= READ_ONCE(tp->snd_ssthresh)) {
-		sample = rate->byteps +
-			 ((s64)(sample - rate->byteps) >> RATE_GAIN_SHIFT);
+		sample = memo->byteps +
+			 ((s64)(sample - memo->byteps) >> RATE_GAIN_SHIFT);
 	}
-	rate->byteps = sample;
-	rate->stamp_us = READ_ONCE(tp->tcp_mstamp);
-	rate->id = id;
-	rate->cwnd = cwnd;
-	rate->srtt_us = srtt_us;
+	memo->byteps = sample;
+	memo->stamp_us = READ_ONCE(tp->tcp_mstamp);
+	memo->id = id;
+	memo->cwnd = cwnd;
+	memo->srtt_us = srtt_us;
 
 	return sample;
 }

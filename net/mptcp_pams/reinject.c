@@ -104,10 +104,10 @@ static struct mptcp_data_frag *fragment_of(struct mptcp_sock *msk, u64 seq)
 
 /* Cut off what was reinjected before; false if nothing wanted is left. */
 static bool range_clip(const struct mptcp_sock *msk,
-		       const struct pams_rate *sub,
+		       const struct pams_memo *memo,
 		       struct reinject_range *range)
 {
-	u32 from = sub->reinject_from, to = sub->reinject_to;
+	u32 from = memo->reinject_from, to = memo->reinject_to;
 
 	if (from != to && !before(range->seq, from) && before(range->seq, to)) {
 		if (!after(range->seq_end, to))
@@ -141,7 +141,7 @@ static bool range_clip_head(const struct mptcp_data_frag *dfrag,
 static struct mptcp_data_frag *
 subflow_last_range(struct mptcp_sock *msk,
 		   const struct mptcp_subflow_context *subflow,
-		   const struct pams_rate *sub, struct reinject_range *range)
+		   const struct pams_memo *memo, struct reinject_range *range)
 {
 	struct sock *ssk = subflow->tcp_sock;
 	struct mptcp_data_frag *dfrag = NULL;
@@ -151,7 +151,7 @@ subflow_last_range(struct mptcp_sock *msk,
 
 	for (skb = queue_last(ssk); skb && skbs--; skb = queue_prev(ssk, skb)) {
 		if (!skb_range(subflow, skb, &prev) ||
-		    !range_clip(msk, sub, &prev)) {
+		    !range_clip(msk, memo, &prev)) {
 			if (dfrag)
 				break;
 			continue;
@@ -198,7 +198,7 @@ static void fragment_set_pending(struct mptcp_sock *msk,
 static noinline_for_stack
 u32 subflow_reinject(struct mptcp_sock *msk, struct pams_conn *conn,
 		     struct mptcp_subflow_context *subflow,
-		     struct pams_rate *sub, u64 budget_bytes)
+		     struct pams_memo *memo, u64 budget_bytes)
 {
 	struct sock *ssk = subflow->tcp_sock;
 	struct mptcp_data_frag *dfrag = NULL;
@@ -207,7 +207,7 @@ u32 subflow_reinject(struct mptcp_sock *msk, struct pams_conn *conn,
 
 	lock_sock(ssk);
 	if (!(ssk->sk_shutdown & SEND_SHUTDOWN))
-		dfrag = subflow_last_range(msk, subflow, sub, &range);
+		dfrag = subflow_last_range(msk, subflow, memo, &range);
 	release_sock(ssk);
 	if (!dfrag)
 		return 0;
@@ -223,10 +223,10 @@ u32 subflow_reinject(struct mptcp_sock *msk, struct pams_conn *conn,
 	}
 
 	/* what was done stays done, but for data that follows it */
-	if (sub->reinject_from == sub->reinject_to ||
-	    !before(range.seq, sub->reinject_to))
-		sub->reinject_to = range.seq_end;
-	sub->reinject_from = range.seq;
+	if (memo->reinject_from == memo->reinject_to ||
+	    !before(range.seq, memo->reinject_to))
+		memo->reinject_to = range.seq_end;
+	memo->reinject_from = range.seq;
 
 	dfrag->already_sent = before64(dfrag->data_seq, range.start) ?
 			      range.start - dfrag->data_seq : 0;
@@ -288,21 +288,21 @@ static void range_mark(struct mptcp_sock *msk, struct reinject_range *range,
 
 static void skb_mark(struct mptcp_sock *msk,
 		     const struct mptcp_subflow_context *subflow,
-		     const struct pams_rate *sub, const struct sk_buff *skb,
+		     const struct pams_memo *memo, const struct sk_buff *skb,
 		     struct reinject_mark *mark)
 {
 	struct reinject_range range;
 
 	if (skb_range(subflow, skb, &range) &&
 	    after(range.seq_end, mark->from_seq) &&
-	    range_clip(msk, sub, &range))
+	    range_clip(msk, memo, &range))
 		range_mark(msk, &range, mark);
 }
 
 /* What the subflow was given from there on, in its order. */
 static void subflow_mark(struct mptcp_sock *msk,
 			 const struct mptcp_subflow_context *subflow,
-			 const struct pams_rate *sub,
+			 const struct pams_memo *memo,
 			 struct reinject_mark *mark)
 {
 	struct sock *ssk = subflow->tcp_sock;
@@ -311,13 +311,13 @@ static void subflow_mark(struct mptcp_sock *msk,
 
 	skb = tcp_rtx_queue_head(ssk);
 	while (skb && skbs--) {
-		skb_mark(msk, subflow, sub, skb, mark);
+		skb_mark(msk, subflow, memo, skb, mark);
 		skb = skb_rb_next(skb);
 	}
 	skb_queue_walk(&ssk->sk_write_queue, skb) {
 		if (!skbs--)
 			break;
-		skb_mark(msk, subflow, sub, skb, mark);
+		skb_mark(msk, subflow, memo, skb, mark);
 	}
 }
 
@@ -327,7 +327,7 @@ static void subflow_mark(struct mptcp_sock *msk,
 static noinline_for_stack
 u32 subflow_give_up(struct mptcp_sock *msk, struct pams_conn *conn,
 		    struct mptcp_subflow_context *subflow,
-		    struct pams_rate *sub, u64 lost_bytes)
+		    struct pams_memo *memo, u64 lost_bytes)
 {
 	struct sock *ssk = subflow->tcp_sock;
 	struct tcp_sock *tp = tcp_sk(ssk);
@@ -338,12 +338,12 @@ u32 subflow_give_up(struct mptcp_sock *msk, struct pams_conn *conn,
 			min_t(u64, lost_bytes, tp->write_seq - tp->snd_una);
 	mark.whole = after(mark.from_seq, tp->snd_una);
 	if (!(ssk->sk_shutdown & SEND_SHUTDOWN))
-		subflow_mark(msk, subflow, sub, &mark);
+		subflow_mark(msk, subflow, memo, &mark);
 	if (mark.bytes) {
-		if (sub->reinject_from == sub->reinject_to ||
-		    before(mark.from_seq, sub->reinject_from))
-			sub->reinject_from = mark.from_seq;
-		sub->reinject_to = tp->write_seq;
+		if (memo->reinject_from == memo->reinject_to ||
+		    before(mark.from_seq, memo->reinject_from))
+			memo->reinject_from = mark.from_seq;
+		memo->reinject_to = tp->write_seq;
 	}
 	release_sock(ssk);
 	if (!mark.bytes)
@@ -504,24 +504,24 @@ static int view_lost(struct pams_conn *conn, const struct pams_snapshot *snap,
 }
 
 /* A tail's budget is for an RTT; is any left? */
-static bool budget_left(struct pams_rate *sub, u32 srtt_us, u64 late_bytes)
+static bool budget_left(struct pams_memo *memo, u32 srtt_us, u64 late_bytes)
 {
-	if (time_after(jiffies, sub->reinject_epoch_end)) {
-		sub->reinject_epoch_end = jiffies + usecs_to_jiffies(srtt_us);
-		sub->reinjected_bytes = 0;
+	if (time_after(jiffies, memo->reinject_epoch_end)) {
+		memo->reinject_epoch_end = jiffies + usecs_to_jiffies(srtt_us);
+		memo->reinjected_bytes = 0;
 	}
-	return late_bytes > sub->reinjected_bytes;
+	return late_bytes > memo->reinjected_bytes;
 }
 
 /* How much at the end of what the subflow holds was sent again. */
-static u32 again_bytes(const struct pams_rate *sub, const struct tcp_sock *tp)
+static u32 again_bytes(const struct pams_memo *memo, const struct tcp_sock *tp)
 {
 	u32 write_seq = READ_ONCE(tp->write_seq);
 
-	if (sub->reinject_from == sub->reinject_to ||
-	    sub->reinject_to != write_seq)
+	if (memo->reinject_from == memo->reinject_to ||
+	    memo->reinject_to != write_seq)
 		return 0;
-	return write_seq - sub->reinject_from;
+	return write_seq - memo->reinject_from;
 }
 
 /* Whose data is late, in the connection's scheduler's view, and how much of it
@@ -541,7 +541,7 @@ static int conn_late(struct mptcp_sock *msk, struct pams_conn *conn,
 	if (sched->late) {
 		for (i = 0; i < view->nr; i++)
 			view->sub[i].again_bytes =
-				again_bytes(pams_conn_rate(conn,
+				again_bytes(pams_conn_memo(conn,
 							   view->sub[i].id),
 					    tcp_sk(snap->subflow[i]->tcp_sock));
 		if (view->flow && budget > conn->counts.reinjected_bytes)
@@ -551,7 +551,7 @@ static int conn_late(struct mptcp_sock *msk, struct pams_conn *conn,
 		from = view_latest(view,
 				   READ_ONCE(conn->net->reinject_eta_percent),
 				   bytes);
-		if (from >= 0 && !budget_left(pams_conn_rate(conn,
+		if (from >= 0 && !budget_left(pams_conn_memo(conn,
 							     view->sub[from].id),
 					      view->sub[from].srtt_us, *bytes))
 			return -1;
@@ -572,7 +572,7 @@ static int conn_late(struct mptcp_sock *msk, struct pams_conn *conn,
 bool pams_reinject(struct mptcp_sock *msk, struct pams_conn *conn)
 {
 	struct pams_snapshot snap __uninitialized;
-	struct pams_rate *sub;
+	struct pams_memo *memo;
 	u64 bytes = 0;
 	bool lost;
 	int from;
@@ -589,20 +589,20 @@ bool pams_reinject(struct mptcp_sock *msk, struct pams_conn *conn)
 	if (from < 0)
 		return false;
 
-	sub = pams_conn_rate(conn, snap.view.sub[from].id);
+	memo = pams_conn_memo(conn, snap.view.sub[from].id);
 
-	bytes = lost ? subflow_give_up(msk, conn, snap.subflow[from], sub,
+	bytes = lost ? subflow_give_up(msk, conn, snap.subflow[from], memo,
 				       bytes) :
-		       subflow_reinject(msk, conn, snap.subflow[from], sub,
+		       subflow_reinject(msk, conn, snap.subflow[from], memo,
 					bytes);
 	if (!bytes)
 		return false;
 
-	if (!sub->reinjected_total_bytes)
-		sub->events |= PAMS_EVENT_REINJECT;
-	conn->events |= !!sub->events;
+	if (!memo->reinjected_total_bytes)
+		memo->events |= PAMS_EVENT_REINJECT;
+	conn->events |= !!memo->events;
 	conn->counts.reinjected_bytes += bytes;
-	sub->reinjected_bytes += bytes;
-	sub->reinjected_total_bytes += bytes;
+	memo->reinjected_bytes += bytes;
+	memo->reinjected_total_bytes += bytes;
 	return true;
 }

@@ -42,12 +42,12 @@
 
 static void reported_find(struct pams_net *net, const struct mptcp_sock *msk,
 			  const struct mptcp_subflow_context *subflow,
-			  struct pams_rate *rate, unsigned long generation)
+			  struct pams_memo *memo, unsigned long generation)
 {
-	pams_path_lookup(net, msk, subflow, ktime_get_ns(), &rate->pipe,
-			 &rate->loss);
-	rate->generation = generation;
-	rate->known = rate->pipe || rate->loss || rate->stopped;
+	pams_path_lookup(net, msk, subflow, ktime_get_ns(), &memo->pipe,
+			 &memo->loss);
+	memo->generation = generation;
+	memo->known = memo->pipe || memo->loss || memo->stopped;
 }
 
 static u64 drained(u64 bytes, u64 gone)
@@ -83,7 +83,7 @@ static void view_pipe(struct pams_subflow_view *sub,
 }
 
 /* Smoothed from each acknowledgment that a decision gets to see. */
-static u32 reported_owd_us(const struct pams_net *net, struct pams_rate *rate,
+static u32 reported_owd_us(const struct pams_net *net, struct pams_memo *memo,
 			   const struct tcp_sock *tp)
 {
 	u32 delivered = READ_ONCE(tp->delivered);
@@ -91,17 +91,17 @@ static u32 reported_owd_us(const struct pams_net *net, struct pams_rate *rate,
 	u32 sample = pams_owd_us(tp, rtt_us);
 	s32 step;
 
-	if (!rtt_us || (rate->owd_us && rate->owd_delivered == delivered))
-		return rate->owd_us;
+	if (!rtt_us || (memo->owd_us && memo->owd_delivered == delivered))
+		return memo->owd_us;
 
-	rate->owd_delivered = delivered;
-	step = sample - rate->owd_us;
+	memo->owd_delivered = delivered;
+	step = sample - memo->owd_us;
 	if (READ_ONCE(net->owd_weights) == PAMS_OWD_PLAMA)
 		step -= step / (1 << OWD_GAIN_SHIFT);
 	else
 		step /= 1 << OWD_GAIN_SHIFT;
-	rate->owd_us = rate->owd_us ? rate->owd_us + step : sample;
-	return rate->owd_us;
+	memo->owd_us = memo->owd_us ? memo->owd_us + step : sample;
+	return memo->owd_us;
 }
 
 /* TCP remembers when what was acknowledged last had been sent. */
@@ -117,10 +117,10 @@ static bool loss_is_over(const struct pams_subflow_view *sub, u64 loss_ns,
  * decision allows is sent without another.
  */
 static bool view_loss(struct pams_subflow_view *sub, u64 loss_ns,
-		      const struct pams_net *net, struct pams_rate *rate,
+		      const struct pams_net *net, struct pams_memo *memo,
 		      const struct tcp_sock *tp, u64 now_ns)
 {
-	u32 owd_us = max(reported_owd_us(net, rate, tp), sub->owd_us);
+	u32 owd_us = max(reported_owd_us(net, memo, tp), sub->owd_us);
 	u64 guard_us = READ_ONCE(net->loss_guard_us) + READ_ONCE(tp->mdev_us);
 	u64 late_us = owd_us - sub->owd_us + guard_us;
 	u64 arrival_ns = now_ns + sub->pad_ns + late_us * NSEC_PER_USEC;
@@ -137,30 +137,30 @@ static bool view_loss(struct pams_subflow_view *sub, u64 loss_ns,
 }
 
 /* An acknowledgment since then ends the silence. */
-static bool reported_silent(struct pams_conn *conn, struct pams_rate *rate,
+static bool reported_silent(struct pams_conn *conn, struct pams_memo *memo,
 			    const struct tcp_sock *tp)
 {
-	if (rate->silent &&
-	    (s32)(READ_ONCE(tp->rcv_tstamp) - rate->silent_at) > 0)
-		rate->silent = false;
-	if (rate->silent)
+	if (memo->silent &&
+	    (s32)(READ_ONCE(tp->rcv_tstamp) - memo->silent_at) > 0)
+		memo->silent = false;
+	if (memo->silent)
 		conn->silent = true;
-	return rate->silent;
+	return memo->silent;
 }
 
 static void reported_stop(struct pams_conn *conn, struct mptcp_sock *msk,
 			  struct pams_subflow_view *sub,
-			  struct pams_rate *rate, u64 loss_ns, u64 now_ns)
+			  struct pams_memo *memo, u64 loss_ns, u64 now_ns)
 {
 	sub->stopped = true;
 	sub->idle = false;
 	sub->in_flight = false;	/* not worth waiting for */
-	if (rate->stopped)
+	if (memo->stopped)
 		return;
 
-	rate->stopped = true;
-	rate->stops++;
-	rate->events |= PAMS_EVENT_STOPPED;
+	memo->stopped = true;
+	memo->stops++;
+	memo->events |= PAMS_EVENT_STOPPED;
 	conn->counts.stops++;
 	conn->events = true;
 	trace_mptcp_pams_stop(msk->token, sub->id, (s64)(loss_ns - now_ns),
@@ -189,28 +189,28 @@ static u64 reported_view(struct mptcp_sock *msk, struct pams_conn *conn,
 			 struct pams_subflow_view *sub, const struct sock *ssk,
 			 u64 now_ns, bool *stop)
 {
-	struct pams_rate *rate = pams_conn_rate(conn, sub->id);
+	struct pams_memo *memo = pams_conn_memo(conn, sub->id);
 	const struct pams_report *report;
 	u64 loss_ns = U64_MAX;
 
-	report = rate->pipe ? &rate->pipe->report : NULL;
+	report = memo->pipe ? &memo->pipe->report : NULL;
 	if (report && pams_report_has_pipe(report, now_ns))
 		view_pipe(sub, report, tcp_sk(ssk), now_ns);
 
-	*stop = reported_silent(conn, rate, tcp_sk(ssk));
-	report = rate->loss ? &rate->loss->report : NULL;
+	*stop = reported_silent(conn, memo, tcp_sk(ssk));
+	report = memo->loss ? &memo->loss->report : NULL;
 	if (*stop) {
 		loss_ns = 0;
 	} else if (report && pams_report_has_loss(report, now_ns)) {
 		loss_ns = report->loss_ns;
-		*stop = view_loss(sub, loss_ns, conn->net, rate, tcp_sk(ssk),
+		*stop = view_loss(sub, loss_ns, conn->net, memo, tcp_sk(ssk),
 				  now_ns);
 	}
 
 	if (*stop)
-		reported_stop(conn, msk, sub, rate, loss_ns, now_ns);
+		reported_stop(conn, msk, sub, memo, loss_ns, now_ns);
 	else
-		rate->stopped = false;
+		memo->stopped = false;
 	return loss_ns;
 }
 
@@ -250,11 +250,11 @@ void pams_reported_apply(struct mptcp_sock *msk, struct pams_conn *conn,
 	rcu_read_lock();
 	generation = pams_paths_generation(&net->paths);
 	for (i = 0; i < snap->view.nr; i++) {
-		struct pams_rate *rate = pams_conn_rate(conn,
+		struct pams_memo *memo = pams_conn_memo(conn,
 							snap->view.sub[i].id);
 
-		if (rate->generation != generation)
-			reported_find(net, msk, snap->subflow[i], rate,
+		if (memo->generation != generation)
+			reported_find(net, msk, snap->subflow[i], memo,
 				      generation);
 	}
 	reported_view_all(msk, conn, snap);
@@ -276,16 +276,16 @@ u64 pams_reported_lost_bytes(struct pams_conn *conn,
 			     const struct pams_subflow_view *sub,
 			     const struct sock *ssk)
 {
-	struct pams_rate *rate = pams_conn_rate(conn, sub->id);
+	struct pams_memo *memo = pams_conn_memo(conn, sub->id);
 	const struct tcp_sock *tp = tcp_sk(ssk);
 	u64 given = READ_ONCE(tp->write_seq) - READ_ONCE(tp->snd_una);
 	u64 now_ns = ktime_get_ns();
 	u64 loss_ns = 0;
 
 	rcu_read_lock();
-	if (!rate->silent && rate->loss &&
-	    rate->generation == pams_paths_generation(&conn->net->paths))
-		loss_ns = rate->loss->report.loss_ns;
+	if (!memo->silent && memo->loss &&
+	    memo->generation == pams_paths_generation(&conn->net->paths))
+		loss_ns = memo->loss->report.loss_ns;
 	rcu_read_unlock();
 
 	if (loss_ns <= now_ns)

@@ -55,15 +55,15 @@ static bool subflow_is_silent(struct sock *ssk)
 
 static void look_at(struct pams_conn *conn,
 		    const struct mptcp_subflow_context *subflow,
-		    struct pams_rate *rate)
+		    struct pams_memo *memo)
 {
 	struct sock *ssk = subflow->tcp_sock;
 
-	if (rate->silent || !pams_tcp_can_send(ssk) || !subflow_is_silent(ssk))
+	if (memo->silent || !pams_tcp_can_send(ssk) || !subflow_is_silent(ssk))
 		return;
 
-	rate->silent = true;
-	rate->silent_at = tcp_jiffies32;
+	memo->silent = true;
+	memo->silent_at = tcp_jiffies32;
 	conn->silent = true;
 }
 
@@ -91,23 +91,23 @@ void pams_silence_look(struct mptcp_sock *msk, struct pams_conn *conn)
 	unsigned int i;
 
 	for (i = 0; i < PAMS_SUBFLOWS_MAX; i++) {
-		struct pams_rate *rate = &conn->rate[i];
+		struct pams_memo *memo = &conn->memo[i];
 
-		if (!rate->id || subflow_is_there(msk, rate->id))
+		if (!memo->id || subflow_is_there(msk, memo->id))
 			continue;
-		pams_netlink_subflow_removed(msk, conn, rate);
+		pams_netlink_subflow_removed(msk, conn, memo);
 		pams_reinject_repair(msk, conn);
-		memset(rate, 0, sizeof(*rate));
+		memset(memo, 0, sizeof(*memo));
 	}
 
 	if (!pams_sched(msk)->reinject)
 		return;
 
 	list_for_each_entry(subflow, &msk->conn_list, node) {
-		struct pams_rate *rate = pams_conn_rate(conn,
+		struct pams_memo *memo = pams_conn_memo(conn,
 							subflow->subflow_id);
 
-		if (rate->id == subflow->subflow_id)
-			look_at(conn, subflow, rate);
+		if (memo->id == subflow->subflow_id)
+			look_at(conn, subflow, memo);
 	}
 }

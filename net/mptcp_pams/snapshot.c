@@ -95,7 +95,7 @@ static void view_pad(struct pams_subflow_view *sub, const struct tcp_sock *tp,
 }
 
 static void view_subflow(struct pams_subflow_view *sub, const struct sock *ssk,
-			 struct pams_rate *rate, u32 fragment_bytes,
+			 struct pams_memo *memo, u32 fragment_bytes,
 			 u32 ahead_us, bool with_pad)
 {
 	const struct tcp_sock *tp = tcp_sk(ssk);
@@ -125,7 +125,7 @@ static void view_subflow(struct pams_subflow_view *sub, const struct sock *ssk,
 	sub->piped = false;
 	if (with_pad) {
 		queued += fragment_bytes;
-		view_pad(sub, tp, pams_rate_byteps(rate, sub->id, tp, cwnd),
+		view_pad(sub, tp, pams_rate_byteps(memo, sub->id, tp, cwnd),
 			 queued > window ? queued - window : 0);
 	}
 }
@@ -209,7 +209,7 @@ static noinline void view_flows(struct mptcp_sock *msk, struct pams_conn *conn,
 		struct pams_subflow_view *sub = &snap->view.sub[i];
 		struct pams_flow *flow = &conn->flow[i];
 
-		pams_flow_learn(flow, pams_conn_rate(conn, sub->id), sub->id,
+		pams_flow_learn(flow, pams_conn_memo(conn, sub->id), sub->id,
 				ssk, subflow_cwnd(ssk), tail, &now_us);
 		sub->rate_byteps = flow->rate_byteps;
 		sub->owd_us = flow->rtt_us / 2;
@@ -252,7 +252,7 @@ void pams_snapshot_take(struct mptcp_sock *msk, struct pams_conn *conn,
 	for (i = 0; i < nr; i++, sub++) {
 		sub->id = snap->subflow[i]->subflow_id;
 		view_subflow(sub, snap->subflow[i]->tcp_sock,
-			     conn ? pams_conn_rate(conn, sub->id) : NULL,
+			     conn ? pams_conn_memo(conn, sub->id) : NULL,
 			     fragment_bytes, ahead_us,
 			     with_pad);
 	}

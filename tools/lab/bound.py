@@ -51,6 +51,21 @@ def _least_delay(states, at_us):
     return min(delays or [path.delay_us for path in paths])
 
 
+def least(enough, start, step, precision, limit=float("inf")):
+    """The least number from start on for which enough() holds, as it does for all that
+    are larger; found by halving what begins as steps that double. Infinite where it
+    doesn't hold up to the limit."""
+    low, high = start, start + step
+    while not enough(high):
+        low, high = high, start + (high - start) * 2
+        if high > limit:
+            return float("inf")
+    while high - low > precision:
+        middle = (low + high) / 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
+
+
 def transfer_us(scenario, size_bytes, start_us=0, upload=False):
     """The least time in microseconds for one transfer that starts at start_us.
 
@@ -58,19 +73,12 @@ def transfer_us(scenario, size_bytes, start_us=0, upload=False):
     """
     states = timeline(scenario)
     send_us = start_us + (0 if upload else _least_delay(states, start_us))
-    low, high = send_us, send_us + 1000.0
-    while _arrived(states, send_us, high, upload) < size_bytes:
-        low, high = high, send_us + (high - send_us) * 2
-        if high > 1e13:
-            return float("inf")
-    while high - low > 0.5:
-        middle = (low + high) / 2
-        if _arrived(states, send_us, middle, upload) < size_bytes:
-            low = middle
-        else:
-            high = middle
+    arrived_us = least(lambda at_us: _arrived(states, send_us, at_us, upload) >= size_bytes,
+                       send_us, 1000.0, 0.5, 1e13)
+    if arrived_us == float("inf"):
+        return arrived_us
     # Nothing arrives before the least delay, not even no bytes at all.
-    done_us = max(high, send_us + _least_delay(states, send_us))
+    done_us = max(arrived_us, send_us + _least_delay(states, send_us))
     if upload:
         done_us += _least_delay(states, done_us)
     return done_us - start_us

@@ -191,7 +191,7 @@ def memory(module):
                     if line.split()[0] == name)
 
     slots = 16      # PAMS_SUBFLOWS_MAX
-    return size("pams_conn") - slots * size("pams_rate"), size("pams_rate")
+    return size("pams_conn") - slots * size("pams_memo"), size("pams_memo")
 
 
 def show(result):

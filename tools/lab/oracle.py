@@ -14,7 +14,7 @@ back is added. On path i the join takes d_i or nothing, and drawn.join_s(). Noth
 lost, no acknowledgment is late, and several connections don't share. Times in s.
 """
 
-from bound import PAYLOAD
+from bound import PAYLOAD, least
 
 WINDOW_BYTES = 10 * 1448
 
@@ -43,11 +43,5 @@ def cold_s(drawn):
         return sum(_arrived(path, at_s - start_s) for path, start_s in
                    zip(scenario.paths, starts_s)) >= scenario.bytes_max
 
-    low, high = 0.0, 1e-3
-    while not enough(high):
-        low, high = high, 2 * high
-    while high - low > 1e-7:
-        middle = (low + high) / 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
     back_s = min(path.delay_us for path in scenario.paths) / 1e6
-    return high + (back_s if upload else 0)
+    return least(enough, 0, 1e-3, 1e-7) + (back_s if upload else 0)
