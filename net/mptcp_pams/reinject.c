@@ -44,7 +44,7 @@
 /* how far a subflow's queue is searched at once, with the subflow locked */
 #define REINJECT_SKBS_MAX	1024
 /* Where a scheduler decides what is late: duplicates are at most an eighth of what
- * a connection sent, which makes less than 3 % in the mean.
+ * the application wrote, which makes less than 3 % in the mean.
  */
 #define REINJECT_SHARE		8
 
@@ -531,7 +531,7 @@ static int conn_late(struct mptcp_sock *msk, struct pams_conn *conn,
 		     struct pams_snapshot *snap, u64 *bytes)
 {
 	const struct pams_sched *sched = pams_sched(msk);
-	u64 budget = (msk->snd_nxt - conn->first_seq) / REINJECT_SHARE;
+	u64 budget = (msk->write_seq - conn->first_seq) / REINJECT_SHARE;
 	struct pams_view *view = &snap->view;
 	unsigned int i;
 	int from = -1;
