@@ -146,7 +146,8 @@ static u32 overdue_us(const struct pams_flow *flow, const struct tcp_sock *tp,
 		      u32 *now_us)
 {
 	u32 due_us = flow->rtt_us + flow->rtt_us / 2 +
-		     2 * tp->mss_cache * USEC_PER_SEC / flow->rate_byteps;
+		     div_u64(2ULL * tp->mss_cache * USEC_PER_SEC,
+			     flow->rate_byteps);
 	u32 since_us = clock_us(now_us) - (u32)READ_ONCE(tp->delivered_mstamp);
 
 	return (s32)(since_us - due_us) > 0 ? since_us - due_us : 0;

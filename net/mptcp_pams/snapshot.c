@@ -107,7 +107,7 @@ static void view_subflow(struct pams_subflow_view *sub, const struct sock *ssk,
 	u64 queued = unsent;
 	/* 2^20 us are a second, and a pacing rate has at most 44 bits */
 	u64 ahead = max_t(u64, 2 * mss,
-			  READ_ONCE(ssk->sk_pacing_rate) * ahead_us >> 20);
+			  (u64)READ_ONCE(ssk->sk_pacing_rate) * ahead_us >> 20);
 
 	if (tp->lost_out > tp->retrans_out)
 		queued += (tp->lost_out - tp->retrans_out) * mss;
