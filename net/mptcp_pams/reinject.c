@@ -43,10 +43,10 @@
 
 /* how far a subflow's queue is searched at once, with the subflow locked */
 #define REINJECT_SKBS_MAX	1024
-/* Where a scheduler decides what is late: duplicates are at most an eighth of what
- * the application wrote, which makes less than 3 % in the mean.
+/* Where a scheduler decides what is late: duplicates are at most a ninth of what
+ * the application wrote, which makes about 3 % in the mean.
  */
-#define REINJECT_SHARE		8
+#define REINJECT_SHARE		9
 
 /* A stretch of data on a subflow, in both numberings; ends are exclusive. */
 struct reinject_range {
@@ -531,7 +531,7 @@ static int conn_late(struct mptcp_sock *msk, struct pams_conn *conn,
 		     struct pams_snapshot *snap, u64 *bytes)
 {
 	const struct pams_sched *sched = pams_sched(msk);
-	u64 budget = (msk->write_seq - conn->first_seq) / REINJECT_SHARE;
+	u64 budget = div_u64(msk->write_seq - conn->first_seq, REINJECT_SHARE);
 	struct pams_view *view = &snap->view;
 	unsigned int i;
 	int from = -1;

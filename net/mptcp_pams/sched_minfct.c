@@ -112,11 +112,14 @@ static int minfct_best(const struct pams_view *view, u32 *best_us)
 	return best;
 }
 
-/* When the last of what wasn't sent again elsewhere arrives there. */
+/* When the last of what is waited for arrives there: at the end, what wasn't sent again
+ * elsewhere. Under a full window it is the first byte that everybody waits for, so all
+ * of it is late.
+ */
 static u32 minfct_latest_us(const struct pams_view *view, int i)
 {
 	struct pams_flow flow = view->flow[i];
-	u32 again = view->sub[i].again_bytes;
+	u32 again = view->unscheduled_bytes ? 0 : view->sub[i].again_bytes;
 	u32 waiting = min(again, flow.backlog_bytes);
 
 	flow.backlog_bytes -= waiting;

@@ -474,6 +474,10 @@ class TestLate(unittest.TestCase):
                              (U32_MAX, NONE)):
             self.assertEqual(late([self.FAST, slow], [True, True], again=[0, again]), found, again)
 
+    def test_all_of_it_while_something_is_unscheduled(self):
+        slow = flow(125_000, 3_000, 375, 4_000, 1_000)
+        self.assertEqual(late([self.FAST, slow], [True, True], 1, again=[0, 5_000]), 1)
+
     def test_no_room_elsewhere(self):
         self.assertEqual(late([self.FAST, flow(125_000, 60_000, 7_500, 20_000)], [False, True]),
                          NONE)
