@@ -12,6 +12,9 @@ the sender can first use path i, d_i its one-way delay, C_i its rate and R_i = 2
 Downloads: s_0 = d_0, when the request has arrived; uploads: 0, but the receipt's way
 back is added. On path i the join takes d_i or nothing, and drawn.join_s(). Nothing is
 lost, no acknowledgment is late, and several connections don't share. Times in s.
+
+A scheduler that can't foresee other paths gives path 0 its first window at once, of which
+it may send again elsewhere a share of the transfer: no faster than the rest arrives there.
 """
 
 from bound import PAYLOAD, least
@@ -30,18 +33,42 @@ def _arrived(path, at_s):
     return total + rate * max(left_s, 0)
 
 
+def _start_s(drawn, i):
+    """When the sender can first use the path."""
+    scenario = drawn.scenario
+    asked_s = 0 if scenario.direction == "up" else scenario.paths[i].delay_us / 1e6
+    return asked_s + drawn.join_s(i)
+
+
+def _back_s(scenario):
+    """How long an upload's receipt takes."""
+    if scenario.direction != "up":
+        return 0
+    return min(path.delay_us for path in scenario.paths) / 1e6
+
+
 def cold_s(drawn):
     """Of one request of a drawn scenario; None where the connection is warm."""
     scenario = drawn.scenario
     if not scenario.cold:
         return None
-    upload = scenario.direction == "up"
-    starts_s = [(0 if upload else path.delay_us / 1e6) + drawn.join_s(i)
-                for i, path in enumerate(scenario.paths)]
+    starts_s = [_start_s(drawn, i) for i in range(len(scenario.paths))]
 
     def enough(at_s):
         return sum(_arrived(path, at_s - start_s) for path, start_s in
                    zip(scenario.paths, starts_s)) >= scenario.bytes_max
 
-    back_s = min(path.delay_us for path in scenario.paths) / 1e6
-    return least(enough, 0, 1e-3, 1e-7) + (back_s if upload else 0)
+    return least(enough, 0, 1e-3, 1e-7) + _back_s(scenario)
+
+
+def unforeseen_s(drawn, again):
+    """The same where others are seen once they have joined, and at most that share of the
+    transfer is sent twice."""
+    scenario = drawn.scenario
+    if not scenario.cold:
+        return None
+    first, size = scenario.paths[0], scenario.bytes_max
+    stays = max(0, min(WINDOW_BYTES, size) - again * size)
+    there_s = (_start_s(drawn, 0) + first.delay_us / 1e6 + stays * 8 / (first.rate_bps * PAYLOAD)
+               + _back_s(scenario))
+    return max(there_s, cold_s(drawn))

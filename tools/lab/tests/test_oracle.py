@@ -10,11 +10,19 @@ from drawn import Drawn
 from scenario import Scenario, parse_path
 
 
-def cold_s(paths, size, direction="down", cold=True):
-    """Of one request."""
-    return oracle.cold_s(Drawn("0-000", Scenario(
+def cold(paths, size, direction="down", is_cold=True):
+    """One request."""
+    return Drawn("0-000", Scenario(
         paths=tuple(map(parse_path, paths)), bytes_min=size, bytes_max=size, requests=1,
-        cold=cold, direction=direction), 0))
+        cold=is_cold, direction=direction), 0)
+
+
+def cold_s(*args):
+    return oracle.cold_s(cold(*args))
+
+
+def unforeseen_s(paths, size, again):
+    return oracle.unforeseen_s(cold(paths, size), again)
 
 
 class Oracle(unittest.TestCase):
@@ -41,8 +49,15 @@ class Oracle(unittest.TestCase):
         # no request, but a receipt
         self.assertAlmostEqual(cold_s(["8mbit,10ms"], 9564, "up"), 0.030, 4)
 
+    def test_first_window_stays(self):
+        # path 1 could carry it all at 2 + 2 * 12 ms and later, but of the 14,480 B on path 0 only
+        # a tenth of 20,000 may go again: 12,480 B take 13.05 ms more than the 20
+        self.assertAlmostEqual(unforeseen_s(["8mbit,10ms", "800mbit,2ms"], 20_000, 0.1), 0.03305, 4)
+        self.assertAlmostEqual(unforeseen_s(["8mbit,10ms", "800mbit,2ms"], 20_000, 0.5),
+                               cold_s(["8mbit,10ms", "800mbit,2ms"], 20_000), 6)
+
     def test_warm(self):
-        self.assertIsNone(cold_s(["8mbit,10ms"], 9564, cold=False))
+        self.assertIsNone(cold_s(["8mbit,10ms"], 9564, "down", False))
 
 
 if __name__ == "__main__":
