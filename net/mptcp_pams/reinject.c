@@ -518,10 +518,8 @@ static u32 again_bytes(const struct pams_memo *memo, const struct tcp_sock *tp)
 {
 	u32 write_seq = READ_ONCE(tp->write_seq);
 
-	if (memo->reinject_from == memo->reinject_to ||
-	    memo->reinject_to != write_seq)
-		return 0;
-	return write_seq - memo->reinject_from;
+	return memo->reinject_to == write_seq ?
+	       write_seq - memo->reinject_from : 0;
 }
 
 /* Whose data is late, in the connection's scheduler's view, and how much of it
@@ -531,14 +529,16 @@ static int conn_late(struct mptcp_sock *msk, struct pams_conn *conn,
 		     struct pams_snapshot *snap, u64 *bytes)
 {
 	const struct pams_sched *sched = pams_sched(msk);
-	u64 budget = div_u64(msk->write_seq - conn->first_seq, REINJECT_SHARE);
 	struct pams_view *view = &snap->view;
 	unsigned int i;
+	u64 budget;
 	int from = -1;
 
 	if (!pams_nothing_new(msk))
 		return -1;
 	if (sched->late) {
+		budget = div_u64(msk->write_seq - conn->first_seq,
+				 REINJECT_SHARE);
 		for (i = 0; i < view->nr; i++)
 			view->sub[i].again_bytes =
 				again_bytes(pams_conn_memo(conn,

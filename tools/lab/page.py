@@ -122,8 +122,9 @@ def _harmed(data, name):
     for ratio, row in sweep.ratios(_parts(data)[0][1], name, sweep.against_single):
         if ratio <= sweep.HARM:
             break
-        least_s = oracle.cold_s(drawn.named(row["name"]))
-        blind_s = oracle.unforeseen_s(drawn.named(row["name"]), DUPLICATES_MAX)
+        scenario = drawn.named(row["name"])
+        least_s = oracle.cold_s(scenario)
+        blind_s = oracle.unforeseen_s(scenario, DUPLICATES_MAX)
         times = {other: row["time_s"][other] for other in others if row["time_s"][other]}
         best = min(times, key=times.get)
         never += bool(least_s and least_s > sweep.HARM * row["single_s"])
