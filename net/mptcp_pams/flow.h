@@ -26,6 +26,8 @@
  * @due_us:		until the first acknowledgment of a burst, before which nothing
  *			beyond the window leaves; 0 while they flow; negative: how long
  *			one is overdue
+ * @alone:		one packet is outstanding, whose acknowledgment the receiver
+ *			may delay
  * @growing:		the window doubles each round trip (slow start)
  * @moving:		an acknowledgment will come, of what was sent or will be
  * @untried:		nothing was ever handed over
@@ -40,6 +42,7 @@ struct pams_flow {
 	u32 flight_bytes;
 	u32 backlog_bytes;
 	s32 due_us;
+	bool alone;
 	bool growing;
 	bool moving;
 	bool untried;

@@ -23,8 +23,10 @@
 
 /* fewer packets than these are no stream: a delayed acknowledgment makes them late */
 #define LEARN_PACKETS_MIN	5
-/* A receiver acknowledges a single packet after 40 ms at the latest */
-#define LEARN_GUESS_MAX_US	30000U
+/* A receiver may acknowledge a single packet after 40 ms only: as long a queue of
+ * one sample, or of a few packets, tells nothing.
+ */
+#define LEARN_DELAYED_US	30000U
 /* Of a path that carried nothing yet 32 Mbit/s are believed: with less a near path is
  * left for a far one at the start, with more a window waits before a slow one. 12 and
  * 32 Mbit/s were tried.
@@ -53,6 +55,17 @@ static bool sample_is_queued(const struct learn_sample *sample, u32 rtt_us)
 	return sample->queue_us > rtt_us / 4;
 }
 
+/* Does the sample tell of a queue that may be none? A second one tells. */
+static bool sample_is_doubtful(struct pams_memo *memo,
+			       const struct learn_sample *sample, bool queued)
+{
+	bool doubtful = queued && !memo->queued &&
+			sample->queue_us > LEARN_DELAYED_US;
+
+	memo->queued = queued;
+	return doubtful;
+}
+
 /* Of a few packets over a path of which nothing is known, what n / (rtt - m) says is
  * better than a constant, unless the last of them was acknowledged late.
  */
@@ -60,7 +73,7 @@ static void learn_guess(struct pams_memo *memo, const struct learn_sample *sampl
 			u32 rtt_us)
 {
 	if (memo->limit_byteps || !sample_is_queued(sample, rtt_us) ||
-	    sample->queue_us > LEARN_GUESS_MAX_US)
+	    sample->queue_us > LEARN_DELAYED_US)
 		return;
 	memo->proven_byteps = max(memo->proven_byteps,
 				  rate_of(sample->scaled, sample->queue_us));
@@ -77,14 +90,16 @@ static void learn_capacity(struct pams_memo *memo, const struct tcp_sock *tp,
 
 	memo->proven_byteps = max(memo->proven_byteps, carried);
 	if (memo->limit_byteps && carried > memo->limit_byteps) {
-		memo->limit_byteps = carried;
+		/* without a queue it could carry more, so nothing is known */
+		memo->limit_byteps = queued ? carried : 0;
 		return;
 	}
 	if (memo->idle || !queued) {
 		memo->empty_us = now_us;
 		memo->idle = false;
+		memo->queued = false;
 	}
-	if (!queued)
+	if (sample_is_doubtful(memo, sample, queued) || !queued)
 		return;
 
 	/* was the path busy all the while? */
@@ -234,6 +249,7 @@ void pams_flow_learn(struct pams_flow *flow, struct pams_memo *memo, u32 id,
 			flow->rate_byteps < limit;
 	flow->moving = inet_csk(ssk)->icsk_ca_state < TCP_CA_Loss &&
 		       (tp->packets_out || unsent);
+	flow->alone = tp->packets_out == 1;
 	flow->untried = !tp->bytes_sent && !unsent;
 	flow->due_us = pause_us(tp, rtt_us, now_us);
 	if (tail && tp->packets_out && !flow->due_us)

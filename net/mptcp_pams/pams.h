@@ -123,6 +123,7 @@ struct pams_net {
  * @proven_byteps: the most it was seen to carry, or was guessed to
  * @guessed:	@proven_byteps is a guess from the first few packets
  * @idle:	nothing was outstanding at some decision since the last sample
+ * @queued:	the last sample told of a queue
  * @limit_delivered: tcp's count of delivered packets at the last sample
  * @limit_stamp_us: low half of tcp_mstamp when @limit_byteps was lowered
  * @empty_us:	low half of tcp_mstamp when there was no queue last
@@ -151,6 +152,7 @@ struct pams_memo {
 	u8 events;
 	bool guessed;
 	bool idle;
+	bool queued;
 	u32 limit_byteps;
 	u32 proven_byteps;
 	u32 limit_delivered;

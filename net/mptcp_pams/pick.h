@@ -33,8 +33,8 @@
  * @owd_us:	one-way delay, queueing included
  * @queued_bytes: Bs, what has to wait for the window, the next fragment included
  * @room_bytes:	what may be handed over before the window is full
- * @again_bytes: of what is outstanding, how much at its end was sent again
- *		elsewhere; when asked what is late
+ * @once_bytes: of what is outstanding, what wasn't sent again elsewhere; when
+ *		asked what is late
  * @id:		the connection's subflow_id
  * @idle:	the window has room (MPBond: "idle"); otherwise it is busy
  * @in_flight:	data of ours is unacknowledged and TCP isn't in RTO recovery,
@@ -51,7 +51,7 @@ struct pams_subflow_view {
 	u32 owd_us;
 	u32 queued_bytes;
 	u32 room_bytes;
-	u32 again_bytes;
+	u32 once_bytes;
 	u32 id;
 	bool idle;
 	bool in_flight;

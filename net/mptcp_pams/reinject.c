@@ -513,13 +513,13 @@ static bool budget_left(struct pams_memo *memo, u32 srtt_us, u64 late_bytes)
 	return late_bytes > memo->reinjected_bytes;
 }
 
-/* How much at the end of what the subflow holds was sent again. */
-static u32 again_bytes(const struct pams_memo *memo, const struct tcp_sock *tp)
+/* What the subflow holds, less what was sent again of its end. */
+static u32 once_bytes(const struct pams_memo *memo, const struct tcp_sock *tp)
 {
 	u32 write_seq = READ_ONCE(tp->write_seq);
+	u32 end = memo->reinject_to == write_seq ? memo->reinject_from : write_seq;
 
-	return memo->reinject_to == write_seq ?
-	       write_seq - memo->reinject_from : 0;
+	return max_t(s32, end - READ_ONCE(tp->snd_una), 0);
 }
 
 /* Whose data is late, in the connection's scheduler's view, and how much of it
@@ -540,10 +540,10 @@ static int conn_late(struct mptcp_sock *msk, struct pams_conn *conn,
 		budget = div_u64(msk->write_seq - conn->first_seq,
 				 REINJECT_SHARE);
 		for (i = 0; i < view->nr; i++)
-			view->sub[i].again_bytes =
-				again_bytes(pams_conn_memo(conn,
-							   view->sub[i].id),
-					    tcp_sk(snap->subflow[i]->tcp_sock));
+			view->sub[i].once_bytes =
+				once_bytes(pams_conn_memo(conn,
+							  view->sub[i].id),
+					   tcp_sk(snap->subflow[i]->tcp_sock));
 		if (view->flow && budget > conn->counts.reinjected_bytes)
 			from = sched->late(view);
 		*bytes = budget - conn->counts.reinjected_bytes;
@@ -574,7 +574,6 @@ bool pams_reinject(struct mptcp_sock *msk, struct pams_conn *conn)
 	struct pams_snapshot snap __uninitialized;
 	struct pams_memo *memo;
 	u64 bytes = 0;
-	bool lost;
 	int from;
 
 	if (msk->flags & PAMS_FLAG_FALLBACK_DONE)
@@ -583,20 +582,24 @@ bool pams_reinject(struct mptcp_sock *msk, struct pams_conn *conn)
 	pams_snapshot_take(msk, conn,
 			   max(pams_sched(msk)->detail, PAMS_DETAIL_PAD), &snap);
 	from = view_lost(conn, &snap, &bytes);
-	lost = from >= 0;
-	if (!lost)
-		from = conn_late(msk, conn, &snap, &bytes);
-	if (from < 0)
-		return false;
-
-	memo = pams_conn_memo(conn, snap.view.sub[from].id);
-
-	bytes = lost ? subflow_give_up(msk, conn, snap.subflow[from], memo,
-				       bytes) :
-		       subflow_reinject(msk, conn, snap.subflow[from], memo,
+	if (from >= 0) {
+		memo = pams_conn_memo(conn, snap.view.sub[from].id);
+		bytes = subflow_give_up(msk, conn, snap.subflow[from], memo,
 					bytes);
-	if (!bytes)
-		return false;
+		if (!bytes)
+			return false;
+	}
+
+	/* what is latest may hold nothing but what others have delivered since */
+	while (!bytes) {
+		from = conn_late(msk, conn, &snap, &bytes);
+		if (from < 0)
+			return false;
+		memo = pams_conn_memo(conn, snap.view.sub[from].id);
+		bytes = subflow_reinject(msk, conn, snap.subflow[from], memo,
+					 bytes);
+		snap.view.sub[from].outstanding = false;
+	}
 
 	if (!memo->reinjected_total_bytes)
 		memo->events |= PAMS_EVENT_REINJECT;

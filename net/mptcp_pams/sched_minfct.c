@@ -92,7 +92,9 @@ int pams_pick_minfct(const struct pams_view *view, u32 *bytes)
 	return PAMS_PICK_DEFER;
 }
 
-/* The idle subflow where a packet arrives first, and when. */
+/* The idle subflow where a packet arrives first, and when. Of one that doesn't
+ * answer nobody knows.
+ */
 static int minfct_best(const struct pams_view *view, u32 *best_us)
 {
 	int best = PAMS_PICK_NONE;
@@ -101,7 +103,8 @@ static int minfct_best(const struct pams_view *view, u32 *best_us)
 	for (i = 0; i < view->nr; i++) {
 		u32 us;
 
-		if (!view->sub[i].idle || flow_overdue_us(&view->flow[i]))
+		if (!view->sub[i].idle ||
+		    (flow_overdue_us(&view->flow[i]) && !view->flow[i].alone))
 			continue;
 		us = flow_arrival_us(&view->flow[i], PICK_PACKET_BYTES);
 		if (best < 0 || us < *best_us) {
@@ -118,14 +121,13 @@ static int minfct_best(const struct pams_view *view, u32 *best_us)
  */
 static u32 minfct_latest_us(const struct pams_view *view, int i)
 {
+	u32 once = view->unscheduled_bytes ? U32_MAX : view->sub[i].once_bytes;
 	struct pams_flow flow = view->flow[i];
-	u32 again = view->unscheduled_bytes ? 0 : view->sub[i].again_bytes;
-	u32 waiting = min(again, flow.backlog_bytes);
 
-	flow.backlog_bytes -= waiting;
-	flow.flight_bytes -= min(again - waiting, flow.flight_bytes);
-	if (!flow.backlog_bytes && !flow.flight_bytes)
+	if (!once)
 		return 0;
+	flow.flight_bytes = min(flow.flight_bytes, once);
+	flow.backlog_bytes = min(flow.backlog_bytes, once - flow.flight_bytes);
 	return flow_arrival_us(&flow, 0) + flow_overdue_us(&flow);
 }
 
