@@ -39,7 +39,8 @@
  * @idle:	the window has room (MPBond: "idle"); otherwise it is busy
  * @in_flight:	data of ours is unacknowledged and TCP isn't in RTO recovery,
  *		so an acknowledgment, and with it another decision, is expected
- * @outstanding: data of ours is unacknowledged, whatever TCP's state
+ * @outstanding: data of ours is unacknowledged, or was handed over and not sent (the
+ *		host's own queue may refuse it), whatever TCP's state
  * @stopped:	its path is lost, or will be before anything arrives; never idle
  *		then, unless every other is stopped too
  * @piped:	@pad_ns is that of a path through a helper

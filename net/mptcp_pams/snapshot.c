@@ -118,8 +118,8 @@ static void view_subflow(struct pams_subflow_view *sub, const struct sock *ssk,
 	sub->idle = sub->room_bytes &&
 		    READ_ONCE(ssk->sk_wmem_queued) < READ_ONCE(ssk->sk_sndbuf) &&
 		    unsent < tcp_notsent_lowat(tp);
-	sub->outstanding = tp->packets_out;
-	sub->in_flight = sub->outstanding &&
+	sub->outstanding = tp->packets_out || unsent;
+	sub->in_flight = tp->packets_out &&
 			 inet_csk(ssk)->icsk_ca_state < TCP_CA_Loss;
 	sub->stopped = false;
 	sub->piped = false;
