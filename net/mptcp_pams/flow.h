@@ -30,6 +30,7 @@
  *			may delay
  * @growing:		the window doubles each round trip (slow start)
  * @moving:		an acknowledgment will come, of what was sent or will be
+ * @unanswered:		nothing of a burst is acknowledged yet, or nothing outstanding
  * @untried:		nothing was ever handed over
  */
 struct pams_flow {
@@ -45,6 +46,7 @@ struct pams_flow {
 	bool alone;
 	bool growing;
 	bool moving;
+	bool unanswered;
 	bool untried;
 };
 

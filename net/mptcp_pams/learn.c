@@ -171,16 +171,19 @@ static u32 overdue_us(const struct pams_flow *flow, const struct tcp_sock *tp,
 /* A burst's first packet and what TCP holds for the last delivery bear the same time
  * until something of it is acknowledged.
  */
+static bool is_unanswered(const struct tcp_sock *tp)
+{
+	return !tp->packets_out ||
+	       READ_ONCE(tp->first_tx_mstamp) == READ_ONCE(tp->delivered_mstamp);
+}
+
 static u32 pause_us(const struct tcp_sock *tp, u32 rtt_us, u32 *now_us)
 {
-	u64 began_us = READ_ONCE(tp->delivered_mstamp);
 	u32 since_us;
 
 	if (!tp->packets_out)
 		return rtt_us;
-	if (READ_ONCE(tp->first_tx_mstamp) != began_us)
-		return 0;
-	since_us = clock_us(now_us) - (u32)began_us;
+	since_us = clock_us(now_us) - (u32)READ_ONCE(tp->delivered_mstamp);
 	return since_us < rtt_us ? rtt_us - since_us : 0;
 }
 
@@ -251,7 +254,8 @@ void pams_flow_learn(struct pams_flow *flow, struct pams_memo *memo, u32 id,
 		       (tp->packets_out || unsent);
 	flow->alone = tp->packets_out == 1;
 	flow->untried = !tp->bytes_sent && !unsent;
-	flow->due_us = pause_us(tp, rtt_us, now_us);
+	flow->unanswered = is_unanswered(tp);
+	flow->due_us = flow->unanswered ? pause_us(tp, rtt_us, now_us) : 0;
 	if (tail && tp->packets_out && !flow->due_us)
 		flow->due_us = -(s32)overdue_us(flow, tp, now_us);
 }

@@ -195,6 +195,21 @@ static unsigned int usable_subflows(struct mptcp_sock *msk,
 	return nr;
 }
 
+/* While nothing of a burst is acknowledged, what is handed over ahead of the window
+ * keeps nothing busy, and can't be recalled when another subflow joins.
+ */
+static void view_keep_to_window(struct pams_subflow_view *sub,
+				const struct pams_flow *flow)
+{
+	u32 held = flow->flight_bytes + flow->backlog_bytes;
+
+	if (flow->cwnd_bytes <= held)
+		sub->room_bytes = 0;
+	else
+		sub->room_bytes = min(sub->room_bytes, flow->cwnd_bytes - held);
+	sub->idle &= sub->room_bytes > 0;
+}
+
 /* A flow's arrival is its PAD. Not inlined: the registers are for the others. */
 static noinline void view_flows(struct mptcp_sock *msk, struct pams_conn *conn,
 				u32 fragment_bytes, struct pams_snapshot *snap)
@@ -211,6 +226,8 @@ static noinline void view_flows(struct mptcp_sock *msk, struct pams_conn *conn,
 
 		pams_flow_learn(flow, pams_conn_memo(conn, sub->id), sub->id,
 				ssk, subflow_cwnd(ssk), tail, &now_us);
+		if (flow->unanswered)
+			view_keep_to_window(sub, flow);
 		sub->rate_byteps = flow->rate_byteps;
 		sub->owd_us = flow->rtt_us / 2;
 		sub->queued_bytes = flow->backlog_bytes;
