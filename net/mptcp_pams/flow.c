@@ -67,6 +67,26 @@ static bool in_rounds(const struct pams_flow *flow, u32 rate_byteps)
 }
 
 /**
+ * flow_trust_guess - reckon with what the first few packets told
+ * @flow:	the subflow
+ *
+ * What is handed over mustn't depend on a guess: it would never be put right. How late
+ * what is in flight will be may.
+ */
+void flow_trust_guess(struct pams_flow *flow)
+{
+	if (!flow->guessed)
+		return;
+
+	flow->limit_byteps = flow->proven_byteps;
+	flow->rate_byteps = min(flow->rate_byteps, flow->limit_byteps);
+	flow->window_bytes = min_t(u64, flow->window_bytes,
+				   released_bytes(flow->limit_byteps,
+						  flow->rtt_us));
+	flow->growing &= flow->rate_byteps < flow->limit_byteps;
+}
+
+/**
  * flow_arrival_us - how long until the last of some bytes arrives
  * @flow:	the subflow
  * @bytes:	handed over now

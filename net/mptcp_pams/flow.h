@@ -29,6 +29,8 @@
  * @alone:		one packet is outstanding, whose acknowledgment the receiver
  *			may delay
  * @growing:		the window doubles each round trip (slow start)
+ * @guessed:		@limit_byteps is unknown, but the first few packets told
+ *			@proven_byteps
  * @moving:		an acknowledgment will come, of what was sent or will be
  * @unanswered:		nothing of a burst is acknowledged yet, or nothing outstanding
  * @untried:		nothing was ever handed over
@@ -45,6 +47,7 @@ struct pams_flow {
 	s32 due_us;
 	bool alone;
 	bool growing;
+	bool guessed;
 	bool moving;
 	bool unanswered;
 	bool untried;
@@ -60,6 +63,7 @@ static inline u32 flow_overdue_us(const struct pams_flow *flow)
 	return flow->due_us < 0 ? -flow->due_us : 0;
 }
 
+void flow_trust_guess(struct pams_flow *flow);
 u32 flow_arrival_us(const struct pams_flow *flow, u32 bytes);
 u64 flow_carried_bytes(const struct pams_flow *flow, u64 span_us);
 

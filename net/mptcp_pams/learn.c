@@ -252,6 +252,7 @@ void pams_flow_learn(struct pams_flow *flow, struct pams_memo *memo, u32 id,
 			flow->rate_byteps < limit;
 	flow->moving = inet_csk(ssk)->icsk_ca_state < TCP_CA_Loss &&
 		       (tp->packets_out || unsent);
+	flow->guessed = !memo->limit_byteps && memo->guessed;
 	flow->alone = tp->packets_out == 1;
 	flow->untried = !tp->bytes_sent && !unsent;
 	flow->unanswered = is_unanswered(tp);

@@ -126,6 +126,7 @@ static u32 minfct_latest_us(const struct pams_view *view, int i)
 
 	if (!once)
 		return 0;
+	flow_trust_guess(&flow);
 	flow.flight_bytes = min(flow.flight_bytes, once);
 	flow.backlog_bytes = min(flow.backlog_bytes, once - flow.flight_bytes);
 	return flow_arrival_us(&flow, 0) + flow_overdue_us(&flow);
