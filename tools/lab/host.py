@@ -6,6 +6,7 @@ it was built from, so that nothing stale is ever used.
 """
 
 import fcntl
+import glob
 import hashlib
 import os
 import shutil
@@ -160,14 +161,19 @@ def peers(of_kernel):
         return build_in(of_kernel, folder, "mptcp_pams_peers")
 
 
-def _compiled(source, name, flags):
-    with open(source, "rb") as text:
-        digest = hashlib.sha256(text.read() + " ".join(flags).encode()).hexdigest()[:16]
+def _compiled(sources, name, flags):
+    """A program or library of these files; headers among them only count for its age."""
+    text = b""
+    for source in sources:
+        with open(source, "rb") as file:
+            text += file.read()
+    digest = hashlib.sha256(text + " ".join(flags).encode()).hexdigest()[:16]
     path = os.path.join(cache_folder(), f"{name}-{digest}")
     if not os.path.exists(path):
         need_programs(["gcc"], f"build {name}")
         part = f"{path}.{os.getpid()}"
-        done = subprocess.run(["gcc", "-O2", "-o", part, source, *flags],
+        units = [source for source in sources if source.endswith(".c")]
+        done = subprocess.run(["gcc", "-O2", "-o", part, *units, *flags],
                               stderr=subprocess.PIPE, text=True, check=False)
         if done.returncode:
             raise LabError(f"{name} does not compile; gcc says: "
@@ -200,8 +206,8 @@ def _make_environment():
 
 def xfer():
     """The transfer program, linked statically: it starts faster in the guest."""
-    return _compiled(os.path.join(TOP, "selftests", "mptcp_pams", "xfer.c"), "xfer",
-                     ["-static"])
+    sources = glob.glob(os.path.join(TOP, "selftests", "mptcp_pams", "xfer*.[ch]"))
+    return _compiled(sorted(sources), "xfer", ["-static"])
 
 
 def netem_seed():
@@ -212,10 +218,10 @@ def netem_seed():
     if done.returncode:
         raise LabError("not installed: libnl-3-dev (needed to build netem-seed); "
                        "run 'tools/setup.sh um' first")
-    return _compiled(os.path.join(HERE, "netem-seed.c"), "netem-seed", done.stdout.split())
+    return _compiled([os.path.join(HERE, "netem-seed.c")], "netem-seed", done.stdout.split())
 
 
 def fixed_random():
     """The library that makes a guest's entropy follow from a seed."""
-    return _compiled(os.path.join(HERE, "fixed-random.c"), "fixed-random.so",
+    return _compiled([os.path.join(HERE, "fixed-random.c")], "fixed-random.so",
                      ["-shared", "-fPIC"])
