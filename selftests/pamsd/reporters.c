@@ -100,7 +100,8 @@ static void answer(struct reporter *reporter)
 	report(reporter);
 }
 
-static int open_socket(int port)
+/* A socket at that port of this machine; attach is connect() or bind(). */
+static int open_socket(int port, int (*attach)(int, const struct sockaddr *, socklen_t))
 {
 	struct sockaddr_in address = {
 		.sin_family = AF_INET,
@@ -109,7 +110,7 @@ static int open_socket(int port)
 	};
 	int fd = socket(AF_INET, SOCK_DGRAM, 0);
 
-	if (fd < 0 || connect(fd, (void *)&address, sizeof(address))) {
+	if (fd < 0 || attach(fd, (void *)&address, sizeof(address))) {
 		perror("reporters: socket");
 		exit(1);
 	}
@@ -155,21 +156,12 @@ static void run(unsigned int peers, unsigned int rate_ps, unsigned int seconds)
 static int receive(int port, unsigned int seconds)
 {
 	uint64_t end_us = now_us() + seconds * US_PER_S, us;
-	struct sockaddr_in address = {
-		.sin_family = AF_INET,
-		.sin_port = htons(port),
-		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
-	};
-	int fd = socket(AF_INET, SOCK_DGRAM, 0);
+	int fd = open_socket(port, bind);
 	struct pollfd waiting = { .fd = fd, .events = POLLIN };
 	unsigned long long received = 0;
 	uint8_t buf[REPORT_BYTES_MAX];
 	struct timespec cpu;
 
-	if (fd < 0 || bind(fd, (void *)&address, sizeof(address))) {
-		perror("reporters: socket");
-		return 1;
-	}
 	while ((us = now_us()) < end_us)
 		if (poll(&waiting, 1, (end_us - us) / 1000 + 1) > 0)
 			while (recv(fd, buf, sizeof(buf), MSG_DONTWAIT) > 0)
@@ -201,7 +193,7 @@ int main(int argc, char **argv)
 		key_of(key, i);
 		report_keys_derive(&reporters[i].keys, key);
 		randombytes_buf(reporters[i].session, REPORT_SESSION_BYTES);
-		reporters[i].fd = open_socket(atoi(argv[1]));
+		reporters[i].fd = open_socket(atoi(argv[1]), connect);
 	}
 	run(peers, atoi(argv[3]), atoi(argv[4]));
 	printf("{\"sent\": %llu, \"challenges\": %llu}\n",
