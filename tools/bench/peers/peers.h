@@ -87,7 +87,10 @@ struct peer_state {
 /* look.c */
 void peers_look(struct mptcp_sock *msk, struct peer_view *view);
 
-/* Each returns an index into @sub, or -1 to send nothing now. */
+/* Each returns an index into @sub, or -1 to send nothing now. F is the subflow
+ * with the least RTT, S the one with the least of those with room; BLEST and ECF
+ * send on F while it has room, and else on S or nothing, to wait for F.
+ */
 int peers_fastest(const struct peer_view *view, bool idle_only);
 int peers_pick_blest(const struct peer_view *view, struct peer_state *state);
 int peers_pick_ecf(const struct peer_view *view, struct peer_state *state);

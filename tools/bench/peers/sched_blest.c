@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /* BLEST, blocking estimation (Ferlin, Alay, Mehani, Boreli: "BLEST: Blocking
  * Estimation-based MPTCP Scheduler for Heterogeneous Networks", IFIP Networking
- * 2016, section III).
+ * 2016, section III). F and S: peers.h.
  *
- *   F = the subflow with the least RTT, S = the best of those with room
  *   rtts = RTT_S / RTT_F
  *   X    = MSS_F * (CWND_F + (rtts - 1) / 2) * rtts
- *   send on F if it has room; else on S only if
- *   X * lambda <= |M| - MSS_S * (inflight_S + 1)
+ *   send on S only if X * lambda <= |M| - MSS_S * (inflight_S + 1)
  *
  * X is what F could send while a segment on S takes its round trip, with a
  * window that grows by one in each of F's. Would that not fit into the send

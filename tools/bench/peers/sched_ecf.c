@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /* ECF, earliest completion first (Lim, Nahum, Towsley, Gibbens: "ECF: An MPTCP
  * Path Scheduler to Manage Heterogeneous Paths", CoNEXT 2017, algorithm 1).
+ * F and S: peers.h. With k packets not yet scheduled,
  *
- *   f = the subflow with the least RTT, s = the best of those with room
- *   send on f if it has room; else, with k packets not yet scheduled,
- *   n = 1 + k / CWND_f,  delta = max(sigma_f, sigma_s)
- *   if n * RTT_f < (1 + waiting * beta) * (RTT_s + delta):
- *       if k / CWND_s * RTT_s >= 2 * RTT_f + delta: waiting = 1, send nothing
- *       else send on s
- *   else waiting = 0, send on s
+ *   n = 1 + k / CWND_F,  delta = max(sigma_F, sigma_S)
+ *   if n * RTT_F < (1 + waiting * beta) * (RTT_S + delta):
+ *       if k / CWND_S * RTT_S >= 2 * RTT_F + delta: waiting = 1, send nothing
+ *       else send on S
+ *   else waiting = 0, send on S
  *
- * n * RTT_f is the time in which f alone would be done if one waited for it;
+ * n * RTT_F is the time in which F alone would be done if one waited for it;
  * sigma is the RTT's deviation; beta adds hysteresis. Both sides are multiplied
  * by the windows here instead of divided.
  */
