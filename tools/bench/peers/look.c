@@ -51,7 +51,7 @@ void peers_look(struct mptcp_sock *msk, struct peer_view *view)
 				  msk->snd_data_fin_enable;
 }
 
-/* The least smoothed RTT, of all or of those with room. */
+/* The least smoothed RTT, of all or of those with room; -1 if there is none. */
 int peers_fastest(const struct peer_view *view, bool idle_only)
 {
 	int fastest = -1;

@@ -12,7 +12,8 @@
 
 struct peer_sched {
 	struct mptcp_sched_ops ops;
-	int (*pick)(const struct peer_view *view, struct peer_state *state);
+	bool (*waits)(const struct peer_view *view, struct peer_state *state,
+		      const struct peer_subflow *f, const struct peer_subflow *s);
 };
 
 static const struct peer_sched *sched_of(const struct mptcp_sock *msk)
@@ -32,6 +33,22 @@ static void set_burst(struct mptcp_sock *msk, const struct peer_subflow *sub)
 				      (s64)BURST_MAX_BYTES);
 }
 
+/* F while it has room; else S, or -1 to wait for F. */
+static int pick(const struct peer_sched *sched, const struct peer_view *view,
+		struct peer_state *state)
+{
+	int fast = peers_fastest(view, false);
+	int slow = peers_fastest(view, true);
+
+	if (slow < 0 || slow == fast)
+		return slow;
+	/* only an acknowledgment on F would end the wait */
+	if (!view->sub[fast].in_flight)
+		return slow;
+	return sched->waits(view, state, &view->sub[fast], &view->sub[slow]) ?
+	       -1 : slow;
+}
+
 static int decide(struct mptcp_sock *msk)
 {
 	const struct peer_sched *sched = sched_of(msk);
@@ -44,14 +61,14 @@ static int decide(struct mptcp_sock *msk)
 
 	if (!state || msk->flags & PAMS_FLAG_FALLBACK_DONE)
 		target = peers_fastest(&view, true);
-	else if (sched->pick)
-		target = sched->pick(&view, state);
+	else if (sched->waits)
+		target = pick(sched, &view, state);
 	else
 		target = peers_redundant_next(msk, &view, state);
 	if (target < 0)
 		return -EAGAIN;
 
-	if (sched->pick)
+	if (sched->waits)
 		set_burst(msk, &view.sub[target]);
 	WRITE_ONCE(view.sub[target].subflow->scheduled, true);
 	return 0;
@@ -79,7 +96,7 @@ static int get_subflow(struct mptcp_sock *msk, struct mptcp_sched_data *data)
 #define OPS	.get_send = decide, .get_retrans = retransmit
 #endif
 
-#define SCHED(_name, _pick) {						\
+#define SCHED(_name, _waits) {						\
 	.ops = {							\
 		OPS,							\
 		.init		= peers_state_add,			\
@@ -87,13 +104,13 @@ static int get_subflow(struct mptcp_sock *msk, struct mptcp_sched_data *data)
 		.name		= _name,				\
 		.owner		= THIS_MODULE,				\
 	},								\
-	.pick = _pick,							\
+	.waits = _waits,						\
 }
 
 static struct peer_sched scheds[] = {
 	SCHED("redundant", NULL),
-	SCHED("blest", peers_pick_blest),
-	SCHED("ecf", peers_pick_ecf),
+	SCHED("blest", peers_blest_waits),
+	SCHED("ecf", peers_ecf_waits),
 };
 
 static void unregister_first(unsigned int nr)

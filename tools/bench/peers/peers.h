@@ -2,10 +2,10 @@
 /* Published schedulers to compare with, for the laboratory only: README.md.
  *
  *   look.c       plain numbers of every usable subflow
- *   sched_blest.c, sched_ecf.c   a choice from them
+ *   sched_blest.c, sched_ecf.c   from them, whether to wait
  *   sched_redundant.c  every byte on every subflow; moves the send head itself
  *   state.c      what is remembered of a connection
- *   main.c       the scheduler ops, load and unload
+ *   main.c       the scheduler ops and their choice, load and unload
  *
  * symbols.c of the product finds the kernel's functions and is compiled in.
  */
@@ -87,13 +87,15 @@ struct peer_state {
 /* look.c */
 void peers_look(struct mptcp_sock *msk, struct peer_view *view);
 
-/* Each returns an index into @sub, or -1 to send nothing now. F is the subflow
- * with the least RTT, S the one with the least of those with room; BLEST and ECF
- * send on F while it has room, and else on S or nothing, to wait for F.
- */
 int peers_fastest(const struct peer_view *view, bool idle_only);
-int peers_pick_blest(const struct peer_view *view, struct peer_state *state);
-int peers_pick_ecf(const struct peer_view *view, struct peer_state *state);
+
+/* F is the subflow with the least RTT, S the one with the least of those with
+ * room. F has none: each says whether to wait for it rather than send on S.
+ */
+bool peers_blest_waits(const struct peer_view *view, struct peer_state *state,
+		       const struct peer_subflow *f, const struct peer_subflow *s);
+bool peers_ecf_waits(const struct peer_view *view, struct peer_state *state,
+		     const struct peer_subflow *f, const struct peer_subflow *s);
 
 /* sched_redundant.c */
 int peers_redundant_next(struct mptcp_sock *msk, const struct peer_view *view,

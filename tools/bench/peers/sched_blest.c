@@ -49,21 +49,11 @@ static void blest_adapt(struct peer_state *state, const struct peer_view *view,
 	state->adapt_at = jiffies + usecs_to_jiffies(slow_srtt_us);
 }
 
-int peers_pick_blest(const struct peer_view *view, struct peer_state *state)
+bool peers_blest_waits(const struct peer_view *view, struct peer_state *state,
+		       const struct peer_subflow *f, const struct peer_subflow *s)
 {
-	int fast = peers_fastest(view, false);
-	int slow = peers_fastest(view, true);
-	const struct peer_subflow *f, *s;
 	u64 rtts, x_bytes, held_bytes;
 
-	if (slow < 0 || slow == fast)
-		return slow;
-
-	f = &view->sub[fast];
-	s = &view->sub[slow];
-	/* only an acknowledgment on F would end the wait */
-	if (!f->in_flight)
-		return slow;
 	blest_adapt(state, view, s->srtt_us);
 
 	/* up to 2^22: a ratio of 4000 is as good as any above */
@@ -75,5 +65,5 @@ int peers_pick_blest(const struct peer_view *view, struct peer_state *state)
 	x_bytes = div_u64(x_bytes * state->lambda_percent, 100);
 	held_bytes = (u64)s->mss_bytes * (s->in_flight + 1);
 
-	return x_bytes + held_bytes <= view->window_bytes ? slow : -1;
+	return x_bytes + held_bytes > view->window_bytes;
 }

@@ -19,21 +19,11 @@
 
 #define ECF_BETA_PERCENT	25	/* as in the paper */
 
-int peers_pick_ecf(const struct peer_view *view, struct peer_state *state)
+bool peers_ecf_waits(const struct peer_view *view, struct peer_state *state,
+		     const struct peer_subflow *f, const struct peer_subflow *s)
 {
-	int fast = peers_fastest(view, false);
-	int slow = peers_fastest(view, true);
-	const struct peer_subflow *f, *s;
 	u64 packets, delta_us, left, right;
 
-	if (slow < 0 || slow == fast)
-		return slow;
-
-	f = &view->sub[fast];
-	s = &view->sub[slow];
-	/* only an acknowledgment on F would end the wait */
-	if (!f->in_flight)
-		return slow;
 	/* up to 2^21 packets of 2 GB; times an RTT below 2^32 us */
 	packets = div_u64(min_t(u64, view->unscheduled_bytes, 1ULL << 31) +
 			  f->mss_bytes - 1, f->mss_bytes);
@@ -45,10 +35,10 @@ int peers_pick_ecf(const struct peer_view *view, struct peer_state *state)
 		right += div_u64(right * ECF_BETA_PERCENT, 100);
 	if (left >= right) {
 		state->waiting = false;
-		return slow;
+		return false;
 	}
 	if (packets * s->srtt_us < (2ULL * f->srtt_us + delta_us) * s->cwnd)
-		return slow;
+		return false;
 	state->waiting = true;
-	return -1;
+	return true;
 }
