@@ -45,12 +45,12 @@ struct pams_flow {
 	u32 flight_bytes;
 	u32 backlog_bytes;
 	s32 due_us;
-	bool alone;
-	bool growing;
-	bool guessed;
-	bool moving;
-	bool unanswered;
-	bool untried;
+	u8 alone:1;
+	u8 growing:1;
+	u8 guessed:1;
+	u8 moving:1;
+	u8 unanswered:1;
+	u8 untried:1;
 };
 
 static inline u32 flow_pause_us(const struct pams_flow *flow)

@@ -11,7 +11,8 @@
 
 #define HOP_WORDS	3	/* rate_byteps, owd_us, queued_bytes */
 #define FLOW_WORDS	9	/* rate, limit, proven, rtt, window, flight, backlog, due,
-				 * growing | moving << 1 | untried << 2
+				 * growing | moving << 1 | untried << 2 | alone << 3 |
+				 * guessed << 4
 				 */
 #define SUB_WORDS	6	/* pad_ns, rate_byteps, srtt_us, room_bytes, idle, in_flight */
 
@@ -127,6 +128,8 @@ static struct pams_flow flow(const u64 *in)
 		.growing = in[8] & 1,
 		.moving = in[8] >> 1 & 1,
 		.untried = in[8] >> 2 & 1,
+		.alone = in[8] >> 3 & 1,
+		.guessed = in[8] >> 4 & 1,
 	};
 }
 
@@ -145,7 +148,7 @@ u64 unit_flow_carried(const u64 *in, u64 span_us)
 }
 
 /* A view is unscheduled_bytes, buffer_bytes, sent_bytes, nr, then for each subflow
- * whether it is idle, whether it is stopped, its room_bytes and again_bytes; PAD follows
+ * whether it is idle, whether it is stopped, its room_bytes and once_bytes; PAD follows
  * from the flow.
  */
 static struct pams_view flow_view(const u64 *in, const u64 *flows,
@@ -167,7 +170,7 @@ static struct pams_view flow_view(const u64 *in, const u64 *flows,
 		view.sub[i].idle = in[0];
 		view.sub[i].stopped = in[1];
 		view.sub[i].room_bytes = (u32)in[2];
-		view.sub[i].again_bytes = (u32)in[3];
+		view.sub[i].once_bytes = (u32)in[3];
 		view.sub[i].outstanding = all[i].flight_bytes;
 	}
 	return view;

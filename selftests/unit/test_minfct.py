@@ -17,13 +17,14 @@ PACKET = LIB.unit_packet_bytes()
 
 
 def flow(rate, rtt_us, window, flight=0, backlog=0, *, limit=None, proven=None, due_us=0,
-         growing=False, moving=None, untried=False):
+         growing=False, moving=None, untried=False, alone=False, guessed=False):
     """A subflow; its capacity is known and reached unless it is said otherwise."""
     limit = rate if limit is None else limit
     proven = rate if proven is None else proven
     moving = bool(flight + backlog) if moving is None else moving
     return (rate, limit, proven, rtt_us, window, flight, backlog, due_us & U32_MAX,
-            int(growing) | int(moving) << 1 | int(untried) << 2)
+            int(growing) | int(moving) << 1 | int(untried) << 2 | int(alone) << 3 |
+            int(guessed) << 4)
 
 
 def words(values):
@@ -50,7 +51,7 @@ def view(flows, idle, unscheduled=0, buffer=U64_MAX, stopped=(), rooms=None, sen
     again = again or [0] * len(flows)
     return [unscheduled, buffer, sent, len(flows)] + [
         int(value) for i, one in enumerate(idle)
-        for value in (one, i in stopped, rooms[i], again[i])]
+        for value in (one, i in stopped, rooms[i], max(0, flows[i][5] + flows[i][6] - again[i]))]
 
 
 def share(flows, *args, **more):
@@ -81,7 +82,8 @@ def any_flow(rand):
     return flow(rate, spread(rand, 1, SPAN_MAX_US), *(spread(rand, 0, U32_MAX) for _ in range(3)),
                 limit=spread(rand, rate, U32_MAX), proven=spread(rand, 1, U32_MAX),
                 due_us=rand.choice((0, spread(rand, 0, SPAN_MAX_US), -spread(rand, 0, 2**31 - 1))),
-                growing=rand.random() < 0.5, moving=rand.random() < 0.5)
+                growing=rand.random() < 0.5, moving=rand.random() < 0.5,
+                alone=rand.random() < 0.5, guessed=rand.random() < 0.5)
 
 
 class TestArrival(unittest.TestCase):
@@ -507,6 +509,20 @@ class TestLate(unittest.TestCase):
     def test_nothing_is_sent_where_acknowledgments_are_overdue(self):
         silent = flow(1_000_000, 20_000, 20_000, 1, due_us=-1)
         self.assertEqual(late([silent, flow(125_000, 60_000, 7_500, 20_000)], [True, False]), NONE)
+
+    def test_an_acknowledgment_may_be_delayed_where_one_packet_is_out(self):
+        silent = flow(1_000_000, 20_000, 20_000, 1, due_us=-1, alone=True)
+        self.assertEqual(late([silent, flow(125_000, 60_000, 7_500, 20_000)], [True, False]), 1)
+
+    def test_what_the_first_packets_told_makes_late(self):
+        # in flight and within the window: 5 ms. At 125 kB/s 12,500 - 1,250 bytes take 90 ms
+        more = {"limit": UNKNOWN, "proven": 125_000, "growing": True}
+        one = flow(1_250_000, 10_000, 12_500, 12_500, **more)
+        self.assertEqual(late([self.FAST, one], [True, True]), NONE)
+        one = flow(1_250_000, 10_000, 12_500, 12_500, guessed=True, **more)
+        self.assertEqual(late([self.FAST, one], [True, True]), 1)
+        # and nothing of that counts for what is handed over
+        self.assertEqual(arrival_us(one, 0), 5_000)
 
     def test_the_latest_of_several(self):
         flows = [flow(125_000, 60_000, 7_500, 20_000), self.FAST,
