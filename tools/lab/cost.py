@@ -16,7 +16,7 @@ the laboratory's user-mode kernel with its clock running in real time:
 
 Prints a table, then the limits as TAP; the exit status is 0 if all are met. What a
 decision costs in times of the default's depends on the processor (pams: 1.9 on one,
-2.4 on another), and throughput on whatever else the machine does. So the goals are
+2.7 on another), and throughput on whatever else the machine does. So the goals are
 told, and what fails is to be a quarter above what was seen on any processor.
 """
 import json
