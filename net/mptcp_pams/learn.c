@@ -55,17 +55,6 @@ static bool sample_is_queued(const struct learn_sample *sample, u32 rtt_us)
 	return sample->queue_us > rtt_us / 4;
 }
 
-/* Does the sample tell of a queue that may be none? A second one tells. */
-static bool sample_is_doubtful(struct pams_memo *memo,
-			       const struct learn_sample *sample, bool queued)
-{
-	bool doubtful = queued && !memo->queued &&
-			sample->queue_us > LEARN_DELAYED_US;
-
-	memo->queued = queued;
-	return doubtful;
-}
-
 /* Of a few packets over a path of which nothing is known, what n / (rtt - m) says is
  * better than a constant, unless the last of them was acknowledged late.
  */
@@ -86,6 +75,7 @@ static void learn_capacity(struct pams_memo *memo, const struct tcp_sock *tp,
 	u32 carried = rate_of(sample->scaled, sample->interval_us);
 	bool queued = sample_is_queued(sample, rtt_us);
 	u32 now_us = READ_ONCE(tp->tcp_mstamp);
+	bool doubtful;
 	u32 bound;
 
 	memo->proven_byteps = max(memo->proven_byteps, carried);
@@ -94,12 +84,15 @@ static void learn_capacity(struct pams_memo *memo, const struct tcp_sock *tp,
 		memo->limit_byteps = queued ? carried : 0;
 		return;
 	}
+	/* one delayed acknowledgment looks like a queue; a second sample tells */
+	doubtful = sample->queue_us > LEARN_DELAYED_US &&
+		   (memo->idle || !memo->queued);
+	memo->queued = queued;
 	if (memo->idle || !queued) {
 		memo->empty_us = now_us;
 		memo->idle = false;
-		memo->queued = false;
 	}
-	if (sample_is_doubtful(memo, sample, queued) || !queued)
+	if (!queued || doubtful)
 		return;
 
 	/* was the path busy all the while? */
@@ -168,8 +161,8 @@ static u32 overdue_us(const struct pams_flow *flow, const struct tcp_sock *tp,
 	return (s32)(since_us - due_us) > 0 ? since_us - due_us : 0;
 }
 
-/* A burst's first packet and what TCP holds for the last delivery bear the same time
- * until something of it is acknowledged.
+/* Until something of a burst is acknowledged, its first packet and what TCP holds for
+ * the last delivery bear the same time.
  */
 static bool is_unanswered(const struct tcp_sock *tp)
 {
