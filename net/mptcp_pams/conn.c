@@ -1,234 +1,100 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What is remembered of each connection, and the kick.
+/* What is remembered of each connection, and of its subflows: lifetimes.
  *
- * Lifetime: an entry is made when the kernel gives the socket our scheduler
- * (socket(), accept(), in softirq too) and goes when it takes it back; nothing
- * is allocated on the send path. The table is read under RCU; an entry is
- * freed after a grace period by whoever drops its last reference. A pending
- * kick holds one reference on the entry and one on the socket. Without an
- * entry (no memory) a scheduler works on instantaneous values and never waits.
+ * An entry is made with the first decision and goes when the kernel takes the
+ * scheduler back; listeners and connections that send nothing have none. The
+ * socket points to it: an MPTCP socket has room for a congestion control's state
+ * (icsk_ca_priv) and no congestion control of its own, only its subflows have one.
+ * The kernel clears that room when the socket is disconnected. A table finds
+ * entries for a release, for what disconnect() left behind and for whoever walks.
  *
- * A socket that fails right after it was made may never be given back: an old
- * entry under the same address is replaced. disconnect() keeps the socket and
- * its scheduler: the entry starts anew when the connection's key changes.
+ * The table is read under RCU; an entry is freed after a grace period by whoever
+ * drops its last reference, its subflows with it. The timer and a pending kick
+ * (watch.c) hold a reference each, on the entry and on the socket. Without an entry
+ * (no memory) a decision is the first subflow that takes more.
  *
- * The kick is the backstop of a deferral: acknowledgments on the subflows
- * waited for bring the next decision, and where they don't, it does. No wait
- * is longer than what the scheduler said it would gain by waiting. It also
- * looks after the tail, when all is scheduled and not all acknowledged: the
- * kernel asks a scheduler nothing then, and reinjection (reinject.c) begins.
+ * disconnect() keeps the socket and its scheduler: the entry is dead when the
+ * connection's key is another one, and a new one is made.
  */
 #include <linux/hashtable.h>
-#include <linux/jiffies.h>
+#include <linux/slab.h>
 #include <linux/spinlock.h>
+#include <linux/wait_bit.h>
 #include <net/sock.h>
 
-#include "compat/slab.h"
-#include "netlink.h"
 #include "pams.h"
-
-#include "compat/hrtimer.h"	/* what the kernel has is in pams.h */
-
-/* the longest wait whatever the PAD: TCP gives up hope of an ACK about then */
-#define CONN_WAIT_MAX		(2 * HZ)
-/* how often it is looked at in the end, and how much is done at once at most */
-#define CONN_TICK_MAX		HZ
-#define CONN_FRAGMENTS_MAX	16
-/* The first pause of a close watch: less than most round trips, and hardly
- * noticed among what a packet costs. Each that finds nothing new makes the next
- * a quarter longer.
- */
-#define CONN_PAUSE_US		1000
 
 /* 64 KB; at 10,000 connections a lookup still meets hardly more than one entry */
 #define CONN_TABLE_BITS		13
 
 static DEFINE_HASHTABLE(conn_table, CONN_TABLE_BITS);
 static DEFINE_SPINLOCK(conn_table_lock);	/* for writers; readers use RCU */
-static struct workqueue_struct *conn_wq;
+static struct kmem_cache *conn_cache;
+static struct kmem_cache *subflow_cache;
+static atomic_t conn_count;	/* whether in the table or not */
+static void (*conn_setup)(struct pams_conn *conn);	/* of what looks at it later */
 
-static void conn_put(struct pams_conn *conn)
+static struct pams_conn **conn_slot(struct mptcp_sock *msk)
 {
-	if (refcount_dec_and_test(&conn->refs))
-		kfree_rcu(conn, rcu);
-}
-
-/* A socket that was asked for a decision will be released, so while its entry is
- * in the table it is there. One that failed at birth may have gone.
- */
-static bool conn_is_live(const struct pams_conn *conn)
-{
-	return READ_ONCE(conn->counts.decisions);
-}
-
-static void conn_push(struct mptcp_sock *msk)
-{
-	struct sock *sk = (struct sock *)msk;
-
-	spin_lock_bh(&sk->sk_lock.slock);
-	msk->cb_flags |= PAMS_CB_PUSH_PENDING;
-	spin_unlock_bh(&sk->sk_lock.slock);
-}
-
-/* The earliest of what was asked for counts. Two who ask at once may be served
- * at the later time, which is a tick at most: only pams_conn_wake_all() isn't
- * the owner.
- */
-static void conn_kick_arm(struct pams_conn *conn, unsigned long delay)
-{
-	struct sock *sk = (struct sock *)conn->msk;
-	unsigned long at = jiffies + delay;
-
-	if (delayed_work_pending(&conn->kick) &&
-	    !time_before(at, READ_ONCE(conn->kick_at)))
-		return;
-
-	WRITE_ONCE(conn->kick_at, at);
-	sock_hold(sk);
-	refcount_inc(&conn->refs);
-	if (mod_delayed_work(conn_wq, &conn->kick, delay)) {
-		/* it was pending, with its references */
-		refcount_dec(&conn->refs);
-		__sock_put(sk);
-	}
-}
-
-static void conn_watch(struct pams_conn *conn, unsigned int tick)
-{
-	conn->watching = true;
-	conn->tick = tick;
-	conn_kick_arm(conn, tick);
-}
-
-/* Softirq: what is to be done locks sockets, so it needs a process. */
-static enum hrtimer_restart conn_timer(struct hrtimer *timer)
-{
-	struct pams_conn *conn = container_of(timer, struct pams_conn, timer);
-
-	conn_kick_arm(conn, 0);
-	pams_conn_put(conn);
-	return HRTIMER_NORESTART;
-}
-
-static void conn_pause(struct pams_conn *conn, u32 pause_us)
-{
-	conn->watching = true;
-	conn->pause_us = pause_us;
-	if (hrtimer_is_queued(&conn->timer))
-		return;
-
-	sock_hold((struct sock *)conn->msk);
-	refcount_inc(&conn->refs);
-	hrtimer_start(&conn->timer, ns_to_ktime((u64)pause_us * NSEC_PER_USEC),
-		      HRTIMER_MODE_REL_SOFT);
+	BUILD_BUG_ON(sizeof(struct pams_conn *) > ICSK_CA_PRIV_SIZE);
+	return inet_csk_ca((struct sock *)msk);
 }
 
 /**
- * pams_conn_finish - nothing is pending any more: send a DATA_FIN that waited
- * @msk: the connection, owned or with its data lock held
+ * pams_conn_reset - a socket just got one of our schedulers
+ * @msk:	the socket; any context
  *
- * The kernel does so after a push that sent something. If reinjected data was
- * acknowledged before it was pushed, there is none: its worker sends it.
+ * What its memory held before is nobody's.
  */
-void pams_conn_finish(struct mptcp_sock *msk)
+void pams_conn_reset(struct mptcp_sock *msk)
 {
-	struct sock *sk = (struct sock *)msk;
-
-	if (!msk->snd_data_fin_enable || msk->snd_nxt + 1 != msk->write_seq)
-		return;
-
-	sock_hold(sk);
-	if (!schedule_work(&msk->work))
-		__sock_put(sk);
+	WRITE_ONCE(*conn_slot(msk), NULL);
 }
 
-/* Packets that arrived, on all subflows. */
-static u32 conn_delivered(const struct mptcp_sock *msk)
+static void subflow_free(struct pams_subflow *sub)
 {
-	const struct mptcp_subflow_context *subflow;
-	u32 delivered = 0;
-
-	list_for_each_entry(subflow, &msk->conn_list, node)
-		delivered += READ_ONCE(tcp_sk(subflow->tcp_sock)->delivered);
-	return delivered;
+	pams_memory_leave(sub->memory, sub->memory_byteps);
+	kmem_cache_free(subflow_cache, sub);
 }
 
-/* Look again soon while there is something to do or something arrives, else
- * less and less often.
- */
-static void conn_watch_on(struct pams_conn *conn, const struct mptcp_sock *msk,
-			  bool reinjected)
+static void conn_free_rcu(struct rcu_head *rcu)
 {
-	u32 delivered = conn_delivered(msk);
-	bool moving = reinjected || delivered != conn->delivered;
-	unsigned int tick = moving || !conn->tick ?
-			    PAMS_TICK : min(2 * conn->tick, CONN_TICK_MAX);
-
-	if (conn->pause_us)
-		conn_pause(conn, moving ? CONN_PAUSE_US :
-				 conn->pause_us + conn->pause_us / 4);
-	conn->delivered = delivered;
-	conn_watch(conn, tick);
+	kmem_cache_free(conn_cache, container_of(rcu, struct pams_conn, rcu));
+	if (atomic_dec_and_test(&conn_count))
+		wake_up_var(&conn_count);
 }
 
-/* The msk is owned; it may be released and taken again, which pushes. */
-static void conn_tick(struct pams_conn *conn, struct mptcp_sock *msk)
+static void conn_free(struct pams_conn *conn)
 {
-	struct sock *sk = (struct sock *)msk;
-	unsigned int fragments = CONN_FRAGMENTS_MAX;
-	bool watching = conn->watching | READ_ONCE(conn->wake);
-	bool reinjected = false;
+	unsigned int i;
 
-	conn->watching = false;
-	WRITE_ONCE(conn->wake, false);
-	pams_window_widen(msk, conn);
-	if (inet_sk_state_load(sk) == TCP_CLOSE)
-		return;
-
-	if (conn->deferring && msk->first_pending &&
-	    time_after_eq(jiffies, conn->defer_end))
-		conn->counts.kicks++;	/* a wait that is over */
-	if (watching)
-		pams_silence_look(msk, conn);
-
-	pams_reinject_settle(msk, conn);
-	while (watching && fragments-- && !conn->reinject_keep &&
-	       before64(msk->snd_una, msk->snd_nxt) &&
-	       pams_reinject(msk, conn)) {
-		reinjected = true;
-		release_sock(sk);
-		lock_sock(sk);
-		if (READ_ONCE(conn->dead))
-			return;
-		pams_window_widen(msk, conn);
-		pams_reinject_settle(msk, conn);
-	}
-	pams_netlink_events(msk, conn);
-
-	if (msk->first_pending)
-		conn_push(msk);
-	else
-		pams_conn_finish(msk);
-	if (watching && before64(msk->snd_una, msk->snd_nxt))
-		conn_watch_on(conn, msk, reinjected);
-	else
-		conn->pause_us = 0;
+	for (i = 0; i < conn->nr; i++)
+		subflow_free(conn->sub[i]);
+	for (i = 0; i < PAMS_EXPECTED_MAX; i++)
+		pams_memory_put(conn->expected[i].memory, 0);
+	call_rcu(&conn->rcu, conn_free_rcu);
 }
 
-/* Process context, holding the references that conn_kick_arm() took. */
-static void conn_kick(struct work_struct *work)
+static void conn_unref(struct pams_conn *conn)
 {
-	struct pams_conn *conn = container_of(to_delayed_work(work),
-					      struct pams_conn, kick);
-	struct mptcp_sock *msk = conn->msk;
-	struct sock *sk = (struct sock *)msk;
+	if (refcount_dec_and_test(&conn->refs))
+		conn_free(conn);
+}
 
-	lock_sock(sk);
-	if (!READ_ONCE(conn->dead))
-		conn_tick(conn, msk);
-	release_sock(sk);	/* pushes */
+/* One for whoever comes back to the connection later; its socket stays, too. */
+void pams_conn_hold(struct pams_conn *conn)
+{
+	sock_hold((struct sock *)conn->msk);
+	refcount_inc(&conn->refs);
+}
 
-	pams_conn_put(conn);
+/* Gives it back; the socket isn't owned. */
+void pams_conn_put(struct pams_conn *conn)
+{
+	struct sock *sk = (struct sock *)conn->msk;
+
+	conn_unref(conn);
+	sock_put(sk);
 }
 
 static void counts_add(struct pams_counts *sum, const struct pams_counts *counts)
@@ -240,34 +106,7 @@ static void counts_add(struct pams_counts *sum, const struct pams_counts *counts
 	sum->reinjected_bytes += counts->reinjected_bytes;
 }
 
-/* Out of the table; conn_release() has to follow. */
-static void conn_unhash(struct pams_conn *conn)
-{
-	lockdep_assert_held(&conn_table_lock);
-	counts_add(&conn->net->gone, &conn->counts);
-	hash_del_rcu(&conn->node);
-}
-
-/* Once, when it was taken out of the table. */
-static void conn_release(struct pams_conn *conn)
-{
-	struct sock *sk = (struct sock *)conn->msk;
-
-	WRITE_ONCE(conn->dead, true);
-	if (hrtimer_try_to_cancel(&conn->timer) == 1) {
-		refcount_dec(&conn->refs);
-		__sock_put(sk);
-	}
-	if (cancel_delayed_work(&conn->kick)) {
-		refcount_dec(&conn->refs);
-		__sock_put(sk);
-	}
-	conn_put(conn);
-}
-
-/* Inlined: a decision begins with it. */
-static __always_inline
-struct pams_conn *conn_find(const struct mptcp_sock *msk)
+static struct pams_conn *conn_find(const struct mptcp_sock *msk)
 {
 	struct pams_conn *conn;
 
@@ -278,6 +117,33 @@ struct pams_conn *conn_find(const struct mptcp_sock *msk)
 	return NULL;
 }
 
+/* Out of the table; conn_release() has to follow. */
+static void conn_unhash(struct pams_conn *conn)
+{
+	lockdep_assert_held(&conn_table_lock);
+	counts_add(&conn->net->gone, &conn->counts);
+	hash_del_rcu(&conn->node);
+}
+
+/* Once, when it was taken out of the table. The socket may be owned by the caller,
+ * so its reference isn't the last one.
+ */
+static void conn_release(struct pams_conn *conn)
+{
+	struct sock *sk = (struct sock *)conn->msk;
+
+	WRITE_ONCE(conn->dead, true);
+	if (hrtimer_try_to_cancel(&conn->timer) == 1) {
+		refcount_dec(&conn->refs);
+		__sock_put(sk);
+	}
+	if (cancel_work(&conn->kick)) {
+		refcount_dec(&conn->refs);
+		__sock_put(sk);
+	}
+	conn_unref(conn);
+}
+
 /**
  * pams_conn_del - forget a connection
  * @msk: the socket; any context
@@ -285,6 +151,14 @@ struct pams_conn *conn_find(const struct mptcp_sock *msk)
 void pams_conn_del(struct mptcp_sock *msk)
 {
 	struct pams_conn *conn;
+
+	WRITE_ONCE(*conn_slot(msk), NULL);
+
+	rcu_read_lock();
+	conn = conn_find(msk);
+	rcu_read_unlock();
+	if (!conn)
+		return;
 
 	spin_lock_bh(&conn_table_lock);
 	conn = conn_find(msk);
@@ -296,128 +170,121 @@ void pams_conn_del(struct mptcp_sock *msk)
 		conn_release(conn);
 }
 
-/**
- * pams_conn_add - remember a connection
- * @msk: a socket that just got one of our schedulers; any context
- */
-void pams_conn_add(struct mptcp_sock *msk)
+static noinline struct pams_conn *conn_add(struct mptcp_sock *msk,
+					   const struct pams_sched *sched)
 {
+	struct sock *sk = (struct sock *)msk;
 	struct pams_conn *conn;
 
-	pams_conn_del(msk);
+	pams_conn_del(msk);	/* what disconnect() left behind */
 
-	conn = kzalloc_obj(*conn, GFP_ATOMIC | __GFP_NOWARN);
+	conn = kmem_cache_zalloc(conn_cache, GFP_ATOMIC | __GFP_NOWARN);
 	if (!conn)
-		return;
+		return NULL;
 
-	conn->net = pams_net(sock_net((struct sock *)msk));
+	atomic_inc(&conn_count);
+	conn->net = pams_net(sock_net(sk));
 	conn->msk = msk;
+	conn->sched = sched;
+	conn->local_key = msk_local_key(msk);
+	conn->first_ns = ktime_get_ns();
 	refcount_set(&conn->refs, 1);
-	INIT_DELAYED_WORK(&conn->kick, conn_kick);
-	compat_hrtimer_setup_soft(&conn->timer, conn_timer);
+	conn_setup(conn);
 
 	spin_lock_bh(&conn_table_lock);
 	hash_add_rcu(conn_table, &conn->node, (unsigned long)msk);
 	spin_unlock_bh(&conn_table_lock);
-}
-
-/**
- * pams_conn_get - what is remembered of a connection
- * @msk: the connection, owned or with its data lock held
- *
- * Return: valid until the socket is released, or NULL.
- */
-struct pams_conn *pams_conn_get(struct mptcp_sock *msk)
-{
-	struct pams_conn *conn;
-
-	rcu_read_lock();
-	conn = conn_find(msk);
-	rcu_read_unlock();
-
-	if (conn && unlikely(conn->local_key != msk->local_key)) {
-		conn->local_key = msk->local_key;
-		conn->first_seq = msk->snd_nxt;
-		conn->deferring = false;
-		conn->reinject_end = conn->reinject_start;
-		conn->reinject_sent_end = conn->reinject_start;
-		conn->reinject_keep = false;
-		conn->narrowed = false;
-		memset(conn->memo, 0, sizeof(conn->memo));
-	}
+	WRITE_ONCE(*conn_slot(msk), conn);
 	return conn;
 }
 
 /**
- * pams_conn_defer - may this connection wait, and if so see that it wakes
- * @conn:	its state, may be NULL
- * @wait_ns:	what the scheduler's choice says a wait can gain at most
+ * pams_conn_get - what is remembered of a connection
+ * @msk:	the connection, owned or with its data lock held
+ * @sched:	its scheduler
  *
- * Return: false if the wait is over and data has to be sent now.
+ * Return: valid until the socket is released or disconnected, or NULL if there is
+ * no memory for it.
  */
-bool pams_conn_defer(struct pams_conn *conn, u64 wait_ns)
+struct pams_conn *pams_conn_get(struct mptcp_sock *msk,
+				const struct pams_sched *sched)
 {
-	unsigned long now = jiffies;
+	struct pams_conn *conn = READ_ONCE(*conn_slot(msk));
 
-	if (!conn)
-		return false;
+	if (likely(conn && conn->local_key == msk_local_key(msk)))
+		return conn;
+	return conn_add(msk, sched);
+}
 
-	if (!conn->deferring) {
-		conn->deferring = true;
-		conn->defer_end = now + 1 +
-			min_t(u64, nsecs_to_jiffies64(wait_ns), CONN_WAIT_MAX);
+/**
+ * pams_subflow_get - what is known of a subflow
+ * @conn:	its connection
+ * @place:	of the subflow among those that are usable
+ * @ssk:	its TCP socket
+ * @id:		subflow_id
+ *
+ * States are kept in the order of the usable subflows; those of others are behind.
+ *
+ * Return: NULL if there is no memory.
+ */
+struct pams_subflow *pams_subflow_get(struct pams_conn *conn, unsigned int place,
+				      const struct sock *ssk, u32 id)
+{
+	struct pams_subflow *sub;
+	unsigned int i;
+
+	if (likely(place < conn->nr && conn->sub[place]->model.id == id))
+		return conn->sub[place];
+
+	for (i = place; i < conn->nr; i++) {
+		if (conn->sub[i]->model.id == id) {
+			swap(conn->sub[i], conn->sub[place]);
+			return conn->sub[place];
+		}
 	}
-	if (time_after_eq(now, conn->defer_end))
-		return false;
 
-	conn->counts.deferrals++;
-	conn_kick_arm(conn, conn->defer_end - now);
-	return true;
+	sub = kmem_cache_zalloc(subflow_cache, GFP_ATOMIC | __GFP_NOWARN);
+	if (!sub)
+		return NULL;
+	if (conn->nr == PAMS_SUBFLOWS_MAX)
+		pams_subflow_drop(conn, conn->nr - 1);
+
+	sub->model.id = id;
+	sub->model.wait_us = 0;
+	sub->model.horizon_us = MODEL_HORIZON_NONE;
+	sub->memory = pams_memory_get(conn->net, ssk);
+	conn->sub[conn->nr++] = sub;
+	swap(conn->sub[conn->nr - 1], conn->sub[place]);
+	return sub;
 }
 
 /**
- * pams_conn_watch_begin - look at the connection again in a tick
- * @conn: its state
+ * pams_subflow_drop - a subflow has gone
+ * @conn:	its connection
+ * @place:	in @sub
  */
-void pams_conn_watch_begin(struct pams_conn *conn)
+void pams_subflow_drop(struct pams_conn *conn, unsigned int place)
 {
-	conn_watch(conn, PAMS_TICK);
+	struct pams_subflow *sub = conn->sub[place];
+
+	conn->sub[place] = conn->sub[--conn->nr];
+	subflow_free(sub);
 }
 
 /**
- * pams_conn_watch_closely - look at the connection again within a millisecond
- * @conn: its state
+ * pams_conn_for_each - do something with all connections of a namespace
+ * @net:	the namespace
+ * @each:	what; atomic
  */
-void pams_conn_watch_closely(struct pams_conn *conn)
-{
-	conn_pause(conn, CONN_PAUSE_US);
-}
-
-/**
- * pams_conn_kick_now - look at the connection as soon as may be
- * @conn: its state
- */
-void pams_conn_kick_now(struct pams_conn *conn)
-{
-	conn->watching = true;
-	conn_kick_arm(conn, 0);
-}
-
-/**
- * pams_conn_wake_all - have all connections look at what was reported
- * @net: their namespace
- */
-void pams_conn_wake_all(struct pams_net *net)
+void pams_conn_for_each(struct pams_net *net, void (*each)(struct pams_conn *conn))
 {
 	struct pams_conn *conn;
 	unsigned int bucket;
 
 	spin_lock_bh(&conn_table_lock);
 	hash_for_each(conn_table, bucket, conn, node) {
-		if (conn->net == net && conn_is_live(conn)) {
-			WRITE_ONCE(conn->wake, true);
-			conn_kick_arm(conn, 0);
-		}
+		if (conn->net == net)
+			each(conn);
 	}
 	spin_unlock_bh(&conn_table_lock);
 }
@@ -430,8 +297,7 @@ void pams_conn_wake_all(struct pams_net *net)
  *
  * Connections that come or go meanwhile may be missed or met twice.
  *
- * Return: with a reference on its socket (sock_put) and one on itself
- * (pams_conn_put), or NULL at the end.
+ * Return: with pams_conn_hold(), or NULL at the end.
  */
 struct pams_conn *pams_conn_next(const struct pams_net *net,
 				 unsigned long *bucket, unsigned long *skip)
@@ -443,30 +309,16 @@ struct pams_conn *pams_conn_next(const struct pams_net *net,
 		unsigned long nr = 0;
 
 		hlist_for_each_entry(conn, &conn_table[*bucket], node) {
-			if (conn->net != net || !conn_is_live(conn) ||
-			    nr++ < *skip)
+			if (conn->net != net || nr++ < *skip)
 				continue;
 			(*skip)++;
-			sock_hold((struct sock *)conn->msk);
-			refcount_inc(&conn->refs);
+			pams_conn_hold(conn);
 			spin_unlock_bh(&conn_table_lock);
 			return conn;
 		}
 	}
 	spin_unlock_bh(&conn_table_lock);
 	return NULL;
-}
-
-/**
- * pams_conn_put - give back what pams_conn_next() returned
- * @conn: the connection, its socket not owned
- */
-void pams_conn_put(struct pams_conn *conn)
-{
-	struct mptcp_sock *msk = conn->msk;
-
-	conn_put(conn);
-	sock_put((struct sock *)msk);
 }
 
 /**
@@ -485,7 +337,7 @@ u32 pams_conn_sum(const struct pams_net *net, struct pams_counts *sum)
 	spin_lock_bh(&conn_table_lock);
 	*sum = net->gone;
 	hash_for_each(conn_table, bucket, conn, node) {
-		if (conn->net != net || !conn_is_live(conn))
+		if (conn->net != net)
 			continue;
 		counts_add(sum, &conn->counts);
 		nr++;
@@ -495,36 +347,37 @@ u32 pams_conn_sum(const struct pams_net *net, struct pams_counts *sum)
 }
 
 /**
- * pams_conn_forget - a namespace goes: drop what sockets left that failed at birth
- * @net: the namespace
+ * pams_conn_init - make room for connections
+ * @setup:	called for each new one, to prepare its timer and its kick
  */
-void pams_conn_forget(const struct pams_net *net)
+int __init pams_conn_init(void (*setup)(struct pams_conn *conn))
 {
-	struct hlist_node *next;
-	struct pams_conn *conn;
-	unsigned int bucket;
-
-	spin_lock_bh(&conn_table_lock);
-	hash_for_each_safe(conn_table, bucket, next, conn, node) {
-		if (conn->net == net) {
-			conn_unhash(conn);
-			conn_release(conn);
-		}
-	}
-	spin_unlock_bh(&conn_table_lock);
+	conn_setup = setup;
+	conn_cache = kmem_cache_create("mptcp_pams_conn", sizeof(struct pams_conn), 0,
+				       SLAB_ACCOUNT, NULL);
+	subflow_cache = kmem_cache_create("mptcp_pams_subflow",
+					  sizeof(struct pams_subflow), 0,
+					  SLAB_ACCOUNT, NULL);
+	if (conn_cache && subflow_cache)
+		return 0;
+	pams_conn_exit();
+	return -ENOMEM;
 }
 
-int __init pams_conn_init(void)
+/**
+ * pams_conn_wait - wait until nothing is left of any connection
+ *
+ * No socket has our schedulers any more. A timer of one that was released a moment ago
+ * may still be armed, for a second at most.
+ */
+void pams_conn_wait(void)
 {
-	conn_wq = alloc_workqueue("mptcp_pams", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
-	return conn_wq ? 0 : -ENOMEM;
+	wait_var_event(&conn_count, !atomic_read(&conn_count));
 }
 
-/* No socket has our schedulers any more and every namespace has forgotten: no
- * kick is armed; one may still be on its last lines.
- */
 void pams_conn_exit(void)
 {
-	destroy_workqueue(conn_wq);
 	rcu_barrier();
+	kmem_cache_destroy(subflow_cache);
+	kmem_cache_destroy(conn_cache);
 }

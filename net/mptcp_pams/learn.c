@@ -1,5 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What the model of flow.c needs to know of a subflow, from its TCP.
+/* A subflow's model (model.h), from its TCP. It is brought up to date when an
+ * acknowledgment or a transmission changed something, not at every decision.
+ *
+ *   queued = unsent + lost and not yet retransmitted      (bytes ahead of ours)
+ *   window = (cwnd - in flight) * mss                     (can leave now)
+ *   room   = window + ahead - queued,  ahead = max(2 mss, queue_ahead of pacing)
+ *   idle   = room > 0 and the socket takes more memory
+ *   OWD    = srtt - minRTT/2
+ *   Th    += (cwnd * mss / srtt - Th) / 4     at most once per quarter of an RTT
+ *
+ * What srtt exceeds minRTT by is queueing, and it is in the direction of the data: OWD
+ * is half of the propagation plus all of the queueing. Bytes in flight aren't part of
+ * Bs: srtt holds the queueing they cause. In slow start Th is the sample as it is: the
+ * window doubles each RTT, and an average would only tell what it used to be.
  *
  * Least of all is known of a path's capacity. TCP keeps, of the packet that was
  * acknowledged last, its round-trip time and the rate at which packets arrived
@@ -13,12 +26,13 @@
  *
  * While a queue stood all the time, the path was busy, and the first is the
  * capacity. Halfway to a lower figure goes what was believed, four times a round
- * trip.
+ * trip. Before the first sample path memory may know (memory.c).
  *
- * Called where snapshot.c is; TCP's state is read without its lock.
+ * Called where look.c is; TCP's state is read without its lock.
  */
 #include <linux/math64.h>
 
+#include "pad.h"
 #include "pams.h"
 
 /* fewer packets than these are no stream: a delayed acknowledgment makes them late */
@@ -34,6 +48,14 @@
 #define LEARN_UNKNOWN_BYTEPS	4000000U
 /* a round trip on one host takes less; what follows divides by it */
 #define LEARN_RTT_MIN_US	50U
+/* Th: weight of a sample is 1/4, and how often there is one */
+#define LEARN_TH_SHIFT		2
+#define LEARN_TH_PER_RTT	4
+/* A subflow is silent after the RTT, four times its variance, and at least this much:
+ * a delayed acknowledgment (40 ms) and some.
+ */
+#define LEARN_SILENCE_MIN_US	(50 * USEC_PER_MSEC)
+#define LEARN_ALARMS_MAX	3
 
 /* a sample of what was delivered, in bytes times 10^6 */
 struct learn_sample {
@@ -44,7 +66,7 @@ struct learn_sample {
 
 static u32 rate_of(u64 scaled, u32 span_us)
 {
-	return min_t(u64, div_u64(scaled, span_us), FLOW_RATE_UNKNOWN - 1);
+	return min_t(u64, div_u64(scaled, span_us), MODEL_RATE_UNKNOWN - 1);
 }
 
 /* A queue stands where the round trip takes a quarter longer: half as much is
@@ -58,18 +80,18 @@ static bool sample_is_queued(const struct learn_sample *sample, u32 rtt_us)
 /* Of a few packets over a path of which nothing is known, what n / (rtt - m) says is
  * better than a constant, unless the last of them was acknowledged late.
  */
-static void learn_guess(struct pams_memo *memo, const struct learn_sample *sample,
+static void learn_guess(struct pams_subflow *sub, const struct learn_sample *sample,
 			u32 rtt_us)
 {
-	if (memo->limit_byteps || !sample_is_queued(sample, rtt_us) ||
+	if (sub->learned_limit_byteps || !sample_is_queued(sample, rtt_us) ||
 	    sample->queue_us > LEARN_DELAYED_US)
 		return;
-	memo->proven_byteps = max(memo->proven_byteps,
-				  rate_of(sample->scaled, sample->queue_us));
-	memo->guessed = true;
+	sub->learned_proven_byteps = max(sub->learned_proven_byteps,
+					 rate_of(sample->scaled, sample->queue_us));
+	sub->guessed = true;
 }
 
-static void learn_capacity(struct pams_memo *memo, const struct tcp_sock *tp,
+static void learn_capacity(struct pams_subflow *sub, const struct tcp_sock *tp,
 			   const struct learn_sample *sample, u32 rtt_us)
 {
 	u32 carried = rate_of(sample->scaled, sample->interval_us);
@@ -78,87 +100,164 @@ static void learn_capacity(struct pams_memo *memo, const struct tcp_sock *tp,
 	bool doubtful;
 	u32 bound;
 
-	memo->proven_byteps = max(memo->proven_byteps, carried);
-	if (memo->limit_byteps && carried > memo->limit_byteps) {
+	sub->learned_proven_byteps = max(sub->learned_proven_byteps, carried);
+	if (sub->learned_limit_byteps && carried > sub->learned_limit_byteps) {
 		/* without a queue it could carry more, so nothing is known */
-		memo->limit_byteps = queued ? carried : 0;
+		sub->learned_limit_byteps = queued ? carried : 0;
+		sub->remembered = false;
 		return;
 	}
 	/* one delayed acknowledgment looks like a queue; a second sample tells */
 	doubtful = sample->queue_us > LEARN_DELAYED_US &&
-		   (memo->idle || !memo->queued);
-	memo->queued = queued;
-	if (memo->idle || !queued) {
-		memo->empty_us = now_us;
-		memo->idle = false;
+		   (sub->idle || !sub->queued);
+	sub->queued = queued;
+	if (sub->idle || !queued) {
+		sub->empty_us = now_us;
+		sub->idle = false;
 	}
 	if (!queued || doubtful)
 		return;
 
 	/* was the path busy all the while? */
-	bound = now_us - memo->empty_us > sample->interval_us ?
+	bound = now_us - sub->empty_us > sample->interval_us ?
 		carried : rate_of(sample->scaled, sample->queue_us);
-	if (!memo->limit_byteps) {
-		memo->limit_byteps = max(bound, FLOW_RATE_MIN_BYTEPS);
+	if (!sub->learned_limit_byteps || sub->remembered) {
+		sub->learned_limit_byteps = max(bound, MODEL_RATE_MIN_BYTEPS);
+		sub->remembered = false;
 		return;
 	}
-	if ((now_us - memo->limit_stamp_us) * 4 < rtt_us + sample->queue_us)
+	if ((now_us - sub->limit_us) * 4 < rtt_us + sample->queue_us)
 		return;
 
-	if (bound >= memo->limit_byteps)
+	if (bound >= sub->learned_limit_byteps)
 		return;
 
-	memo->limit_stamp_us = now_us;
-	memo->limit_byteps = max(memo->limit_byteps / 2 + bound / 2,
-				 FLOW_RATE_MIN_BYTEPS);
+	sub->limit_us = now_us;
+	sub->learned_limit_byteps = max(sub->learned_limit_byteps / 2 + bound / 2,
+					MODEL_RATE_MIN_BYTEPS);
 }
 
 /* Is there something new to learn? Asked before it costs a division. */
-static void learn_look(struct pams_memo *memo, const struct tcp_sock *tp,
-		       u32 rtt_us)
+static void learn_sample(struct pams_subflow *sub, const struct tcp_sock *tp,
+			 u32 rtt_us)
 {
-	u32 delivered = READ_ONCE(tp->delivered);
 	u32 packets = READ_ONCE(tp->rate_delivered);
 	u32 sample_rtt_us = READ_ONCE(tp->rack.rtt_us);
 	struct learn_sample sample;
 
-	if (!tp->packets_out)
-		memo->idle = true;	/* the time would cost more than the rest */
-
 	/* the last acknowledgment of all may have been delayed */
-	if (memo->limit_delivered == delivered || !tp->packets_out || !packets)
+	if (!packets)
 		return;
 
-	memo->limit_delivered = delivered;
 	sample.scaled = (u64)packets * tp->mss_cache * USEC_PER_SEC;
 	sample.interval_us = max(READ_ONCE(tp->rate_interval_us), 1U);
 	sample.queue_us = sample_rtt_us > rtt_us ? sample_rtt_us - rtt_us : 0;
 	if (packets < LEARN_PACKETS_MIN)
-		learn_guess(memo, &sample, rtt_us);
+		learn_guess(sub, &sample, rtt_us);
 	else
-		learn_capacity(memo, tp, &sample, rtt_us);
+		learn_capacity(sub, tp, &sample, rtt_us);
+
+	if (sub->learned_limit_byteps && !sub->remembered)
+		sub->memory_byteps = pams_memory_learn(sub->memory, sub->memory_byteps,
+						       sub->learned_limit_byteps, rtt_us);
 }
 
-/* Reading the clock costs as much as a subflow: once per decision, if at all. */
-static u32 clock_us(u32 *now_us)
+/* Th, the throughput of MPBond: from cwnd / RTT, a division per sample. */
+static void learn_th(struct pams_subflow *sub, const struct tcp_sock *tp, u32 cwnd,
+		     u32 srtt_us)
 {
-	if (!*now_us)
-		*now_us = (u32)tcp_clock_us() ?: 1;
-	return *now_us;
+	bool slow_start = cwnd < READ_ONCE(tp->snd_ssthresh);
+	u32 now_us = READ_ONCE(tp->tcp_mstamp);
+	u64 sample;
+
+	if (sub->learned_th_byteps && !slow_start &&
+	    (now_us - sub->th_us) * LEARN_TH_PER_RTT < srtt_us)
+		return;
+
+	sample = min_t(u64, (u64)cwnd * tp->mss_cache, PAD_QUEUED_MAX_BYTES);
+	sample = clamp(div_u64(sample * USEC_PER_SEC, srtt_us),
+		       PAD_RATE_MIN_BYTEPS, PAD_RATE_MAX_BYTEPS);
+	if (sub->learned_th_byteps && !slow_start)
+		sample = sub->learned_th_byteps +
+			 ((s64)(sample - sub->learned_th_byteps) >> LEARN_TH_SHIFT);
+	sub->learned_th_byteps = sample;
+	sub->th_us = now_us;
 }
 
-/* One and a half round trips, and the time of two packets: the receiver may wait
- * for a second one before it acknowledges.
+/* TCP restarts from a smaller window after an idle time longer than the RTO,
+ * but only once data is queued, hence after the decision: reckon with it.
  */
-static u32 overdue_us(const struct pams_flow *flow, const struct tcp_sock *tp,
-		      u32 *now_us)
+static u32 window_packets(const struct sock *ssk)
 {
-	u32 due_us = flow->rtt_us + flow->rtt_us / 2 +
-		     div_u64(2ULL * tp->mss_cache * USEC_PER_SEC,
-			     flow->rate_byteps);
-	u32 since_us = clock_us(now_us) - (u32)READ_ONCE(tp->delivered_mstamp);
+	const struct inet_connection_sock *icsk = inet_csk(ssk);
+	const struct tcp_sock *tp = tcp_sk(ssk);
+	u32 cwnd = READ_ONCE(tp->snd_cwnd);
+	u32 rto = icsk->icsk_rto;
+	u32 floor;
+	s32 idle;
 
-	return (s32)(since_us - due_us) > 0 ? since_us - due_us : 0;
+	if (tp->packets_out || icsk->icsk_ca_ops->cong_control ||
+	    !READ_ONCE(sock_net(ssk)->ipv4.sysctl_tcp_slow_start_after_idle))
+		return cwnd;
+
+	idle = tcp_jiffies32 - tp->lsndtime;
+	floor = min_t(u32, TCP_INIT_CWND, cwnd);
+	while ((idle -= rto) > 0 && cwnd > floor)
+		cwnd >>= 1;
+	return max(cwnd, floor);
+}
+
+/* A new subflow begins with what path memory knows. */
+static void learn_begin(struct pams_subflow *sub)
+{
+	struct pams_memory_hint hint = pams_memory_hint(sub->memory, false);
+
+	sub->remembered = hint.byteps;
+	sub->learned_limit_byteps = hint.byteps;
+	sub->learned_proven_byteps = hint.byteps;
+}
+
+static void model_set_path(struct pams_subflow *sub, u32 cwnd_bytes, u32 rtt_us)
+{
+	struct pams_model *model = &sub->model;
+	u32 limit = sub->learned_limit_byteps ?: MODEL_RATE_UNKNOWN;
+
+	model->proven_byteps = sub->learned_limit_byteps ?: sub->learned_proven_byteps;
+	if (!sub->learned_limit_byteps && !sub->guessed)
+		model->proven_byteps = max(model->proven_byteps, LEARN_UNKNOWN_BYTEPS);
+	model->guessed = !sub->learned_limit_byteps && sub->guessed;
+	model->th_byteps = sub->learned_th_byteps;
+
+	/* two divisions, where the last look hasn't made them already */
+	if (model->cwnd_bytes == cwnd_bytes && model->rtt_us == rtt_us &&
+	    model->limit_byteps == limit)
+		return;
+	model->cwnd_bytes = cwnd_bytes;
+	model->rtt_us = rtt_us;
+	model->limit_byteps = limit;
+	model_set_window(model);
+}
+
+static void model_set_room(struct pams_model *model, const struct sock *ssk, u32 cwnd,
+			   u32 ahead_us, u32 unsent)
+{
+	const struct tcp_sock *tp = tcp_sk(ssk);
+	u64 mss = READ_ONCE(tp->mss_cache);
+	u64 queued = model->backlog_bytes;
+	u64 window = (cwnd - min(tcp_packets_in_flight(tp), cwnd)) * mss;
+	/* 2^20 us are a second, and a pacing rate has at most 44 bits */
+	u64 ahead = max_t(u64, 2 * mss,
+			  (u64)READ_ONCE(ssk->sk_pacing_rate) * ahead_us >> 20);
+	u64 room = window + ahead > queued ? window + ahead - queued : 0;
+
+	/* While nothing of a burst is acknowledged, what is handed over ahead of the
+	 * window keeps nothing busy, and can't be recalled when another subflow joins.
+	 */
+	if (model->unanswered)
+		room = min(room, window > queued ? window - queued : 0);
+	model->room_bytes = min_t(u64, room, PAD_QUEUED_MAX_BYTES);
+	model->idle = room && unsent < tcp_notsent_lowat(tp) &&
+		      READ_ONCE(ssk->sk_wmem_queued) < READ_ONCE(ssk->sk_sndbuf);
 }
 
 /* Until something of a burst is acknowledged, its first packet and what TCP holds for
@@ -170,86 +269,138 @@ static bool is_unanswered(const struct tcp_sock *tp)
 	       READ_ONCE(tp->first_tx_mstamp) == READ_ONCE(tp->delivered_mstamp);
 }
 
-static u32 pause_us(const struct tcp_sock *tp, u32 rtt_us, u32 *now_us)
+/* Positive: until the first acknowledgment of a burst. Negative: one is overdue, by one
+ * and a half round trips, and the time of two packets: the receiver may wait for a
+ * second one before it acknowledges.
+ */
+static s32 due_us(const struct pams_model *model, const struct tcp_sock *tp, bool tail)
 {
-	u32 since_us;
+	u32 rtt_us = model->rtt_us;
+	u32 since_us, limit_us;
 
 	if (!tp->packets_out)
 		return rtt_us;
-	since_us = clock_us(now_us) - (u32)READ_ONCE(tp->delivered_mstamp);
-	return since_us < rtt_us ? rtt_us - since_us : 0;
+	if (!model->unanswered && !tail)
+		return 0;
+
+	since_us = (u32)tcp_clock_us() - (u32)READ_ONCE(tp->delivered_mstamp);
+	if (model->unanswered && since_us < rtt_us)
+		return rtt_us - since_us;
+	limit_us = rtt_us + rtt_us / 2 +
+		   div_u64(2ULL * tp->mss_cache * USEC_PER_SEC, model->rate_byteps);
+	return tail && (s32)(since_us - limit_us) > 0 ? (s32)(limit_us - since_us) : 0;
 }
 
-/* Two divisions, where the last decision hasn't made them already. */
-static void learn_window(struct pams_flow *flow, u32 cwnd_bytes, u32 rtt_us,
-			 u32 limit_byteps)
+/* A silent subflow answered: had TCP not given up on anything, the alarm was false. */
+static void learn_answer(struct pams_subflow *sub, const struct sock *ssk)
 {
-	u64 scaled = (u64)cwnd_bytes * USEC_PER_SEC;
-
-	if (flow->cwnd_bytes == cwnd_bytes && flow->rtt_us == rtt_us &&
-	    flow->limit_byteps == limit_byteps)
+	if (READ_ONCE(tcp_sk(ssk)->rcv_tstamp) == sub->silent_tstamp)
 		return;
+	sub->silent = false;
+	if (inet_csk(ssk)->icsk_ca_state < TCP_CA_Loss && sub->alarms < LEARN_ALARMS_MAX)
+		sub->alarms++;
+}
 
-	flow->cwnd_bytes = cwnd_bytes;
-	flow->rtt_us = rtt_us;
-	flow->limit_byteps = limit_byteps;
-	if (scaled < (u64)limit_byteps * rtt_us) {
-		flow->window_bytes = cwnd_bytes;
-		flow->rate_byteps = max(rate_of(scaled, rtt_us),
-					FLOW_RATE_MIN_BYTEPS);
-	} else {
-		flow->window_bytes = min_t(u64, U32_MAX,
-					   div_u64((u64)limit_byteps * rtt_us,
-						   USEC_PER_SEC));
-		flow->rate_byteps = limit_byteps;
+static noinline void learn_all(struct pams_subflow *sub, const struct sock *ssk,
+			       u32 ahead_us, bool acknowledged)
+{
+	const struct tcp_sock *tp = tcp_sk(ssk);
+	struct pams_model *model = &sub->model;
+	u32 srtt_us = READ_ONCE(tp->srtt_us) >> 3;
+	u32 mss = READ_ONCE(tp->mss_cache);
+	u32 unsent = READ_ONCE(tp->write_seq) - READ_ONCE(tp->snd_nxt);
+	u32 cwnd = window_packets(ssk);
+	u32 rtt_us;
+
+	/* a subflow that has no RTT sample yet gets TCP's timeout for one */
+	model->srtt_us = srtt_us ?: jiffies_to_usecs(READ_ONCE(inet_csk(ssk)->icsk_rto));
+	rtt_us = clamp(min(tcp_min_rtt(tp), model->srtt_us), LEARN_RTT_MIN_US,
+		       MODEL_SPAN_MAX_US);
+	model->owd_us = pams_owd_us(tp, model->srtt_us);
+
+	if (!tp->packets_out)
+		sub->idle = true;
+	else if (acknowledged)
+		learn_sample(sub, tp, rtt_us);
+	learn_th(sub, tp, cwnd, max(model->srtt_us, 1U));
+	model_set_path(sub, min_t(u64, (u64)cwnd * mss, U32_MAX), rtt_us);
+
+	model->flight_bytes = tcp_packets_in_flight(tp) * mss;
+	model->backlog_bytes = unsent;
+	if (tp->lost_out > tp->retrans_out)
+		model->backlog_bytes += (tp->lost_out - tp->retrans_out) * mss;
+	model->growing = cwnd < READ_ONCE(tp->snd_ssthresh) &&
+			 model->rate_byteps < model->limit_byteps;
+	model->outstanding = tp->packets_out || unsent;
+	model->in_flight = tp->packets_out &&
+			   inet_csk(ssk)->icsk_ca_state < TCP_CA_Loss;
+	model->moving = model->outstanding &&
+			inet_csk(ssk)->icsk_ca_state < TCP_CA_Loss;
+	model->alone = tp->packets_out == 1;
+	model->untried = !tp->bytes_sent && !unsent;
+	model->unanswered = is_unanswered(tp);
+	model->stopped = false;
+	model_set_room(model, ssk, cwnd, ahead_us, unsent);
+
+	/* ranges are dropped before sequence numbers wrap around them */
+	if (sub->again.from != sub->again.to && !after(sub->again.to, tp->snd_una))
+		sub->again.to = sub->again.from;
+	if (sub->again.lost && !after(sub->again.lost_to, tp->snd_una)) {
+		sub->again.lost_from = tp->snd_una;
+		sub->again.lost_to = tp->snd_una;
 	}
 }
 
 /**
- * pams_flow_learn - a subflow as flow.c sees it
- * @flow:	filled in, over what it was at the last decision, whosever
- * @memo:	what is remembered of the subflow
- * @id:		subflow_id of the subflow
- * @ssk:	its socket
- * @cwnd:	congestion window in packets, as it will be when data is sent
+ * pams_learn - bring a subflow's model up to date
+ * @sub:	the subflow
+ * @ssk:	its TCP socket
+ * @ahead_us:	how much more than its window it may be given, at its pacing rate
  * @tail:	nothing is left to be scheduled: look at what is overdue, too
- * @now_us:	low half of TCP's clock; 0 if it wasn't read yet
  */
-void pams_flow_learn(struct pams_flow *flow, struct pams_memo *memo, u32 id,
-		     const struct sock *ssk, u32 cwnd, bool tail, u32 *now_us)
+void pams_learn(struct pams_subflow *sub, const struct sock *ssk, u32 ahead_us,
+		bool tail)
 {
 	const struct tcp_sock *tp = tcp_sk(ssk);
-	u32 srtt_us = READ_ONCE(tp->srtt_us) >> 3;
-	u32 rtt_us = srtt_us ? min(tcp_min_rtt(tp), srtt_us) :
-			       jiffies_to_usecs(inet_csk(ssk)->icsk_rto);
-	u32 mss = READ_ONCE(tp->mss_cache);
-	u32 unsent = READ_ONCE(tp->write_seq) - READ_ONCE(tp->snd_nxt);
-	u32 limit;
+	u32 seen_us = READ_ONCE(tp->tcp_mstamp);
+	u32 write_seq = READ_ONCE(tp->write_seq);
+	u32 delivered = READ_ONCE(tp->delivered);
+	u32 packets = tp->packets_out;
+	bool acknowledged = delivered != sub->seen_delivered;
 
-	if (unlikely(memo->id != id))
-		pams_rate_learn(memo, id, tp, cwnd);	/* makes it new */
-	rtt_us = clamp(rtt_us, LEARN_RTT_MIN_US, FLOW_SPAN_MAX_US);
-	learn_look(memo, tp, rtt_us);
-	limit = memo->limit_byteps ?: FLOW_RATE_UNKNOWN;
+	if (unlikely(!sub->model.rtt_us))
+		learn_begin(sub);
+	if (unlikely(sub->silent))
+		learn_answer(sub, ssk);
 
-	learn_window(flow, min_t(u64, (u64)cwnd * mss, U32_MAX), rtt_us, limit);
-	flow->proven_byteps = memo->limit_byteps ?: memo->proven_byteps;
-	if (!memo->limit_byteps && !memo->guessed)
-		flow->proven_byteps = max(flow->proven_byteps,
-					  LEARN_UNKNOWN_BYTEPS);
-	flow->flight_bytes = tcp_packets_in_flight(tp) * mss;
-	flow->backlog_bytes = unsent;
-	if (tp->lost_out > tp->retrans_out)
-		flow->backlog_bytes += (tp->lost_out - tp->retrans_out) * mss;
-	flow->growing = cwnd < READ_ONCE(tp->snd_ssthresh) &&
-			flow->rate_byteps < limit;
-	flow->moving = inet_csk(ssk)->icsk_ca_state < TCP_CA_Loss &&
-		       (tp->packets_out || unsent);
-	flow->guessed = !memo->limit_byteps && memo->guessed;
-	flow->alone = tp->packets_out == 1;
-	flow->untried = !tp->bytes_sent && !unsent;
-	flow->unanswered = is_unanswered(tp);
-	flow->due_us = flow->unanswered ? pause_us(tp, rtt_us, now_us) : 0;
-	if (tail && tp->packets_out && !flow->due_us)
-		flow->due_us = -(s32)overdue_us(flow, tp, now_us);
+	/* With nothing outstanding the window shrinks with time. What reports changed
+	 * is put in anew each time.
+	 */
+	if (acknowledged || seen_us != sub->seen_us || !packets ||
+	    write_seq != sub->seen_write_seq || packets != sub->seen_packets ||
+	    sub->reported || !sub->model.rtt_us) {
+		learn_all(sub, ssk, ahead_us, acknowledged);
+		sub->seen_us = seen_us;
+		sub->seen_write_seq = write_seq;
+		sub->seen_delivered = delivered;
+		sub->seen_packets = packets;
+	}
+	sub->model.due_us = due_us(&sub->model, tp, tail);
+}
+
+/**
+ * pams_silence_limit_us - after how long without an answer is a subflow silent?
+ * @sub:	the subflow
+ * @tp:		its TCP socket
+ *
+ * srtt + max(4 * RTT variance, 50 ms): TCP's own timeout is some 200 ms later at least.
+ * Each false alarm doubles it, three times at most.
+ */
+u32 pams_silence_limit_us(const struct pams_subflow *sub, const struct tcp_sock *tp)
+{
+	/* srtt_us is scaled by 8, mdev_us by 4 */
+	u32 limit_us = (tp->srtt_us >> 3) +
+		       max_t(u32, tp->mdev_us, LEARN_SILENCE_MIN_US);
+
+	return limit_us << sub->alarms;
 }

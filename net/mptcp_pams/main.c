@@ -10,13 +10,10 @@
 #include "netlink.h"
 #include "pams.h"
 
-/* vermagic does not cover MPTCP's private structures, whose layout this module
- * was built with: ask the running kernel for the size of one of its sockets.
- */
-static int __init main_check_layout(void)
+/* Is the running kernel what this module was built for? A socket tells. */
+static int __init main_check_kernel(void)
 {
 	struct socket *sock;
-	unsigned int size;
 	int err;
 
 	err = sock_create_kern(&init_net, AF_INET, SOCK_STREAM, IPPROTO_MPTCP,
@@ -30,22 +27,16 @@ static int __init main_check_layout(void)
 		       ERR_PTR(err));
 		return err;
 	}
-	size = sock->sk->sk_prot->obj_size;
+	err = msk_check(sock);
 	sock_release(sock);
-
-	if (size != PAMS_SIZEOF_MPTCP_SOCK) {
-		pr_err("built for struct mptcp_sock of %u bytes (kernel %s), this kernel's has %u: build the module for the running kernel\n",
-		       PAMS_SIZEOF_MPTCP_SOCK, PAMS_LAYOUT_RELEASE, size);
-		return -ENOEXEC;
-	}
-	return 0;
+	return err;
 }
 
 static int __init mptcp_pams_init(void)
 {
 	int err;
 
-	err = main_check_layout();
+	err = main_check_kernel();
 	if (err)
 		return err;
 
@@ -53,19 +44,23 @@ static int __init mptcp_pams_init(void)
 	if (err)
 		return err;
 
-	err = pams_conn_init();
+	err = pams_conn_init(pams_watch_setup);
 	if (err)
 		return err;
 
-	err = pams_net_init();
+	err = pams_watch_init();
 	if (err)
 		goto err_conn;
+
+	err = pams_net_init();
+	if (err)
+		goto err_watch;
 
 	err = pams_netlink_init();
 	if (err)
 		goto err_net;
 
-	err = pams_glue_register();
+	err = pams_sched_register();
 	if (err)
 		goto err_netlink;
 
@@ -75,6 +70,8 @@ err_netlink:
 	pams_netlink_exit();
 err_net:
 	pams_net_exit();
+err_watch:
+	pams_watch_exit();
 err_conn:
 	pams_conn_exit();
 	return err;
@@ -82,9 +79,11 @@ err_conn:
 
 static void __exit mptcp_pams_exit(void)
 {
-	pams_glue_unregister();
+	pams_sched_unregister();
+	pams_conn_wait();
 	pams_netlink_exit();
 	pams_net_exit();
+	pams_watch_exit();
 	pams_conn_exit();
 }
 
@@ -92,5 +91,5 @@ module_init(mptcp_pams_init);
 module_exit(mptcp_pams_exit);
 
 MODULE_AUTHOR("The mptcp-pams developers");
-MODULE_DESCRIPTION("MPTCP packet schedulers MinRTT, minPAD and PAMS");
+MODULE_DESCRIPTION("MPTCP packet schedulers minrtt, minpad, pams and minfct");
 MODULE_LICENSE("GPL");

@@ -50,6 +50,9 @@ static const struct ctl_table net_sysctls[] = {
 	NET_SYSCTL("paths_max",
 		   offsetof(struct pams_net, paths_max),
 		   &net_zero, &net_paths_max),
+	NET_SYSCTL("path_memory",
+		   offsetof(struct pams_net, path_memory),
+		   &net_zero, &net_one),
 };
 
 static int net_sysctls_register(struct net *net, struct pams_net *own)
@@ -83,7 +86,9 @@ static int __net_init net_init(struct net *net)
 	own->loss_guard_us = NET_LOSS_GUARD_US;
 	own->owd_weights = PAMS_OWD_RFC6298;
 	own->paths_max = MPTCP_PAMS_PATHS_MAX;
+	own->path_memory = 1;
 	pams_paths_init(own);
+	pams_memory_init(own);
 
 	return net_sysctls_register(net, own);
 }
@@ -94,8 +99,8 @@ static void __net_exit net_exit(struct net *net)
 
 	unregister_net_sysctl_table(own->sysctls);
 	kfree(own->sysctl_table);
-	pams_conn_forget(own);
 	pams_paths_exit(own);
+	pams_memory_exit(own);
 }
 
 static struct pernet_operations net_ops = {

@@ -218,7 +218,7 @@ static int path_set(struct genl_info *info)
 				(s64)(report.loss_ns - ktime_get_ns()) : 0);
 	/* what is queued there may have to go elsewhere, now */
 	if (report.loss_ns || no_loss)
-		pams_conn_wake_all(net);
+		pams_watch_wake_all(net);
 	return 0;
 }
 
@@ -248,14 +248,14 @@ int mptcp_pams_nl_path_del_doit(struct sk_buff *skb, struct genl_info *info)
 	if (pams_path_del(info_net(info), &key))
 		return not_known(info);
 
-	pams_conn_wake_all(info_net(info));
+	pams_watch_wake_all(info_net(info));
 	return 0;
 }
 
 int mptcp_pams_nl_path_flush_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	pams_path_flush(info_net(info));
-	pams_conn_wake_all(info_net(info));
+	pams_watch_wake_all(info_net(info));
 	return 0;
 }
 

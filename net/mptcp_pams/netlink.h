@@ -5,20 +5,18 @@
 
 #include <linux/types.h>
 
-struct mptcp_sock;
 struct pams_conn;
 struct pams_net;
 struct pams_path;
-struct pams_memo;
+struct pams_subflow;
 
 int pams_netlink_init(void);
 void pams_netlink_exit(void);
 s32 pams_netlink_until_ms(u64 at_ns, u64 now_ns);
 void pams_netlink_path_expired(struct pams_net *net,
 			       const struct pams_path *path, u64 now_ns);
-void pams_netlink_events(struct mptcp_sock *msk, struct pams_conn *conn);
-void pams_netlink_subflow_removed(struct mptcp_sock *msk,
-				  struct pams_conn *conn,
-				  const struct pams_memo *memo);
+void pams_netlink_events(struct pams_conn *conn);
+void pams_netlink_subflow_removed(struct pams_conn *conn,
+				  const struct pams_subflow *sub);
 
 #endif /* _MPTCP_PAMS_NETLINK_H */

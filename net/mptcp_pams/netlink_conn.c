@@ -12,14 +12,14 @@
 
 /* The loss time that counts for the subflow, or NULL; under RCU. */
 static const struct pams_report *loss_report(const struct pams_conn *conn,
-					     const struct pams_memo *memo,
+					     const struct pams_subflow *sub,
 					     u64 now_ns)
 {
-	if (memo->generation != pams_paths_generation(&conn->net->paths) ||
-	    !memo->loss ||
-	    !pams_report_has_loss(&memo->loss->report, now_ns))
+	if (sub->generation != (u32)pams_paths_generation(&conn->net->paths) ||
+	    !sub->loss ||
+	    !pams_report_has_loss(&sub->loss->report, now_ns))
 		return NULL;
-	return &memo->loss->report;
+	return &sub->loss->report;
 }
 
 static int put_addresses(struct sk_buff *skb, const struct sock *ssk)
@@ -73,25 +73,25 @@ static int put_flag(struct sk_buff *skb, int attr, bool set)
 	return set ? nla_put_flag(skb, attr) : 0;
 }
 
-static int put_view(struct sk_buff *skb, const struct pams_subflow_view *sub)
+static int put_model(struct sk_buff *skb, const struct pams_model *model)
 {
-	return nla_put_uint(skb, MPTCP_PAMS_A_SUBFLOW_RATE, sub->rate_byteps) ?:
-	       nla_put_u32(skb, MPTCP_PAMS_A_SUBFLOW_OWD, sub->owd_us) ?:
-	       nla_put_uint(skb, MPTCP_PAMS_A_SUBFLOW_PAD_NS, sub->pad_ns) ?:
-	       put_flag(skb, MPTCP_PAMS_A_SUBFLOW_IDLE, sub->idle) ?:
-	       put_flag(skb, MPTCP_PAMS_A_SUBFLOW_STOPPED, sub->stopped) ?:
-	       put_flag(skb, MPTCP_PAMS_A_SUBFLOW_PIPE, sub->piped);
+	return nla_put_uint(skb, MPTCP_PAMS_A_SUBFLOW_RATE, model->th_byteps) ?:
+	       nla_put_u32(skb, MPTCP_PAMS_A_SUBFLOW_OWD, model->owd_us) ?:
+	       nla_put_uint(skb, MPTCP_PAMS_A_SUBFLOW_PAD_NS, model->pad_ns) ?:
+	       put_flag(skb, MPTCP_PAMS_A_SUBFLOW_IDLE, model->idle) ?:
+	       put_flag(skb, MPTCP_PAMS_A_SUBFLOW_STOPPED, model->stopped) ?:
+	       put_flag(skb, MPTCP_PAMS_A_SUBFLOW_PIPE, model->pipe_byteps);
 }
 
 static int put_remembered(struct sk_buff *skb, const struct pams_conn *conn,
-			  const struct pams_memo *memo)
+			  const struct pams_subflow *sub)
 {
 	const struct pams_report *report;
 	u64 now_ns = ktime_get_ns();
 	int err = 0;
 
 	rcu_read_lock();
-	report = loss_report(conn, memo, now_ns);
+	report = loss_report(conn, sub, now_ns);
 	if (report)
 		err = nla_put_s32(skb, MPTCP_PAMS_A_SUBFLOW_LOSS_TIME,
 				  pams_netlink_until_ms(report->loss_ns,
@@ -99,19 +99,16 @@ static int put_remembered(struct sk_buff *skb, const struct pams_conn *conn,
 	rcu_read_unlock();
 
 	return err ?: nla_put_uint(skb, MPTCP_PAMS_A_SUBFLOW_REINJECTED,
-				   memo->reinjected_total_bytes) ?:
-		      nla_put_u32(skb, MPTCP_PAMS_A_SUBFLOW_STOPS, memo->stops);
+				   sub->again_bytes) ?:
+		      nla_put_u32(skb, MPTCP_PAMS_A_SUBFLOW_STOPS, sub->stops);
 }
 
-/* @sub is NULL if the subflow isn't usable. */
+/* @model is NULL if the subflow isn't usable, @sub if nothing is remembered of it. */
 static int put_subflow(struct sk_buff *skb, const struct pams_conn *conn,
-		       const struct mptcp_subflow_context *subflow,
-		       const struct pams_subflow_view *sub)
+		       const struct sock *ssk, const struct pams_subflow *sub,
+		       const struct pams_model *model)
 {
-	const struct pams_memo *memo = &conn->memo[subflow->subflow_id %
-						   PAMS_SUBFLOWS_MAX];
-	s16 local_id = max_t(s16, READ_ONCE(subflow->local_id), 0);
-	const struct sock *ssk = subflow->tcp_sock;
+	u8 local_id, remote_id;
 	struct nlattr *nest;
 	int ifindex, err;
 
@@ -122,34 +119,32 @@ static int put_subflow(struct sk_buff *skb, const struct pams_conn *conn,
 	rcu_read_lock();
 	ifindex = pams_path_ifindex(ssk);
 	rcu_read_unlock();
+	msk_subflow_ids(ssk, &local_id, &remote_id);
 
-	err = nla_put_u32(skb, MPTCP_PAMS_A_SUBFLOW_ID, subflow->subflow_id) ?:
+	err = nla_put_u32(skb, MPTCP_PAMS_A_SUBFLOW_ID, msk_subflow_id(ssk)) ?:
 	      nla_put_u8(skb, MPTCP_PAMS_A_SUBFLOW_LOCAL_ID, local_id) ?:
-	      nla_put_u8(skb, MPTCP_PAMS_A_SUBFLOW_REMOTE_ID,
-			 READ_ONCE(subflow->remote_id)) ?:
+	      nla_put_u8(skb, MPTCP_PAMS_A_SUBFLOW_REMOTE_ID, remote_id) ?:
 	      put_addresses(skb, ssk) ?:
 	      (ifindex ? nla_put_u32(skb, MPTCP_PAMS_A_SUBFLOW_IFINDEX,
 				     ifindex) : 0) ?:
 	      put_tcp(skb, tcp_sk(ssk)) ?:
 	      put_flag(skb, MPTCP_PAMS_A_SUBFLOW_BACKUP,
-		       subflow->backup || subflow->request_bkup) ?:
-	      (sub ? put_view(skb, sub) :
-		     put_flag(skb, MPTCP_PAMS_A_SUBFLOW_UNUSABLE, true)) ?:
-	      (memo->id == subflow->subflow_id ?
-	       put_remembered(skb, conn, memo) : 0);
+		       msk_subflow_is_backup(ssk)) ?:
+	      (model ? put_model(skb, model) :
+		       put_flag(skb, MPTCP_PAMS_A_SUBFLOW_UNUSABLE, true)) ?:
+	      (sub ? put_remembered(skb, conn, sub) : 0);
 	if (!err)
 		nla_nest_end(skb, nest);
 	return err;
 }
 
-static const struct pams_subflow_view *
-snapshot_find(const struct pams_snapshot *snap, u32 id)
+static const struct pams_model *view_find(const struct pams_view *view, u32 id)
 {
 	unsigned int i;
 
-	for (i = 0; i < snap->view.nr; i++) {
-		if (snap->view.sub[i].id == id)
-			return &snap->view.sub[i];
+	for (i = 0; i < view->nr; i++) {
+		if (view->sub[i]->id == id)
+			return view->sub[i];
 	}
 	return NULL;
 }
@@ -166,32 +161,33 @@ static int put_counts(struct sk_buff *skb, const struct pams_counts *counts)
 			    counts->reinjected_bytes);
 }
 
-static int put_name(struct sk_buff *skb, const struct mptcp_sock *msk)
+static int put_name(struct sk_buff *skb, const struct pams_conn *conn)
 {
-	return nla_put_u32(skb, MPTCP_PAMS_A_CONN_TOKEN, msk->token) ?:
+	return nla_put_u32(skb, MPTCP_PAMS_A_CONN_TOKEN, msk_token(conn->msk)) ?:
 	       nla_put_string(skb, MPTCP_PAMS_A_CONN_SCHEDULER,
-			      msk->sched->name);
+			      conn->sched->name);
 }
 
 /* The msk is owned and wasn't released. */
-static int put_conn(struct sk_buff *skb, struct mptcp_sock *msk,
-		    struct pams_conn *conn)
+static int put_conn(struct sk_buff *skb, struct pams_conn *conn)
 {
-	struct pams_snapshot snap __uninitialized;
-	struct mptcp_subflow_context *subflow;
+	struct pams_view view __uninitialized;
+	struct msk_look look __uninitialized;
+	struct sock *ssk;
 	int err;
 
-	pams_snapshot_take(msk, conn, PAMS_DETAIL_PAD, &snap);
-	err = put_name(skb, msk) ?:
+	pams_look(conn, max(conn->sched->detail, PAMS_DETAIL_PAD), &look, &view, NULL);
+	err = put_name(skb, conn) ?:
 	      nla_put_uint(skb, MPTCP_PAMS_A_CONN_UNSCHEDULED,
-			   snap.view.unscheduled_bytes) ?:
+			   view.unscheduled_bytes) ?:
 	      put_counts(skb, &conn->counts);
 
-	list_for_each_entry(subflow, &msk->conn_list, node) {
-		if (err)
-			break;
-		err = put_subflow(skb, conn, subflow,
-				  snapshot_find(&snap, subflow->subflow_id));
+	for (ssk = msk_first_subflow(conn->msk); ssk && !err;
+	     ssk = msk_next_subflow(conn->msk, ssk)) {
+		u32 id = msk_subflow_id(ssk);
+
+		err = put_subflow(skb, conn, ssk, pams_subflow_find(conn, id),
+				  view_find(&view, id));
 	}
 	return err;
 }
@@ -200,8 +196,7 @@ static int put_conn(struct sk_buff *skb, struct mptcp_sock *msk,
 static int put_conn_msg(struct sk_buff *skb, struct pams_conn *conn, u32 portid,
 			u32 seq, int flags)
 {
-	struct mptcp_sock *msk = conn->msk;
-	struct sock *sk = (struct sock *)msk;
+	struct sock *sk = (struct sock *)conn->msk;
 	int err = 1;
 	void *head;
 
@@ -211,8 +206,9 @@ static int put_conn_msg(struct sk_buff *skb, struct pams_conn *conn, u32 portid,
 		return -EMSGSIZE;
 
 	lock_sock(sk);
-	if (!READ_ONCE(conn->dead) && inet_sk_state_load(sk) != TCP_CLOSE)
-		err = put_conn(skb, msk, conn);
+	if (!READ_ONCE(conn->dead) && inet_sk_state_load(sk) != TCP_CLOSE &&
+	    conn->local_key == msk_local_key(conn->msk))
+		err = put_conn(skb, conn);
 	release_sock(sk);
 
 	if (err)
@@ -242,7 +238,7 @@ int mptcp_pams_nl_conn_get_doit(struct sk_buff *skb, struct genl_info *info)
 		return -ENOMEM;
 
 	while (err == 1 && (conn = pams_conn_next(net, &bucket, &skip))) {
-		if (READ_ONCE(conn->msk->token) == token)
+		if (msk_token(conn->msk) == token)
 			err = put_conn_msg(answer, conn, info->snd_portid,
 					   info->snd_seq, 0);
 		pams_conn_put(conn);
@@ -334,9 +330,8 @@ int mptcp_pams_nl_stats_get_doit(struct sk_buff *skb, struct genl_info *info)
 }
 
 /* Tell of a subflow that is there, or by what is remembered of it. */
-static void tell(struct mptcp_sock *msk, struct pams_conn *conn, u8 cmd,
-		 const struct mptcp_subflow_context *subflow,
-		 const struct pams_memo *memo)
+static void tell(struct pams_conn *conn, u8 cmd, const struct sock *ssk,
+		 const struct pams_subflow *sub)
 {
 	struct net *net = conn->net->net;
 	struct nlattr *nest;
@@ -352,17 +347,17 @@ static void tell(struct mptcp_sock *msk, struct pams_conn *conn, u8 cmd,
 		return;
 
 	head = genlmsg_put(skb, 0, 0, &mptcp_pams_nl_family, 0, cmd);
-	err = head ? put_name(skb, msk) : -EMSGSIZE;
+	err = head ? put_name(skb, conn) : -EMSGSIZE;
 	err = err ?: nla_put_uint(skb, MPTCP_PAMS_A_CONN_STOPS,
 				  conn->counts.stops) ?:
 		     nla_put_uint(skb, MPTCP_PAMS_A_CONN_REINJECTED,
 				  conn->counts.reinjected_bytes);
-	if (!err && subflow) {
-		err = put_subflow(skb, conn, subflow, NULL);
+	if (!err && ssk) {
+		err = put_subflow(skb, conn, ssk, sub, NULL);
 	} else if (!err) {
 		nest = nla_nest_start(skb, MPTCP_PAMS_A_CONN_SUBFLOW);
 		err = nest ? nla_put_u32(skb, MPTCP_PAMS_A_SUBFLOW_ID,
-					 memo->id) : -EMSGSIZE;
+					 sub->model.id) : -EMSGSIZE;
 		if (!err)
 			nla_nest_end(skb, nest);
 	}
@@ -377,45 +372,40 @@ static void tell(struct mptcp_sock *msk, struct pams_conn *conn, u8 cmd,
 
 /**
  * pams_netlink_subflow_removed - tell whoever listens
- * @msk:	the connection, owned
- * @conn:	its remembered state
- * @memo:	what is remembered of the subflow
+ * @conn:	the connection, owned
+ * @sub:	what is remembered of the subflow
  */
-void pams_netlink_subflow_removed(struct mptcp_sock *msk,
-				  struct pams_conn *conn,
-				  const struct pams_memo *memo)
+void pams_netlink_subflow_removed(struct pams_conn *conn,
+				  const struct pams_subflow *sub)
 {
-	tell(msk, conn, MPTCP_PAMS_CMD_SUBFLOW_REMOVED_NTF, NULL, memo);
+	tell(conn, MPTCP_PAMS_CMD_SUBFLOW_REMOVED_NTF, NULL, sub);
 }
 
 /**
- * pams_netlink_events - tell what decisions left to be told
- * @msk:	the connection, owned
- * @conn:	its remembered state
+ * pams_netlink_events - tell what looks left to be told
+ * @conn:	the connection, owned
  *
  * Process context.
  */
-void pams_netlink_events(struct mptcp_sock *msk, struct pams_conn *conn)
+void pams_netlink_events(struct pams_conn *conn)
 {
-	struct mptcp_subflow_context *subflow;
+	struct sock *ssk;
 
 	if (!conn->events)
 		return;
 
 	conn->events = false;
-	list_for_each_entry(subflow, &msk->conn_list, node) {
-		struct pams_memo *memo = pams_conn_memo(conn,
-							subflow->subflow_id);
-		u8 events = memo->events;
+	for (ssk = msk_first_subflow(conn->msk); ssk;
+	     ssk = msk_next_subflow(conn->msk, ssk)) {
+		struct pams_subflow *sub =
+			pams_subflow_find(conn, msk_subflow_id(ssk));
+		u8 events = sub ? sub->events : 0;
 
-		if (memo->id != subflow->subflow_id)
-			continue;
-		memo->events = 0;
 		if (events & PAMS_EVENT_STOPPED)
-			tell(msk, conn, MPTCP_PAMS_CMD_PATH_STOPPED_NTF,
-			     subflow, memo);
+			tell(conn, MPTCP_PAMS_CMD_PATH_STOPPED_NTF, ssk, sub);
 		if (events & PAMS_EVENT_REINJECT)
-			tell(msk, conn, MPTCP_PAMS_CMD_REINJECT_NTF, subflow,
-			     memo);
+			tell(conn, MPTCP_PAMS_CMD_REINJECT_NTF, ssk, sub);
+		if (sub)
+			sub->events = 0;
 	}
 }

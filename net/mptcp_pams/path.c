@@ -399,8 +399,8 @@ int pams_path_ifindex(const struct sock *ssk)
 /**
  * pams_path_lookup - what was reported of a subflow's path
  * @net:	its namespace
- * @msk:	the connection
- * @subflow:	the subflow
+ * @token:	MPTCP's local token of the connection
+ * @ssk:	the subflow's TCP socket
  * @now_ns:	ktime_get_ns()
  * @pipe:	path whose pipe counts, or NULL
  * @loss:	path whose loss time counts, or NULL
@@ -408,8 +408,8 @@ int pams_path_ifindex(const struct sock *ssk)
  * Under RCU; what is found is valid in the same read-side section, and later
  * while @generation of the paths is what it was before the call.
  */
-void pams_path_lookup(struct pams_net *net, const struct mptcp_sock *msk,
-		      const struct mptcp_subflow_context *subflow, u64 now_ns,
+void pams_path_lookup(struct pams_net *net, u32 token, const struct sock *ssk,
+		      u64 now_ns,
 		      const struct pams_path **pipe,
 		      const struct pams_path **loss)
 {
@@ -420,21 +420,20 @@ void pams_path_lookup(struct pams_net *net, const struct mptcp_sock *msk,
 	*loss = NULL;
 	if (READ_ONCE(paths->nr_of[PAMS_PATH_SUBFLOW])) {
 		key.kind = PAMS_PATH_SUBFLOW;
-		key.number = msk->token;
-		key.local_id = max_t(s16, READ_ONCE(subflow->local_id), 0);
-		key.remote_id = READ_ONCE(subflow->remote_id);
+		key.number = token;
+		msk_subflow_ids(ssk, &key.local_id, &key.remote_id);
 		if (path_take(pams_path_find(paths, &key), now_ns, pipe, loss))
 			return;
 	}
 	if (READ_ONCE(paths->nr_of[PAMS_PATH_ADDRESS])) {
-		lookup_prefixes(paths, subflow->tcp_sock, now_ns, pipe, loss);
+		lookup_prefixes(paths, ssk, now_ns, pipe, loss);
 		if (*pipe && *loss)
 			return;
 	}
 	if (READ_ONCE(paths->nr_of[PAMS_PATH_INTERFACE])) {
 		memset(&key, 0, sizeof(key));
 		key.kind = PAMS_PATH_INTERFACE;
-		key.number = pams_path_ifindex(subflow->tcp_sock);
+		key.number = pams_path_ifindex(ssk);
 		path_take(pams_path_find(paths, &key), now_ns, pipe, loss);
 	}
 }

@@ -128,8 +128,6 @@ static inline bool pams_report_has_loss(const struct pams_report *report,
 struct netlink_ext_ack;
 struct pams_net;
 struct sock;
-struct mptcp_sock;
-struct mptcp_subflow_context;
 
 void pams_path_key_mask(struct pams_path_key *key);
 int pams_path_set(struct pams_net *net, const struct pams_path_key *key,
@@ -139,8 +137,8 @@ int pams_path_del(struct pams_net *net, const struct pams_path_key *key);
 void pams_path_flush(struct pams_net *net);
 struct pams_path *pams_path_find(struct pams_paths *paths,
 				 const struct pams_path_key *key);
-void pams_path_lookup(struct pams_net *net, const struct mptcp_sock *msk,
-		      const struct mptcp_subflow_context *subflow, u64 now_ns,
+void pams_path_lookup(struct pams_net *net, u32 token, const struct sock *ssk,
+		      u64 now_ns,
 		      const struct pams_path **pipe,
 		      const struct pams_path **loss);
 int pams_path_ifindex(const struct sock *ssk);

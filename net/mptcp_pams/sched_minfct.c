@@ -12,7 +12,7 @@
  *
  *   wait if a packet is too much: those that move carry all until it arrives.
  *
- * That is PAMS' rule (sched_pams.c) with another model of a subflow (flow.c), with
+ * That is PAMS' rule (sched_pams.c) with another model of a subflow (model.c), with
  * as much handed over as brings all to an end together, and with one more
  * reason to wait: no more than the send buffer and the receive window hold can be
  * on its way. If the faster subflows fill those before the packet arrives, they
@@ -39,23 +39,23 @@
 /* What the others stand still for is at most this part of what was sent. */
 #define MINFCT_TRY_SHARE	16
 
-/* What the subflows that are faster carry until @bytes have arrived on @target:
- * those that move, or also those that can be made to.
+/* What the subflows that are faster carry until @bytes have arrived on @target: those
+ * that move, or also those that can be made to; and those that are expected to join.
  */
 static u64 minfct_carried(const struct pams_view *view, int target, u32 bytes,
 			  bool idle_too)
 {
-	u32 arrival_us = flow_arrival_us(&view->flow[target], bytes);
+	u32 arrival_us = model_arrival_us(view->sub[target], bytes);
 	u64 carried = 0;
 	unsigned int i;
 
-	for (i = 0; i < view->nr; i++) {
-		if (i != target &&
-		    (view->flow[i].moving || (idle_too && view->sub[i].idle)) &&
-		    !view->sub[i].stopped &&
-		    view->sub[i].pad_ns < (u64)arrival_us * NSEC_PER_USEC)
-			carried += flow_carried_bytes(&view->flow[i],
-						      arrival_us);
+	for (i = 0; i < view->nr + view->nr_expected; i++) {
+		const struct pams_model *sub = view->sub[i];
+
+		if (i != target && !sub->stopped &&
+		    (sub->moving || (idle_too && sub->idle)) &&
+		    sub->pad_ns < (u64)arrival_us * NSEC_PER_USEC)
+			carried += model_carried_bytes(sub, arrival_us);
 	}
 	return carried;
 }
@@ -65,7 +65,7 @@ static u64 minfct_carried(const struct pams_view *view, int target, u32 bytes,
  */
 static bool minfct_tries(const struct pams_view *view, int target, u64 carried)
 {
-	return view->flow[target].untried && carried < view->unscheduled_bytes &&
+	return view->sub[target]->untried && carried < view->unscheduled_bytes &&
 	       carried - view->buffer_bytes <= view->sent_bytes / MINFCT_TRY_SHARE;
 }
 
@@ -75,10 +75,10 @@ int pams_pick_minfct(const struct pams_view *view, u32 *bytes)
 	int target = pams_lowest_pad(view);
 	u64 carried;
 
-	if (target < 0 || !view->flow)
+	if (target < 0)
 		return target;
 
-	*bytes = min_t(u64, view->sub[target].room_bytes, wanted);
+	*bytes = min_t(u64, view->sub[target]->room_bytes, wanted);
 	while (*bytes > PICK_PACKET_BYTES) {
 		carried = minfct_carried(view, target, *bytes, true);
 		if (!carried || carried + *bytes < wanted)
@@ -101,12 +101,12 @@ static int minfct_best(const struct pams_view *view, u32 *best_us)
 	unsigned int i;
 
 	for (i = 0; i < view->nr; i++) {
+		const struct pams_model *sub = view->sub[i];
 		u32 us;
 
-		if (!view->sub[i].idle ||
-		    (flow_overdue_us(&view->flow[i]) && !view->flow[i].alone))
+		if (!sub->idle || (model_overdue_us(sub) && !sub->alone))
 			continue;
-		us = flow_arrival_us(&view->flow[i], PICK_PACKET_BYTES);
+		us = model_arrival_us(sub, PICK_PACKET_BYTES);
 		if (best < 0 || us < *best_us) {
 			best = i;
 			*best_us = us;
@@ -119,41 +119,44 @@ static int minfct_best(const struct pams_view *view, u32 *best_us)
  * elsewhere. Under a full window it is the first byte that everybody waits for, so all
  * of it is late.
  */
-static u32 minfct_latest_us(const struct pams_view *view, int i)
+static u32 minfct_latest_us(const struct pams_view *view, const struct pams_model *sub)
 {
-	u32 once = view->unscheduled_bytes ? U32_MAX : view->sub[i].once_bytes;
-	struct pams_flow flow = view->flow[i];
+	u32 once = view->unscheduled_bytes ? U32_MAX : sub->once_bytes;
+	struct pams_model model = *sub;
 
 	if (!once)
 		return 0;
-	flow_trust_guess(&flow);
-	flow.flight_bytes = min(flow.flight_bytes, once);
-	flow.backlog_bytes = min(flow.backlog_bytes, once - flow.flight_bytes);
-	return flow_arrival_us(&flow, 0) + flow_overdue_us(&flow);
+	model_trust_guess(&model);
+	model.flight_bytes = min(model.flight_bytes, once);
+	model.backlog_bytes = min(model.backlog_bytes, once - model.flight_bytes);
+	return model_arrival_us(&model, 0) + model_overdue_us(&model);
 }
 
 /**
  * pams_late_minfct - whose data would arrive earlier if it was sent again?
- * @view: with flows, of now
+ * @view:		of now
+ * @eta_percent:	not used: minfct has a share of its own
+ * @bytes:		all of it
  *
  * A subflow whose acknowledgments are overdue is expected to stay silent for as
  * long again.
  *
  * Return: an index into @sub, or PAMS_PICK_NONE.
  */
-int pams_late_minfct(const struct pams_view *view)
+int pams_late_minfct(const struct pams_view *view, u32 eta_percent, u64 *bytes)
 {
 	u32 best_us = 0, latest_us = 0, late_us;
 	int best = minfct_best(view, &best_us);
 	int latest = PAMS_PICK_NONE;
 	unsigned int i;
 
+	*bytes = U64_MAX;
 	for (i = 0; best >= 0 && i < view->nr; i++) {
 		u32 us;
 
-		if (i == best || !view->sub[i].outstanding)
+		if (i == best || !view->sub[i]->outstanding)
 			continue;
-		us = minfct_latest_us(view, i);
+		us = minfct_latest_us(view, view->sub[i]);
 		if (us <= latest_us)
 			continue;
 		latest_us = us;

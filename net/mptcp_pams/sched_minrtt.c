@@ -14,11 +14,11 @@ int pams_pick_minrtt(const struct pams_view *view, u32 *bytes)
 	unsigned int i;
 
 	for (i = 0; i < view->nr; i++) {
-		const struct pams_subflow_view *sub = &view->sub[i];
+		const struct pams_model *sub = view->sub[i];
 
 		if (!sub->idle)
 			continue;
-		if (target < 0 || sub->srtt_us < view->sub[target].srtt_us)
+		if (target < 0 || sub->srtt_us < view->sub[target]->srtt_us)
 			target = i;
 	}
 

@@ -11,12 +11,25 @@
  * anything only makes the transfer end later.
  *
  * A busy subflow counts only while it has data in flight, because its
- * acknowledgment is what brings the next decision; glue.c bounds the wait by
+ * acknowledgment is what brings the next decision; sched.c bounds the wait by
  * the target's PAD besides.
  *
+ * PAD-ratio reinjection (algorithm 1, line 1):
+ *
+ *   when nothing is left unscheduled and (maxPAD - minPAD) / minPAD > eta:
+ *     r = (maxPAD - minPAD) * Th(maxPAD subflow)
+ *     the r unacknowledged bytes with the largest sequence numbers on that
+ *     subflow are sent again on another one
+ *
+ * minPAD is the lowest PAD of a subflow that has room, maxPAD the highest of those
+ * that have data outstanding. Data beyond the receive window doesn't count as left
+ * once the fastest subflow is half idle: it can't be scheduled, and the window stays
+ * full until what is late arrives. How it is sent again: resend.c.
+ *
  * Ignores: windows that grow while waiting, loss, the receive window.
- * Reinjection (algorithm 1, line 1) is in reinject.c.
  */
+#include <linux/time64.h>
+
 #include "pad.h"
 #include "pick.h"
 
@@ -30,13 +43,57 @@ int pams_pick_pams(const struct pams_view *view, u32 *bytes)
 		return target;
 
 	for (i = 0; i < view->nr; i++) {
-		const struct pams_subflow_view *sub = &view->sub[i];
-		u64 target_ns = view->sub[target].pad_ns;
+		const struct pams_model *sub = view->sub[i];
+		u64 target_ns = view->sub[target]->pad_ns;
 
 		if (!sub->idle && sub->in_flight && sub->pad_ns < target_ns)
 			diff_bytes += pad_carried_bytes(target_ns - sub->pad_ns,
-							sub->rate_byteps);
+							sub->th_byteps);
 	}
 
 	return diff_bytes > view->unscheduled_bytes ? PAMS_PICK_DEFER : target;
+}
+
+/* Is half of what it carries in a round trip missing? */
+static bool half_idle(const struct pams_model *sub)
+{
+	u64 srtt_ns = (u64)sub->srtt_us * NSEC_PER_USEC;
+
+	return 2ULL * sub->room_bytes >=
+	       pad_carried_bytes(srtt_ns, sub->th_byteps);
+}
+
+/* The highest PAD of those that have data outstanding; none if only @best has. */
+static int highest_pad(const struct pams_view *view, int best)
+{
+	int latest = PAMS_PICK_NONE;
+	unsigned int i;
+
+	for (i = 0; i < view->nr; i++) {
+		if (view->sub[i]->outstanding && i != best &&
+		    (latest < 0 || view->sub[i]->pad_ns > view->sub[latest]->pad_ns))
+			latest = i;
+	}
+	return latest;
+}
+
+int pams_late_pams(const struct pams_view *view, u32 eta_percent, u64 *bytes)
+{
+	int best = pams_lowest_pad(view);
+	int latest = highest_pad(view, best);
+	u64 best_ns, late_ns;
+
+	if (best < 0 || latest < 0 ||
+	    (view->unscheduled_bytes && !half_idle(view->sub[best])))
+		return PAMS_PICK_NONE;
+
+	best_ns = view->sub[best]->pad_ns;
+	if (view->sub[latest]->pad_ns <= best_ns)
+		return PAMS_PICK_NONE;
+	late_ns = view->sub[latest]->pad_ns - best_ns;
+	if (late_ns * 100 <= best_ns * eta_percent)
+		return PAMS_PICK_NONE;
+
+	*bytes = pad_carried_bytes(late_ns, view->sub[latest]->th_byteps);
+	return latest;
 }

@@ -17,7 +17,10 @@
 #include <linux/static_call.h>
 #include <linux/string.h>
 
-#include "pams.h"
+#include <net/mptcp.h>
+
+#include "features.h"
+#include "symbols.h"
 
 #ifdef PAMS_SYMBOLS_EXPORTED
 

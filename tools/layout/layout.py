@@ -178,11 +178,12 @@ def header_text(kernel, source, structs, features):
         f"#define PAMS_SIZEOF_MPTCP_SOCK {structs['mptcp_sock'][0]}",
     ]
     lines += [f"#define {name} 1" for name in features]
-    lines += ["", *public_text(structs, source)]
+    lines += ["", "/* Whoever wants to know these only says so. */",
+              "#ifndef PAMS_LAYOUT_FEATURES_ONLY", "", *public_text(structs, source)]
     lines += [f"struct {struct};" for struct in ("mptcp_sched_ops", *structs)] + [""]
     for struct, (size, fields) in structs.items():
         lines += struct_text(struct, size, fields)
-    lines.append("#endif /* PAMS_LAYOUT_H */")
+    lines += ["#endif /* PAMS_LAYOUT_FEATURES_ONLY */", "#endif /* PAMS_LAYOUT_H */"]
     return "\n".join(lines) + "\n"
 
 

@@ -47,7 +47,7 @@ TRACE_EVENT(mptcp_pams_report,
 
 /* One candidate of a decision. */
 TRACE_EVENT(mptcp_pams_pad,
-	TP_PROTO(u32 token, const struct pams_subflow_view *sub),
+	TP_PROTO(u32 token, const struct pams_model *sub),
 	TP_ARGS(token, sub),
 	TP_STRUCT__entry(
 		__field(u32, token)
@@ -66,14 +66,14 @@ TRACE_EVENT(mptcp_pams_pad,
 		__entry->token = token;
 		__entry->subflow = sub->id;
 		__entry->pad_ns = sub->pad_ns;
-		__entry->rate_byteps = sub->rate_byteps;
+		__entry->rate_byteps = sub->th_byteps;
 		__entry->srtt_us = sub->srtt_us;
 		__entry->owd_us = sub->owd_us;
-		__entry->queued_bytes = sub->queued_bytes;
+		__entry->queued_bytes = sub->backlog_bytes;
 		__entry->room_bytes = sub->room_bytes;
 		__entry->idle = sub->idle;
 		__entry->stopped = sub->stopped;
-		__entry->piped = sub->piped;
+		__entry->piped = sub->pipe_byteps;
 	),
 	TP_printk("token=%08x subflow=%u pad_ns=%llu rate_byteps=%llu srtt_us=%u owd_us=%u queued_bytes=%u room_bytes=%u%s%s%s",
 		  __entry->token, __entry->subflow, __entry->pad_ns,

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0
+/* One look at a connection: the models of its usable subflows, brought up to date,
+ * with what was reported and what path memory expects, as a view for a scheduler.
+ *
+ * Called with the msk owned, or with its data lock held and no owner.
+ */
+#include <linux/time64.h>
+
+#include "pams.h"
+#include "trace.h"
+
+/* Up to where data may be sent. Schedulers that send again under a full window leave
+ * some of it: a receiver that holds a window full of what came out of order may have
+ * no memory left for what it waits for, since what it promised counts payload alone,
+ * in packets that are full; some kernels (6.12) then take nothing more from any
+ * subflow, for ever. The last packet of a fragment wastes 1/24 of its memory.
+ */
+static u64 window_end(const struct pams_conn *conn, const struct msk_look *look)
+{
+	u8 shift = conn->sched->window_shift;
+
+	if (!shift || !look->several)
+		return look->window_end;
+	return look->window_end - ((look->window_end - look->snd_una) >> shift);
+}
+
+/* The first subflow's path says what else joins, and when. */
+static void expect(struct pams_conn *conn, struct pams_remembered *first)
+{
+	struct pams_remembered *others[PAMS_EXPECTED_MAX];
+	unsigned int i, nr;
+
+	nr = pams_memory_expect(first, others, PAMS_EXPECTED_MAX);
+	for (i = 0; i < nr; i++)
+		conn->expected[i] = (struct pams_expected){
+			.memory = others[i],
+			.hint = pams_memory_hint(others[i], true),
+		};
+}
+
+static void expect_no_more(struct pams_expected *expected)
+{
+	pams_memory_put(expected->memory, 0);
+	expected->memory = NULL;
+}
+
+/* A subflow that was not there before. */
+static noinline void subflow_is_new(struct pams_conn *conn, struct pams_subflow *sub)
+{
+	unsigned int i;
+
+	if (sub->model.id == PAMS_FIRST_SUBFLOW) {
+		expect(conn, sub->memory);
+		return;
+	}
+	if (conn->sub[0]->model.id == PAMS_FIRST_SUBFLOW)
+		pams_memory_joined(conn->sub[0]->memory, sub->memory,
+				   div_u64(ktime_get_ns() - conn->first_ns,
+					   NSEC_PER_USEC));
+	for (i = 0; i < PAMS_EXPECTED_MAX; i++) {
+		if (conn->expected[i].memory == sub->memory)
+			expect_no_more(&conn->expected[i]);
+	}
+}
+
+/* A path that will join, in place of a subflow: its first window leaves then. */
+static void model_expected(struct pams_model *model,
+			   const struct pams_memory_hint *hint, u32 wait_us, u32 mss_bytes)
+{
+	*model = (struct pams_model){
+		.rtt_us = max(hint->rtt_us, 1U),
+		.limit_byteps = hint->byteps,
+		.proven_byteps = hint->byteps,
+		.cwnd_bytes = TCP_INIT_CWND * mss_bytes,
+		.horizon_us = MODEL_HORIZON_NONE,
+		.wait_us = wait_us,
+		.moving = true,
+	};
+	model_set_window(model);
+	model->growing = model->rate_byteps < model->limit_byteps;
+	model->due_us = model->rtt_us;
+	model->pad_ns = (u64)model_arrival_us(model, PICK_PACKET_BYTES) * NSEC_PER_USEC;
+}
+
+/* Those that are still to come. Twice the time is long enough to wait. */
+static void view_expected(struct pams_conn *conn, const struct msk_look *look,
+			  struct pams_view *view, struct pams_model *room)
+{
+	u64 since_us = div_u64(ktime_get_ns() - conn->first_ns, NSEC_PER_USEC);
+	unsigned int i;
+
+	for (i = 0; i < PAMS_EXPECTED_MAX; i++) {
+		struct pams_expected *expected = &conn->expected[i];
+		u32 join_us = max(expected->hint.join_us, PAMS_JOIN_MIN_US);
+
+		if (!expected->memory)
+			continue;
+		if (since_us > 2 * join_us) {
+			expect_no_more(expected);
+			continue;
+		}
+		model_expected(room, &expected->hint,
+			       since_us < join_us ? join_us - since_us : 1,
+			       look->mss_bytes);
+		view->sub[view->nr + view->nr_expected++] = room++;
+	}
+}
+
+static bool expects(const struct pams_conn *conn)
+{
+	return conn->expected[0].memory || conn->expected[1].memory;
+}
+
+/* When the next data would arrive, as the scheduler reckons. */
+static void view_set_pads(struct pams_view *view, enum pams_detail detail)
+{
+	unsigned int i;
+
+	if (detail == PAMS_DETAIL_ROOM && !trace_mptcp_pams_pad_enabled())
+		return;
+	for (i = 0; i < view->nr; i++) {
+		struct pams_model *model = view->sub[i];
+
+		model->pad_ns = detail == PAMS_DETAIL_ARRIVAL ?
+			(u64)model_arrival_us(model, view->fragment_bytes) * NSEC_PER_USEC :
+			model_pad_ns(model, view->fragment_bytes);
+	}
+}
+
+/**
+ * pams_look - look at every usable subflow once
+ * @conn:	the connection, owned or with its data lock held
+ * @detail:	what the models' @pad_ns has to be
+ * @look:	filled in
+ * @view:	filled in; its models are the connection's, until the next look
+ * @expected:	room for what is expected to join, or NULL
+ */
+void pams_look(struct pams_conn *conn, enum pams_detail detail,
+	       struct msk_look *look, struct pams_view *view,
+	       struct pams_model *expected)
+{
+	const struct sock *sk = (struct sock *)conn->msk;
+	u32 ahead_us = READ_ONCE(conn->net->queue_ahead_us);
+	unsigned int i, nr = 0;
+	bool tail;
+
+	msk_look(conn->msk, &conn->window, look);
+	look->window_end = window_end(conn, look);
+	tail = pams_nothing_new(look);
+	if (unlikely(!conn->first_seq))
+		conn->first_seq = look->snd_nxt;
+
+	view->unscheduled_bytes = look->unscheduled_bytes;
+	view->fragment_bytes = look->fragment_bytes;
+	if (conn->sched->cuts)
+		view->fragment_bytes = min(view->fragment_bytes, PICK_PACKET_BYTES);
+	view->sent_bytes = look->snd_nxt - conn->first_seq;
+	/* The application is woken up once a third of the send buffer is free. Half:
+	 * what is ahead fills the receiver's memory, see window_end().
+	 */
+	view->buffer_bytes = min(READ_ONCE(sk->sk_sndbuf) / 3 * 2ULL,
+				 (look->window_end - look->snd_una) / 2);
+
+	for (i = 0; i < look->nr; i++) {
+		struct pams_subflow *sub = pams_subflow_get(conn, nr, look->ssk[i],
+							    look->id[i]);
+
+		if (unlikely(!sub))
+			continue;	/* no memory: not used */
+		if (unlikely(!sub->model.rtt_us))
+			subflow_is_new(conn, sub);
+		look->ssk[nr] = look->ssk[i];
+		look->id[nr] = look->id[i];
+		pams_learn(sub, look->ssk[i], ahead_us, tail);
+		view->sub[nr++] = &sub->model;
+	}
+	look->nr = nr;
+	view->nr = nr;
+	view->nr_expected = 0;
+
+	if (unlikely(pams_report_any(conn)))
+		pams_report_apply(conn, look, view);
+	view_set_pads(view, detail);
+	if (expected && unlikely(expects(conn)))
+		view_expected(conn, look, view, expected);
+}

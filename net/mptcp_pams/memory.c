@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Path memory: what connections learned of the path between two addresses serves the
+ * next one between them, and those that run beside it.
+ *
+ * Of each path is kept
+ *
+ *   total    what it carries: what the subflows that use it say it gives them, summed
+ *            up; the most of that, or, if there is one subflow only, what that says
+ *   m        its least round-trip time
+ *   join     how long after the first decision of a connection it could be used
+ *   others   the paths that join connections which begin on this one
+ *
+ * A new subflow begins with an equal share of the total, in place of a constant for all
+ * unknown paths, until its own samples say better (learn.c). A connection that begins
+ * on one path knows what will join, when, and what that carries: minfct then keeps to
+ * little on a slow first path (sched_minfct.c).
+ *
+ * It is a hint, never more: behind one address may be many hosts, and a path may have
+ * changed. So a sample of a subflow's own replaces it, and entries age.
+ *
+ * Bounded: 1,024 paths in a namespace; the one that was used longest ago goes first.
+ * Asked when a subflow or a connection comes or goes, and when a capacity changes by an
+ * eighth: one lock for all.
+ */
+#include <linux/hash.h>
+#include <linux/jhash.h>
+#include <linux/jiffies.h>
+#include <linux/mm.h>
+#include <linux/random.h>
+#include <linux/slab.h>
+#include <linux/time64.h>
+
+#include "pams.h"
+
+/* What was learned holds for ten minutes: a train of requests profits, a laptop that
+ * comes back to another room doesn't suffer.
+ */
+#define MEMORY_AGE		(600 * HZ)
+/* A path that hasn't joined by then isn't waited for. */
+#define MEMORY_JOIN_MAX_US	(500 * USEC_PER_MSEC)
+
+static u32 memory_seed __read_mostly;
+
+static struct hlist_head *memory_bucket(struct pams_memory *memory,
+					const struct pams_memory_key *key)
+{
+	net_get_random_once(&memory_seed, sizeof(memory_seed));
+	return memory->table + (jhash(key, sizeof(*key), memory_seed) &
+				GENMASK(PAMS_MEMORY_BITS - 1, 0));
+}
+
+static struct pams_remembered *memory_find(struct pams_memory *memory,
+					   const struct pams_memory_key *key)
+{
+	struct pams_remembered *path;
+
+	lockdep_assert_held(&memory->lock);
+	if (!memory->table)
+		return NULL;
+	hlist_for_each_entry(path, memory_bucket(memory, key), bucket) {
+		if (!memcmp(&path->key, key, sizeof(*key)))
+			return path;
+	}
+	return NULL;
+}
+
+static bool memory_is_fresh(const struct pams_remembered *path)
+{
+	return time_before(jiffies, path->used + MEMORY_AGE);
+}
+
+static void memory_remove(struct pams_memory *memory, struct pams_remembered *path)
+{
+	hlist_del(&path->bucket);
+	list_del(&path->list);
+	memory->nr--;
+	kfree(path);
+}
+
+/* Room for one more: false if all paths are in use, or there is no memory. */
+static bool memory_make_room(struct pams_memory *memory)
+{
+	struct pams_remembered *path;
+
+	if (!memory->table)
+		memory->table = kcalloc(BIT(PAMS_MEMORY_BITS), sizeof(*memory->table),
+					GFP_ATOMIC | __GFP_NOWARN);
+	if (!memory->table)
+		return false;
+	if (memory->nr < PAMS_MEMORY_MAX)
+		return true;
+
+	path = list_last_entry(&memory->list, struct pams_remembered, list);
+	if (path->users)
+		return false;
+	memory_remove(memory, path);
+	return true;
+}
+
+static struct pams_remembered *memory_add(struct pams_net *net,
+					  const struct pams_memory_key *key)
+{
+	struct pams_memory *memory = &net->memory;
+	struct pams_remembered *path;
+
+	if (!memory_make_room(memory))
+		return NULL;
+	path = kzalloc(sizeof(*path), GFP_ATOMIC | __GFP_NOWARN);
+	if (!path)
+		return NULL;
+
+	path->net = net;
+	path->key = *key;
+	path->used = jiffies;
+	hlist_add_head(&path->bucket, memory_bucket(memory, key));
+	list_add(&path->list, &memory->list);
+	memory->nr++;
+	return path;
+}
+
+static void memory_key(const struct sock *ssk, struct pams_memory_key *key)
+{
+#if IS_ENABLED(CONFIG_IPV6)
+	if (ssk->sk_family == AF_INET6) {
+		key->local = ssk->sk_v6_rcv_saddr;
+		key->peer = ssk->sk_v6_daddr;
+		return;
+	}
+#endif
+	ipv6_addr_set_v4mapped(ssk->sk_rcv_saddr, &key->local);
+	ipv6_addr_set_v4mapped(ssk->sk_daddr, &key->peer);
+}
+
+/**
+ * pams_memory_get - a subflow begins to use its path
+ * @net:	its namespace
+ * @ssk:	its TCP socket
+ *
+ * Return: the path, until pams_memory_put(); NULL if memory is switched off or full.
+ */
+struct pams_remembered *pams_memory_get(struct pams_net *net, const struct sock *ssk)
+{
+	struct pams_memory *memory = &net->memory;
+	struct pams_remembered *path;
+	struct pams_memory_key key;
+
+	if (!READ_ONCE(net->path_memory))
+		return NULL;
+
+	memory_key(ssk, &key);
+	spin_lock_bh(&memory->lock);
+	path = memory_find(memory, &key) ?: memory_add(net, &key);
+	if (path) {
+		path->users++;
+		path->flows++;
+		list_move(&path->list, &memory->list);
+	}
+	spin_unlock_bh(&memory->lock);
+	return path;
+}
+
+/**
+ * pams_memory_put - what pams_memory_get() or pams_memory_expect() returned isn't used
+ * @path:	the path, may be NULL
+ * @byteps:	what the subflow said last that it gave; 0 if it was only expected
+ */
+void pams_memory_put(struct pams_remembered *path, u32 byteps)
+{
+	struct pams_memory *memory;
+
+	if (!path)
+		return;
+
+	memory = &path->net->memory;
+	spin_lock_bh(&memory->lock);
+	path->users--;
+	path->sum_byteps -= min_t(u64, path->sum_byteps, byteps);
+	spin_unlock_bh(&memory->lock);
+}
+
+/**
+ * pams_memory_leave - a subflow uses its path no more
+ * @path:	the path, may be NULL
+ * @byteps:	what the subflow said last that it gave
+ */
+void pams_memory_leave(struct pams_remembered *path, u32 byteps)
+{
+	if (!path)
+		return;
+	spin_lock_bh(&path->net->memory.lock);
+	path->flows--;
+	spin_unlock_bh(&path->net->memory.lock);
+	pams_memory_put(path, byteps);
+}
+
+/**
+ * pams_memory_hint - what is known of a path
+ * @path:	the path, may be NULL
+ * @joins:	the asker isn't counted among its subflows yet
+ *
+ * Return: all 0 if nothing is, or it is too old.
+ */
+struct pams_memory_hint pams_memory_hint(struct pams_remembered *path, bool joins)
+{
+	struct pams_memory_hint hint = {};
+
+	if (!path)
+		return hint;
+
+	spin_lock_bh(&path->net->memory.lock);
+	if (path->total_byteps && memory_is_fresh(path)) {
+		hint.byteps = max(path->total_byteps / max(path->flows + joins, 1U),
+				  MODEL_RATE_MIN_BYTEPS);
+		hint.rtt_us = path->rtt_us;
+		hint.join_us = path->join_us;
+	}
+	spin_unlock_bh(&path->net->memory.lock);
+	return hint;
+}
+
+/**
+ * pams_memory_learn - a subflow learned what its path gives it
+ * @path:	the path, may be NULL
+ * @old_byteps:	what it said last
+ * @byteps:	what it says now
+ * @rtt_us:	least round-trip time
+ *
+ * Return: what was said now.
+ */
+u32 pams_memory_learn(struct pams_remembered *path, u32 old_byteps, u32 byteps,
+		      u32 rtt_us)
+{
+	u32 change = byteps > old_byteps ? byteps - old_byteps : old_byteps - byteps;
+	u64 sum;
+
+	if (!path || change <= old_byteps / 8)
+		return old_byteps;
+
+	spin_lock_bh(&path->net->memory.lock);
+	sum = path->sum_byteps - min_t(u64, path->sum_byteps, old_byteps) + byteps;
+	path->sum_byteps = sum;
+	if (sum > path->total_byteps || path->flows == 1)
+		path->total_byteps = min_t(u64, sum, MODEL_RATE_UNKNOWN - 1);
+	path->rtt_us = rtt_us;
+	path->used = jiffies;
+	spin_unlock_bh(&path->net->memory.lock);
+	return byteps;
+}
+
+static bool memory_is_other(const struct pams_remembered *first,
+			    const struct pams_memory_key *key)
+{
+	unsigned int i;
+
+	for (i = 0; i < PAMS_MEMORY_OTHERS; i++) {
+		if (!memcmp(&first->others[i], key, sizeof(*key)))
+			return true;
+	}
+	return false;
+}
+
+/**
+ * pams_memory_joined - a path joined a connection
+ * @first:	the path it had begun on, may be NULL
+ * @path:	the one that joined, may be NULL
+ * @after_us:	how long after the first decision it could be used
+ */
+void pams_memory_joined(struct pams_remembered *first,
+			struct pams_remembered *path, u64 after_us)
+{
+	if (!first || !path || first == path)
+		return;
+
+	after_us = min_t(u64, after_us, MEMORY_JOIN_MAX_US);
+	spin_lock_bh(&path->net->memory.lock);
+	path->join_us = path->joined ? (path->join_us + (u32)after_us) / 2 : after_us;
+	path->joined = true;
+	if (!memory_is_other(first, &path->key)) {
+		memmove(first->others + 1, first->others,
+			(PAMS_MEMORY_OTHERS - 1) * sizeof(first->others[0]));
+		first->others[0] = path->key;
+	}
+	spin_unlock_bh(&path->net->memory.lock);
+}
+
+/**
+ * pams_memory_expect - what will join a connection that begins here?
+ * @first:	the path it begins on, may be NULL
+ * @others:	filled in; give each back with pams_memory_put()
+ * @max:	room there, up to PAMS_MEMORY_OTHERS
+ *
+ * Return: how many; none of which nothing fresh is known.
+ */
+unsigned int pams_memory_expect(struct pams_remembered *first,
+				struct pams_remembered **others, unsigned int max)
+{
+	struct pams_memory *memory;
+	unsigned int i, nr = 0;
+
+	if (!first)
+		return 0;
+
+	memory = &first->net->memory;
+	spin_lock_bh(&memory->lock);
+	for (i = 0; i < PAMS_MEMORY_OTHERS && nr < max; i++) {
+		struct pams_remembered *path =
+			memory_find(memory, &first->others[i]);
+
+		if (!path || !path->joined || !path->total_byteps ||
+		    path->join_us >= MEMORY_JOIN_MAX_US || !memory_is_fresh(path))
+			continue;
+		path->users++;
+		others[nr++] = path;
+	}
+	spin_unlock_bh(&memory->lock);
+	return nr;
+}
+
+/**
+ * pams_memory_walk - show what is remembered
+ * @net:	the namespace
+ * @skip:	how many were shown before; advanced
+ * @each:	shows one, atomic; not 0: no room, go on from here later
+ * @arg:	for @each
+ *
+ * Return: what @each returned last.
+ */
+int pams_memory_walk(struct pams_net *net, unsigned long *skip,
+		     int (*each)(const struct pams_remembered *path, void *arg),
+		     void *arg)
+{
+	struct pams_remembered *path;
+	unsigned long nr = 0;
+	int err = 0;
+
+	spin_lock_bh(&net->memory.lock);
+	list_for_each_entry(path, &net->memory.list, list) {
+		if (nr++ < *skip)
+			continue;
+		err = each(path, arg);
+		if (err)
+			break;
+		(*skip)++;
+	}
+	spin_unlock_bh(&net->memory.lock);
+	return err;
+}
+
+void pams_memory_init(struct pams_net *net)
+{
+	spin_lock_init(&net->memory.lock);
+	INIT_LIST_HEAD(&net->memory.list);
+}
+
+/* No connection of the namespace is left. */
+void pams_memory_exit(struct pams_net *net)
+{
+	struct pams_remembered *path, *next;
+
+	spin_lock_bh(&net->memory.lock);
+	list_for_each_entry_safe(path, next, &net->memory.list, list)
+		memory_remove(&net->memory, path);
+	spin_unlock_bh(&net->memory.lock);
+	kfree(net->memory.table);
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What connections learned of a path, for the next ones; see memory.c. */
+#ifndef _MPTCP_PAMS_MEMORY_H
+#define _MPTCP_PAMS_MEMORY_H
+
+#include <linux/list.h>
+#include <linux/spinlock.h>
+#include <linux/types.h>
+#include <net/ipv6.h>
+
+struct pams_net;
+struct sock;
+
+#define PAMS_MEMORY_BITS	8	/* buckets, 4 KB with the first entry */
+#define PAMS_MEMORY_MAX		1024	/* paths */
+#define PAMS_MEMORY_OTHERS	2	/* that join a connection that began on one */
+
+/**
+ * struct pams_memory_key - both ends of a path; IPv4 as mapped into IPv6
+ * @local:	our address
+ * @peer:	the peer's
+ */
+struct pams_memory_key {
+	struct in6_addr local;
+	struct in6_addr peer;
+};
+
+/**
+ * struct pams_remembered - a path; all but @key under the namespace's @lock
+ * @bucket:	in the table
+ * @list:	the one that was used last is first
+ * @net:	its namespace
+ * @key:	what it is found by
+ * @users:	subflows that use it now, and connections that expect it
+ * @flows:	of these the subflows
+ * @used:	jiffies, when it was learned from last
+ * @sum_byteps:	what those subflows say the path gives them
+ * @total_byteps: what the path carries in all; 0: not known yet
+ * @rtt_us:	least round-trip time; 0: not known yet
+ * @join_us:	how long after a connection's first decision it could be used, where it
+ *		joined; smoothed
+ * @joined:	@join_us is known
+ * @others:	paths that joined connections which began on this one
+ */
+struct pams_remembered {
+	struct hlist_node bucket;
+	struct list_head list;
+	struct pams_net *net;
+	struct pams_memory_key key;
+	u32 users;
+	u32 flows;
+	unsigned long used;
+	u64 sum_byteps;
+	u32 total_byteps;
+	u32 rtt_us;
+	u32 join_us;
+	bool joined;
+	struct pams_memory_key others[PAMS_MEMORY_OTHERS];
+};
+
+/**
+ * struct pams_memory - of a namespace
+ * @lock:	for all of it; taken in softirq
+ * @table:	buckets, NULL before the first path
+ * @list:	all paths
+ * @nr:		how many
+ */
+struct pams_memory {
+	spinlock_t lock;
+	struct hlist_head *table;
+	struct list_head list;
+	unsigned int nr;
+};
+
+/**
+ * struct pams_memory_hint - what a new subflow may begin with
+ * @byteps:	its share of what the path carries; 0: not known
+ * @rtt_us:	least round-trip time
+ * @join_us:	how long after the first decision the path joins
+ */
+struct pams_memory_hint {
+	u32 byteps;
+	u32 rtt_us;
+	u32 join_us;
+};
+
+void pams_memory_init(struct pams_net *net);
+void pams_memory_exit(struct pams_net *net);
+struct pams_remembered *pams_memory_get(struct pams_net *net, const struct sock *ssk);
+void pams_memory_put(struct pams_remembered *path, u32 byteps);
+void pams_memory_leave(struct pams_remembered *path, u32 byteps);
+struct pams_memory_hint pams_memory_hint(struct pams_remembered *path, bool joins);
+u32 pams_memory_learn(struct pams_remembered *path, u32 old_byteps, u32 byteps,
+		      u32 rtt_us);
+void pams_memory_joined(struct pams_remembered *first,
+			struct pams_remembered *path, u64 after_us);
+unsigned int pams_memory_expect(struct pams_remembered *first,
+				struct pams_remembered **others, unsigned int max);
+int pams_memory_walk(struct pams_net *net, unsigned long *skip,
+		     int (*each)(const struct pams_remembered *path, void *arg),
+		     void *arg);
+
+#endif /* _MPTCP_PAMS_MEMORY_H */

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* One subflow in plain numbers: what is known of its path, what it holds, and when
+ * what is handed over now arrives. learn.c and report.c fill a model in, the
+ * schedulers (sched_*.c) choose among models; see model.c for the equations.
+ */
+#ifndef _MPTCP_PAMS_MODEL_H
+#define _MPTCP_PAMS_MODEL_H
+
+#include <linux/limits.h>
+#include <linux/minmax.h>
+#include <linux/types.h>
+
+#define MODEL_RATE_MIN_BYTEPS	125U			/* 1 kbit/s */
+#define MODEL_RATE_UNKNOWN	U32_MAX			/* or 34 Gbit/s */
+#define MODEL_SPAN_MAX_US	60000000U		/* 60 s */
+#define MODEL_HORIZON_NONE	U32_MAX
+
+/**
+ * struct pams_model - one subflow at the moment of a decision
+ * @pad_ns:		when the next data would arrive there, as the scheduler reckons:
+ *			PAD, or with minfct the arrival of a packet
+ * @th_byteps:		Th, smoothed cwnd/RTT, at most the pipe's rate
+ * @id:			the connection's subflow_id
+ * @srtt_us:		smoothed round-trip time
+ * @owd_us:		one-way delay, queueing included
+ * @rtt_us:		m, round-trip time without a queue; never 0
+ * @rate_byteps:	R, what leaves per second while the window is full, at most
+ *			@limit_byteps; never 0
+ * @limit_byteps:	C, capacity of the path, or MODEL_RATE_UNKNOWN
+ * @proven_byteps:	P, what the path is sure to carry; never 0
+ * @cwnd_bytes:		congestion window
+ * @window_bytes:	W, what may be on its way without queueing
+ * @flight_bytes:	F, sent and not acknowledged
+ * @backlog_bytes:	B, handed over and not sent, or lost and not sent again
+ * @room_bytes:		what may be handed over now
+ * @once_bytes:		of what is outstanding, what wasn't sent again elsewhere
+ * @due_us:		until the first acknowledgment of a burst, before which nothing
+ *			beyond the window leaves; 0 while they flow; negative: how long
+ *			one is overdue
+ * @wait_us:		until the subflow is expected to join (path memory); 0 if it is there
+ * @horizon_us:		until the path is lost, less the guard, or MODEL_HORIZON_NONE
+ * @pipe_byteps:	capacity of the pipe behind a helper; 0 if none was reported
+ * @pipe_delay_us:	its one-way delay, where the helper ends TCP
+ * @pipe_backlog_bytes:	what waits before it
+ * @idle:		the window has room (MPBond: "idle"); otherwise it is busy
+ * @in_flight:		data of ours is unacknowledged and TCP isn't in RTO recovery,
+ *			so an acknowledgment, and with it another decision, is expected
+ * @outstanding:	data of ours is unacknowledged, or was handed over and not sent
+ *			(the host's own queue may refuse it), whatever TCP's state
+ * @stopped:		its path is lost, or will be before anything arrives, or silent;
+ *			never idle then, unless every other is stopped too
+ * @split:		the helper ends TCP: TCP's times don't hold the pipe
+ * @alone:		one packet is outstanding, whose acknowledgment the receiver may
+ *			delay
+ * @growing:		the window doubles each round trip (slow start)
+ * @guessed:		@limit_byteps is unknown, but the first few packets told
+ *			@proven_byteps
+ * @moving:		an acknowledgment will come, of what was sent or will be
+ * @unanswered:		nothing of a burst is acknowledged yet, or nothing outstanding
+ * @untried:		nothing was ever handed over
+ */
+struct pams_model {
+	u64 pad_ns;
+	u64 th_byteps;
+	u32 id;
+	u32 srtt_us;
+	u32 owd_us;
+	u32 rtt_us;
+	u32 rate_byteps;
+	u32 limit_byteps;
+	u32 proven_byteps;
+	u32 cwnd_bytes;
+	u32 window_bytes;
+	u32 flight_bytes;
+	u32 backlog_bytes;
+	u32 room_bytes;
+	u32 once_bytes;
+	s32 due_us;
+	u32 wait_us;
+	u32 horizon_us;
+	u32 pipe_byteps;
+	u32 pipe_delay_us;
+	u32 pipe_backlog_bytes;
+	u16 idle:1;
+	u16 in_flight:1;
+	u16 outstanding:1;
+	u16 stopped:1;
+	u16 split:1;
+	u16 alone:1;
+	u16 growing:1;
+	u16 guessed:1;
+	u16 moving:1;
+	u16 unanswered:1;
+	u16 untried:1;
+};
+
+static inline u32 model_pause_us(const struct pams_model *model)
+{
+	return model->due_us > 0 ? model->due_us : 0;
+}
+
+static inline u32 model_overdue_us(const struct pams_model *model)
+{
+	return model->due_us < 0 ? -model->due_us : 0;
+}
+
+void model_set_window(struct pams_model *model);
+void model_trust_guess(struct pams_model *model);
+u64 model_pad_ns(const struct pams_model *model, u32 bytes);
+u32 model_arrival_us(const struct pams_model *model, u32 bytes);
+u64 model_carried_bytes(const struct pams_model *model, u64 span_us);
+
+#endif /* _MPTCP_PAMS_MODEL_H */

@@ -1,0 +1,998 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The only file that knows MPTCP's private structures: what is read of them, and
+ * all that this module writes into them.
+ *
+ * What the kernel expects of a decision (and what goes wrong otherwise):
+ *  - timer_ival is set each time; left at 0 the MPTCP timer fires every jiffy
+ *    and sends the head of the queue again and again;
+ *  - 0 is returned only with exactly one subflow marked scheduled; with none
+ *    the softirq push loops for ever, and a mark left over suppresses the next
+ *    decision;
+ *  - snd_burst bounds what follows on that subflow before it asks again. It is
+ *    looked at between whole fragments, so up to 32 KB less one byte go beyond,
+ *    unless the end of the receive window stops it (struct msk_window).
+ *
+ * Data that was sent becomes pending again like this: a subflow's own queues tell
+ * what it was given, each skb the data sequence number that it maps to. The fragment
+ * that holds the range becomes the head of what is pending, marked as sent up to
+ * where the range begins, and the kernel is told it is in recovery, which makes it
+ * expect acknowledgments beyond its head; releasing the socket pushes. One range
+ * within one fragment at a time: when a subflow closes, the kernel takes the first
+ * unsent fragment for the end of what it has to repair (see msk_resend_repair()).
+ *
+ * Context: the msk is owned (process), or its data lock is held and nobody owns it
+ * (softirq). TCP state of subflows is read without their locks; a torn reading costs
+ * one less good choice. Where a subflow is locked it is said.
+ */
+#include <linux/mptcp.h>
+#include <linux/net.h>
+#include <linux/skbuff.h>
+#include <net/mptcp.h>
+#include <net/tcp.h>
+
+#include "mptcp_layout.h"	/* generated from the target kernel's BTF */
+#include "compat/tcp.h"
+#include "msk.h"
+#include "symbols.h"
+
+/* bits of mptcp_sock.cb_flags and .flags: macros in the kernel, so not in its
+ * BTF; the same in every supported kernel, and checked at load (msk_check())
+ */
+#define MSK_CB_PUSH_PENDING	BIT(1)
+#define MSK_FLAG_FALLBACK_DONE	BIT(2)
+
+/* Of a DSS option: header, and a map with a 64-bit data sequence number. */
+#define MSK_DSS_BYTES		(4 + 14)
+/* The kernel's own limit for one burst, a bit under 64 KB. */
+#define MSK_BURST_MAX_BYTES	(64 * 1024 - 107)
+/* How far a subflow's queue is searched at once, with the subflow locked, and how
+ * many fragments are counted at once in a recovery of the kernel's own.
+ */
+#define MSK_SKBS_MAX		4096
+#define MSK_FRAGMENTS_MAX	64
+
+static struct mptcp_subflow_context *subflow_of(const struct sock *ssk)
+{
+	/* RCU guards this pointer for readers that don't own the msk */
+	return (__force void *)inet_csk(ssk)->icsk_ulp_data;
+}
+
+/* Usable as the kernel means it. Only a stale subflow has to be asked about: the
+ * kernel revives it when something was received on it meanwhile.
+ */
+static bool subflow_usable(struct mptcp_subflow_context *subflow)
+{
+	if (unlikely(subflow->stale))
+		return pams_subflow_active(subflow);
+
+	/* one that joins may not send before it is confirmed */
+	if (subflow->request_join && !READ_ONCE(subflow->fully_established))
+		return false;
+
+	return (1 << inet_sk_state_load(subflow->tcp_sock)) &
+	       (TCPF_ESTABLISHED | TCPF_CLOSE_WAIT);
+}
+
+static bool subflow_is_backup(const struct mptcp_subflow_context *subflow)
+{
+	return subflow->backup || subflow->request_bkup;
+}
+
+/* --- looking --- */
+
+static void look_at_subflows(struct mptcp_sock *msk, struct msk_look *look)
+{
+	struct mptcp_subflow_context *subflow;
+	bool regular = false;
+	unsigned int nr = 0;
+	long timeout = 0;
+
+	list_for_each_entry(subflow, &msk->conn_list, node) {
+		bool backup = subflow_is_backup(subflow);
+
+		if (!subflow_usable(subflow))
+			continue;
+
+		if (!subflow->stale_count)
+			timeout = max(timeout,
+				      compat_tcp_timeout_left(subflow->tcp_sock));
+		if (backup && regular)
+			continue;
+		if (!backup && !regular) {
+			regular = true;
+			nr = 0;
+		}
+		if (nr < PAMS_SUBFLOWS_MAX) {
+			look->ssk[nr] = subflow->tcp_sock;
+			look->id[nr++] = subflow->subflow_id;
+		}
+	}
+
+	look->timeout = timeout;
+	look->nr = nr;
+}
+
+/* Sum over the fragments not yet handed over. Needed only while the kernel sends
+ * again from the middle of its queue: then snd_nxt lies ahead of them. Of the first
+ * of them; the rest counts as if nothing of it was sent.
+ */
+static u64 recovery_unscheduled_bytes(struct mptcp_sock *msk)
+{
+	struct mptcp_data_frag *dfrag = msk->first_pending;
+	unsigned int fragments = MSK_FRAGMENTS_MAX;
+	u64 bytes = 0;
+
+	list_for_each_entry_from(dfrag, &msk->rtx_queue, list) {
+		if (!fragments--)
+			return bytes + (msk->write_seq - dfrag->data_seq);
+		bytes += dfrag->data_len - dfrag->already_sent;
+	}
+	return bytes;
+}
+
+static u64 unscheduled_bytes(struct mptcp_sock *msk)
+{
+	struct socket *sock = ((struct sock *)msk)->sk_socket;
+	const struct mptcp_data_frag *next = msk->first_pending;
+
+	if (!next)
+		return 0;
+
+	/* the application has more than the buffer holds */
+	if (sock && test_bit(SOCK_NOSPACE, &sock->flags))
+		return U64_MAX;
+
+	if (next->data_seq + next->already_sent != msk->snd_nxt)
+		return recovery_unscheduled_bytes(msk);
+
+	/* a queued DATA_FIN takes one sequence number */
+	return msk->write_seq - msk->snd_nxt - msk->snd_data_fin_enable;
+}
+
+/* What the peer said, whatever the kernel was told. */
+static u64 window_true_end(const struct mptcp_sock *msk,
+			   const struct msk_window *window)
+{
+	u64 end = READ_ONCE(msk->wnd_end);
+
+	return window->narrowed && before64(end, window->end) ? window->end : end;
+}
+
+/**
+ * msk_look - read a connection's own numbers and find its usable subflows
+ * @msk:	the connection
+ * @window:	what the kernel was told of its receive window
+ * @look:	filled in; @ssk and @id up to @nr
+ */
+void msk_look(struct mptcp_sock *msk, const struct msk_window *window,
+	      struct msk_look *look)
+{
+	const struct mptcp_data_frag *next = msk->first_pending;
+
+	look_at_subflows(msk, look);
+	look->local_key = msk->local_key;
+	look->write_seq = msk->write_seq;
+	look->snd_nxt = msk->snd_nxt;
+	look->snd_una = msk->snd_una;
+	look->window_end = window_true_end(msk, window);
+	look->unscheduled_bytes = unscheduled_bytes(msk);
+	look->fragment_bytes = next ? next->data_len - next->already_sent : 0;
+	look->token = msk->token;
+	look->mss_bytes = look->nr ? tcp_sk(look->ssk[0])->mss_cache : 0;
+	look->pending = next;
+	look->fallback = msk->flags & MSK_FLAG_FALLBACK_DONE;
+	look->several = !list_is_singular(&msk->conn_list);
+}
+
+/* --- handing over --- */
+
+/**
+ * msk_set_timeout - what the MPTCP retransmission timer is started with next
+ * @msk:	the connection
+ * @timeout:	jiffies; 0 if no TCP timer runs
+ */
+void msk_set_timeout(struct mptcp_sock *msk, long timeout)
+{
+	msk->timer_ival = timeout > 0 ? timeout : TCP_RTO_MIN;
+}
+
+static void subflow_schedule(const struct sock *ssk)
+{
+	WRITE_ONCE(subflow_of(ssk)->scheduled, true);
+}
+
+/**
+ * msk_schedule_any - a decision without any state: the first subflow that takes more
+ * @msk:	the connection
+ *
+ * Return: false if there is none.
+ */
+bool msk_schedule_any(struct mptcp_sock *msk)
+{
+	struct msk_window window = {};
+	struct msk_look look;
+	unsigned int i;
+
+	msk_look(msk, &window, &look);
+	msk_set_timeout(msk, look.timeout);
+	for (i = 0; i < look.nr; i++) {
+		if (!sk_stream_memory_free(look.ssk[i]))
+			continue;
+		if (!before64(look.window_end, look.snd_nxt + 1))
+			msk->snd_burst = min_t(u64, MSK_BURST_MAX_BYTES,
+					       look.window_end - look.snd_nxt);
+		subflow_schedule(look.ssk[i]);
+		return true;
+	}
+	return false;
+}
+
+/* The data lock is held. */
+static void window_set(struct mptcp_sock *msk, struct msk_window *window,
+		       bool narrow, u64 end)
+{
+	u64 true_end = window_true_end(msk, window);
+
+	window->narrowed = narrow && before64(end, true_end);
+	window->end = true_end;
+	WRITE_ONCE(msk->wnd_end, window->narrowed ? end : true_end);
+}
+
+/* In softirq the data lock is held. */
+static void window_move(struct mptcp_sock *msk, struct msk_window *window,
+			bool narrow, u64 end)
+{
+	struct sock *sk = (struct sock *)msk;
+
+	if (!sock_owned_by_user_nocheck(sk)) {
+		window_set(msk, window, narrow, end);
+		return;
+	}
+	spin_lock_bh(&sk->sk_lock.slock);
+	window_set(msk, window, narrow, end);
+	spin_unlock_bh(&sk->sk_lock.slock);
+}
+
+/**
+ * msk_window_restore - the receive window is what the peer said again
+ * @msk:	the connection
+ * @window:	what the kernel was told
+ *
+ * A narrowed end is never below snd_nxt for new data, and the end of the range for
+ * what is sent again. An acknowledgment may set it right before: then more is handed
+ * over.
+ */
+void msk_window_restore(struct mptcp_sock *msk, struct msk_window *window)
+{
+	if (window->narrowed)
+		window_move(msk, window, false, 0);
+}
+
+/* Is what comes next new to all subflows? */
+static bool next_is_new(const struct mptcp_sock *msk)
+{
+	const struct mptcp_data_frag *next = msk->first_pending;
+
+	return next && next->data_seq + next->already_sent == msk->snd_nxt;
+}
+
+/* What a packet of the subflow carries: a DSS option takes its part. */
+static u32 packet_bytes(const struct mptcp_sock *msk, const struct sock *ssk)
+{
+	u32 dss = MSK_DSS_BYTES + (msk->use_64bit_ack ? 8 : 4) +
+		  (msk->csum_enabled ? 2 : 0);
+	u32 mss = tcp_sk(ssk)->mss_cache;
+
+	dss = round_up(dss, 4);
+	return mss > 2 * dss ? mss - dss : mss;
+}
+
+/* Whole packets: what is left of one is sent as a small one, or waits. Returns how
+ * much to hand over of what is unscheduled.
+ */
+static u32 whole_packets(u32 bytes, u32 packet, u64 unscheduled)
+{
+	bytes = max(rounddown(bytes, packet), packet);
+	return unscheduled < bytes + packet ? unscheduled : bytes;
+}
+
+/* How much the receive window takes: whole packets while something is outstanding,
+ * whose acknowledgments open it further and bring the next decision. Small packets
+ * take as much of a receiver's memory as whole ones, and a window full of them that
+ * came out of order stops some kernels (6.12) for ever.
+ */
+static s64 window_takes(const struct mptcp_sock *msk, const struct msk_order *order,
+			u32 bytes)
+{
+	/* a fallback to TCP has none, and nobody keeps count of it */
+	if (msk->flags & MSK_FLAG_FALLBACK_DONE)
+		return bytes;
+	if (order->window_bytes >= bytes || msk->snd_una == msk->snd_nxt)
+		return order->window_bytes;
+	return rounddown((u32)max_t(s64, order->window_bytes, 0),
+			 packet_bytes(msk, order->ssk));
+}
+
+/* What is sent again stops where the range ends; the rest of the fragment went
+ * elsewhere. Only where the push follows at once: until then nothing else may send
+ * from beyond that end.
+ */
+static void hand_over_again(struct mptcp_sock *msk, struct msk_window *window,
+			    const struct msk_resend *resend, u32 bytes)
+{
+	const struct mptcp_data_frag *dfrag = msk->first_pending;
+	u64 next = dfrag->data_seq + dfrag->already_sent;
+
+	msk->snd_burst = bytes;
+	if (!msk_is_resending(msk, resend) ||
+	    !before64(resend->end, resend->sent_end) ||
+	    !sock_owned_by_user_nocheck((struct sock *)msk)) {
+		msk_window_restore(msk, window);
+		return;
+	}
+	msk->snd_burst = resend->end - next;
+	window_move(msk, window, true, resend->end);
+}
+
+/**
+ * msk_hand_over - have the kernel give data to a subflow
+ * @msk:	the connection, with something pending
+ * @window:	what the kernel was told of its receive window
+ * @resend:	what is pending again
+ * @order:	the decision
+ *
+ * Return: 0, or -EAGAIN if the window takes less than a packet and an
+ * acknowledgment will come.
+ */
+int msk_hand_over(struct mptcp_sock *msk, struct msk_window *window,
+		  const struct msk_resend *resend, const struct msk_order *order)
+{
+	u32 bytes = min_t(u32, order->bytes, MSK_BURST_MAX_BYTES);
+	bool cuts = order->cuts;
+	s64 takes;
+
+	if (cuts)
+		bytes = whole_packets(bytes, packet_bytes(msk, order->ssk),
+				      order->unscheduled_bytes);
+	if (!next_is_new(msk)) {
+		hand_over_again(msk, window, resend, bytes);
+		subflow_schedule(order->ssk);
+		return 0;
+	}
+
+	takes = window_takes(msk, order, bytes);
+	if (takes <= 0 && msk->snd_una != msk->snd_nxt) {
+		msk_window_restore(msk, window);
+		return -EAGAIN;
+	}
+	if (takes > 0) {
+		/* with a closed window the kernel sends a probe and wants no burst */
+		cuts |= takes < bytes;
+		bytes = min_t(s64, bytes, takes);
+		msk->snd_burst = bytes;
+	}
+	if (takes > 0 && cuts && !(msk->flags & MSK_FLAG_FALLBACK_DONE) &&
+	    order->unscheduled_bytes > bytes)
+		window_move(msk, window, true, msk->snd_nxt + bytes);
+	else
+		msk_window_restore(msk, window);
+	subflow_schedule(order->ssk);
+	return 0;
+}
+
+/* --- small questions, and asking for a push --- */
+
+bool msk_is_pending(const struct mptcp_sock *msk)
+{
+	return msk->first_pending;
+}
+
+/* Is everything that was sent acknowledged? */
+bool msk_is_acknowledged(const struct mptcp_sock *msk)
+{
+	return !before64(msk->snd_una, msk->snd_nxt);
+}
+
+bool msk_is_fallback(const struct mptcp_sock *msk)
+{
+	return msk->flags & MSK_FLAG_FALLBACK_DONE;
+}
+
+u64 msk_local_key(const struct mptcp_sock *msk)
+{
+	return READ_ONCE(msk->local_key);
+}
+
+u32 msk_token(const struct mptcp_sock *msk)
+{
+	return READ_ONCE(msk->token);
+}
+
+/**
+ * msk_push - ask for another decision when the socket is released
+ * @msk:	the connection, owned in process context
+ */
+void msk_push(struct mptcp_sock *msk)
+{
+	struct sock *sk = (struct sock *)msk;
+
+	spin_lock_bh(&sk->sk_lock.slock);
+	msk->cb_flags |= MSK_CB_PUSH_PENDING;
+	spin_unlock_bh(&sk->sk_lock.slock);
+}
+
+/**
+ * msk_finish - nothing is pending any more: send a DATA_FIN that waited
+ * @msk:	the connection
+ *
+ * The kernel does so after a push that sent something. If data that was pending again
+ * was acknowledged before it was pushed, there is none: its worker sends it.
+ */
+void msk_finish(struct mptcp_sock *msk)
+{
+	struct sock *sk = (struct sock *)msk;
+
+	if (!msk->snd_data_fin_enable || msk->snd_nxt + 1 != msk->write_seq)
+		return;
+
+	sock_hold(sk);
+	if (!schedule_work(&msk->work))
+		__sock_put(sk);
+}
+
+/**
+ * msk_retransmit_on - the kernel's retransmission goes there
+ * @ssk:	the subflow
+ */
+void msk_retransmit_on(struct sock *ssk)
+{
+	subflow_schedule(ssk);
+}
+
+struct sock *msk_first_subflow(struct mptcp_sock *msk)
+{
+	struct mptcp_subflow_context *subflow =
+		list_first_entry_or_null(&msk->conn_list,
+					 struct mptcp_subflow_context, node);
+
+	return subflow ? subflow->tcp_sock : NULL;
+}
+
+/* Of all, usable or not; NULL at the end. */
+struct sock *msk_next_subflow(struct mptcp_sock *msk, struct sock *ssk)
+{
+	struct mptcp_subflow_context *subflow = subflow_of(ssk);
+
+	if (list_is_last(&subflow->node, &msk->conn_list))
+		return NULL;
+	return list_next_entry(subflow, node)->tcp_sock;
+}
+
+u32 msk_subflow_id(const struct sock *ssk)
+{
+	return subflow_of(ssk)->subflow_id;
+}
+
+/* MPTCP's address ids, of both ends. */
+void msk_subflow_ids(const struct sock *ssk, u8 *local_id, u8 *remote_id)
+{
+	const struct mptcp_subflow_context *subflow = subflow_of(ssk);
+
+	*local_id = max_t(s16, READ_ONCE(subflow->local_id), 0);
+	*remote_id = READ_ONCE(subflow->remote_id);
+}
+
+bool msk_subflow_is_backup(const struct sock *ssk)
+{
+	return subflow_is_backup(subflow_of(ssk));
+}
+
+/* --- data that was sent becomes pending again --- */
+
+/* A stretch of data on a subflow, in both numberings; ends are exclusive. */
+struct msk_range {
+	u64 start, end;
+	u32 seq, seq_end;
+};
+
+static bool skb_range(const struct sock *ssk, const struct sk_buff *skb,
+		      struct msk_range *range)
+{
+	const struct mptcp_ext *ext = skb_ext_find(skb, SKB_EXT_MPTCP);
+	const struct tcp_skb_cb *cb = TCP_SKB_CB(skb);
+	u32 first_seq = tcp_sk(ssk)->write_seq - subflow_of(ssk)->rel_write_seq;
+
+	if (!skb->len || !ext || !ext->use_map || cb->tcp_flags & TCPHDR_FIN ||
+	    cb->sacked & TCPCB_SACKED_ACKED)
+		return false;
+
+	range->seq = cb->seq;
+	range->seq_end = cb->end_seq;
+	range->start = ext->data_seq +
+		       (u32)(cb->seq - first_seq - ext->subflow_seq);
+	range->end = range->start + (cb->end_seq - cb->seq);
+	return true;
+}
+
+static void range_drop_head(struct msk_range *range, u32 bytes)
+{
+	range->start += bytes;
+	range->seq += bytes;
+}
+
+static void range_drop_tail(struct msk_range *range, u32 bytes)
+{
+	range->end -= bytes;
+	range->seq_end -= bytes;
+}
+
+/* Cut off what lies from @from to @to; false if nothing is left. */
+static bool range_cut(struct msk_range *range, u32 from, u32 to)
+{
+	if (!before(range->seq, from) && before(range->seq, to)) {
+		if (!after(range->seq_end, to))
+			return false;
+		range_drop_head(range, to - range->seq);
+	} else if (after(range->seq_end, from) && !after(range->seq_end, to)) {
+		range_drop_tail(range, range->seq_end - from);
+	}
+	return true;
+}
+
+/* Cut off what was sent again before; false if nothing wanted is left. */
+static bool range_clip(const struct mptcp_sock *msk,
+		       const struct msk_sent_again *again, struct msk_range *range)
+{
+	if (again->from != again->to && !range_cut(range, again->from, again->to))
+		return false;
+	if (again->lost && again->lost_from != again->lost_to &&
+	    !range_cut(range, again->lost_from, again->lost_to))
+		return false;
+	return before64(msk->snd_una, range->end);
+}
+
+static struct mptcp_data_frag *fragment_of(struct mptcp_sock *msk, u64 seq)
+{
+	struct mptcp_data_frag *dfrag;
+
+	list_for_each_entry_reverse(dfrag, &msk->rtx_queue, list) {
+		if (!before64(seq, dfrag->data_seq))
+			return before64(seq, dfrag->data_seq +
+					dfrag->data_len) ? dfrag : NULL;
+	}
+	return NULL;
+}
+
+/* From the tail of what isn't sent to the head of what isn't acknowledged. */
+static struct sk_buff *queue_last(struct sock *ssk)
+{
+	return skb_peek_tail(&ssk->sk_write_queue) ?:
+	       skb_rb_last(&ssk->tcp_rtx_queue);
+}
+
+static struct sk_buff *queue_prev(struct sock *ssk, struct sk_buff *skb)
+{
+	if (before(TCP_SKB_CB(skb)->seq, tcp_sk(ssk)->snd_nxt))
+		return skb_rb_prev(skb);
+	if (skb_queue_is_first(&ssk->sk_write_queue, skb))
+		return skb_rb_last(&ssk->tcp_rtx_queue);
+	return skb_queue_prev(&ssk->sk_write_queue, skb);
+}
+
+/* And back. */
+static struct sk_buff *queue_first(struct sock *ssk)
+{
+	return tcp_rtx_queue_head(ssk) ?: skb_peek(&ssk->sk_write_queue);
+}
+
+static struct sk_buff *queue_next(struct sock *ssk, struct sk_buff *skb)
+{
+	if (before(TCP_SKB_CB(skb)->seq, tcp_sk(ssk)->snd_nxt))
+		return skb_rb_next(skb) ?: skb_peek(&ssk->sk_write_queue);
+	if (skb_queue_is_last(&ssk->sk_write_queue, skb))
+		return NULL;
+	return skb_queue_next(&ssk->sk_write_queue, skb);
+}
+
+/* The last stretch on the subflow that is wanted, and the one fragment that it
+ * lies in.
+ */
+static struct mptcp_data_frag *
+last_range(struct mptcp_sock *msk, struct sock *ssk,
+	   const struct msk_sent_again *again, struct msk_range *range)
+{
+	struct mptcp_data_frag *dfrag = NULL;
+	unsigned int skbs = MSK_SKBS_MAX;
+	struct msk_range prev;
+	struct sk_buff *skb;
+
+	for (skb = queue_last(ssk); skb && skbs--; skb = queue_prev(ssk, skb)) {
+		if (!skb_range(ssk, skb, &prev) || !range_clip(msk, again, &prev)) {
+			if (dfrag)
+				break;
+			continue;
+		}
+		if (!dfrag) {
+			dfrag = fragment_of(msk, prev.end - 1);
+			if (!dfrag)
+				continue;
+			*range = prev;
+		} else if (prev.end == range->start) {
+			range->start = prev.start;
+			range->seq = prev.seq;
+		} else {
+			break;
+		}
+		if (before64(range->start, dfrag->data_seq)) {
+			range_drop_head(range, dfrag->data_seq - range->start);
+			break;
+		}
+	}
+
+	return dfrag;
+}
+
+/* The first stretch from @from_seq on that is wanted, and its fragment. */
+static struct mptcp_data_frag *
+first_range(struct mptcp_sock *msk, struct sock *ssk,
+	    const struct msk_sent_again *again, u32 from_seq,
+	    struct msk_range *range)
+{
+	struct mptcp_data_frag *dfrag = NULL;
+	unsigned int skbs = MSK_SKBS_MAX;
+	struct msk_range next;
+	struct sk_buff *skb;
+
+	for (skb = queue_first(ssk); skb && skbs--; skb = queue_next(ssk, skb)) {
+		if (!after(TCP_SKB_CB(skb)->end_seq, from_seq))
+			continue;
+		if (!skb_range(ssk, skb, &next) || !range_clip(msk, again, &next)) {
+			if (dfrag)
+				break;
+			continue;
+		}
+		if (before(next.seq, from_seq))
+			range_drop_head(&next, from_seq - next.seq);
+		if (!dfrag) {
+			if (before64(next.start, msk->snd_una))
+				range_drop_head(&next, msk->snd_una - next.start);
+			dfrag = fragment_of(msk, next.start);
+			if (!dfrag)
+				continue;
+			*range = next;
+		} else if (next.start == range->end) {
+			range->end = next.end;
+			range->seq_end = next.seq_end;
+		} else {
+			break;
+		}
+		if (before64(dfrag->data_seq + dfrag->data_len, range->end)) {
+			range_drop_tail(range, range->end - dfrag->data_seq -
+					dfrag->data_len);
+			break;
+		}
+	}
+
+	return dfrag;
+}
+
+/* Send on from that fragment, of which something was sent before. */
+static void fragment_set_pending(struct mptcp_sock *msk,
+				 struct mptcp_data_frag *dfrag)
+{
+	struct mptcp_subflow_context *subflow;
+	struct sock *sk = (struct sock *)msk;
+
+	list_for_each_entry(subflow, &msk->conn_list, node)
+		WRITE_ONCE(subflow->scheduled, false);
+
+	spin_lock_bh(&sk->sk_lock.slock);
+	msk->recovery_snd_nxt = msk->snd_nxt;
+	WRITE_ONCE(msk->recovery, true);
+	msk->cb_flags |= MSK_CB_PUSH_PENDING;
+	spin_unlock_bh(&sk->sk_lock.slock);
+
+	msk->first_pending = dfrag;
+	msk->snd_burst = 0;
+}
+
+/* Returns how many bytes of it are pending again; 0 if none were sent. */
+static u32 range_set_pending(struct mptcp_sock *msk, const struct sock *ssk,
+			     struct mptcp_data_frag *dfrag,
+			     struct msk_range *range, struct msk_resend *resend)
+{
+	u64 sent_end = dfrag->data_seq + dfrag->already_sent;
+
+	if (before64(sent_end, range->end))
+		range_drop_tail(range, range->end - sent_end);
+	if (!before64(range->start, range->end))
+		return 0;
+
+	dfrag->already_sent = range->start - dfrag->data_seq;
+	fragment_set_pending(msk, dfrag);
+	resend->start = range->start;
+	resend->end = range->end;
+	resend->sent_end = sent_end;
+	resend->origin = msk_subflow_id(ssk);
+	return range->end - range->start;
+}
+
+/**
+ * msk_resend_tail - have the last bytes that a subflow holds sent again elsewhere
+ * @msk:	the connection, owned in process context, nothing pending again
+ * @ssk:	the subflow; locked meanwhile
+ * @again:	what of it was sent again; updated
+ * @max_bytes:	no more than that
+ * @resend:	set to what is pending now: a range within one fragment
+ *
+ * What was done stays done, but for data that follows it on the subflow.
+ *
+ * Return: bytes that will be sent again; 0 if there are none.
+ */
+u32 msk_resend_tail(struct mptcp_sock *msk, struct sock *ssk,
+		    struct msk_sent_again *again, u64 max_bytes,
+		    struct msk_resend *resend)
+{
+	struct mptcp_data_frag *dfrag = NULL;
+	struct msk_range range;
+	u32 bytes;
+
+	lock_sock(ssk);
+	if (!(ssk->sk_shutdown & SEND_SHUTDOWN))
+		dfrag = last_range(msk, ssk, again, &range);
+	release_sock(ssk);
+	if (!dfrag)
+		return 0;
+
+	if (range.end - range.start > max_bytes)
+		range_drop_head(&range, range.end - max_bytes - range.start);
+	bytes = range_set_pending(msk, ssk, dfrag, &range, resend);
+	if (!bytes)
+		return 0;
+
+	if (again->from == again->to || !before(range.seq, again->to))
+		again->to = range.seq_end;
+	again->from = range.seq;
+	resend->keep = false;
+	return bytes;
+}
+
+/**
+ * msk_resend_head - have what a lost path holds sent again elsewhere, in its order
+ * @msk:	the connection, owned in process context, nothing pending again
+ * @ssk:	the subflow; locked meanwhile
+ * @again:	what of it was sent again; updated
+ * @from_seq:	TCP's sequence number from which on nothing arrives; asked for with the
+ *		first of a series
+ * @resend:	set to what is pending now: a range within one fragment. It waits for
+ *		room elsewhere, and goes before anything new
+ *
+ * Called again while @again->lost, until all is done.
+ *
+ * Return: bytes that will be sent again; 0 if there are no more.
+ */
+u32 msk_resend_head(struct mptcp_sock *msk, struct sock *ssk,
+		    struct msk_sent_again *again, u32 from_seq,
+		    struct msk_resend *resend)
+{
+	struct mptcp_data_frag *dfrag = NULL;
+	struct msk_range range;
+	u32 bytes = 0;
+
+	lock_sock(ssk);
+	if (!again->lost) {
+		again->lost = true;
+		again->lost_from = from_seq;
+		again->lost_to = from_seq;
+	}
+	if (!(ssk->sk_shutdown & SEND_SHUTDOWN))
+		dfrag = first_range(msk, ssk, again, again->lost_to, &range);
+	if (!dfrag) {
+		again->lost = false;
+		again->from = again->lost_from;
+		again->to = tcp_sk(ssk)->write_seq;
+	}
+	release_sock(ssk);
+	if (!dfrag)
+		return 0;
+
+	again->lost_to = range.seq_end;
+	bytes = range_set_pending(msk, ssk, dfrag, &range, resend);
+	resend->keep = bytes;
+	return bytes;
+}
+
+/* Is what is to be sent next what became pending again? */
+bool msk_is_resending(const struct mptcp_sock *msk, const struct msk_resend *resend)
+{
+	const struct mptcp_data_frag *next = msk->first_pending;
+	u64 bytes = resend->end - resend->start;
+
+	return bytes && next &&
+	       next->data_seq + next->already_sent - resend->start < bytes;
+}
+
+/* What follows in the fragment was sent before. */
+static void fragment_skip_sent(struct mptcp_data_frag *dfrag,
+			       const struct msk_resend *resend)
+{
+	u64 next = dfrag->data_seq + dfrag->already_sent;
+
+	if (!before64(next, resend->end) && before64(next, resend->sent_end))
+		dfrag->already_sent = resend->sent_end - dfrag->data_seq;
+}
+
+/**
+ * msk_resend_skip - step over what follows what was sent again
+ * @msk:	the connection
+ * @resend:	what was pending again
+ *
+ * It was sent before. The kernel's push would step over whole fragments too, but
+ * only with a subflow that has room, and DATA_FIN would wait for that.
+ */
+void msk_resend_skip(struct mptcp_sock *msk, const struct msk_resend *resend)
+{
+	struct mptcp_data_frag *dfrag = msk->first_pending;
+
+	if (dfrag)
+		fragment_skip_sent(dfrag, resend);
+	while (dfrag && dfrag->already_sent == dfrag->data_len)
+		dfrag = list_is_last(&dfrag->list, &msk->rtx_queue) ?
+			NULL : list_next_entry(dfrag, list);
+	msk->first_pending = dfrag;
+}
+
+/**
+ * msk_resend_settle - leave no fragment of a tail pending again
+ * @msk:	the connection, owned, after a push
+ * @resend:	what was pending again; nothing is then, unless it waits for room
+ *
+ * One that found no room is marked as sent again, which it was once: were it left, the
+ * kernel would take it for the end of what it has to repair when a subflow closes.
+ * What the application has added to it since stays pending.
+ *
+ * What a lost path holds is worth waiting for room: it stays, and
+ * msk_resend_repair() does what the kernel would leave undone.
+ */
+void msk_resend_settle(struct mptcp_sock *msk, struct msk_resend *resend)
+{
+	struct mptcp_data_frag *dfrag = msk->first_pending;
+	bool resending = msk_is_resending(msk, resend);
+
+	if (resending && resend->keep)
+		return;
+	resend->keep = false;
+	if (resending)
+		dfrag->already_sent = resend->end - dfrag->data_seq;
+	msk_resend_skip(msk, resend);
+	resend->start = resend->end;
+	resend->sent_end = resend->end;
+}
+
+/**
+ * msk_resend_repair - a subflow has gone while something was pending again
+ * @msk:	the connection, owned
+ * @resend:	what was; nothing is then
+ *
+ * The kernel makes all that was sent pending again, up to the first fragment of
+ * which nothing was: that may be one that was pending again. Do the rest.
+ */
+void msk_resend_repair(struct mptcp_sock *msk, struct msk_resend *resend)
+{
+	struct mptcp_data_frag *dfrag;
+
+	if (!resend->keep || !msk->first_pending)
+		return;
+
+	resend->keep = false;
+	resend->start = resend->end;
+	resend->sent_end = resend->end;
+	dfrag = msk->first_pending;
+	list_for_each_entry_from(dfrag, &msk->rtx_queue, list) {
+		if (before64(dfrag->data_seq, msk->snd_nxt))
+			dfrag->already_sent = 0;
+	}
+}
+
+/* Does the subflow hold that byte, unacknowledged? Its oldest data is looked at. */
+static bool subflow_holds(struct sock *ssk, u64 data_seq)
+{
+	unsigned int skbs = MSK_FRAGMENTS_MAX;
+	struct msk_range range;
+	struct sk_buff *skb;
+	bool holds = false;
+
+	lock_sock(ssk);
+	for (skb = queue_first(ssk); skb && skbs-- && !holds;
+	     skb = queue_next(ssk, skb))
+		holds = skb_range(ssk, skb, &range) &&
+			!before64(data_seq, range.start) &&
+			before64(data_seq, range.end);
+	release_sock(ssk);
+	return holds;
+}
+
+/**
+ * msk_head_is_due - may the kernel send the first missing byte again?
+ * @msk:	the connection, owned in process context
+ * @due_us:	until a subflow's acknowledgments are overdue; 0 if they are
+ * @wait_us:	how long to wait otherwise
+ *
+ * Not while a subflow that holds it is expected to answer.
+ */
+bool msk_head_is_due(struct mptcp_sock *msk, u32 (*due_us)(const struct sock *ssk),
+		     u32 *wait_us)
+{
+	struct mptcp_subflow_context *subflow;
+
+	*wait_us = 0;
+	list_for_each_entry(subflow, &msk->conn_list, node) {
+		struct sock *ssk = subflow->tcp_sock;
+		u32 us = tcp_sk(ssk)->packets_out ? due_us(ssk) : 0;
+
+		if (us && (!*wait_us || us < *wait_us) &&
+		    subflow_holds(ssk, msk->snd_una))
+			*wait_us = us;
+	}
+	return !*wait_us;
+}
+
+/* --- at load --- */
+
+static int check_size(struct socket *sock)
+{
+	unsigned int size = sock->sk->sk_prot->obj_size;
+
+	if (size == PAMS_SIZEOF_MPTCP_SOCK)
+		return 0;
+	pr_err("mptcp_pams: built for struct mptcp_sock of %u bytes (kernel %s), this kernel's has %u: build the module for the running kernel\n",
+	       PAMS_SIZEOF_MPTCP_SOCK, PAMS_LAYOUT_RELEASE, size);
+	return -ENOEXEC;
+}
+
+/* What the kernel says of a socket whose fallback bit we set. */
+static bool fallback_bit_is_right(struct mptcp_sock *msk)
+{
+	struct mptcp_info before, after;
+
+	mptcp_diag_fill_info(msk, &before);
+	set_bit(ilog2(MSK_FLAG_FALLBACK_DONE), &msk->flags);
+	mptcp_diag_fill_info(msk, &after);
+	clear_bit(ilog2(MSK_FLAG_FALLBACK_DONE), &msk->flags);
+	return !(before.mptcpi_flags & MPTCP_INFO_FLAG_FALLBACK) &&
+	       after.mptcpi_flags & MPTCP_INFO_FLAG_FALLBACK;
+}
+
+/* The kernel takes a bit that it knows when the socket is released. */
+static bool push_bit_is_right(struct mptcp_sock *msk)
+{
+	struct sock *sk = (struct sock *)msk;
+
+	lock_sock(sk);
+	msk_push(msk);
+	release_sock(sk);
+	return !(READ_ONCE(msk->cb_flags) & MSK_CB_PUSH_PENDING);
+}
+
+/**
+ * msk_check - is the running kernel what this module was built for?
+ * @sock:	an MPTCP socket that was just made
+ *
+ * vermagic does not cover MPTCP's private structures, and nothing covers bits that
+ * are macros.
+ *
+ * Return: 0, or -ENOEXEC after a line in the log.
+ */
+int msk_check(struct socket *sock)
+{
+	struct mptcp_sock *msk = (struct mptcp_sock *)sock->sk;
+	int err = check_size(sock);
+
+	if (err)
+		return err;
+	if (!fallback_bit_is_right(msk) || !push_bit_is_right(msk)) {
+		pr_err("mptcp_pams: the bits of MPTCP's flags have another meaning in this kernel: please report it\n");
+		return -ENOEXEC;
+	}
+	return 0;
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* MPTCP's private structures, behind plain numbers: msk.c is the only file that
+ * knows them.
+ */
+#ifndef _MPTCP_PAMS_MSK_H
+#define _MPTCP_PAMS_MSK_H
+
+#include <linux/types.h>
+
+#include "pick.h"
+
+struct mptcp_sock;
+struct sk_buff;
+struct sock;
+struct socket;
+
+/**
+ * struct msk_look - a connection's own numbers, and its usable subflows
+ * @local_key:	of the connection; another one after disconnect() and connect()
+ * @write_seq:	data sequence number behind what the application wrote
+ * @snd_nxt:	behind what was sent
+ * @snd_una:	of the first byte that isn't acknowledged
+ * @window_end:	behind what the receive window takes
+ * @unscheduled_bytes: given to no subflow yet; U64_MAX while the application waits for
+ *		buffer space
+ * @fragment_bytes: left of the fragment that is next
+ * @token:	MPTCP's local token
+ * @timeout:	jiffies until the latest TCP timer of the usable subflows, or 0
+ * @nr:		usable subflows in @ssk and @id; backups only if nothing else is usable
+ * @mss_bytes:	of the first subflow
+ * @pending:	something is to be sent
+ * @fallback:	the connection fell back to TCP
+ * @several:	it has more than one subflow, usable or not
+ * @ssk:	TCP socket of each
+ * @id:		the connection's number for each, from 1 on, never used again
+ */
+struct msk_look {
+	u64 local_key;
+	u64 write_seq;
+	u64 snd_nxt;
+	u64 snd_una;
+	u64 window_end;
+	u64 unscheduled_bytes;
+	u32 fragment_bytes;
+	u32 token;
+	long timeout;
+	unsigned int nr;
+	u32 mss_bytes;
+	bool pending;
+	bool fallback;
+	bool several;
+	struct sock *ssk[PAMS_SUBFLOWS_MAX];
+	u32 id[PAMS_SUBFLOWS_MAX];
+};
+
+/**
+ * struct msk_window - within a fragment the kernel keeps to nothing but the receive
+ *		       window's end, so with a decision it is told a nearer one
+ * @end:	what the peer said, while @narrowed
+ * @narrowed:	the kernel was told a nearer one
+ */
+struct msk_window {
+	u64 end;
+	bool narrowed;
+};
+
+/**
+ * struct msk_resend - data that is pending again, within one fragment
+ * @start:	data sequence number; pending data from here is sent again,
+ * @end:	up to here; equal: none is
+ * @sent_end:	what follows up to here, in the same fragment, is not
+ * @origin:	subflow_id that it is kept off
+ * @keep:	it waits for room, whatever else is pending
+ */
+struct msk_resend {
+	u64 start;
+	u64 end;
+	u64 sent_end;
+	u32 origin;
+	bool keep;
+};
+
+/**
+ * struct msk_sent_again - what of a subflow was sent again elsewhere, in TCP's
+ *			   sequence numbers of the subflow
+ * @from:	from here,
+ * @to:		up to here; equal: nothing was
+ * @lost_from:	of a lost path, while it is under way (@lost): from here,
+ * @lost_to:	up to here
+ * @lost:	msk_resend_head() has more to do
+ */
+struct msk_sent_again {
+	u32 from;
+	u32 to;
+	u32 lost_from;
+	u32 lost_to;
+	bool lost;
+};
+
+/**
+ * struct msk_order - what a decision asks for
+ * @ssk:		the subflow
+ * @bytes:		how much at most
+ * @window_bytes:	what the receive window takes; may be negative
+ * @unscheduled_bytes:	how much there is
+ * @cuts:		hand over no more than that, though a fragment has more
+ */
+struct msk_order {
+	struct sock *ssk;
+	u32 bytes;
+	s64 window_bytes;
+	u64 unscheduled_bytes;
+	bool cuts;
+};
+
+static inline bool before64(u64 a, u64 b)
+{
+	return (s64)(a - b) < 0;
+}
+
+void msk_look(struct mptcp_sock *msk, const struct msk_window *window,
+	      struct msk_look *look);
+bool msk_schedule_any(struct mptcp_sock *msk);
+void msk_set_timeout(struct mptcp_sock *msk, long timeout);
+int msk_hand_over(struct mptcp_sock *msk, struct msk_window *window,
+		  const struct msk_resend *resend, const struct msk_order *order);
+void msk_window_restore(struct mptcp_sock *msk, struct msk_window *window);
+
+bool msk_is_pending(const struct mptcp_sock *msk);
+bool msk_is_acknowledged(const struct mptcp_sock *msk);
+bool msk_is_fallback(const struct mptcp_sock *msk);
+u64 msk_local_key(const struct mptcp_sock *msk);
+u32 msk_token(const struct mptcp_sock *msk);
+void msk_push(struct mptcp_sock *msk);
+void msk_finish(struct mptcp_sock *msk);
+void msk_retransmit_on(struct sock *ssk);
+bool msk_head_is_due(struct mptcp_sock *msk, u32 (*due_us)(const struct sock *ssk),
+		     u32 *wait_us);
+
+struct sock *msk_first_subflow(struct mptcp_sock *msk);
+struct sock *msk_next_subflow(struct mptcp_sock *msk, struct sock *ssk);
+u32 msk_subflow_id(const struct sock *ssk);
+void msk_subflow_ids(const struct sock *ssk, u8 *local_id, u8 *remote_id);
+bool msk_subflow_is_backup(const struct sock *ssk);
+
+bool msk_is_resending(const struct mptcp_sock *msk, const struct msk_resend *resend);
+void msk_resend_skip(struct mptcp_sock *msk, const struct msk_resend *resend);
+void msk_resend_settle(struct mptcp_sock *msk, struct msk_resend *resend);
+void msk_resend_repair(struct mptcp_sock *msk, struct msk_resend *resend);
+u32 msk_resend_tail(struct mptcp_sock *msk, struct sock *ssk,
+		    struct msk_sent_again *again, u64 max_bytes,
+		    struct msk_resend *resend);
+u32 msk_resend_head(struct mptcp_sock *msk, struct sock *ssk,
+		    struct msk_sent_again *again, u32 from_seq,
+		    struct msk_resend *resend);
+
+int msk_check(struct socket *sock);
+
+#endif /* _MPTCP_PAMS_MSK_H */

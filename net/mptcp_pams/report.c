@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What was reported of the paths, put into the models: every scheduler sees it.
+ *
+ * Pipe (MPBond, section 4; pad.c and model.c have the equations): its capacity, what
+ * waits before it, and its delay if the helper ends TCP. The backlog drains from one
+ * report to the next: Bp(t) = Bp - Thp * t. Th and the capacity of the path are at most
+ * those of the pipe.
+ *
+ * Path loss (PLAMA): a horizon. Nothing is scheduled on a subflow that can't arrive:
+ *
+ *   horizon = T_L - now - guard - 4 * RTT variance
+ *   stopped:  OWD + queue drain >= horizon
+ *
+ * until data that TCP sent later than T_L + RTT is acknowledged, which proves the
+ * path alive, or the loss time is renewed, removed, or expires. (What was under way
+ * at T_L, or already the subflow's, proves nothing.) The variance, four times as
+ * in TCP's timeout, is for a path that fades: OWD is as old as the last
+ * acknowledgment, and grows while the rate falls. OWD is smoothed apart, from
+ * TCP's latest round trip, with RFC 6298's weights or as PLAMA prints them:
+ *
+ *   OWD' = a * OWD + (1 - a) * sample,  a = 7/8 (RFC 6298) or 1/8 (PLAMA)
+ *
+ * A subflow that went silent (watch.c) counts as lost, too. If every subflow
+ * is stopped the least bad is used, the one that is lost last.
+ *
+ * Ignored: that a pipe is shared by several connections; clocks that drift.
+ */
+#include <linux/ktime.h>
+
+#include "pad.h"
+#include "pams.h"
+#include "trace.h"
+
+#define OWD_GAIN_SHIFT	3	/* one weight is 1/8, the other 7/8 */
+
+static void report_find(struct pams_conn *conn, const struct msk_look *look,
+			unsigned int i, struct pams_subflow *sub, u32 generation)
+{
+	pams_path_lookup(conn->net, look->token, look->ssk[i], ktime_get_ns(),
+			 &sub->pipe, &sub->loss);
+	sub->generation = generation;
+	sub->reported = sub->pipe || sub->loss || sub->stopped;
+}
+
+static u32 rate_clamped(u64 byteps)
+{
+	return clamp_t(u64, byteps, MODEL_RATE_MIN_BYTEPS, MODEL_RATE_UNKNOWN - 1);
+}
+
+static void model_set_pipe(struct pams_model *model, const struct pams_report *report,
+			   u64 now_ns)
+{
+	u64 gone = pad_carried_bytes(now_ns - report->pipe_ns,
+				     report->pipe_rate_byteps);
+	u32 backlog = report->pipe_backlog_bytes;
+
+	model->split = report->split;
+	model->pipe_byteps = rate_clamped(report->pipe_rate_byteps);
+	model->pipe_delay_us = report->split ? report->pipe_delay_us : 0;
+	model->pipe_backlog_bytes = backlog > gone ? backlog - gone : 0;
+	if (report->hs_rate_byteps)
+		model->th_byteps = report->hs_rate_byteps;
+	model->th_byteps = min(model->th_byteps, report->pipe_rate_byteps);
+
+	/* TCP's window goes through the pipe, too, unless the helper ends it */
+	if (!report->split && model->limit_byteps > model->pipe_byteps) {
+		model->limit_byteps = model->pipe_byteps;
+		model->proven_byteps = min(model->proven_byteps, model->pipe_byteps);
+		model_set_window(model);
+		model->growing &= model->rate_byteps < model->limit_byteps;
+	}
+}
+
+/* Smoothed from each acknowledgment that a look gets to see. */
+static u32 smoothed_owd_us(const struct pams_net *net, struct pams_subflow *sub,
+			   const struct tcp_sock *tp)
+{
+	u32 rtt_us = READ_ONCE(tp->rack.rtt_us);
+	u32 sample = pams_owd_us(tp, rtt_us);
+	s32 step;
+
+	if (!rtt_us)
+		return sub->owd_us;
+
+	step = sample - sub->owd_us;
+	if (READ_ONCE(net->owd_weights) == PAMS_OWD_PLAMA)
+		step -= step / (1 << OWD_GAIN_SHIFT);
+	else
+		step /= 1 << OWD_GAIN_SHIFT;
+	sub->owd_us = sub->owd_us ? sub->owd_us + step : sample;
+	return sub->owd_us;
+}
+
+/* TCP remembers when what was acknowledged last had been sent. */
+static bool loss_is_over(const struct pams_model *model, u64 loss_ns,
+			 const struct tcp_sock *tp)
+{
+	u64 sent_ns = READ_ONCE(tp->rack.mstamp) * NSEC_PER_USEC;
+
+	return sent_ns > loss_ns + (u64)model->srtt_us * NSEC_PER_USEC;
+}
+
+/* True if nothing that is scheduled now arrives in time. Less room, too: what a
+ * decision allows is sent without another.
+ */
+static bool model_set_loss(struct pams_subflow *sub, u64 loss_ns,
+			   const struct pams_net *net, const struct tcp_sock *tp,
+			   u32 bytes, u64 now_ns)
+{
+	struct pams_model *model = &sub->model;
+	u32 owd_us = max(smoothed_owd_us(net, sub, tp), model->owd_us);
+	u64 guard_us = READ_ONCE(net->loss_guard_us) + READ_ONCE(tp->mdev_us);
+	u64 late_ns = (owd_us - model->owd_us + guard_us) * NSEC_PER_USEC;
+	u64 arrival_ns = now_ns + late_ns + model_pad_ns(model, bytes);
+
+	if (loss_is_over(model, loss_ns, tp))
+		return false;
+	model->horizon_us = loss_ns <= now_ns + late_ns ? 0 :
+			    min_t(u64, div_u64(loss_ns - now_ns - late_ns,
+					       NSEC_PER_USEC),
+				  MODEL_HORIZON_NONE - 1);
+	if (arrival_ns >= loss_ns)
+		return true;
+
+	model->room_bytes = min_t(u64, model->room_bytes,
+				  pad_carried_bytes(loss_ns - arrival_ns,
+						    model->th_byteps));
+	return false;
+}
+
+static void subflow_stop(struct pams_conn *conn, const struct msk_look *look,
+			 struct pams_subflow *sub, u64 loss_ns, u64 now_ns)
+{
+	struct pams_model *model = &sub->model;
+
+	model->stopped = true;
+	model->idle = false;
+	model->in_flight = false;	/* not worth waiting for */
+	model->moving = false;
+	if (sub->stopped)
+		return;
+
+	sub->stopped = true;
+	sub->stops++;
+	sub->events |= PAMS_EVENT_STOPPED;
+	conn->counts.stops++;
+	conn->events = true;	/* watch.c tells, and looks after what is queued */
+	trace_mptcp_pams_stop(look->token, model->id, (s64)(loss_ns - now_ns),
+			      model_pad_ns(model, 0));
+}
+
+/* The one that is lost last, and of those never heard of again the fastest. */
+static void use_least_bad(struct pams_view *view, const u64 *loss_ns)
+{
+	unsigned int i, best = 0;
+
+	for (i = 1; i < view->nr; i++) {
+		if (loss_ns[i] > loss_ns[best] ||
+		    (loss_ns[i] == loss_ns[best] &&
+		     model_pad_ns(view->sub[i], 0) <
+		     model_pad_ns(view->sub[best], 0)))
+			best = i;
+	}
+	view->sub[best]->idle = view->sub[best]->room_bytes;
+}
+
+/* One subflow; returns when its path is lost, U64_MAX if never. */
+static u64 report_put_in(struct pams_conn *conn, const struct msk_look *look,
+			 struct pams_view *view, unsigned int i, u64 now_ns)
+{
+	struct pams_subflow *sub = pams_subflow_of(view->sub[i]);
+	const struct tcp_sock *tp = tcp_sk(look->ssk[i]);
+	struct pams_model *model = &sub->model;
+	const struct pams_report *report;
+	u64 loss_ns = U64_MAX;
+	bool stop = false;
+
+	model->pipe_byteps = 0;
+	model->pipe_delay_us = 0;
+	model->pipe_backlog_bytes = 0;
+	model->horizon_us = MODEL_HORIZON_NONE;
+	model->split = false;
+
+	report = sub->pipe ? &sub->pipe->report : NULL;
+	if (report && pams_report_has_pipe(report, now_ns))
+		model_set_pipe(model, report, now_ns);
+
+	report = sub->loss ? &sub->loss->report : NULL;
+	if (sub->silent) {
+		loss_ns = 0;
+		stop = true;
+		conn->silent = true;
+	} else if (report && pams_report_has_loss(report, now_ns)) {
+		loss_ns = report->loss_ns;
+		stop = model_set_loss(sub, loss_ns, conn->net, tp,
+				      view->fragment_bytes, now_ns);
+	}
+
+	if (stop)
+		subflow_stop(conn, look, sub, loss_ns, now_ns);
+	else
+		sub->stopped = false;
+	return loss_ns;
+}
+
+static void report_put_in_all(struct pams_conn *conn, const struct msk_look *look,
+			      struct pams_view *view)
+{
+	u64 loss_ns[PAMS_SUBFLOWS_MAX];
+	unsigned int i, stopped = 0;
+	u64 now_ns = ktime_get_ns();
+
+	conn->silent = false;
+	for (i = 0; i < view->nr; i++) {
+		loss_ns[i] = report_put_in(conn, look, view, i, now_ns);
+		stopped += view->sub[i]->stopped;
+	}
+	if (stopped && stopped == view->nr)
+		use_least_bad(view, loss_ns);
+}
+
+/**
+ * pams_report_apply - put what was reported into the models of a view
+ * @conn:	the connection, owned or with its data lock held
+ * @look:	at it
+ * @view:	complete but for that
+ */
+void pams_report_apply(struct pams_conn *conn, const struct msk_look *look,
+		       struct pams_view *view)
+{
+	bool known = conn->silent, reported = false;
+	unsigned int i;
+	u32 generation;
+
+	rcu_read_lock();
+	generation = (u32)pams_paths_generation(&conn->net->paths);
+	for (i = 0; i < view->nr; i++) {
+		struct pams_subflow *sub = pams_subflow_of(view->sub[i]);
+
+		known |= sub->reported;
+		if (sub->generation != generation)
+			report_find(conn, look, i, sub, generation);
+		known |= sub->reported;
+		reported |= sub->reported;
+	}
+	conn->reported = reported;
+	if (known)
+		report_put_in_all(conn, look, view);
+	rcu_read_unlock();
+}
+
+/**
+ * pams_report_lost_from - what of a stopped subflow's data is lost
+ * @conn:	the connection; its socket is owned
+ * @sub:	the subflow, stopped
+ * @tp:		its TCP socket
+ *
+ * Before the loss what the path doesn't carry any more, after it and in silence
+ * everything that isn't acknowledged.
+ *
+ * Return: TCP's sequence number from which on data doesn't arrive.
+ */
+u32 pams_report_lost_from(struct pams_conn *conn, const struct pams_subflow *sub,
+			  const struct tcp_sock *tp)
+{
+	u32 una = READ_ONCE(tp->snd_una);
+	u32 given = READ_ONCE(tp->write_seq) - una;
+	u64 now_ns = ktime_get_ns();
+	u64 loss_ns = 0;
+
+	rcu_read_lock();
+	if (!sub->silent && sub->loss &&
+	    sub->generation == (u32)pams_paths_generation(&conn->net->paths))
+		loss_ns = sub->loss->report.loss_ns;
+	rcu_read_unlock();
+
+	if (loss_ns <= now_ns)
+		return una;
+	return una + min_t(u64, given, pad_carried_bytes(loss_ns - now_ns,
+							 sub->model.th_byteps));
+}

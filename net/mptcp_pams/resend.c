@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Data that one subflow holds is sent again on another: a tail that is late, and
+ * what a lost or silent path was given. Who decides, how much, and the budget; how
+ * it is done: msk.c.
+ *
+ * Late: what the scheduler calls late, when nothing new can be sent (sched_pams.c,
+ * sched_minfct.c). From the tail, since its head arrives first; one fragment after
+ * the other, and only with room elsewhere.
+ *
+ *   late bytes <= a share of what the application wrote
+ *
+ * in every case: a sixth with pams, a ninth with minfct. pams' r is for a round trip of
+ * the late subflow, as published.
+ *
+ * Lost: all that a stopped or silent subflow (report.c, watch.c) can't deliver,
+ * in its order, and before anything new: the receiver waits for it. Each byte once.
+ * That isn't part of the share: of a path that is truly lost all is needed. After a
+ * false alarm the silence that raises the next one on that subflow doubles.
+ *
+ * What lies in a subflow's queue can't be recalled: it arrives there too, as a
+ * duplicate, which is the price.
+ *
+ * Nothing is done in fallback, with less than two usable subflows, or after a FIN
+ * is queued on the subflow; for a tail, nothing while data is pending.
+ */
+#include <linux/math64.h>
+
+#include "pams.h"
+
+/* Is anything that the stopped subflow was given to be sent again? */
+static bool lost_left(struct pams_conn *conn, const struct pams_subflow *sub,
+		      const struct tcp_sock *tp)
+{
+	const struct msk_sent_again *again = &sub->again;
+	u32 write_seq = READ_ONCE(tp->write_seq);
+	u32 from_seq;
+
+	if (again->lost)
+		return true;
+	from_seq = pams_report_lost_from(conn, sub, tp);
+	if (!before(from_seq, write_seq))
+		return false;
+	return again->from == again->to || before(from_seq, again->from) ||
+	       before(again->to, write_seq);
+}
+
+/* Which subflow's path is lost with data on it, if there is another? */
+static int view_lost(struct pams_conn *conn, const struct pams_view *view,
+		     const struct msk_look *look)
+{
+	unsigned int i, alive = 0;
+
+	if (!conn->silent && !conn->reported)
+		return PAMS_PICK_NONE;
+	for (i = 0; i < view->nr; i++)
+		alive += !view->sub[i]->stopped;
+	for (i = 0; alive && i < view->nr; i++) {
+		if (view->sub[i]->stopped && view->sub[i]->outstanding &&
+		    lost_left(conn, pams_subflow_of(view->sub[i]),
+			      tcp_sk(look->ssk[i])))
+			return i;
+	}
+	return PAMS_PICK_NONE;
+}
+
+/* What the subflow holds, less what was sent again of its end. */
+static u32 once_bytes(const struct pams_subflow *sub, const struct tcp_sock *tp)
+{
+	u32 write_seq = READ_ONCE(tp->write_seq);
+	u32 end = sub->again.to == write_seq ? sub->again.from : write_seq;
+
+	return max_t(s32, end - READ_ONCE(tp->snd_una), 0);
+}
+
+/* How much may still be sent again for being late? */
+static u64 late_budget(const struct pams_conn *conn, const struct msk_look *look)
+{
+	u64 budget = div_u64(look->write_seq - conn->first_seq,
+			     conn->sched->late_share);
+
+	return budget > conn->late_bytes ? budget - conn->late_bytes : 0;
+}
+
+/* Of what the scheduler calls late, what wasn't in this round trip yet. */
+static u64 epoch_left(struct pams_conn *conn, u32 srtt_us, u64 bytes)
+{
+	if ((s32)(tcp_jiffies32 - conn->epoch_end) > 0) {
+		conn->epoch_end = tcp_jiffies32 + usecs_to_jiffies(srtt_us);
+		conn->epoch_bytes = 0;
+	}
+	return bytes > conn->epoch_bytes ? bytes - conn->epoch_bytes : 0;
+}
+
+/* Whose data is late, in the connection's scheduler's view, and how much of it
+ * may be sent again?
+ */
+static int view_late(struct pams_conn *conn, struct pams_view *view,
+		     const struct msk_look *look, u64 *bytes)
+{
+	u64 budget;
+	unsigned int i;
+	int from;
+
+	if (!conn->sched->late || view->nr < 2 || !pams_nothing_new(look))
+		return PAMS_PICK_NONE;
+	budget = late_budget(conn, look);
+	if (!budget)
+		return PAMS_PICK_NONE;
+
+	for (i = 0; i < view->nr; i++)
+		view->sub[i]->once_bytes = once_bytes(pams_subflow_of(view->sub[i]),
+						      tcp_sk(look->ssk[i]));
+	from = conn->sched->late(view, READ_ONCE(conn->net->reinject_eta_percent),
+				 bytes);
+	if (from < 0)
+		return from;
+
+	*bytes = min(budget, epoch_left(conn, view->sub[from]->srtt_us, *bytes));
+	return *bytes ? from : PAMS_PICK_NONE;
+}
+
+/**
+ * pams_resend_wanted - is anything late or lost?
+ * @conn:	the connection, owned or with its data lock held
+ * @view:	of now
+ * @look:	of now
+ */
+bool pams_resend_wanted(struct pams_conn *conn, struct pams_view *view,
+			const struct msk_look *look)
+{
+	u64 bytes;
+
+	if (look->fallback || conn->resend.keep)
+		return false;
+	return view_lost(conn, view, look) >= 0 ||
+	       view_late(conn, view, look, &bytes) >= 0;
+}
+
+static void resend_count(struct pams_conn *conn, struct pams_subflow *sub, u32 bytes)
+{
+	if (!sub->again_bytes) {
+		sub->events |= PAMS_EVENT_REINJECT;
+		conn->events = true;
+	}
+	sub->again_bytes += bytes;
+	conn->counts.reinjected_bytes += bytes;
+}
+
+static bool resend_lost(struct pams_conn *conn, const struct pams_view *view,
+			const struct msk_look *look)
+{
+	int from = view_lost(conn, view, look);
+	struct pams_subflow *sub;
+	u32 bytes, from_seq;
+
+	conn->lost_id = 0;
+	if (from < 0)
+		return false;
+
+	sub = pams_subflow_of(view->sub[from]);
+	from_seq = pams_report_lost_from(conn, sub, tcp_sk(look->ssk[from]));
+	bytes = msk_resend_head(conn->msk, look->ssk[from], &sub->again, from_seq,
+				&conn->resend);
+	if (!bytes)
+		return false;
+	conn->lost_id = sub->model.id;
+	resend_count(conn, sub, bytes);
+	return true;
+}
+
+static bool resend_late(struct pams_conn *conn, struct pams_view *view,
+			struct msk_look *look)
+{
+	struct pams_subflow *sub;
+	u64 max_bytes;
+	u32 bytes;
+	int from;
+
+	/* what is latest may hold nothing but what others have delivered since */
+	while ((from = view_late(conn, view, look, &max_bytes)) >= 0) {
+		sub = pams_subflow_of(view->sub[from]);
+		bytes = msk_resend_tail(conn->msk, look->ssk[from], &sub->again,
+					max_bytes, &conn->resend);
+		if (bytes) {
+			conn->late_bytes += bytes;
+			conn->epoch_bytes += bytes;
+			resend_count(conn, sub, bytes);
+			return true;
+		}
+		view->nr--;
+		view->sub[from] = view->sub[view->nr];
+		look->ssk[from] = look->ssk[view->nr];
+	}
+	return false;
+}
+
+/**
+ * pams_resend - have data that is late or lost sent again on another subflow
+ * @conn:	the connection, owned in process context
+ *
+ * One range within a fragment is made pending; releasing the socket pushes.
+ *
+ * Return: something was made pending.
+ */
+bool pams_resend(struct pams_conn *conn)
+{
+	struct pams_view view __uninitialized;
+	struct msk_look look __uninitialized;
+
+	pams_look(conn, conn->sched->detail, &look, &view, NULL);
+	if (look.fallback)
+		return false;
+	return resend_lost(conn, &view, &look) || resend_late(conn, &view, &look);
+}

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The scheduler ops of both kernel ABIs around one decision:
+ *
+ *   look (look.c), pick (sched_*.c), hand over (msk.c)
+ *
+ * Context: the msk is owned (process), or its data lock is held and nobody
+ * owns it (softirq). No subflow is locked here, but for a retransmission.
+ */
+#include <linux/kernel.h>
+
+#include "pams.h"
+#include "trace.h"
+
+/* What is near enough to the end of the data, or of the window, to look closely. */
+#define SCHED_SOON_BYTES	(64 * 1024)
+
+/* The lowest PAD, but not on the subflow that the data is late on, unless there
+ * is no other.
+ */
+static int pick_elsewhere(struct pams_view *view, u32 origin)
+{
+	unsigned int i;
+
+	for (i = 0; i < view->nr && view->nr > 1; i++) {
+		if (view->sub[i]->id == origin) {
+			bool idle = view->sub[i]->idle;
+			int target;
+
+			view->sub[i]->idle = false;
+			target = pams_lowest_pad(view);
+			view->sub[i]->idle = idle;
+			return target;
+		}
+	}
+	return pams_lowest_pad(view);
+}
+
+/* What was to be sent again has been; false if nothing else is pending, or more of
+ * a lost path has to go first, which the kick brings.
+ */
+static bool after_resend(struct pams_conn *conn)
+{
+	if (msk_is_resending(conn->msk, &conn->resend))
+		return true;
+
+	msk_resend_skip(conn->msk, &conn->resend);
+	if (conn->lost_id) {
+		conn->lost_id = 0;
+		conn->resend.keep = false;
+		pams_watch_kick(conn);
+		return false;
+	}
+	if (msk_is_pending(conn->msk))
+		return true;
+
+	msk_finish(conn->msk);
+	return false;
+}
+
+static int defer(struct pams_conn *conn, const struct msk_look *look,
+		 const struct pams_view *view)
+{
+	int target = pams_lowest_pad(view);
+	u64 wait_ns = view->sub[target]->pad_ns;
+
+	if (!pams_watch_defer(conn, wait_ns, view->nr_expected))
+		return target;
+
+	trace_mptcp_pams_deferral(look->token, view->sub[target]->id, wait_ns,
+				  view->unscheduled_bytes);
+	return PAMS_PICK_DEFER;
+}
+
+static void decision_trace(const struct msk_look *look, const struct pams_view *view,
+			   int target)
+{
+	unsigned int i;
+
+	for (i = 0; trace_mptcp_pams_pad_enabled() && i < view->nr; i++)
+		trace_mptcp_pams_pad(look->token, view->sub[i]);
+	trace_mptcp_pams_decision(look->token,
+				  target < 0 ? 0 : view->sub[target]->id,
+				  view->nr, view->unscheduled_bytes);
+}
+
+/* Somebody has to look after what was handed over; soon, if little is left that was
+ * written and that the receiver takes.
+ */
+static void look_after(struct pams_conn *conn, const struct msk_look *look)
+{
+	s64 left = min_t(s64, look->write_seq - look->snd_nxt,
+			 look->window_end - look->snd_nxt);
+
+	if (!conn->sched->late && !conn->reported)
+		return;
+	if (!conn->timed)
+		pams_watch(conn, PAMS_TICK_US);
+	if (conn->sched->closely && left <= SCHED_SOON_BYTES &&
+	    conn->pause_us > PAMS_CLOSE_US && look->several)
+		pams_watch(conn, PAMS_CLOSE_US);
+}
+
+static int hand_over(struct pams_conn *conn, const struct msk_look *look,
+		     const struct pams_view *view, int target, u32 bytes)
+{
+	struct msk_order order = {
+		.ssk = look->ssk[target],
+		.bytes = min(bytes, view->sub[target]->room_bytes),
+		.window_bytes = look->window_end - look->snd_nxt,
+		.unscheduled_bytes = view->unscheduled_bytes,
+		.cuts = conn->sched->cuts,
+	};
+
+	return msk_hand_over(conn->msk, &conn->window, &conn->resend, &order);
+}
+
+static int decide(struct mptcp_sock *msk, const struct pams_sched *sched)
+{
+	struct pams_model expected[PAMS_EXPECTED_MAX] __uninitialized;
+	struct pams_conn *conn = pams_conn_get(msk, sched);
+	/* zeroing them would cost as much as the decision; filled in up to .nr */
+	struct pams_view view __uninitialized;
+	struct msk_look look __uninitialized;
+	u32 bytes = U32_MAX;
+	int target;
+
+	if (unlikely(!conn))
+		return msk_schedule_any(msk) ? 0 : -EAGAIN;
+	conn->counts.decisions++;
+	if (conn->counts.reinjected_bytes && !after_resend(conn)) {
+		msk_window_restore(msk, &conn->window);
+		return -EAGAIN;
+	}
+
+	pams_look(conn, sched->detail, &look, &view, expected);
+	msk_set_timeout(msk, look.timeout);
+	if (conn->counts.reinjected_bytes && msk_is_resending(msk, &conn->resend))
+		target = pick_elsewhere(&view, conn->resend.origin);
+	else
+		target = sched->pick(&view, &bytes);
+	if (target == PAMS_PICK_DEFER) {
+		target = defer(conn, &look, &view);
+		bytes = U32_MAX;	/* waiting gained nothing */
+	}
+	decision_trace(&look, &view, target);
+	if (target != PAMS_PICK_DEFER)
+		conn->deferring = false;
+	if (target < 0) {
+		msk_window_restore(msk, &conn->window);
+		return -EAGAIN;
+	}
+
+	look_after(conn, &look);
+	return hand_over(conn, &look, &view, target, bytes);
+}
+
+/* How long until an acknowledgment is overdue: one and a half round trips since
+ * data was sent last, or since some was acknowledged; 0 if it is, or if TCP has
+ * given up on some.
+ */
+static u32 head_due_us(const struct sock *ssk)
+{
+	const struct tcp_sock *tp = tcp_sk(ssk);
+	u32 srtt_us = max(READ_ONCE(tp->srtt_us) >> 3, 1U);
+	u32 heard_us = (u32)tcp_clock_us() - (u32)READ_ONCE(tp->delivered_mstamp);
+	u32 sent_us = jiffies_to_usecs(tcp_jiffies32 - READ_ONCE(tp->lsndtime));
+	u32 since_us = min(heard_us, sent_us);
+	u32 due_us = srtt_us + srtt_us / 2;
+
+	if (inet_csk(ssk)->icsk_ca_state >= TCP_CA_Loss || since_us >= due_us)
+		return 0;
+	return due_us - since_us;
+}
+
+/* Is that path lost, while another isn't? */
+static bool is_worse(struct pams_conn *conn, const struct sock *ssk)
+{
+	const struct pams_subflow *sub = pams_subflow_find(conn, msk_subflow_id(ssk));
+	unsigned int i;
+
+	if (!sub || !sub->stopped)
+		return false;
+	for (i = 0; i < conn->nr; i++) {
+		if (!conn->sub[i]->stopped)
+			return true;
+	}
+	return false;
+}
+
+/* The kernel's choice, but for a path that is lost, while there is another. From a
+ * scheduler that decides itself what is late, within a budget, not before the first
+ * missing byte is overdue on the subflow that holds it. Process context.
+ */
+static int retransmit(struct mptcp_sock *msk, const struct pams_sched *sched)
+{
+	struct pams_conn *conn = pams_conn_get(msk, sched);
+	struct sock *ssk;
+	u32 wait_us;
+
+	if (conn)
+		msk_window_restore(msk, &conn->window);
+	if (sched->owns_retransmission &&
+	    !msk_head_is_due(msk, head_due_us, &wait_us)) {
+		msk_set_timeout(msk, usecs_to_jiffies(wait_us));
+		return -EINVAL;
+	}
+	ssk = pams_subflow_get_retrans(msk);
+	if (!ssk || (conn && is_worse(conn, ssk)))
+		return -EINVAL;
+
+	msk_retransmit_on(ssk);
+	return 0;
+}
+
+static const struct pams_sched sched_minrtt = {
+	.name		= "minrtt",
+	.pick		= pams_pick_minrtt,
+};
+
+static const struct pams_sched sched_minpad = {
+	.name		= "minpad",
+	.pick		= pams_pick_minpad,
+	.detail		= PAMS_DETAIL_PAD,
+};
+
+static const struct pams_sched sched_pams = {
+	.name		= "pams",
+	.pick		= pams_pick_pams,
+	.late		= pams_late_pams,
+	.detail		= PAMS_DETAIL_PAD,
+	.late_share	= 6,
+	.window_shift	= 4,
+};
+
+static const struct pams_sched sched_minfct = {
+	.name		= "minfct",
+	.pick		= pams_pick_minfct,
+	.late		= pams_late_minfct,
+	.detail		= PAMS_DETAIL_ARRIVAL,
+	.late_share	= 9,
+	.window_shift	= 3,
+	.cuts		= true,
+	.closely	= true,
+	.owns_retransmission = true,
+};
+
+/* One set of functions each, since the op is told nothing but the connection. */
+#ifdef PAMS_HAVE_GET_SUBFLOW
+#define SCHED_OPS(_name)						\
+static int _name##_get_subflow(struct mptcp_sock *msk,			\
+			       struct mptcp_sched_data *data)		\
+{									\
+	return data->reinject ? retransmit(msk, &sched_##_name) :	\
+				decide(msk, &sched_##_name);		\
+}									\
+static struct mptcp_sched_ops _name##_ops = {				\
+	.get_subflow	= _name##_get_subflow,				\
+	SCHED_OPS_COMMON(_name)						\
+}
+#else
+#define SCHED_OPS(_name)						\
+static int _name##_get_send(struct mptcp_sock *msk)			\
+{									\
+	return decide(msk, &sched_##_name);				\
+}									\
+static int _name##_get_retrans(struct mptcp_sock *msk)			\
+{									\
+	return retransmit(msk, &sched_##_name);				\
+}									\
+static struct mptcp_sched_ops _name##_ops = {				\
+	.get_send	= _name##_get_send,				\
+	.get_retrans	= _name##_get_retrans,				\
+	SCHED_OPS_COMMON(_name)						\
+}
+#endif
+
+#define SCHED_OPS_COMMON(_name)						\
+	.name		= #_name,					\
+	.owner		= THIS_MODULE,					\
+	.init		= pams_conn_reset,				\
+	.release	= pams_conn_del,
+
+SCHED_OPS(minrtt);
+SCHED_OPS(minpad);
+SCHED_OPS(pams);
+SCHED_OPS(minfct);
+
+static struct mptcp_sched_ops * const sched_ops[] = {
+	&minrtt_ops, &minpad_ops, &pams_ops, &minfct_ops,
+};
+
+static void unregister_first(unsigned int nr)
+{
+	while (nr--)
+		pams_unregister_scheduler(sched_ops[nr]);
+	/* a lookup that is under way may still hold one of them */
+	synchronize_rcu();
+}
+
+int __init pams_sched_register(void)
+{
+	unsigned int i;
+	int err;
+
+	for (i = 0; i < ARRAY_SIZE(sched_ops); i++) {
+		err = pams_register_scheduler(sched_ops[i]);
+		if (err) {
+			pr_err("mptcp_pams: scheduler %s: %pe\n",
+			       sched_ops[i]->name, ERR_PTR(err));
+			unregister_first(i);
+			return err;
+		}
+	}
+	return 0;
+}
+
+void pams_sched_unregister(void)
+{
+	unregister_first(ARRAY_SIZE(sched_ops));
+}

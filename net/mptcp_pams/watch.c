@@ -1,0 +1,470 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Looks at a connection when the kernel asks its scheduler nothing: when a wait is
+ * over, when all is scheduled and not all acknowledged, when a path is lost or goes
+ * silent.
+ *
+ * The timer runs in softirq and takes the socket's spinlock, as an acknowledgment
+ * does. It looks (look.c), and sets itself for the next look. Only where there is
+ * something to do it queues the kick, a work item, since that needs a process: data
+ * is sent again, a wait is over, something is to be told. So a stream that goes well
+ * costs a few timers a round trip, and no kick.
+ *
+ * When the next look is due:
+ *   closely  1 ms, or a quarter of the least round trip, where a scheduler wants it and
+ *            several subflows hold a tail; a quarter longer each time nothing arrives
+ *   a tick   10 ms, where several subflows hold data; twice as long each time nothing
+ *            arrives, a second at most
+ *   else     when a subflow will be overdue or silent
+ *
+ * Silent: a subflow has data outstanding and nothing came back for
+ *
+ *   srtt + max(4 * RTT variance, 50 ms)
+ *
+ * since its last acknowledgment and since the oldest of that data was sent. What it
+ * holds is sent again elsewhere, and nothing more is scheduled there until something is
+ * acknowledged (learn.c). The kernel's own check for stale subflows runs with its
+ * retransmissions, which that makes rare: so it is asked as often as its timer would.
+ *
+ * Lifetime: the timer, while it is armed or under way, and a queued kick hold a
+ * reference each on the connection's state and its socket (conn.c).
+ */
+#include <linux/jiffies.h>
+#include <net/sock.h>
+
+#include "compat/hrtimer.h"
+#include "netlink.h"
+#include "pams.h"
+
+/* the longest wait whatever the PAD: TCP gives up hope of an ACK about then */
+#define WATCH_WAIT_MAX_NS	(2ULL * NSEC_PER_SEC)
+#define WATCH_PAUSE_MAX_US	(1U * USEC_PER_SEC)
+/* how much is sent again in one kick at most, in fragments */
+#define WATCH_FRAGMENTS_MAX	16
+
+static struct workqueue_struct *watch_wq;
+
+/* The owner arms it, or whoever holds the data lock while there is none. */
+static void watch_arm(struct pams_conn *conn, u32 pause_us)
+{
+	ktime_t expires = ktime_add_us(ktime_get(), pause_us);
+
+	if (conn->timed) {
+		/* Later is soon enough: it looks again then. */
+		if (!hrtimer_is_queued(&conn->timer) ||
+		    ktime_compare(hrtimer_get_expires(&conn->timer), expires) <= 0)
+			return;
+		/* If it has begun meanwhile, it waits for us. */
+		if (hrtimer_try_to_cancel(&conn->timer) != 1)
+			return;
+	} else {
+		conn->timed = true;
+		pams_conn_hold(conn);
+	}
+	hrtimer_start(&conn->timer, expires, HRTIMER_MODE_ABS_SOFT);
+}
+
+/**
+ * pams_watch - look at a connection soon
+ * @conn:	its state
+ * @pause_us:	when
+ */
+void pams_watch(struct pams_conn *conn, u32 pause_us)
+{
+	conn->pause_us = pause_us;
+	watch_arm(conn, pause_us);
+}
+
+/**
+ * pams_watch_kick - do at once what needs a process
+ * @conn:	the connection; any context
+ */
+void pams_watch_kick(struct pams_conn *conn)
+{
+	pams_conn_hold(conn);
+	if (queue_work(watch_wq, &conn->kick))
+		return;
+	/* it was queued, with its references; these are not the last ones */
+	refcount_dec(&conn->refs);
+	__sock_put((struct sock *)conn->msk);
+}
+
+/**
+ * pams_watch_defer - may this connection wait, and if so see that it wakes
+ * @conn:	its state
+ * @wait_ns:	what the scheduler's choice says a wait can gain at most
+ * @closely:	what it waits for tells nobody when it comes
+ *
+ * Return: false if the wait is over and data has to be sent now.
+ */
+bool pams_watch_defer(struct pams_conn *conn, u64 wait_ns, bool closely)
+{
+	u64 now_ns = ktime_get_ns();
+	u32 left_us;
+
+	if (!conn->deferring) {
+		conn->deferring = true;
+		conn->defer_end_ns = now_ns + min(wait_ns, WATCH_WAIT_MAX_NS);
+	}
+	if (now_ns >= conn->defer_end_ns)
+		return false;
+
+	conn->counts.deferrals++;
+	left_us = div_u64(conn->defer_end_ns - now_ns, NSEC_PER_USEC) + 1;
+	watch_arm(conn, closely ? min(left_us, PAMS_CLOSE_US) : left_us);
+	return true;
+}
+
+static void wake(struct pams_conn *conn)
+{
+	WRITE_ONCE(conn->wake, true);
+	pams_watch_kick(conn);
+}
+
+/**
+ * pams_watch_wake_all - have all connections look at what was reported
+ * @net: their namespace
+ */
+void pams_watch_wake_all(struct pams_net *net)
+{
+	pams_conn_for_each(net, wake);
+}
+
+/* Microseconds since something came back, or since data was sent after a pause. */
+static u32 quiet_us(const struct tcp_sock *tp)
+{
+	s32 age = tcp_jiffies32 - READ_ONCE(tp->rcv_tstamp);
+	s32 sent = tcp_jiffies32 - READ_ONCE(tp->lsndtime);
+
+	age = max(min(age, sent), 0);
+	return age ? jiffies_to_usecs(age - 1) : 0;
+}
+
+static bool older_than(u32 stamp, u32 limit_us)
+{
+	s32 age = tcp_jiffies32 - stamp;
+
+	return age > 0 && jiffies_to_usecs(age) > limit_us;
+}
+
+/* Asked without the subflow's lock first. */
+static bool seems_silent(const struct pams_subflow *sub, const struct tcp_sock *tp)
+{
+	return !sub->silent && tp->packets_out &&
+	       older_than(READ_ONCE(tp->rcv_tstamp), pams_silence_limit_us(sub, tp));
+}
+
+/* And with it, which also takes in what waited in its backlog. */
+static void silence_confirm(struct pams_conn *conn, struct pams_subflow *sub,
+			    struct sock *ssk)
+{
+	u32 limit_us = pams_silence_limit_us(sub, tcp_sk(ssk));
+	struct tcp_sock *tp = tcp_sk(ssk);
+	struct sk_buff *oldest;
+
+	lock_sock(ssk);
+	oldest = tcp_rtx_queue_head(ssk);
+	if (oldest && older_than(READ_ONCE(tp->rcv_tstamp), limit_us) &&
+	    tcp_clock_us() - tcp_skb_timestamp_us(oldest) > limit_us) {
+		sub->silent_tstamp = READ_ONCE(tp->rcv_tstamp);
+		sub->silent = true;
+		conn->silent = true;
+	}
+	release_sock(ssk);
+}
+
+static void silence_look(struct pams_conn *conn)
+{
+	struct sock *ssk;
+
+	for (ssk = msk_first_subflow(conn->msk); ssk;
+	     ssk = msk_next_subflow(conn->msk, ssk)) {
+		struct pams_subflow *sub =
+			pams_subflow_find(conn, msk_subflow_id(ssk));
+
+		if (sub && seems_silent(sub, tcp_sk(ssk)))
+			silence_confirm(conn, sub, ssk);
+	}
+}
+
+/* The kernel counts how often its retransmission timer met a subflow without an
+ * answer; after some it takes it out of use, and back when it answers.
+ */
+static void stale_check(struct pams_conn *conn)
+{
+	if (!conn->silent || msk_is_fallback(conn->msk) ||
+	    (s32)(tcp_jiffies32 - conn->stale_at) < (s32)TCP_RTO_MIN)
+		return;
+	conn->stale_at = tcp_jiffies32;
+	pams_subflow_get_retrans(conn->msk);
+}
+
+static bool stale_check_is_due(const struct pams_conn *conn)
+{
+	return conn->silent &&
+	       (s32)(tcp_jiffies32 - conn->stale_at) >= (s32)TCP_RTO_MIN;
+}
+
+static bool is_listed(struct mptcp_sock *msk, u32 id)
+{
+	struct sock *ssk;
+
+	for (ssk = msk_first_subflow(msk); ssk; ssk = msk_next_subflow(msk, ssk)) {
+		if (msk_subflow_id(ssk) == id)
+			return true;
+	}
+	return false;
+}
+
+/* Has a subflow gone that there is a state of? Usable ones are in front. */
+static bool any_gone(const struct pams_conn *conn, unsigned int usable)
+{
+	unsigned int i;
+
+	for (i = usable; i < conn->nr; i++) {
+		if (!is_listed(conn->msk, conn->sub[i]->model.id))
+			return true;
+	}
+	return false;
+}
+
+static void gone_look(struct pams_conn *conn)
+{
+	unsigned int i = conn->nr;
+
+	while (i--) {
+		if (is_listed(conn->msk, conn->sub[i]->model.id))
+			continue;
+		pams_netlink_subflow_removed(conn, conn->sub[i]);
+		msk_resend_repair(conn->msk, &conn->resend);
+		pams_subflow_drop(conn, i);
+	}
+}
+
+static u32 delivered_packets(const struct msk_look *look)
+{
+	u32 delivered = 0;
+	unsigned int i;
+
+	for (i = 0; i < look->nr; i++)
+		delivered += READ_ONCE(tcp_sk(look->ssk[i])->delivered);
+	return delivered;
+}
+
+/* Several subflows hold data: one of them may be late. */
+static bool is_at_stake(const struct pams_view *view)
+{
+	unsigned int i, holders = 0;
+
+	for (i = 0; i < view->nr; i++)
+		holders += view->sub[i]->outstanding;
+	return holders > 1;
+}
+
+static u32 least_rtt_us(const struct pams_view *view)
+{
+	u32 rtt_us = WATCH_PAUSE_MAX_US;
+	unsigned int i;
+
+	for (i = 0; i < view->nr; i++)
+		rtt_us = min(rtt_us, view->sub[i]->rtt_us);
+	return rtt_us;
+}
+
+/* Until one of them is overdue, or silent. */
+static u32 quiet_left_us(const struct pams_conn *conn, const struct pams_view *view,
+			 const struct msk_look *look)
+{
+	u32 least_us = WATCH_PAUSE_MAX_US;
+	unsigned int i;
+
+	for (i = 0; i < view->nr; i++) {
+		const struct tcp_sock *tp = tcp_sk(look->ssk[i]);
+		struct pams_subflow *sub = pams_subflow_of(view->sub[i]);
+		u32 limit_us = pams_silence_limit_us(sub, tp), us;
+
+		if (!tp->packets_out || sub->silent)
+			continue;
+		if (conn->sched->owns_retransmission)
+			limit_us = min(limit_us, 2 * sub->model.rtt_us + PAMS_TICK_US);
+		us = quiet_us(tp);
+		least_us = min(least_us, limit_us > us ? limit_us - us : 0);
+	}
+	return least_us;
+}
+
+static u32 next_pause_us(struct pams_conn *conn, const struct pams_view *view,
+			 const struct msk_look *look)
+{
+	u32 delivered = delivered_packets(look);
+	bool moved = delivered != conn->delivered;
+	u32 close_us;
+
+	conn->delivered = delivered;
+	if (!is_at_stake(view))
+		return max(quiet_left_us(conn, view, look), PAMS_TICK_US);
+
+	if (conn->sched->closely && pams_nothing_new(look)) {
+		close_us = clamp(least_rtt_us(view) / 4, PAMS_CLOSE_US, PAMS_TICK_US);
+		return moved || !conn->pause_us || conn->pause_us > PAMS_TICK_US ?
+		       close_us : max(conn->pause_us + conn->pause_us / 4, close_us);
+	}
+	return moved ? PAMS_TICK_US :
+	       clamp(2 * conn->pause_us, PAMS_TICK_US, WATCH_PAUSE_MAX_US);
+}
+
+static bool wait_is_over(const struct pams_conn *conn)
+{
+	return conn->deferring && msk_is_pending(conn->msk) &&
+	       ktime_get_ns() >= conn->defer_end_ns;
+}
+
+static bool any_silent(const struct pams_view *view, const struct msk_look *look)
+{
+	unsigned int i;
+
+	for (i = 0; i < view->nr; i++) {
+		if (seems_silent(pams_subflow_of(view->sub[i]), tcp_sk(look->ssk[i])))
+			return true;
+	}
+	return false;
+}
+
+/* The data lock is held, nobody owns the connection. Returns if a kick is needed. */
+static bool watch_look(struct pams_conn *conn)
+{
+	unsigned int known = conn->nr;
+	struct pams_view view __uninitialized;
+	struct msk_look look __uninitialized;
+	bool late;
+
+	if (inet_sk_state_load((struct sock *)conn->msk) == TCP_CLOSE)
+		return false;
+	if (msk_is_acknowledged(conn->msk) && !msk_is_pending(conn->msk))
+		return conn->events;
+
+	pams_look(conn, conn->sched->detail, &look, &view, NULL);
+	late = pams_resend_wanted(conn, &view, &look);
+	if (wait_is_over(conn) || READ_ONCE(conn->wake) || conn->events || late ||
+	    (conn->deferring && conn->nr > known) || stale_check_is_due(conn) ||
+	    (conn->sched->late && any_silent(&view, &look)) ||
+	    any_gone(conn, view.nr))
+		return true;
+
+	conn->pause_us = next_pause_us(conn, &view, &look);
+	if (conn->deferring)
+		conn->pause_us = min(conn->pause_us, PAMS_CLOSE_US);
+	watch_arm(conn, conn->pause_us);
+	return false;
+}
+
+static enum hrtimer_restart watch_timer(struct hrtimer *timer)
+{
+	struct pams_conn *conn = container_of(timer, struct pams_conn, timer);
+	struct sock *sk = (struct sock *)conn->msk;
+	bool kick = false;
+
+	bh_lock_sock(sk);
+	conn->timed = false;
+	if (!READ_ONCE(conn->dead)) {
+		if (sock_owned_by_user(sk))
+			watch_arm(conn, PAMS_CLOSE_US);
+		else
+			kick = watch_look(conn);
+	}
+	bh_unlock_sock(sk);
+
+	if (kick)
+		pams_watch_kick(conn);
+	pams_conn_put(conn);
+	return HRTIMER_NORESTART;
+}
+
+/* The msk is owned; it is released and taken again, which pushes. Returns if the
+ * state is still the connection's.
+ */
+static bool resend_all(struct pams_conn *conn)
+{
+	struct sock *sk = (struct sock *)conn->msk;
+	unsigned int fragments = WATCH_FRAGMENTS_MAX;
+
+	msk_resend_settle(conn->msk, &conn->resend);
+	while (!conn->resend.keep && !msk_is_acknowledged(conn->msk) &&
+	       pams_resend(conn)) {
+		if (!fragments--) {
+			pams_watch_kick(conn);
+			break;
+		}
+		release_sock(sk);
+		lock_sock(sk);
+		if (READ_ONCE(conn->dead) ||
+		    conn->local_key != msk_local_key(conn->msk))
+			return false;
+		msk_window_restore(conn->msk, &conn->window);
+		msk_resend_settle(conn->msk, &conn->resend);
+	}
+	return true;
+}
+
+/* The msk is owned. */
+static void kick_run(struct pams_conn *conn)
+{
+	struct mptcp_sock *msk = conn->msk;
+
+	conn->counts.kicks++;
+	WRITE_ONCE(conn->wake, false);
+	msk_window_restore(msk, &conn->window);
+	if (inet_sk_state_load((struct sock *)msk) == TCP_CLOSE)
+		return;
+
+	gone_look(conn);
+	if (conn->sched->late) {
+		silence_look(conn);
+		stale_check(conn);
+	}
+	if (!resend_all(conn))
+		return;
+	pams_netlink_events(conn);
+
+	if (msk_is_pending(msk))
+		msk_push(msk);
+	else
+		msk_finish(msk);
+	if (!msk_is_acknowledged(msk) || msk_is_pending(msk))
+		pams_watch(conn, conn->sched->closely ? PAMS_CLOSE_US : PAMS_TICK_US);
+}
+
+/* Process context, holding the references that pams_watch_kick() took. */
+static void watch_kick(struct work_struct *work)
+{
+	struct pams_conn *conn = container_of(work, struct pams_conn, kick);
+	struct sock *sk = (struct sock *)conn->msk;
+
+	lock_sock(sk);
+	if (!READ_ONCE(conn->dead) && conn->local_key == msk_local_key(conn->msk))
+		kick_run(conn);
+	release_sock(sk);	/* pushes */
+
+	pams_conn_put(conn);
+}
+
+/**
+ * pams_watch_setup - prepare a new connection's timer and kick
+ * @conn: its state
+ */
+void pams_watch_setup(struct pams_conn *conn)
+{
+	INIT_WORK(&conn->kick, watch_kick);
+	compat_hrtimer_setup_soft(&conn->timer, watch_timer);
+}
+
+int __init pams_watch_init(void)
+{
+	watch_wq = alloc_workqueue("mptcp_pams", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
+	return watch_wq ? 0 : -ENOMEM;
+}
+
+/* No connection is left (pams_conn_wait()); a kick may still be on its last lines. */
+void pams_watch_exit(void)
+{
+	destroy_workqueue(watch_wq);
+}
