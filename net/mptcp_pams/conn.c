@@ -188,6 +188,8 @@ static noinline struct pams_conn *conn_add(struct mptcp_sock *msk,
 	conn->sched = sched;
 	conn->local_key = msk_local_key(msk);
 	conn->first_ns = ktime_get_ns();
+	conn->epoch_end = tcp_jiffies32;
+	conn->stale_at = tcp_jiffies32;
 	refcount_set(&conn->refs, 1);
 	conn_setup(conn);
 

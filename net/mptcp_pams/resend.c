@@ -81,11 +81,11 @@ static u64 late_budget(const struct pams_conn *conn, const struct msk_look *look
 	return budget > conn->late_bytes ? budget - conn->late_bytes : 0;
 }
 
-/* Of what the scheduler calls late, what wasn't in this round trip yet. */
-static u64 epoch_left(struct pams_conn *conn, u32 srtt_us, u64 bytes)
+/* Of what the scheduler calls late, what wasn't sent again in this tick yet. */
+static u64 epoch_left(struct pams_conn *conn, u64 bytes)
 {
-	if ((s32)(tcp_jiffies32 - conn->epoch_end) > 0) {
-		conn->epoch_end = tcp_jiffies32 + usecs_to_jiffies(srtt_us);
+	if ((s32)(tcp_jiffies32 - conn->epoch_end) >= 0) {
+		conn->epoch_end = tcp_jiffies32 + usecs_to_jiffies(PAMS_TICK_US);
 		conn->epoch_bytes = 0;
 	}
 	return bytes > conn->epoch_bytes ? bytes - conn->epoch_bytes : 0;
@@ -115,7 +115,7 @@ static int view_late(struct pams_conn *conn, struct pams_view *view,
 	if (from < 0)
 		return from;
 
-	*bytes = min(budget, epoch_left(conn, view->sub[from]->srtt_us, *bytes));
+	*bytes = min(budget, epoch_left(conn, *bytes));
 	return *bytes ? from : PAMS_PICK_NONE;
 }
 
