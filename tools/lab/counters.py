@@ -7,7 +7,7 @@ host's namespace after the transfers; a guest starts with all of them at zero.
 
 import json
 
-from guest import DOWN_HANDLE
+from links import DOWN_HANDLE
 
 # What tells how well a scheduler did; all of them can be had with --all-counters.
 MIB_KEYS = (
@@ -17,7 +17,7 @@ MIB_KEYS = (
     "MPTcpExtSubflowRecover", "MPTcpExtMPCapableFallbackACK",
     "MPTcpExtMPCapableFallbackSYNACK", "MPTcpExtDataCsumErr",
     "MPTcpExtSndWndShared", "MPTcpExtRcvWndConflict",
-    "TcpRetransSegs", "TcpExtTCPTimeouts", "TcpExtTCPLossProbes",
+    "TcpOutSegs", "IpOutRequests", "TcpRetransSegs", "TcpExtTCPTimeouts", "TcpExtTCPLossProbes",
     "TcpExtTCPSlowStartRetrans", "TcpExtTCPDSACKRecv",
     "TcpExtTCPDSACKOldSent", "TcpExtTCPDSACKOfoSent",
 )
@@ -72,6 +72,6 @@ def paths(server, client, lost_packets, count):
         result.append({
             "down_bytes": c.get("rx_bytes", 0), "down_packets": c.get("rx_packets", 0),
             "up_bytes": s.get("rx_bytes", 0), "up_packets": s.get("rx_packets", 0),
-            "down_lost": lost_packets.get(f"s{i}", 0),
-            "up_lost": lost_packets.get(f"c{i}", 0)})
+            "down_lost": lost_packets.get(f"down{i}", 0),
+            "up_lost": lost_packets.get(f"up{i}", 0)})
     return result

@@ -1,115 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The scripts that a guest runs: its hosts, links, schedulers and transfers.
+"""The scripts that a guest runs: schedulers, transfers and changes of links.
 
-      namespace of init                       namespace "c"
-      +--------------+   s0 === path 0 === c0   +--------------+
-      |    server    |   s1 === path 1 === c1   |    client    |
-      +--------------+   ..               ..    +--------------+
-          10.0.i.1            (veth)                10.0.i.2
-         fd00:0:0:i::1                             fd00:0:0:i::2
-
-Each direction of a path is shaped by netem where it is sent. The client is the
-multi-homed host: it connects from path 0 and has an MPTCP endpoint on each
-other path, bound to its interface, from which it joins the server's one
-address. Neighbours are static, so no transfer waits for ARP.
-
-A guest is a folder of small files that init reads: everything is written
-before the boot, nothing is decided inside. Results come back as files.
+The hosts and the paths between them are those of links.py. A guest is a folder of
+small files that init reads: everything is written before the boot, nothing is decided
+inside. Results come back as files.
 """
 
 import os
 import shlex
 
+import links
 import units
+from links import IN_ROUTER, IN_SERVER, WAYS, client_address, server_address
 from scenario import Report, timeline
 
 PORT = 5000
 PLAYER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "player.py")
 REPORT_UNITS = {"loss-time": "ms", "ttl": "ms", "delay": "us", "pipe-rate": "", "backlog": ""}
-DOWN_HANDLE = "dead:"       # of the queue of a link that is down
-
-
-def server_address(index, ipv6):
-    """On a path."""
-    return f"fd00:0:0:{index}::1" if ipv6 else f"10.0.{index}.1"
-
-
-def client_address(index, ipv6):
-    """On a path."""
-    return f"fd00:0:0:{index}::2" if ipv6 else f"10.0.{index}.2"
-
-
-def mac(side, index):
-    """Of that side's interface, "s" or "c"."""
-    return f"02:00:00:00:{'01' if side == 's' else '02'}:{index:02x}"
-
-
-def server_ip(count):
-    """`ip -batch` in the server's namespace: all links, both families."""
-    lines = ["netns add c", "link set lo up"]
-    for i in range(count):
-        # One packet per buffer, which is what gso and tso off mean.
-        lines += [
-            f"link add s{i} address {mac('s', i)} gso_max_segs 1 type veth "
-            f"peer name c{i} address {mac('c', i)} gso_max_segs 1 netns c",
-            f"addr add {server_address(i, False)}/24 dev s{i}",
-            f"addr add {server_address(i, True)}/64 dev s{i} nodad",
-            f"link set s{i} up",
-            f"neigh add {client_address(i, False)} lladdr {mac('c', i)} dev s{i}",
-            f"neigh add {client_address(i, True)} lladdr {mac('c', i)} dev s{i}",
-        ]
-    lines.append("mptcp limits set subflows 8 add_addr_accepted 8")
-    return lines
-
-
-def client_ip(count):
-    """`ip -batch` in the client's namespace."""
-    lines = ["link set lo up"]
-    for i in range(count):
-        lines += [
-            f"addr add {client_address(i, False)}/24 dev c{i}",
-            f"addr add {client_address(i, True)}/64 dev c{i} nodad",
-            f"link set c{i} up",
-        ]
-        for ipv6 in (False, True):
-            server = server_address(0, ipv6)
-            bits = 128 if ipv6 else 32
-            lines += [
-                f"route add {server}/{bits} dev c{i} metric {10 + i} "
-                f"src {client_address(i, ipv6)}",
-                f"neigh add {server} lladdr {mac('s', i)} dev c{i}",
-            ]
-    lines.append("mptcp limits set subflows 8 add_addr_accepted 8")
-    return lines
-
-
-def endpoints(paths, ipv6):
-    """The client's endpoints: one on each path but the first."""
-    lines = ["mptcp endpoint flush"]
-    for i, path in enumerate(paths):
-        if i:
-            lines.append(f"mptcp endpoint add {client_address(i, ipv6)} dev c{i} "
-                         f"subflow{' backup' if path.backup else ''}")
-    return lines
-
-
-def netem(side, index, path):
-    """One direction of a path, as a line of `tc -batch`.
-
-    A queue of another handle takes the old one's place, and what was in that is
-    lost; with the same handle it is changed and keeps what it holds.
-    """
-    head = f"qdisc replace dev {side}{index} root handle"
-    if path.down:
-        return f"{head} {DOWN_HANDLE} netem loss 100%"
-    rate = path.up_bps if side == "c" and path.up_bps else path.rate_bps
-    words = [f"{head} 1: netem limit {path.limit_packets} delay {path.delay_us}us"]
-    if path.jitter_us:
-        words.append(f"{path.jitter_us}us")
-    if path.loss:
-        words.append(f"loss {path.loss * 100:.6g}%")
-    words.append(f"rate {rate}bit")
-    return " ".join(words)
 
 
 def report_command(pamsctl, report, ipv6):
@@ -184,13 +91,9 @@ def client_command(scenario):
     return " ".join(map(str, words))
 
 
-# from the client's scripts
-IN_SERVER = "nsenter --net=/proc/1/ns/net"
-
-
 def _queues_at_end(count):
-    return [f"{run} tc -s -j qdisc show dev {side}{i} > $D/{side}{i}.end".lstrip()
-            for side, run in (("s", IN_SERVER), ("c", "")) for i in range(count)]
+    return [f"{IN_ROUTER} tc -s -j qdisc show dev {way}{i} > $D/{way}{i}.end"
+            for way in WAYS for i in range(count)]
 
 
 def events(scenario, orders=()):
@@ -224,9 +127,9 @@ mkfifo /run/never
 
 BODY = """
 ip -batch $D/server.ip || fail 'ip in the server'
+ip -n r -batch $D/router.ip || fail 'ip in the router'
 ip -n c -batch $D/client.ip || fail 'ip in the client'
-tc -batch $D/server.tc || fail 'tc in the server'
-tc -n c -batch $D/client.tc || fail 'tc in the client'
+tc -n r -batch $D/router.tc || fail 'tc in the router'
 """
 
 COUNTERS = "cat /proc/net/dev /proc/net/netstat /proc/net/snmp > $D/{name}.counters"
@@ -235,7 +138,8 @@ COUNTERS = "cat /proc/net/dev /proc/net/netstat /proc/net/snmp > $D/{name}.count
 class Guest:
     """One boot's worth of files in a folder of the host."""
 
-    sides = (("s", f"{IN_SERVER} tc"), ("c", "tc"))     # and what shapes a link there
+    # where links are shaped: name of the files, how a client's script runs tc there
+    shapers = (("router", f"{IN_ROUTER} tc"),)
 
     def __init__(self, folder, xfer, pamsctl=""):
         self.folder = folder
@@ -271,15 +175,18 @@ class Guest:
     def links(self, paths):
         """The two hosts and the paths between them."""
         count = len(paths)
-        self.write("server.ip", server_ip(count))
-        self.write("client.ip", client_ip(count))
-        for side, name in (("s", "server.tc"), ("c", "client.tc")):
-            self.write(name, [self.shape(side, i, path) for i, path in enumerate(paths)])
-        self.init.append(BODY)
+        self.write("server.ip", links.server_ip(count))
+        self.write("router.ip", links.router_ip(count))
+        self.write("client.ip", links.client_ip(count))
+        for where, _ in self.shapers:
+            self.write(f"{where}.tc", [line for i, path in enumerate(paths)
+                                       for line in self.shape(where, i, path)])
+        self.init += [BODY, *links.offloads("s", count)]
+        self.client += links.offloads("c", count)
 
-    def shape(self, side, index, path):
-        """A line of `tc -batch`, or nothing."""
-        return netem(side, index, path)
+    def shape(self, _where, index, path):
+        """Lines of `tc -batch` for one of the shapers."""
+        return [links.netem(way, index, path) for way in WAYS]
 
     def run(self, scenario, scheduler, trace=False):
         """The scenario's transfers, its changes, and the counters after them."""
@@ -287,7 +194,7 @@ class Guest:
         self.init += values
         self.client += values
         if scenario.protocol == "mptcp":
-            self.write("endpoints.ip", endpoints(scenario.paths, scenario.ipv6))
+            self.write("endpoints.ip", links.endpoints(scenario.paths, scenario.ipv6))
             self.client.append("ip -batch $D/endpoints.ip || fail 'MPTCP endpoints'")
         if trace:
             self._trace(scenario)
@@ -317,9 +224,8 @@ class Guest:
         """Shell lines for the client; none where nothing is left to chance."""
         if not self.netem_seed or not any(path.loss or path.jitter_us for path in paths):
             return []
-        return [f"{run} {self.netem_seed} {scenario.seed} {scenario.first_path} || "
-                "fail \"netem-seed: $(tail -n 1 $D/errors)\"".lstrip()
-                for run in (IN_SERVER, "")]
+        return [f"{IN_ROUTER} {self.netem_seed} {scenario.seed} {scenario.first_path} || "
+                "fail \"netem-seed: $(tail -n 1 $D/errors)\""]
 
     def _trace(self, scenario):
         """Record packets where the data arrives."""
@@ -334,7 +240,7 @@ class Guest:
             self.client += lines
 
     def _changes(self, scenario):
-        """Each change sets all of a path's values, on both sides."""
+        """Each change sets all of a path's values, in both directions."""
         lines, before, at_us = [], scenario.paths, 0
         for number, (when_us, what) in enumerate(events(scenario, self.orders)):
             if when_us > at_us:
@@ -348,13 +254,14 @@ class Guest:
                 lines.append(f"{IN_SERVER} {command} || "
                              f"fail \"pamsctl: $(tail -n 1 $D/errors)\"")
                 continue
-            for side, run in self.sides:
-                name = f"change{number}.{side}"
-                # What a link loses when it goes, and what it dropped when it is back.
-                lines += [f"{run} -s -j qdisc show dev {side}{i} >> $D/{side}{i}.lost"
-                          for i, path in enumerate(what) if path.down != before[i].down]
-                self.write(name, [self.shape(side, i, path)
-                                  for i, path in enumerate(what) if path != before[i]])
+            # What a link loses when it goes, and what it dropped when it is back.
+            lines += [f"{IN_ROUTER} tc -s -j qdisc show dev {way}{i} >> $D/{way}{i}.lost"
+                      for way in WAYS for i, path in enumerate(what)
+                      if path.down != before[i].down]
+            for where, run in self.shapers:
+                name = f"change{number}.{where}"
+                self.write(name, [line for i, path in enumerate(what) if path != before[i]
+                                  for line in self.shape(where, i, path)])
                 lines.append(f"{run} -batch $D/{name}")
             lines += self._seed(scenario, what)
             before = what

@@ -188,7 +188,7 @@ def run_one(means, job):
                           for side in ("server", "client"))
         lost = {name: counters.lost(_read(folder, f"{name}.lost"),
                                     _read(folder, f"{name}.end"))
-                for i in range(len(job.scenario.paths)) for name in (f"s{i}", f"c{i}")}
+                for i in range(len(job.scenario.paths)) for name in (f"down{i}", f"up{i}")}
         told = _told(folder, begin_us)
         packets = []
         if job.trace:

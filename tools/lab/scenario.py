@@ -36,7 +36,7 @@ from units import BadInput
 
 FRAME_BITS = 1514 * 8
 MAX_PATHS = 8           # MPTCP_SUBFLOWS_MAX in net/mptcp of the kernel
-DEFAULT_LIMIT = 100     # packets; more where a round trip of the path holds more
+DEFAULT_LIMIT = 100     # packets; more where the path holds more
 
 
 @dataclass(frozen=True)
@@ -152,8 +152,9 @@ def _path_values(parts, keys, whole):
 
 
 def default_limit(rate_bps, delay_us):
-    """Packets: netem counts those on their way, too."""
-    return max(DEFAULT_LIMIT, round(2 * rate_bps * delay_us / 1e6 / FRAME_BITS))
+    """Packets: those on their way, which netem counts, too, and a round trip's worth that
+    waits."""
+    return max(DEFAULT_LIMIT, round(3 * rate_bps * delay_us / 1e6 / FRAME_BITS))
 
 
 def parse_path(text):

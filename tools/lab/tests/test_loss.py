@@ -8,6 +8,7 @@ import base     # noqa: F401  pylint: disable=unused-import
 
 import counters
 import guest
+import links
 import loss
 import pull
 from checks import Checks
@@ -69,9 +70,9 @@ class Links(unittest.TestCase):
 
     def test_handles(self):
         path = parse_path("8mbit,10ms")
-        self.assertIn("root handle 1: netem limit 100", guest.netem("s", 0, path))
+        self.assertIn("root handle 1: netem limit 100", links.netem("down", 0, path))
         down = Path(8_000_000, 10_000, down=True)
-        self.assertTrue(guest.netem("s", 0, down).endswith("handle dead: netem loss 100%"))
+        self.assertTrue(links.netem("down", 0, down).endswith("handle dead: netem loss 100%"))
 
 
 class Pull(unittest.TestCase):

@@ -11,7 +11,7 @@ import base     # noqa: F401  pylint: disable=unused-import
 
 import capture
 import counters
-import guest
+import links
 import report
 from randomruns import TRANSFERS, draw_batch
 from scenario import Scenario, parse_change, parse_path
@@ -118,19 +118,31 @@ class Traces(unittest.TestCase):
         self.assertEqual(capture.cumulative([packet], True, 0), ([0.0], [0]))
 
 
-class Guests(unittest.TestCase):
-    """guest.py"""
+class Links(unittest.TestCase):
+    """links.py"""
 
     def test_netem(self):
         path = parse_path("8mbit,10ms,50,loss=0.5%,up=1mbit")
-        self.assertEqual(guest.netem("s", 1, path), "qdisc replace dev s1 root handle 1: "
+        self.assertEqual(links.netem("down", 1, path), "qdisc replace dev down1 root handle 1: "
                          "netem limit 50 delay 10000us loss 0.5% rate 8000000bit")
-        self.assertTrue(guest.netem("c", 1, path).endswith("rate 1000000bit"))
+        self.assertTrue(links.netem("up", 1, path).endswith("rate 1000000bit"))
 
     def test_endpoints(self):
         paths = [parse_path(text) for text in ("1mbit,1ms", "1mbit,1ms,backup")]
-        self.assertEqual(guest.endpoints(paths, False), [
+        self.assertEqual(links.endpoints(paths, False), [
             "mptcp endpoint flush", "mptcp endpoint add 10.0.1.2 dev c1 subflow backup"])
+
+    def test_router_between(self):
+        text = "\n".join(links.server_ip(2))
+        for end in ("s0", "s1", "c0", "c1"):
+            self.assertRegex(text, rf"link add {end} .*netns r")
+        self.assertIn("link set down1 master br1 addrgenmode none up", links.router_ip(2))
+        self.assertNotIn("gso_max_segs", text)
+
+    def test_direct(self):
+        text = "\n".join(links.direct_ip(2))
+        self.assertNotIn("netns r", text)
+        self.assertIn("peer name c1 address", text)
 
 
 class RandomBatches(unittest.TestCase):
