@@ -22,6 +22,8 @@ MIB_KEYS = (
     "TcpExtTCPDSACKOldSent", "TcpExtTCPDSACKOfoSent",
 )
 
+RIVAL_HEADER_BYTES = 14 + 20 + 20 + 12      # Ethernet, IPv4, TCP with time stamps
+
 
 def parse(text):
     """(devices, mib) of one host: {'s0': {...}}, {'TcpRetransSegs': n, ...}"""
@@ -50,13 +52,22 @@ def chosen(mib, everything=False):
     return {key: mib[key] for key in MIB_KEYS if key in mib}
 
 
-def lost(at_changes, at_end):
+def less(after, before):
+    """What was counted between two times: (devices, mib) of one host."""
+    devices = {name: {key: value - before[0].get(name, {}).get(key, 0)
+                      for key, value in values.items()} for name, values in after[0].items()}
+    return devices, {key: value - before[1].get(key, 0) for key, value in after[1].items()}
+
+
+def lost(at_changes, at_end, device):
     """Packets that a direction of a path lost by its link's going down, from what
     `tc -s -j qdisc` said when it went, when it came back, and in the end."""
     packets = 0
     for text, ended in ((at_changes, False), (at_end, True)):
         for line in text.splitlines():
             for queue in json.loads(line):
+                if not queue.get("root") or queue.get("dev", device) != device:
+                    continue
                 if queue["handle"] == DOWN_HANDLE:
                     packets += queue["drops"]
                 elif not ended:
@@ -75,3 +86,12 @@ def paths(server, client, lost_packets, count):
             "down_lost": lost_packets.get(f"down{i}", 0),
             "up_lost": lost_packets.get(f"up{i}", 0)})
     return result
+
+
+def without(rivals, direction, paths):
+    """The same without what the rival of a path received on it, {path: {bytes, segments}}."""
+    way = "up" if direction == "up" else "down"
+    for index, rival in rivals.items():
+        paths[index][f"{way}_bytes"] -= rival["bytes"] + RIVAL_HEADER_BYTES * rival["segments"]
+        paths[index][f"{way}_packets"] -= rival["segments"]
+    return paths

@@ -102,7 +102,7 @@ class LossGuest(FedGuest):
 class HelperGuest(FedGuest):
     """Path 1 goes through a helper, which measures its pipe."""
 
-    shapers = (*Guest.shapers, ("helper", f"{IN_HELPER} tc"))
+    hosts = (*Guest.hosts, ("helper", "-n h", IN_HELPER))
 
     def __init__(self, folder, xfer, pamsctl, pamsd):
         super().__init__(folder, xfer, pamsctl, pamsd)
@@ -112,15 +112,15 @@ class HelperGuest(FedGuest):
             (f'interface h1 {{ about = {{"{client_address(1, False)}"}} measure = "qdisc" '
              "carrier = false }",)))
 
-    def shape(self, where, index, path):
+    def shape(self, host, index, path):
         """Of path 1: the HS-path in the router, and what goes back to the server there as
         slowly as through the pipe; the pipe where the helper sends."""
         if index != 1:
-            return [] if where == "helper" else super().shape(where, index, path)
-        if where == "helper":
+            return super().shape(host, index, path)
+        if host == "helper":
             return [f"qdisc replace dev h1 root handle 1: tbf rate {path.rate_bps}bit "
                     f"burst 3100 limit {PIPE_QUEUE_BYTES}"]
-        return super().shape(where, 1, replace(
+        return super().shape(host, 1, replace(
             path, rate_bps=HS_BPS, up_bps=path.rate_bps, limit_packets=HS_QUEUE_PACKETS))
 
     def links(self, paths):
@@ -135,5 +135,3 @@ class HelperGuest(FedGuest):
         self.write("helper.ip", [
             "link set lo up", *lab_links.bridge_ip("brh", ("h0", "h1")),
             f"addr add {HELPER_ADDRESS}/24 dev brh"])
-        self.init.append("ip -n h -batch $D/helper.ip || fail 'ip in the helper'\n"
-                         "tc -n h -batch $D/helper.tc || fail 'tc in the helper'")

@@ -6,16 +6,22 @@ small files that init reads: everything is written before the boot, nothing is d
 inside. Results come back as files.
 """
 
+import json
 import os
 import shlex
+from dataclasses import replace
 
 import links
 import units
 from links import IN_ROUTER, IN_SERVER, WAYS, client_address, server_address
-from scenario import Report, timeline
+from scenario import Report, pages_of, timeline
 
 PORT = 5000
-PLAYER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "player.py")
+RIVALS_PORT = 5001
+HERE = os.path.dirname(os.path.abspath(__file__))
+PATH_MEMORY = "/proc/sys/net/mptcp_pams/path_memory"    # where the module has it
+WARM_UP_BYTES = (1_000_000, 20_000_000)     # of the connection that fills the memory
+WARM_UP_S = 2
 REPORT_UNITS = {"loss-time": "ms", "ttl": "ms", "delay": "us", "pipe-rate": "", "backlog": ""}
 
 
@@ -91,15 +97,10 @@ def client_command(scenario):
     return " ".join(map(str, words))
 
 
-def _queues_at_end(count):
-    return [f"{IN_ROUTER} tc -s -j qdisc show dev {way}{i} > $D/{way}{i}.end"
-            for way in WAYS for i in range(count)]
-
-
 def events(scenario, orders=()):
     """(at_us, all paths, a report or a shell line), in order of time; of equals
     changes first."""
-    found = [*timeline(scenario)[1:], *((r.at_us, r) for r in scenario.reports), *orders]
+    found = [*timeline(scenario, radio=False)[1:], *((r.at_us, r) for r in scenario.reports), *orders]
     return sorted(found, key=lambda event: event[0])
 
 
@@ -111,6 +112,25 @@ def player_command(scenario):
     if scenario.protocol == "tcp":
         words.insert(0, "--tcp")
     return " ".join(map(str, words))
+
+
+def browser_command(scenario):
+    """The browser's command line, behind its program."""
+    words = ["--gap", scenario.gap_ms, "--timeout", scenario.timeout_s, "$D/pages.json",
+             server_address(0, scenario.ipv6), PORT]
+    if scenario.ipv6:
+        words.insert(0, "-6")
+    if scenario.protocol == "tcp":
+        words.insert(0, "--tcp")
+    return " ".join(map(str, words))
+
+
+def warm_up(scenario):
+    """One transfer on a connection before, over the same paths."""
+    most = sum(path.rate_bps for path in scenario.paths) // 8 * WARM_UP_S
+    size = min(max(scenario.bytes_max, WARM_UP_BYTES[0]), WARM_UP_BYTES[1], most)
+    return replace(scenario, bytes_min=size, bytes_max=size, requests=1, conns=1, cold=False,
+                   gap_ms=0, stagger_ms=0, objects=0, queue_bytes=0, stream_bps=0)
 
 
 HEAD = """#!/bin/sh
@@ -125,27 +145,22 @@ mount -t tmpfs tmpfs /run
 mkfifo /run/never
 """
 
-BODY = """
-ip -batch $D/server.ip || fail 'ip in the server'
-ip -n r -batch $D/router.ip || fail 'ip in the router'
-ip -n c -batch $D/client.ip || fail 'ip in the client'
-tc -n r -batch $D/router.tc || fail 'tc in the router'
-"""
-
 COUNTERS = "cat /proc/net/dev /proc/net/netstat /proc/net/snmp > $D/{name}.counters"
 
 
 class Guest:
     """One boot's worth of files in a folder of the host."""
 
-    # where links are shaped: name of the files, how a client's script runs tc there
-    shapers = (("router", f"{IN_ROUTER} tc"),)
+    # name of a host's files, the option of ip and tc for it, how a client's script gets there
+    hosts = (("server", "", IN_SERVER), ("router", "-n r", IN_ROUTER), ("client", "-n c", ""))
 
     def __init__(self, folder, xfer, pamsctl=""):
         self.folder = folder
         self.xfer = xfer
         self.pamsctl = pamsctl
         self.netem_seed = ""    # program: what queues lose follows from the scenario's seed
+        self.pace = ""          # program: what changes the rates of radios
+        self.rival = ""         # program: a busy TCP connection
         self.orders = []        # (at_us, shell line): more to do while transfers run
         self.init = [HEAD.format(folder=shlex.quote(folder))]
         self.client = ["fail() { echo \"LAB-FAIL $*\"; exit 1; }",
@@ -178,15 +193,23 @@ class Guest:
         self.write("server.ip", links.server_ip(count))
         self.write("router.ip", links.router_ip(count))
         self.write("client.ip", links.client_ip(count))
-        for where, _ in self.shapers:
-            self.write(f"{where}.tc", [line for i, path in enumerate(paths)
-                                       for line in self.shape(where, i, path)])
-        self.init += [BODY, *links.offloads("s", count)]
+        self.init += [f"ip {option} -batch $D/{host}.ip || fail 'ip in the {host}'"
+                      for host, option, _ in self.hosts]
+        for host, option, _ in self.hosts:
+            lines = [line for i, path in enumerate(paths) for line in self.shape(host, i, path)]
+            if lines:
+                self.write(f"{host}.tc", lines)
+                self.init.append(f"tc {option} -batch $D/{host}.tc || fail 'tc in the {host}'")
+        self.init += links.offloads("s", count)
         self.client += links.offloads("c", count)
 
-    def shape(self, _where, index, path):
-        """Lines of `tc -batch` for one of the shapers."""
-        return [links.netem(way, index, path) for way in WAYS]
+    def shape(self, host, index, path):
+        """Lines of `tc -batch` for that host."""
+        if host == "router":
+            return [line for way in WAYS for line in links.shape(way, index, path)]
+        if host in ("server", "client"):
+            return links.host_delay(host[0], index, path)
+        return []
 
     def run(self, scenario, scheduler, trace=False):
         """The scenario's transfers, its changes, and the counters after them."""
@@ -198,18 +221,18 @@ class Guest:
             self.client.append("ip -batch $D/endpoints.ip || fail 'MPTCP endpoints'")
         if trace:
             self._trace(scenario)
-        self.client += self._seed(scenario, scenario.paths)
         self.init.append(f"{self.xfer} {server_command(scenario)} 2> $D/server.err &")
+        self._remember(scenario)
+        self.client += self._seed(scenario, scenario.paths)
+        self._rivals(scenario)
         self._changes(scenario)
-        client = f"{self.xfer} {client_command(scenario)}"
-        if scenario.segment_s:
-            with open(PLAYER, encoding="utf-8") as text:
-                self.write("player.py", text.read().splitlines())
-            client = f"/usr/bin/python3 -I $D/player.py {player_command(scenario)}"
         self.client += [
-            f"{client} > $D/requests 2> $D/client.err",
+            f"{self._client(scenario)} > $D/requests 2> $D/client.err",
             "echo $? > $D/status",
-            *_queues_at_end(len(scenario.paths)),
+            *([f"{IN_ROUTER} tc -s -j qdisc show > $D/queues.end"]
+              if any("down" in change.values for change in scenario.changes) else []),
+            *(f"kill $rival{i}; wait $rival{i}" for i, path in enumerate(scenario.paths)
+              if path.rival),
             # what is still under way counts, too
             "sleep 1",
             COUNTERS.format(name="client")]
@@ -219,6 +242,46 @@ class Guest:
             stop = ":"
         self.init += ["nsenter --net=/run/netns/c sh $D/client.sh",
                       COUNTERS.format(name="server"), stop]
+
+    def _client(self, scenario):
+        """The command that makes the transfers."""
+        for program, used, command in (("player.py", scenario.segment_s, player_command),
+                                       ("browser.py", scenario.objects, browser_command)):
+            if used:
+                with open(os.path.join(HERE, program), encoding="utf-8") as text:
+                    self.write(program, text.read().splitlines())
+                if scenario.objects:
+                    self.write("pages.json", [json.dumps(pages_of(scenario))])
+                return f"/usr/bin/python3 -I $D/{program} {command(scenario)}"
+        return f"{self.xfer} {client_command(scenario)}"
+
+    def _remember(self, scenario):
+        """What the module may know of the paths beforehand."""
+        if not scenario.memory:
+            return
+        lines = [f"[ ! -e {PATH_MEMORY} ] || echo {int(scenario.memory != 'off')} > {PATH_MEMORY}"]
+        self.init += lines
+        self.client += lines
+        if scenario.memory == "filled":
+            self.client += [
+                f"{self.xfer} {client_command(warm_up(scenario))} > $D/warm-up || "
+                "fail \"the transfer that fills the memory: $(tail -n 1 $D/errors)\"",
+                "sleep 1", COUNTERS.format(name="client.before"),
+                f"{IN_SERVER} {COUNTERS.format(name='server.before')}"]
+
+    def _rivals(self, scenario):
+        """A second later they have their share."""
+        rivals = [i for i, path in enumerate(scenario.paths) if path.rival]
+        if not rivals:
+            return
+        way = "up" if scenario.direction == "up" else "down"
+        self.init.append(f"{self.rival} serve {RIVALS_PORT} &")
+        for i in rivals:
+            self.client.append(f"{self.rival} {way} {server_address(i, False)} {RIVALS_PORT} "
+                               f"> $D/rival{i} & rival{i}=$!")
+        self.client.append("sleep 1")
+        self.client += [f"kill -0 $rival{i} || fail \"rival: $(tail -n 1 $D/errors)\""
+                        for i in rivals]
 
     def _seed(self, scenario, paths):
         """Shell lines for the client; none where nothing is left to chance."""
@@ -242,6 +305,10 @@ class Guest:
     def _changes(self, scenario):
         """Each change sets all of a path's values, in both directions."""
         lines, before, at_us = [], scenario.paths, 0
+        radios = links.radio_lines(scenario)
+        if radios:
+            self.write("radios", radios)
+            self.client.append(f"{self.pace} $D/radios | {IN_ROUTER} tc -batch - &")
         for number, (when_us, what) in enumerate(events(scenario, self.orders)):
             if when_us > at_us:
                 lines.append(f"sleep {(when_us - at_us) / 1e6:.6f}")
@@ -258,11 +325,13 @@ class Guest:
             lines += [f"{IN_ROUTER} tc -s -j qdisc show dev {way}{i} >> $D/{way}{i}.lost"
                       for way in WAYS for i, path in enumerate(what)
                       if path.down != before[i].down]
-            for where, run in self.shapers:
-                name = f"change{number}.{where}"
-                self.write(name, [line for i, path in enumerate(what) if path != before[i]
-                                  for line in self.shape(where, i, path)])
-                lines.append(f"{run} -batch $D/{name}")
+            for host, _, enter in self.hosts:
+                name = f"change{number}.{host}"
+                shapes = [line for i, path in enumerate(what) if path != before[i]
+                          for line in self.shape(host, i, path)]
+                if shapes:
+                    self.write(name, shapes)
+                    lines.append(f"{enter} tc -batch $D/{name}".lstrip())
             lines += self._seed(scenario, what)
             before = what
         if not lines:
@@ -281,7 +350,10 @@ class Guest:
 
 def describe(scenario):
     """One line for people."""
-    text = [f"{scenario.requests} x {units.size_text(scenario.bytes_min, scenario.bytes_max)}",
+    size = units.size_text(scenario.bytes_min, scenario.bytes_max)
+    if scenario.objects:
+        return f"{scenario.requests} pages of {scenario.objects} objects of {size}"
+    text = [f"{scenario.requests} x {size}",
             {"down": "download", "up": "upload", "both": "both directions"}
             [scenario.direction],
             "a connection each" if scenario.cold else "warm connection"]

@@ -21,7 +21,11 @@ endpoint on each other path, bound to its interface, from which it joins the
 server's one address. Neighbours are static, so no transfer waits for ARP.
 """
 
+from dataclasses import replace
 
+from scenario import radio_changes
+
+HOST_LIMIT = 100_000
 DOWN_HANDLE = "dead:"       # of the queue of a link that is down
 IN_SERVER = "nsenter --net=/proc/1/ns/net"      # from the client's scripts
 IN_ROUTER = "nsenter --net=/run/netns/r"
@@ -128,6 +132,10 @@ def offloads(side, count):
             for i in range(count)]
 
 
+def _rate(way, path):
+    return path.up_bps if way == "up" and path.up_bps else path.rate_bps
+
+
 def netem(way, index, path):
     """One direction of a path, "down" or "up", as a line of `tc -batch`.
 
@@ -137,11 +145,45 @@ def netem(way, index, path):
     head = f"qdisc replace dev {way}{index} root handle"
     if path.down:
         return f"{head} {DOWN_HANDLE} netem loss 100%"
-    rate = path.up_bps if way == "up" and path.up_bps else path.rate_bps
     words = [f"{head} 1: netem limit {path.limit_packets} delay {path.delay_us}us"]
     if path.jitter_us:
         words.append(f"{path.jitter_us}us")
     if path.loss:
         words.append(f"loss {path.loss * 100:.6g}%")
-    words.append(f"rate {rate}bit")
+    words.append(f"rate {_rate(way, path)}bit")
+    if path.burst_us and way == "up":
+        words.append(f"slot {path.burst_us}us")
     return " ".join(words)
+
+
+def shape(way, index, path):
+    """The same as lines for the router, whatever queue the path has.
+
+    netem would delay behind it what a queue of another kind lets go, which it can't: such
+    a queue is the last thing in the router, and its path's delay is host_delay().
+    """
+    if not path.queue or path.down:
+        return [netem(way, index, path)]
+    head, rate = f"qdisc replace dev {way}{index}", _rate(way, path)
+    if path.queue == "cake":
+        return [f"{head} root handle 1: cake bandwidth {rate}bit besteffort"]
+    return [f"{head} root handle 1: tbf rate {rate}bit burst 3100 limit 10000000",
+            f"{head} parent 1: handle 2: {path.queue}"]
+
+
+def host_delay(side, index, path):
+    """The delay of a path whose queue isn't netem's, where a host sends: there is no limit and
+    no rate, so that large segments are only later by it."""
+    if not path.queue:
+        return []
+    return [f"qdisc replace dev {side}{index} root handle 1: netem limit {HOST_LIMIT} "
+            f"delay {path.delay_us}us"]
+
+
+def radio_lines(scenario):
+    """What pace.c gives tc: "AT_US LINE" for each change of a radio's rate."""
+    lines = []
+    for change in sorted(radio_changes(scenario), key=lambda change: change.at_us):
+        path = replace(scenario.paths[change.path], **change.values)
+        lines += [f"{change.at_us} {netem(way, change.path, path)}" for way in WAYS]
+    return lines
