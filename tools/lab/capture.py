@@ -3,7 +3,7 @@
 
 Reads a pcap file with Linux "cooked v2" headers (LINKTYPE_LINUX_SLL2, 276), and
 in it TCP over IPv4 and IPv6 with MPTCP's DSS option (RFC 8684, 3.3). The path is
-known by the client's address (see guest.py). Times in seconds, sizes in bytes.
+known by the client's address (see links.py). Times in seconds, sizes in bytes.
 """
 
 import struct

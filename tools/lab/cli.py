@@ -15,7 +15,7 @@ import runs
 import units
 from host import LabError
 from progress import Progress
-from scenario import MAX_PATHS, Scenario, parse_change, parse_path, parse_report
+from scenario import MAX_PATHS, MEMORY, Scenario, parse_change, parse_path, parse_report
 from units import BadInput
 
 EXAMPLES = """examples:
@@ -25,6 +25,8 @@ EXAMPLES = """examples:
   lab run --path 25mbit,5ms,loss=0.5% --path 5mbit,25ms,backup --bytes 5M --json
   lab run --path 25mbit,5ms --path 5mbit,25ms --bytes 5M --requests 1 \\
           --change 1s,0,link=down --report 0ms,0,loss=1s --sched default,pams
+  lab run --path 50mbit,15ms,radio=7,burst=20ms --path 3mbit,5ms,queue=fq_codel,rival \\
+          --objects 40 --requests 3 --bytes 500-500K --sched default,minfct --single
   lab random --count 10000 --sched pams
   lab loss --plot loss.svg
   lab sweep --count 300 --sched default,pams --json sweep.json
@@ -33,8 +35,8 @@ EXAMPLES = """examples:
   lab kernel
 
 A path is RATE,DELAY[,LIMIT][,loss=..%][,jitter=..ms][,up=RATE][,backup]: rate, one-way
-delay and queue limit in packets, in both directions. Documentation/lab.md tells
-the rest. Times are those of the virtual network."""
+delay and queue limit in packets, in both directions; more: queue=fq_codel|cake,
+radio=SEED, burst=..ms, rival. Documentation/lab.md tells the rest. Times are those of the virtual network."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -122,7 +124,13 @@ def _run_parser(commands):
                        help="connections start this much apart (0)")
     group.add_argument("--timeout", type=_count("--timeout", 1, 3600), default=60,
                        metavar="S", help="a longer transfer has failed (60)")
+    group.add_argument("--objects", type=_count("--objects", 0, 1000), default=0, metavar="N",
+                       help="each request is a page of N objects of --bytes MIN-MAX, six at a "
+                       "time, over new connections")
     group = run.add_argument_group("the hosts")
+    group.add_argument("--memory", choices=MEMORY, default="",
+                       help="what the module remembers of paths: nothing, what these transfers "
+                       "teach, what one before them taught (where the module can)")
     group.add_argument("--sched", default="default", metavar="NAME[,NAME...]")
     group.add_argument("--single", action="store_true", help="each path alone, too")
     group.add_argument("--cc", default="cubic", help="congestion control (cubic)")
@@ -167,6 +175,11 @@ def _sweep_parser(commands):
     parser.add_argument("--seed", type=_count("--seed", 0, 2**31), default=1)
     parser.add_argument("--half", choices=tuple(drawn.HALVES), default="all",
                         help="the scenarios to tune on, or those to report (all)")
+    parser.add_argument("--kind", choices=drawn.KINDS, default="all",
+                        help="transfers, pages, of which there are a quarter of --count, or all")
+    parser.add_argument("--memory", choices=("both", "off", "filled"), default="both",
+                        help="with nothing known of the paths, with what a transfer before "
+                        "taught, or both (where the module remembers paths)")
     parser.add_argument("--sched", default="", metavar="NAME[,NAME...]",
                         help="(every scheduler there is)")
     parser.add_argument("--only", default="", metavar="NAME",
@@ -207,8 +220,8 @@ def _bench_parser(commands):
     parser = commands.add_parser("bench", help="every figure of Documentation/results.md, and "
                                  "that page")
     parser.add_argument("--part", choices=tuple(bench.PARTS), help="measure only this one")
-    parser.add_argument("--half", choices=("report", "all"), default="all",
-                        help="of the sweep's scenarios (all)")
+    parser.add_argument("--half", choices=("report", "all"), default="report",
+                        help="of the sweep's scenarios (report)")
     parser.add_argument("--out", metavar="DIR", default=os.path.join(host.TOP, "Documentation"),
                         help="where results.md and results/ go (Documentation)")
     parser.add_argument("--rounds", type=_count("--rounds", 1, 1000), default=30,
@@ -231,6 +244,10 @@ def scenario_of(args):
     paths = tuple(parse_path(text) for text in args.path)
     if paths[0].backup:
         raise BadInput("path 0 cannot be a backup: the connection starts on it")
+    if args.ipv6 and any(path.rival for path in paths):
+        raise BadInput("a rival speaks IPv4 only: leave --ipv6 out")
+    if args.objects and (args.dir != "down" or args.conns > 1):
+        raise BadInput("--objects: pages are downloaded, one after the other")
     low, high = units.size_range(args.bytes)
     extra = {}
     for text in args.sysctl:
@@ -248,7 +265,7 @@ def scenario_of(args):
         congestion=args.cc, sndbuf_bytes=units.size_bytes(args.sndbuf),
         rcvbuf_bytes=units.size_bytes(args.rcvbuf), ipv6=args.ipv6,
         checksum=args.checksum, protocol=args.protocol, timeout_s=args.timeout,
-        seed=args.seed, extra=extra)
+        seed=args.seed, extra=extra, objects=args.objects, memory=args.memory)
 
 
 def schedulers_of(text):
@@ -308,8 +325,8 @@ def command_random(args):
 def command_sweep(args):
     """lab sweep"""
     import sweep    # pylint: disable=import-outside-toplevel
-    means = means_of(args, ["pams", *runs.PEERS])
-    schedulers = schedulers_of(args.sched) if args.sched else runs.available(means)
+    means, known = runs.looked_at(means_of(args, ["pams", *runs.PEERS]))
+    schedulers = schedulers_of(args.sched) if args.sched else known
     if not (args.fresh or args.keep):
         means = runs.remembering(means, schedulers, bool(args.module))
     return sweep.command(args, means, schedulers)

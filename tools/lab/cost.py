@@ -30,6 +30,7 @@ import sys
 import boot
 import guest
 import host
+import links
 import runs
 from checks import Checks
 
@@ -92,8 +93,8 @@ class Bench:
         """Boot; returns what the guest wrote to $D/out."""
         parts = guest.Guest(folder, self.xfer)
         parts.module(module, self.kernel.kallsyms_address())
-        parts.write("server.ip", guest.server_ip(self.count))
-        parts.write("client.ip", guest.client_ip(self.count) +
+        parts.write("server.ip", links.direct_ip(self.count))
+        parts.write("client.ip", links.client_ip(self.count) +
                     [f"mptcp endpoint add 10.0.{i}.2 dev c{i} subflow"
                      for i in range(1, self.count)])
         addresses = " ".join(

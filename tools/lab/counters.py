@@ -7,7 +7,7 @@ host's namespace after the transfers; a guest starts with all of them at zero.
 
 import json
 
-from guest import DOWN_HANDLE
+from links import DOWN_HANDLE
 
 # What tells how well a scheduler did; all of them can be had with --all-counters.
 MIB_KEYS = (
@@ -17,10 +17,12 @@ MIB_KEYS = (
     "MPTcpExtSubflowRecover", "MPTcpExtMPCapableFallbackACK",
     "MPTcpExtMPCapableFallbackSYNACK", "MPTcpExtDataCsumErr",
     "MPTcpExtSndWndShared", "MPTcpExtRcvWndConflict",
-    "TcpRetransSegs", "TcpExtTCPTimeouts", "TcpExtTCPLossProbes",
+    "TcpOutSegs", "IpOutRequests", "TcpRetransSegs", "TcpExtTCPTimeouts", "TcpExtTCPLossProbes",
     "TcpExtTCPSlowStartRetrans", "TcpExtTCPDSACKRecv",
     "TcpExtTCPDSACKOldSent", "TcpExtTCPDSACKOfoSent",
 )
+
+RIVAL_HEADER_BYTES = 14 + 20 + 20 + 12      # Ethernet, IPv4, TCP with time stamps
 
 
 def parse(text):
@@ -50,13 +52,22 @@ def chosen(mib, everything=False):
     return {key: mib[key] for key in MIB_KEYS if key in mib}
 
 
-def lost(at_changes, at_end):
+def less(after, before):
+    """What was counted between two times: (devices, mib) of one host."""
+    devices = {name: {key: value - before[0].get(name, {}).get(key, 0)
+                      for key, value in values.items()} for name, values in after[0].items()}
+    return devices, {key: value - before[1].get(key, 0) for key, value in after[1].items()}
+
+
+def lost(at_changes, at_end, device):
     """Packets that a direction of a path lost by its link's going down, from what
     `tc -s -j qdisc` said when it went, when it came back, and in the end."""
     packets = 0
     for text, ended in ((at_changes, False), (at_end, True)):
         for line in text.splitlines():
             for queue in json.loads(line):
+                if not queue.get("root") or queue.get("dev", device) != device:
+                    continue
                 if queue["handle"] == DOWN_HANDLE:
                     packets += queue["drops"]
                 elif not ended:
@@ -72,6 +83,15 @@ def paths(server, client, lost_packets, count):
         result.append({
             "down_bytes": c.get("rx_bytes", 0), "down_packets": c.get("rx_packets", 0),
             "up_bytes": s.get("rx_bytes", 0), "up_packets": s.get("rx_packets", 0),
-            "down_lost": lost_packets.get(f"s{i}", 0),
-            "up_lost": lost_packets.get(f"c{i}", 0)})
+            "down_lost": lost_packets.get(f"down{i}", 0),
+            "up_lost": lost_packets.get(f"up{i}", 0)})
     return result
+
+
+def without(rivals, direction, paths):
+    """The same without what the rival of a path received on it, {path: {bytes, segments}}."""
+    way = "up" if direction == "up" else "down"
+    for index, rival in rivals.items():
+        paths[index][f"{way}_bytes"] -= rival["bytes"] + RIVAL_HEADER_BYTES * rival["segments"]
+        paths[index][f"{way}_packets"] -= rival["segments"]
+    return paths

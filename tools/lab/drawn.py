@@ -1,40 +1,69 @@
 # SPDX-License-Identifier: GPL-2.0
 """Scenarios drawn at random, the same ones for the same seed, on any machine.
 
-Each has a name, SEED-NUMBER, from which alone it follows. Even numbers are the
-half to tune schedulers on, odd ones the half to report.
+Each has a name, from which alone it follows: SEED-NUMBER are transfers, SEED-pNUMBER
+pages. Even numbers are the half to tune schedulers on, odd ones the half to report.
+
+Transfers
 
   paths        2 to 4; a cold connection begins on the one with the least delay, a warm
                one on any
-  rate         1 to 300 Mbit/s        evenly in the logarithm, each path for itself
-  one-way delay   1 to 150 ms         evenly in the logarithm
-  queue        0.5 to 8 BDP           evenly in the logarithm; at least 10 packets
-  loss         none in half of the scenarios; else on each path none or 0.01 to 2 %
+  rate         1 Mbit/s to 2.5 Gbit/s    evenly in the logarithm, each path for itself
+  one-way delay   1 to 150 ms            evenly in the logarithm; less where a round trip's
+               worth would be over 8 MB
+  rate to the server   as the other, or in 4 of 10 paths 0.05 to 0.5 of it
+  queue        0.5 to 8 BDP, evenly in the logarithm, at least 10 packets; or fq_codel, or
+               cake; or, up to 200 Mbit/s, a radio's, whose rate varies and which may send
+               to the server only every 5 to 40 ms
+  rival        of warm downloads a quarter: a TCP connection on one path of up to 50 Mbit/s
+  loss         none in two thirds of the scenarios; else on each path with a plain queue
+               none or 0.01 to 2 %
   size         16 KB to 50 MB         evenly in the logarithm, within the bounds below
+  buffers      of TCP up to 6 MB, in 4 of 10 up to 32 MB, which hold any path here
+  congestion control   CUBIC, in 3 of 10 BBR
   connection   cold (a new one for each request) or warm (its first request is made
                but not counted)
-  requests     one, or a train of 3 to 8 with a pause between them
+  requests     one, or a train of 3 to 8
+  pause        none, or 10 ms to 5 s, evenly in the logarithm
   connections  one in 7 of 10, else 2 to 6 at once
   direction    download in 7 of 10, else upload
+
+Pages: three of 10 to 60 objects, each over a new connection, six at a time, over 2 or 3
+paths of 1 to 300 Mbit/s and 3 to 100 ms, from any of which they begin; a pause of 0.3 to
+5 s between them. The first, and those that follow, count apart.
 """
 
 import random
 from dataclasses import dataclass
 
 import units
-from scenario import FRAME_BITS, Path, Scenario
+from scenario import FRAME_BITS, Path, Scenario, pages_of
 from units import BadInput
 
 COUNT_MAX = 100_000
-RATE_BPS = (1e6, 300e6)
+RATE_BPS = (1e6, 2.5e9)
 DELAY_US = (1e3, 150e3)
+BDP_BYTES = 8e6             # of a path, at most
 QUEUE_BDP = (0.5, 8)
 QUEUE_MIN_PACKETS = 10      # an initial window: a link that drops it is none
 LOSS = (0.0001, 0.02)
+UP_SHARE = (0.05, 0.5)
+UP_MIN_BPS = 200_000
+RADIO_MAX_BPS = 200e6
+BURST_US = (5e3, 40e3)
+RIVAL_MAX_BPS = 50e6
 SIZE_BYTES = (16e3, 50e6)
+PAUSE_MS = (10, 5000)
+LARGE_BUFFERS = {"net.ipv4.tcp_rmem": "4096 131072 33554432",
+                 "net.ipv4.tcp_wmem": "4096 16384 33554432"}
+PAGE_RATE_BPS = (1e6, 300e6)
+PAGE_DELAY_US = (3e3, 100e3)
+PAGE_PAUSE_MS = (300, 5000)
+PAGES, OBJECTS, OBJECT_BYTES = 3, (10, 60), (400, 400_000)
 # All transfers of a scenario together: packets are what a run costs.
-TOTAL_BYTES = 60e6
-TOTAL_S = 60                # at the rate of all paths
+TOTAL_BYTES = 25e6
+TOTAL_S = 30                # at the rate of all paths
+RIVAL_TOTAL_S, RIVAL_PAUSE_MS = 8, 300  # a rival's packets cost, too
 TIMEOUT_S = 3600            # virtual; a path alone may need long
 
 
@@ -45,12 +74,17 @@ class Drawn:
     scenario: Scenario
     warm_up: int        # requests of each connection that don't count
 
-    def counted(self, requests):
-        """Those of a run's requests that count."""
-        return [request for request in requests if request["request"] >= self.warm_up]
+    def parts(self):
+        """{name: which of a run's requests count}, each part for itself."""
+        if self.scenario.objects:
+            return {"first": lambda request: request["request"] == 0,
+                    "later": lambda request: request["request"] > 0}
+        return {"": lambda request: request["request"] >= self.warm_up}
 
     def payload_bytes(self):
         """Of all transfers, counted or not."""
+        if self.scenario.objects:
+            return sum(map(sum, pages_of(self.scenario)))
         return self.scenario.bytes_max * self.scenario.requests * self.scenario.conns
 
     def join_s(self, path):
@@ -59,7 +93,7 @@ class Drawn:
         The connection begins on path 0; the client joins once it has heard from the
         server over it, and the join takes a round trip more than the request would.
         """
-        if not self.scenario.cold or path == 0:
+        if not (self.scenario.cold or self.scenario.objects) or path == 0:
             return 0
         delays_us = [self.scenario.paths[i].delay_us for i in (0, path)]
         return 2 * sum(delays_us) / 1e6
@@ -67,6 +101,15 @@ class Drawn:
     def lossless(self):
         """No random loss; a queue may still overflow."""
         return not any(path.loss for path in self.scenario.paths)
+
+    def contended(self):
+        """Somebody else takes a share of a path."""
+        return any(path.rival for path in self.scenario.paths)
+
+    def bounded(self):
+        """The fluid bound says how fast one transfer can be."""
+        return (self.lossless() and not self.contended() and self.scenario.conns == 1
+                and not self.scenario.objects)
 
 
 def _between(draw, bounds):
@@ -80,83 +123,183 @@ def _digits(value):
     return int(float(f"{value:.3g}"))
 
 
-def _path(draw, lossy):
-    rate = _digits(_between(draw, RATE_BPS))
-    delay = _digits(_between(draw, DELAY_US))
+def _queue(draw, rate, delay, lossy):
+    """What a path has before its link: Path's fields."""
     on_the_way = rate * delay / 1e6 / FRAME_BITS
-    queue = max(QUEUE_MIN_PACKETS, 2 * on_the_way * _between(draw, QUEUE_BDP))
-    loss = _between(draw, LOSS)
-    return Path(rate_bps=rate, delay_us=delay, limit_packets=round(on_the_way + queue),
-                loss=float(f"{loss:.2g}") if lossy and draw.random() < 0.6 else 0.0)
+    waiting = max(QUEUE_MIN_PACKETS, 2 * on_the_way * _between(draw, QUEUE_BDP))
+    values = {"limit_packets": round(on_the_way + waiting)}
+    kind, loss, seed = draw.random(), _between(draw, LOSS), draw.randint(1, 10**6)
+    burst = _digits(_between(draw, BURST_US)) if draw.random() < 0.5 else 0
+    if kind < 0.15:
+        values["queue"] = "fq_codel"
+    elif kind < 0.25:
+        values["queue"] = "cake"
+    elif kind < 0.45 and rate <= RADIO_MAX_BPS:
+        values.update(radio=seed, burst_us=burst)
+    elif lossy and draw.random() < 0.6:
+        values["loss"] = float(f"{loss:.2g}")
+    return values
+
+
+def _path(draw, rates, delays, lossy):
+    rate = _digits(_between(draw, rates))
+    delay = min(_digits(_between(draw, delays)), _digits(BDP_BYTES * 8 / rate / 2 * 1e6))
+    up = _digits(max(UP_MIN_BPS, rate * _between(draw, UP_SHARE)))
+    return Path(rate_bps=rate, delay_us=delay, up_bps=up if draw.random() < 0.4 else 0,
+                **_queue(draw, rate, delay, lossy))
+
+
+def _with_rival(draw, paths):
+    """One of the paths that can have it, or none."""
+    slow = [i for i, path in enumerate(paths) if path.rate_bps <= RIVAL_MAX_BPS]
+    if not slow:
+        return paths
+    at = draw.choice(slow)
+    return tuple(Path(**{**vars(path), "rival": True}) if i == at else path
+                 for i, path in enumerate(paths))
+
+
+def _most_bytes(paths, up, total_s):
+    """Of a scenario: a run shall take seconds."""
+    rates = sum(path.up_bps if up and path.up_bps else path.rate_bps for path in paths)
+    return min(TOTAL_BYTES, rates / 8 * total_s)
 
 
 def draw(seed, number):
-    """The scenario of that number."""
-    random_of = random.Random(f"sweep {seed} {number}")
-    lossy = random_of.random() < 0.5
-    paths = tuple(_path(random_of, lossy)
+    """The transfers of that number."""
+    random_of = random.Random(f"wide {seed} {number}")
+    lossy = random_of.random() < 0.33
+    paths = tuple(_path(random_of, RATE_BPS, DELAY_US, lossy)
                   for _ in range(random_of.choice((2, 2, 2, 3, 3, 4))))
     cold, train = random_of.random() < 0.5, random_of.random() < 0.5
     if cold:
         paths = tuple(sorted(paths, key=lambda path: path.delay_us))
+    up = random_of.random() >= 0.7
+    # A join that meets a rival's full queue falls back, or comes seconds later, by luck.
+    if not cold and not up and random_of.random() < 0.25:
+        paths = _with_rival(random_of, paths)
+    rival = any(path.rival for path in paths)
     warm_up = 0 if cold else 1
     requests = warm_up + (random_of.randint(3, 8) if train else 1)
     conns = 1 if random_of.random() < 0.7 else random_of.randint(2, 6)
-    most = min(TOTAL_BYTES, sum(path.rate_bps for path in paths) / 8 * TOTAL_S)
+    most = _most_bytes(paths, up, RIVAL_TOTAL_S if rival else TOTAL_S)
     size = max(SIZE_BYTES[0], min(_between(random_of, SIZE_BYTES),
                                   most / conns / requests))
+    pause = 0 if random_of.random() < 0.15 else round(_between(random_of, PAUSE_MS))
     return Drawn(f"{seed}-{number:03d}", Scenario(
         paths=paths, bytes_min=_digits(size), bytes_max=_digits(size), requests=requests,
-        gap_ms=random_of.choice((10, 100, 300, 1000)), cold=cold, conns=conns,
+        gap_ms=min(pause, RIVAL_PAUSE_MS) if rival else pause, cold=cold, conns=conns,
         stagger_ms=random_of.choice((0, 10, 100)) if conns > 1 else 0,
-        direction="down" if random_of.random() < 0.7 else "up",
+        direction="up" if up else "down",
+        congestion="bbr" if random_of.random() < 0.3 else "cubic",
+        extra=LARGE_BUFFERS if random_of.random() < 0.4 else {},
         timeout_s=TIMEOUT_S, seed=seed * 1_000_003 + number), warm_up)
+
+
+def draw_pages(seed, number):
+    """The pages of that number."""
+    random_of = random.Random(f"pages {seed} {number}")
+    lossy = random_of.random() < 0.2
+    paths = tuple(_path(random_of, PAGE_RATE_BPS, PAGE_DELAY_US, lossy)
+                  for _ in range(random_of.choice((2, 2, 3))))
+    return Drawn(f"{seed}-p{number:03d}", Scenario(
+        paths=paths, bytes_min=OBJECT_BYTES[0], bytes_max=OBJECT_BYTES[1], requests=PAGES,
+        objects=random_of.randint(*OBJECTS), gap_ms=round(_between(random_of, PAGE_PAUSE_MS)),
+        congestion="bbr" if random_of.random() < 0.2 else "cubic",
+        timeout_s=TIMEOUT_S, seed=seed * 1_000_003 + number), 0)
 
 
 def named(name):
     """The scenario of that name."""
     seed, dash, number = name.partition("-")
+    pages = number.startswith("p")
+    number = number[pages:]
     if not dash or not seed.isdecimal() or not number.isdecimal():
-        raise BadInput(f"scenario '{name}' is no SEED-NUMBER, e.g. 1-017")
-    return draw(units.count(seed, "seed", 0, 2**31),
-                units.count(number, "number", 0, COUNT_MAX))
+        raise BadInput(f"scenario '{name}' is no SEED-NUMBER, e.g. 1-017 or 1-p017")
+    return (draw_pages if pages else draw)(units.count(seed, "seed", 0, 2**31),
+                                           units.count(number, "number", 0, COUNT_MAX))
 
 
 HALVES = {"tune": (0, 2), "report": (1, 2), "all": (0, 1)}
+KINDS = ("transfers", "pages", "all")
+PAGES_EVERY = 4             # so many transfers for one scenario of pages
 
 
-def several(seed, count, half="all"):
-    """Those with a number below count that belong to the half."""
+def several(seed, count, half="all", kind="transfers"):
+    """Those with a number below count, of pages below a quarter of it, of that half."""
     first, step = HALVES[half]
-    return [draw(seed, number) for number in range(first, count, step)]
+    found = []
+    if kind != "pages":
+        found += [draw(seed, number) for number in range(first, count, step)]
+    if kind != "transfers":
+        found += [draw_pages(seed, number)
+                  for number in range(first, -(-count // PAGES_EVERY), step)]
+    return found
+
+
+def path_text(path):
+    """The path as `lab run` takes it."""
+    words = [f"{path.rate_bps}bit", f"{path.delay_us}us", str(path.limit_packets)]
+    if path.loss:
+        words.append(f"loss={path.loss * 100:g}%")
+    if path.up_bps:
+        words.append(f"up={path.up_bps}bit")
+    if path.queue:
+        words.append(f"queue={path.queue}")
+    if path.radio:
+        words.append(f"radio={path.radio}")
+    if path.burst_us:
+        words.append(f"burst={path.burst_us}us")
+    if path.rival:
+        words.append("rival")
+    return ",".join(words)
 
 
 def command(drawn, schedulers):
     """The `lab run` that makes the same transfers."""
     scenario = drawn.scenario
-    words = ["lab run"]
-    for path in scenario.paths:
-        loss = f",loss={path.loss * 100:g}%" if path.loss else ""
-        words.append(f"--path {path.rate_bps}bit,{path.delay_us}us,"
-                     f"{path.limit_packets}{loss}")
-    words += [f"--bytes {scenario.bytes_max}", f"--requests {scenario.requests}",
-              f"--gap {scenario.gap_ms}ms"]
+    words = ["lab run", *(f"--path {path_text(path)}" for path in scenario.paths),
+             f"--bytes {scenario.bytes_min}-{scenario.bytes_max}",
+             f"--requests {scenario.requests}", f"--gap {scenario.gap_ms}ms"]
+    if scenario.objects:
+        words.append(f"--objects {scenario.objects}")
     if scenario.cold:
         words.append("--cold")
     if scenario.conns > 1:
         words += [f"--conns {scenario.conns}", f"--stagger {scenario.stagger_ms}ms"]
+    if scenario.congestion != "cubic":
+        words.append(f"--cc {scenario.congestion}")
+    words += [f"--sysctl '{name}={value}'" for name, value in scenario.extra.items()]
     words += [f"--dir {scenario.direction}", f"--timeout {scenario.timeout_s}",
               f"--seed {scenario.seed}", "--single", f"--sched {','.join(schedulers)}"]
     return " ".join(words)
 
 
+def _short(path):
+    """Rate in Mbit/s, delay in ms, and what is special."""
+    text = f"{path.rate_bps / 1e6:.3g}"
+    if path.up_bps:
+        text += f"\\{path.up_bps / 1e6:.2g}"
+    text += f"/{path.delay_us / 1e3:.3g}"
+    if path.loss:
+        text += f"/{path.loss * 100:.2g}%"
+    text += f" {path.queue}" if path.queue else ""
+    text += " radio" if path.radio else ""
+    return text + (" rival" if path.rival else "")
+
+
 def text(drawn):
-    """One line for people: rates in Mbit/s, delays in ms, queues in packets."""
+    """One line for people: rates in Mbit/s, to the server behind a backslash, delays in ms."""
     scenario = drawn.scenario
-    paths = " + ".join(
-        f"{path.rate_bps / 1e6:.3g}/{path.delay_us / 1e3:.3g}"
-        + (f"/{path.loss * 100:.2g}%" if path.loss else "") for path in scenario.paths)
-    conns = f", {scenario.conns} connections" if scenario.conns > 1 else ""
-    return (f"{paths}, {scenario.requests - drawn.warm_up} x "
-            f"{units.size_text(scenario.bytes_max)} {scenario.direction}, "
-            f"{'cold' if scenario.cold else 'warm'}{conns}")
+    words = [" + ".join(map(_short, scenario.paths))]
+    if scenario.objects:
+        words.append(f"{scenario.requests} pages of {scenario.objects}")
+    else:
+        words += [f"{scenario.requests - drawn.warm_up} x "
+                  f"{units.size_text(scenario.bytes_max)} {scenario.direction}",
+                  "cold" if scenario.cold else "warm"]
+    if scenario.conns > 1:
+        words.append(f"{scenario.conns} connections")
+    if scenario.congestion != "cubic":
+        words.append(scenario.congestion)
+    return ", ".join(words)

@@ -6,10 +6,10 @@ socket when path 0 will be lost, and reports it to the server's.
 
 HelperGuest: path 1 goes through a third host, a helper device that forwards.
 
-    s1 server === HS-path === h0 helper h1 === pipe === c1 client
+    s1 server === router === h0 helper h1 === pipe === c1 client
 
 Rate and changes of the path are the pipe's, its delay is the HS-path's, which is
-faster. Before the pipe is a deep queue; TCP at the server sees nothing of it but the
+faster and goes through the router. Before the pipe is a deep queue; TCP at the server sees nothing of it but the
 round trip. The helper's pamsd measures it and reports.
 
 Without a pamsd nobody is told.
@@ -19,11 +19,13 @@ import base64
 import shlex
 from dataclasses import replace
 
-import guest as guests
-from guest import IN_SERVER, Guest, client_address, mac, server_address
+import links as lab_links
+from guest import Guest
+from links import IN_SERVER, client_address, mac, server_address
 
 HS_BPS = 10_000_000
 PIPE_QUEUE_BYTES = 1_000_000
+HS_QUEUE_PACKETS = 1000
 HELPER_ADDRESS = "10.0.1.3"
 IN_HELPER = "nsenter --net=/run/netns/h"
 # how often, and until when, it is noted what the server's kernel was told
@@ -100,7 +102,7 @@ class LossGuest(FedGuest):
 class HelperGuest(FedGuest):
     """Path 1 goes through a helper, which measures its pipe."""
 
-    sides = (*Guest.sides, ("h", f"{IN_HELPER} tc"))
+    hosts = (*Guest.hosts, ("helper", "-n h", IN_HELPER))
 
     def __init__(self, folder, xfer, pamsctl, pamsd):
         super().__init__(folder, xfer, pamsctl, pamsd)
@@ -110,35 +112,26 @@ class HelperGuest(FedGuest):
             (f'interface h1 {{ about = {{"{client_address(1, False)}"}} measure = "qdisc" '
              "carrier = false }",)))
 
-    def shape(self, side, index, path):
-        """Of path 1: the HS-path at the server's and the helper's end, and the pipe."""
-        if index == 1 and side == "s":
-            return super().shape(side, 1, replace(path, rate_bps=HS_BPS, up_bps=0))
-        if index == 1 and side == "c":
-            return f"qdisc replace dev c1 root handle 1: netem limit 1000 rate {path.rate_bps}bit"
-        if side == "h":
-            return (f"qdisc replace dev h1 root handle 1: tbf rate {path.rate_bps}bit "
-                    f"burst 3100 limit {PIPE_QUEUE_BYTES}") if index == 1 else ""
-        return super().shape(side, index, path)
+    def shape(self, host, index, path):
+        """Of path 1: the HS-path in the router, and what goes back to the server there as
+        slowly as through the pipe; the pipe where the helper sends."""
+        if index != 1:
+            return super().shape(host, index, path)
+        if host == "helper":
+            return [f"qdisc replace dev h1 root handle 1: tbf rate {path.rate_bps}bit "
+                    f"burst 3100 limit {PIPE_QUEUE_BYTES}"]
+        return super().shape(host, 1, replace(
+            path, rate_bps=HS_BPS, up_bps=path.rate_bps, limit_packets=HS_QUEUE_PACKETS))
 
     def links(self, paths):
-        """The helper is a bridge with an address."""
+        """The helper is a bridge with an address, between router and client."""
         super().links(paths)
         lines = []
-        for line in guests.server_ip(len(paths)):
-            lines += [line] if not line.startswith("link add s1 ") else [
-                "netns add h", f"link add s1 address {mac('s', 1)} gso_max_segs 1 type veth "
-                "peer name h0 gso_max_segs 1 netns h"]
+        for line in lab_links.server_ip(len(paths)):
+            lines += ["netns add h", "link add h0 netns h type veth peer name down1 netns r",
+                      f"link add c1 netns c address {mac('c', 1)} type veth peer name h1 netns h"
+                      ] if line.startswith("link add c1 ") else [line]
         self.write("server.ip", lines)
         self.write("helper.ip", [
-            "link set lo up", "link add br0 type bridge",
-            f"link add h1 gso_max_segs 1 type veth peer name c1 address {mac('c', 1)} "
-            "gso_max_segs 1 netns c",
-            "link set h0 master br0 up", "link set h1 master br0 up",
-            f"addr add {HELPER_ADDRESS}/24 dev br0", "link set br0 up"])
-        up = replace(paths[1], rate_bps=HS_BPS, up_bps=0)
-        self.write("helper.tc", [self.shape("h", 1, paths[1]), guests.netem("h", 0, up)])
-        # its far ends are there before the client's links are set up
-        self.init[-1] = self.init[-1].replace(
-            "\nip -n c ", "\nip -n h -batch $D/helper.ip || fail 'ip in the helper'\n"
-            "tc -n h -batch $D/helper.tc || fail 'tc in the helper'\nip -n c ", 1)
+            "link set lo up", *lab_links.bridge_ip("brh", ("h0", "h1")),
+            f"addr add {HELPER_ADDRESS}/24 dev brh"])

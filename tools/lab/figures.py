@@ -33,11 +33,12 @@ def _colour(name):
 def _distribution(data, against, title, path):
     """What part of the scenarios takes at most so many times the other's time."""
     figure, axes = _axes()
-    for name in data["schedulers"]:
+    for name in sweeping.names_of(data["rows"]):
         ratios = sorted(ratio for ratio, _ in sweeping.ratios(data["rows"], name, against))
         part = [(number + 1) / len(ratios) for number in range(len(ratios))]
-        axes.plot(ratios, part, label=name, color=_colour(name), linewidth=1.3,
-                  drawstyle="steps-post")
+        axes.plot(ratios, part, label=name, linewidth=1.3, drawstyle="steps-post",
+                  color=_colour(name.removesuffix(sweeping.MEMORY)),
+                  linestyle="--" if sweeping.MEMORY in name else "-")
     axes.axvline(1, color="#999999", linestyle=":", linewidth=1)
     axes.set_xscale("log")
     axes.set_xlim(0.1, 20)
@@ -51,7 +52,8 @@ def _distribution(data, against, title, path):
 
 
 def sweep(data, folder):
-    """Distributions over all scenarios."""
+    """Distributions over all transfers."""
+    data = {"rows": [row for row in data["rows"] if not row["part"]]}
     _distribution(data, sweeping.against_single, "time / the best single path's",
                   f"{folder}/harm")
     _distribution(data, sweeping.against_default, "time / default's", f"{folder}/default")

@@ -1,115 +1,28 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The scripts that a guest runs: its hosts, links, schedulers and transfers.
+"""The scripts that a guest runs: schedulers, transfers and changes of links.
 
-      namespace of init                       namespace "c"
-      +--------------+   s0 === path 0 === c0   +--------------+
-      |    server    |   s1 === path 1 === c1   |    client    |
-      +--------------+   ..               ..    +--------------+
-          10.0.i.1            (veth)                10.0.i.2
-         fd00:0:0:i::1                             fd00:0:0:i::2
-
-Each direction of a path is shaped by netem where it is sent. The client is the
-multi-homed host: it connects from path 0 and has an MPTCP endpoint on each
-other path, bound to its interface, from which it joins the server's one
-address. Neighbours are static, so no transfer waits for ARP.
-
-A guest is a folder of small files that init reads: everything is written
-before the boot, nothing is decided inside. Results come back as files.
+The hosts and the paths between them are those of links.py. A guest is a folder of
+small files that init reads: everything is written before the boot, nothing is decided
+inside. Results come back as files.
 """
 
+import json
 import os
 import shlex
+from dataclasses import replace
 
+import links
 import units
-from scenario import Report, timeline
+from links import IN_ROUTER, IN_SERVER, WAYS, client_address, server_address
+from scenario import Report, pages_of, timeline
 
 PORT = 5000
-PLAYER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "player.py")
+RIVALS_PORT = 5001
+HERE = os.path.dirname(os.path.abspath(__file__))
+PATH_MEMORY = "/proc/sys/net/mptcp_pams/path_memory"    # where the module has it
+WARM_UP_BYTES = (1_000_000, 20_000_000)     # of the connection that fills the memory
+WARM_UP_S = 2
 REPORT_UNITS = {"loss-time": "ms", "ttl": "ms", "delay": "us", "pipe-rate": "", "backlog": ""}
-DOWN_HANDLE = "dead:"       # of the queue of a link that is down
-
-
-def server_address(index, ipv6):
-    """On a path."""
-    return f"fd00:0:0:{index}::1" if ipv6 else f"10.0.{index}.1"
-
-
-def client_address(index, ipv6):
-    """On a path."""
-    return f"fd00:0:0:{index}::2" if ipv6 else f"10.0.{index}.2"
-
-
-def mac(side, index):
-    """Of that side's interface, "s" or "c"."""
-    return f"02:00:00:00:{'01' if side == 's' else '02'}:{index:02x}"
-
-
-def server_ip(count):
-    """`ip -batch` in the server's namespace: all links, both families."""
-    lines = ["netns add c", "link set lo up"]
-    for i in range(count):
-        # One packet per buffer, which is what gso and tso off mean.
-        lines += [
-            f"link add s{i} address {mac('s', i)} gso_max_segs 1 type veth "
-            f"peer name c{i} address {mac('c', i)} gso_max_segs 1 netns c",
-            f"addr add {server_address(i, False)}/24 dev s{i}",
-            f"addr add {server_address(i, True)}/64 dev s{i} nodad",
-            f"link set s{i} up",
-            f"neigh add {client_address(i, False)} lladdr {mac('c', i)} dev s{i}",
-            f"neigh add {client_address(i, True)} lladdr {mac('c', i)} dev s{i}",
-        ]
-    lines.append("mptcp limits set subflows 8 add_addr_accepted 8")
-    return lines
-
-
-def client_ip(count):
-    """`ip -batch` in the client's namespace."""
-    lines = ["link set lo up"]
-    for i in range(count):
-        lines += [
-            f"addr add {client_address(i, False)}/24 dev c{i}",
-            f"addr add {client_address(i, True)}/64 dev c{i} nodad",
-            f"link set c{i} up",
-        ]
-        for ipv6 in (False, True):
-            server = server_address(0, ipv6)
-            bits = 128 if ipv6 else 32
-            lines += [
-                f"route add {server}/{bits} dev c{i} metric {10 + i} "
-                f"src {client_address(i, ipv6)}",
-                f"neigh add {server} lladdr {mac('s', i)} dev c{i}",
-            ]
-    lines.append("mptcp limits set subflows 8 add_addr_accepted 8")
-    return lines
-
-
-def endpoints(paths, ipv6):
-    """The client's endpoints: one on each path but the first."""
-    lines = ["mptcp endpoint flush"]
-    for i, path in enumerate(paths):
-        if i:
-            lines.append(f"mptcp endpoint add {client_address(i, ipv6)} dev c{i} "
-                         f"subflow{' backup' if path.backup else ''}")
-    return lines
-
-
-def netem(side, index, path):
-    """One direction of a path, as a line of `tc -batch`.
-
-    A queue of another handle takes the old one's place, and what was in that is
-    lost; with the same handle it is changed and keeps what it holds.
-    """
-    head = f"qdisc replace dev {side}{index} root handle"
-    if path.down:
-        return f"{head} {DOWN_HANDLE} netem loss 100%"
-    rate = path.up_bps if side == "c" and path.up_bps else path.rate_bps
-    words = [f"{head} 1: netem limit {path.limit_packets} delay {path.delay_us}us"]
-    if path.jitter_us:
-        words.append(f"{path.jitter_us}us")
-    if path.loss:
-        words.append(f"loss {path.loss * 100:.6g}%")
-    words.append(f"rate {rate}bit")
-    return " ".join(words)
 
 
 def report_command(pamsctl, report, ipv6):
@@ -184,19 +97,10 @@ def client_command(scenario):
     return " ".join(map(str, words))
 
 
-# from the client's scripts
-IN_SERVER = "nsenter --net=/proc/1/ns/net"
-
-
-def _queues_at_end(count):
-    return [f"{run} tc -s -j qdisc show dev {side}{i} > $D/{side}{i}.end".lstrip()
-            for side, run in (("s", IN_SERVER), ("c", "")) for i in range(count)]
-
-
 def events(scenario, orders=()):
     """(at_us, all paths, a report or a shell line), in order of time; of equals
     changes first."""
-    found = [*timeline(scenario)[1:], *((r.at_us, r) for r in scenario.reports), *orders]
+    found = [*timeline(scenario, radio=False)[1:], *((r.at_us, r) for r in scenario.reports), *orders]
     return sorted(found, key=lambda event: event[0])
 
 
@@ -208,6 +112,25 @@ def player_command(scenario):
     if scenario.protocol == "tcp":
         words.insert(0, "--tcp")
     return " ".join(map(str, words))
+
+
+def browser_command(scenario):
+    """The browser's command line, behind its program."""
+    words = ["--gap", scenario.gap_ms, "--timeout", scenario.timeout_s, "$D/pages.json",
+             server_address(0, scenario.ipv6), PORT]
+    if scenario.ipv6:
+        words.insert(0, "-6")
+    if scenario.protocol == "tcp":
+        words.insert(0, "--tcp")
+    return " ".join(map(str, words))
+
+
+def warm_up(scenario):
+    """One transfer on a connection before, over the same paths."""
+    most = sum(path.rate_bps for path in scenario.paths) // 8 * WARM_UP_S
+    size = min(max(scenario.bytes_max, WARM_UP_BYTES[0]), WARM_UP_BYTES[1], most)
+    return replace(scenario, bytes_min=size, bytes_max=size, requests=1, conns=1, cold=False,
+                   gap_ms=0, stagger_ms=0, objects=0, queue_bytes=0, stream_bps=0)
 
 
 HEAD = """#!/bin/sh
@@ -222,26 +145,22 @@ mount -t tmpfs tmpfs /run
 mkfifo /run/never
 """
 
-BODY = """
-ip -batch $D/server.ip || fail 'ip in the server'
-ip -n c -batch $D/client.ip || fail 'ip in the client'
-tc -batch $D/server.tc || fail 'tc in the server'
-tc -n c -batch $D/client.tc || fail 'tc in the client'
-"""
-
 COUNTERS = "cat /proc/net/dev /proc/net/netstat /proc/net/snmp > $D/{name}.counters"
 
 
 class Guest:
     """One boot's worth of files in a folder of the host."""
 
-    sides = (("s", f"{IN_SERVER} tc"), ("c", "tc"))     # and what shapes a link there
+    # name of a host's files, the option of ip and tc for it, how a client's script gets there
+    hosts = (("server", "", IN_SERVER), ("router", "-n r", IN_ROUTER), ("client", "-n c", ""))
 
     def __init__(self, folder, xfer, pamsctl=""):
         self.folder = folder
         self.xfer = xfer
         self.pamsctl = pamsctl
         self.netem_seed = ""    # program: what queues lose follows from the scenario's seed
+        self.pace = ""          # program: what changes the rates of radios
+        self.rival = ""         # program: a busy TCP connection
         self.orders = []        # (at_us, shell line): more to do while transfers run
         self.init = [HEAD.format(folder=shlex.quote(folder))]
         self.client = ["fail() { echo \"LAB-FAIL $*\"; exit 1; }",
@@ -271,15 +190,26 @@ class Guest:
     def links(self, paths):
         """The two hosts and the paths between them."""
         count = len(paths)
-        self.write("server.ip", server_ip(count))
-        self.write("client.ip", client_ip(count))
-        for side, name in (("s", "server.tc"), ("c", "client.tc")):
-            self.write(name, [self.shape(side, i, path) for i, path in enumerate(paths)])
-        self.init.append(BODY)
+        self.write("server.ip", links.server_ip(count))
+        self.write("router.ip", links.router_ip(count))
+        self.write("client.ip", links.client_ip(count))
+        self.init += [f"ip {option} -batch $D/{host}.ip || fail 'ip in the {host}'"
+                      for host, option, _ in self.hosts]
+        for host, option, _ in self.hosts:
+            lines = [line for i, path in enumerate(paths) for line in self.shape(host, i, path)]
+            if lines:
+                self.write(f"{host}.tc", lines)
+                self.init.append(f"tc {option} -batch $D/{host}.tc || fail 'tc in the {host}'")
+        self.init += links.offloads("s", count)
+        self.client += links.offloads("c", count)
 
-    def shape(self, side, index, path):
-        """A line of `tc -batch`, or nothing."""
-        return netem(side, index, path)
+    def shape(self, host, index, path):
+        """Lines of `tc -batch` for that host."""
+        if host == "router":
+            return [line for way in WAYS for line in links.shape(way, index, path)]
+        if host in ("server", "client"):
+            return links.host_delay(host[0], index, path)
+        return []
 
     def run(self, scenario, scheduler, trace=False):
         """The scenario's transfers, its changes, and the counters after them."""
@@ -287,22 +217,22 @@ class Guest:
         self.init += values
         self.client += values
         if scenario.protocol == "mptcp":
-            self.write("endpoints.ip", endpoints(scenario.paths, scenario.ipv6))
+            self.write("endpoints.ip", links.endpoints(scenario.paths, scenario.ipv6))
             self.client.append("ip -batch $D/endpoints.ip || fail 'MPTCP endpoints'")
         if trace:
             self._trace(scenario)
-        self.client += self._seed(scenario, scenario.paths)
         self.init.append(f"{self.xfer} {server_command(scenario)} 2> $D/server.err &")
+        self._remember(scenario)
+        self.client += self._seed(scenario, scenario.paths)
+        self._rivals(scenario)
         self._changes(scenario)
-        client = f"{self.xfer} {client_command(scenario)}"
-        if scenario.segment_s:
-            with open(PLAYER, encoding="utf-8") as text:
-                self.write("player.py", text.read().splitlines())
-            client = f"/usr/bin/python3 -I $D/player.py {player_command(scenario)}"
         self.client += [
-            f"{client} > $D/requests 2> $D/client.err",
+            f"{self._client(scenario)} > $D/requests 2> $D/client.err",
             "echo $? > $D/status",
-            *_queues_at_end(len(scenario.paths)),
+            *([f"{IN_ROUTER} tc -s -j qdisc show > $D/queues.end"]
+              if any("down" in change.values for change in scenario.changes) else []),
+            *(f"kill $rival{i}; wait $rival{i}" for i, path in enumerate(scenario.paths)
+              if path.rival),
             # what is still under way counts, too
             "sleep 1",
             COUNTERS.format(name="client")]
@@ -313,13 +243,52 @@ class Guest:
         self.init += ["nsenter --net=/run/netns/c sh $D/client.sh",
                       COUNTERS.format(name="server"), stop]
 
+    def _client(self, scenario):
+        """The command that makes the transfers."""
+        for program, used, command in (("player.py", scenario.segment_s, player_command),
+                                       ("browser.py", scenario.objects, browser_command)):
+            if used:
+                with open(os.path.join(HERE, program), encoding="utf-8") as text:
+                    self.write(program, text.read().splitlines())
+                if scenario.objects:
+                    self.write("pages.json", [json.dumps(pages_of(scenario))])
+                return f"/usr/bin/python3 -I $D/{program} {command(scenario)}"
+        return f"{self.xfer} {client_command(scenario)}"
+
+    def _remember(self, scenario):
+        """What the module may know of the paths beforehand."""
+        if not scenario.memory:
+            return
+        lines = [f"[ ! -e {PATH_MEMORY} ] || echo {int(scenario.memory != 'off')} > {PATH_MEMORY}"]
+        self.init += lines
+        self.client += lines
+        if scenario.memory == "filled":
+            self.client += [
+                f"{self.xfer} {client_command(warm_up(scenario))} > $D/warm-up || "
+                "fail \"the transfer that fills the memory: $(tail -n 1 $D/errors)\"",
+                "sleep 1", COUNTERS.format(name="client.before"),
+                f"{IN_SERVER} {COUNTERS.format(name='server.before')}"]
+
+    def _rivals(self, scenario):
+        """A second later they have their share."""
+        rivals = [i for i, path in enumerate(scenario.paths) if path.rival]
+        if not rivals:
+            return
+        way = "up" if scenario.direction == "up" else "down"
+        self.init.append(f"{self.rival} serve {RIVALS_PORT} &")
+        for i in rivals:
+            self.client.append(f"{self.rival} {way} {server_address(i, False)} {RIVALS_PORT} "
+                               f"> $D/rival{i} & rival{i}=$!")
+        self.client.append("sleep 1")
+        self.client += [f"kill -0 $rival{i} || fail \"rival: $(tail -n 1 $D/errors)\""
+                        for i in rivals]
+
     def _seed(self, scenario, paths):
         """Shell lines for the client; none where nothing is left to chance."""
         if not self.netem_seed or not any(path.loss or path.jitter_us for path in paths):
             return []
-        return [f"{run} {self.netem_seed} {scenario.seed} {scenario.first_path} || "
-                "fail \"netem-seed: $(tail -n 1 $D/errors)\"".lstrip()
-                for run in (IN_SERVER, "")]
+        return [f"{IN_ROUTER} {self.netem_seed} {scenario.seed} {scenario.first_path} || "
+                "fail \"netem-seed: $(tail -n 1 $D/errors)\""]
 
     def _trace(self, scenario):
         """Record packets where the data arrives."""
@@ -334,8 +303,12 @@ class Guest:
             self.client += lines
 
     def _changes(self, scenario):
-        """Each change sets all of a path's values, on both sides."""
+        """Each change sets all of a path's values, in both directions."""
         lines, before, at_us = [], scenario.paths, 0
+        radios = links.radio_lines(scenario)
+        if radios:
+            self.write("radios", radios)
+            self.client.append(f"{self.pace} $D/radios | {IN_ROUTER} tc -batch - &")
         for number, (when_us, what) in enumerate(events(scenario, self.orders)):
             if when_us > at_us:
                 lines.append(f"sleep {(when_us - at_us) / 1e6:.6f}")
@@ -348,14 +321,17 @@ class Guest:
                 lines.append(f"{IN_SERVER} {command} || "
                              f"fail \"pamsctl: $(tail -n 1 $D/errors)\"")
                 continue
-            for side, run in self.sides:
-                name = f"change{number}.{side}"
-                # What a link loses when it goes, and what it dropped when it is back.
-                lines += [f"{run} -s -j qdisc show dev {side}{i} >> $D/{side}{i}.lost"
-                          for i, path in enumerate(what) if path.down != before[i].down]
-                self.write(name, [self.shape(side, i, path)
-                                  for i, path in enumerate(what) if path != before[i]])
-                lines.append(f"{run} -batch $D/{name}")
+            # What a link loses when it goes, and what it dropped when it is back.
+            lines += [f"{IN_ROUTER} tc -s -j qdisc show dev {way}{i} >> $D/{way}{i}.lost"
+                      for way in WAYS for i, path in enumerate(what)
+                      if path.down != before[i].down]
+            for host, _, enter in self.hosts:
+                name = f"change{number}.{host}"
+                shapes = [line for i, path in enumerate(what) if path != before[i]
+                          for line in self.shape(host, i, path)]
+                if shapes:
+                    self.write(name, shapes)
+                    lines.append(f"{enter} tc -batch $D/{name}".lstrip())
             lines += self._seed(scenario, what)
             before = what
         if not lines:
@@ -374,7 +350,10 @@ class Guest:
 
 def describe(scenario):
     """One line for people."""
-    text = [f"{scenario.requests} x {units.size_text(scenario.bytes_min, scenario.bytes_max)}",
+    size = units.size_text(scenario.bytes_min, scenario.bytes_max)
+    if scenario.objects:
+        return f"{scenario.requests} pages of {scenario.objects} objects of {size}"
+    text = [f"{scenario.requests} x {size}",
             {"down": "download", "up": "upload", "both": "both directions"}
             [scenario.direction],
             "a connection each" if scenario.cold else "warm connection"]

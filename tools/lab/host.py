@@ -210,6 +210,11 @@ def xfer():
     return _compiled(sorted(sources), "xfer", ["-static"])
 
 
+def helper(name):
+    """A small program of the laboratory for the guest: pace or rival."""
+    return _compiled([os.path.join(HERE, f"{name}.c")], name, ["-static"])
+
+
 def netem_seed():
     """The program that seeds what queues lose, for the guest."""
     need_programs(["pkg-config"], "build netem-seed")

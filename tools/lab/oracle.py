@@ -22,15 +22,19 @@ from bound import PAYLOAD, least
 WINDOW_BYTES = 10 * 1448
 
 
-def _arrived(path, at_s):
+def _arrived(path, rate_bps, at_s):
     """Bytes by then, of what is sent from 0 on."""
-    delay_s, rate = path.delay_us / 1e6, path.rate_bps * PAYLOAD / 8
+    delay_s, rate = path.delay_us / 1e6, rate_bps * PAYLOAD / 8
     left_s, window, total = at_s - delay_s, WINDOW_BYTES, 0.0
     while left_s > 0 and window < rate * 2 * delay_s:
         total += min(window, rate * left_s)
         left_s -= 2 * delay_s
         window *= 2
     return total + rate * max(left_s, 0)
+
+
+def _rate(path, scenario):
+    return path.up_bps if scenario.direction == "up" and path.up_bps else path.rate_bps
 
 
 def _start_s(drawn, i):
@@ -48,14 +52,15 @@ def _back_s(scenario):
 
 
 def cold_s(drawn):
-    """Of one request of a drawn scenario; None where the connection is warm."""
+    """Of one request of a drawn scenario; None where the connection is warm, or a path's
+    rate isn't a number."""
     scenario = drawn.scenario
-    if not scenario.cold:
+    if not scenario.cold or any(path.radio or path.rival for path in scenario.paths):
         return None
     starts_s = [_start_s(drawn, i) for i in range(len(scenario.paths))]
 
     def enough(at_s):
-        return sum(_arrived(path, at_s - start_s) for path, start_s in
+        return sum(_arrived(path, _rate(path, scenario), at_s - start_s) for path, start_s in
                    zip(scenario.paths, starts_s)) >= scenario.bytes_max
 
     return least(enough, 0, 1e-3, 1e-7) + _back_s(scenario)
@@ -64,11 +69,11 @@ def cold_s(drawn):
 def unforeseen_s(drawn, again):
     """The same where others are seen once they have joined, and at most that share of the
     transfer is sent twice."""
-    scenario = drawn.scenario
-    if not scenario.cold:
+    scenario, foreseen_s = drawn.scenario, cold_s(drawn)
+    if foreseen_s is None:
         return None
     first, size = scenario.paths[0], scenario.bytes_max
     stays = max(0, min(WINDOW_BYTES, size) - again * size)
-    there_s = (_start_s(drawn, 0) + first.delay_us / 1e6 + stays * 8 / (first.rate_bps * PAYLOAD)
+    there_s = (_start_s(drawn, 0) + first.delay_us / 1e6 + stays * 8 / (_rate(first, scenario) * PAYLOAD)
                + _back_s(scenario))
-    return max(there_s, cold_s(drawn))
+    return max(there_s, foreseen_s)

@@ -15,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import guest as guests
+import links
 from boot import Folder, boot
 from progress import Progress
 from scenario import Path, Scenario, default_limit
@@ -82,22 +83,20 @@ class _Guest(guests.Guest):
 
     def _batch(self, batch):
         name, paths = f"b{batch.number}", batch.scenario.paths
-        self.write(f"{name}.ip", guests.endpoints(paths, False))
-        for side in "sc":
-            self.write(f"{name}.{side}", [guests.netem(side, i, path)
-                                          for i, path in enumerate(paths)])
+        self.write(f"{name}.ip", links.endpoints(paths, False))
+        self.write(f"{name}.tc", [links.netem(way, i, path) for way in links.WAYS
+                                  for i, path in enumerate(paths)])
         if batch.outage:
             index, down_s, up_s = batch.outage
             for word, path in (("down", Path(**{**vars(paths[index]), "down": True})),
                                ("up", paths[index])):
-                for side in "sc":
-                    self.write(f"{name}.{word}.{side}",
-                               [guests.netem(side, index, path)])
+                self.write(f"{name}.{word}.tc",
+                           [links.netem(way, index, path) for way in links.WAYS])
             self.write(f"{name}.sh", [
-                f"sleep {down_s:.4f}", *_tc(f"{self.folder}/{name}.down"),
-                f"sleep {up_s - down_s:.4f}", *_tc(f"{self.folder}/{name}.up")])
+                f"sleep {down_s:.4f}", _tc(f"{self.folder}/{name}.down"),
+                f"sleep {up_s - down_s:.4f}", _tc(f"{self.folder}/{name}.up")])
         self.init += [
-            *_tc(f"$D/{name}"), f"ip -n c -batch $D/{name}.ip",
+            _tc(f"$D/{name}"), f"ip -n c -batch $D/{name}.ip",
             f"sh $D/{name}.sh &" if batch.outage else ":",
             f"nsenter --net=/run/netns/c {self.xfer} "
             f"{guests.client_command(batch.scenario)} > $D/{name}.out 2> $D/{name}.err",
@@ -105,7 +104,7 @@ class _Guest(guests.Guest):
 
 
 def _tc(name):
-    return [f"tc -batch {name}.s", f"tc -n c -batch {name}.c"]
+    return f"tc -n r -batch {name}.tc"
 
 
 def _outcome(folder, batch):

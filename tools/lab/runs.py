@@ -16,7 +16,7 @@ import counters
 import host
 import remembered
 from boot import EPOCH_S, Folder, boot
-from guest import Guest
+from guest import PATH_MEMORY, Guest
 from host import LabError
 
 BUILT_IN = ("default",)
@@ -32,6 +32,9 @@ class Means:
     xfer: str
     random_library: str
     netem_seed: str
+    pace: str
+    rival: str
+    path_memory: bool = False   # whether the module remembers paths
     pamsctl: str = ""       # where reports are asked for
     wall_limit_s: float = 120
     keep: str = ""          # keep guests' folders under this name
@@ -74,20 +77,35 @@ def prepare(schedulers, kernel_folder=None, kernel_config="default", module=None
     peers = any(name in PEERS for name in schedulers)
     return Means(kernel, host.module(kernel, module) if ours else "",
                  host.peers(kernel) if peers else "", host.xfer(),
-                 host.fixed_random(), host.netem_seed(), **more)
+                 host.fixed_random(), host.netem_seed(), host.helper("pace"),
+                 host.helper("rival"), **more)
 
 
-def available(means):
-    """Every scheduler that the kernel and the modules have, the kernel's first."""
+def look(means):
+    """(every scheduler that the kernel and the modules have, the kernel's first; whether the
+    module remembers paths)"""
     with Folder() as folder:
         guest = Guest(folder, means.xfer)
         for module in means.modules:
             guest.module(module, means.kernel.kallsyms_address())
-        guest.init.append("cat /proc/sys/net/mptcp/available_schedulers > $D/schedulers")
+        guest.init += ["cat /proc/sys/net/mptcp/available_schedulers > $D/schedulers",
+                       f"[ ! -e {PATH_MEMORY} ] || echo yes > $D/remembers"]
         guest.finish()
         boot(means.kernel, folder, means.random_library, 1, means.wall_limit_s)
         names = _read(folder, "schedulers").split()
-    return sorted(names, key=lambda name: (name not in BUILT_IN, name))
+        remembers = bool(_read(folder, "remembers"))
+    return sorted(names, key=lambda name: (name not in BUILT_IN, name)), remembers
+
+
+def looked_at(means):
+    """(means that know whether paths are remembered, every scheduler)"""
+    names, remembers = look(means)
+    return replace(means, path_memory=remembers), names
+
+
+def available(means):
+    """The schedulers alone."""
+    return look(means)[0]
 
 
 def remembering(means, schedulers, given_module):
@@ -168,7 +186,7 @@ def run_one(means, job):
         if means.keep else None
     with Folder(keep) as folder:
         guest = job.guest(folder, means.xfer, means.pamsctl)
-        guest.netem_seed = means.netem_seed
+        guest.netem_seed, guest.pace, guest.rival = means.netem_seed, means.pace, means.rival
         module = means.module_of(job.scheduler)
         if module:
             guest.module(module, means.kernel.kallsyms_address())
@@ -184,11 +202,14 @@ def run_one(means, job):
         wall_s = boot(means.kernel, folder, means.random_library, job.scenario.seed,
                       means.wall_limit_s, means.real_time)
         requests, begin_us = _requests(folder, job)
-        server, client = (counters.parse(_read(folder, f"{side}.counters"))
+        server, client = (counters.less(counters.parse(_read(folder, f"{side}.counters")),
+                                        counters.parse(_read(folder, f"{side}.before.counters")))
                           for side in ("server", "client"))
         lost = {name: counters.lost(_read(folder, f"{name}.lost"),
-                                    _read(folder, f"{name}.end"))
-                for i in range(len(job.scenario.paths)) for name in (f"s{i}", f"c{i}")}
+                                    _read(folder, "queues.end"), name)
+                for i in range(len(job.scenario.paths)) for name in (f"down{i}", f"up{i}")}
+        rivals = {i: json.loads(_read(folder, f"rival{i}"))
+                  for i, path in enumerate(job.scenario.paths) if path.rival}
         told = _told(folder, begin_us)
         packets = []
         if job.trace:
@@ -204,7 +225,8 @@ def run_one(means, job):
         "mean_s": round(sum(done) / len(done), 6) if done else None,
         "failed": len(requests) - len(done),
         "requests": requests,
-        "paths": counters.paths(server[0], client[0], lost, len(job.scenario.paths)),
+        "paths": counters.without(rivals, job.scenario.direction, counters.paths(
+            server[0], client[0], lost, len(job.scenario.paths))),
         "mib": {side: counters.chosen(mib, means.all_counters)
                 for side, mib in (("server", server[1]), ("client", client[1]))},
         "wall_s": round(wall_s, 3),

@@ -9,6 +9,10 @@ A path is one virtual link between the two hosts, shaped in both directions:
     jitter=TIME     the delay varies by this much to either side
     up=RATE         rate from client to server (as RATE)
     backup          the subflow on it is a backup
+    queue=NAME      fq_codel or cake with its defaults, instead of a plain queue
+    radio=SEED      the rate varies around RATE, ten times a second, as that seed says
+    burst=TIME      what goes to the server is held, and goes all at once each TIME
+    rival           a TCP connection over this path alone, busy all the time
 
 A change is an event while the transfers run:
 
@@ -29,14 +33,21 @@ A report is what the server's kernel is told of a path meanwhile:
     ttl=TIME        how long the report holds
 """
 
+import functools
+import math
+import random
 from dataclasses import asdict, dataclass, field, replace
 
 import units
 from units import BadInput
 
 FRAME_BITS = 1514 * 8
+OBJECT_MEDIAN_BYTES, OBJECT_SIGMA = 12_000, 1.4     # of a page
 MAX_PATHS = 8           # MPTCP_SUBFLOWS_MAX in net/mptcp of the kernel
-DEFAULT_LIMIT = 100     # packets; more where a round trip of the path holds more
+QUEUES = ("fq_codel", "cake")
+RADIO_STEP_US = 100_000
+RADIO_STEPS = 200       # then the rate stays
+DEFAULT_LIMIT = 100     # packets; more where the path holds more
 
 
 @dataclass(frozen=True)
@@ -50,19 +61,27 @@ class Path:
     up_bps: int = 0         # 0: as rate_bps
     backup: bool = False
     down: bool = False      # drops everything
+    queue: str = ""         # "", or one of QUEUES
+    radio: int = 0          # not 0: seed of how the rate varies
+    burst_us: int = 0       # not 0: how often what goes to the server is sent
+    rival: bool = False     # a busy TCP connection beside
 
     def text(self):
         """As it stands in tables."""
         parts = [units.rate_text(self.rate_bps)]
         if self.up_bps:
             parts.append(f"up {units.rate_text(self.up_bps)}")
-        parts += [units.time_text(self.delay_us), f"{self.limit_packets} packets"]
+        parts += [units.time_text(self.delay_us),
+                  self.queue or f"{self.limit_packets} packets"]
         if self.loss:
             parts.append(f"loss {self.loss * 100:g} %")
         if self.jitter_us:
             parts.append(f"jitter {units.time_text(self.jitter_us)}")
-        if self.backup:
-            parts.append("backup")
+        if self.radio:
+            parts.append("radio")
+        if self.burst_us:
+            parts.append(f"bursts of {units.time_text(self.burst_us)} to the server")
+        parts += [word for word in ("rival", "backup") if getattr(self, word)]
         return ", ".join(parts)
 
 
@@ -80,6 +99,10 @@ class Report:
     at_us: int
     path: int
     values: dict        # as pamsctl names them: 'loss-time': 800
+
+
+# nothing; what this scenario's own connections teach; what one before them taught
+MEMORY = ("off", "on", "filled")
 
 
 @dataclass(frozen=True)
@@ -107,6 +130,9 @@ class Scenario:
     queue_bytes: int = 0        # not 0: connection i, on path i, takes requests from these
     segment_s: float = 0.0      # not 0: the client is a video player (player.py), and
     #                             each request a segment of so many s
+    objects: int = 0            # not 0: each request is a page of so many objects (browser.py),
+    #                             of bytes_min to bytes_max, over new connections
+    memory: str = ""            # what the module remembers of paths: "", or one of MEMORY
     seed: int = 1
     extra: dict = field(default_factory=dict)   # sysctl: value, on both ends
     first_path: int = 0         # what paths[0] is in the scenario it was taken from
@@ -123,11 +149,15 @@ class Scenario:
         return asdict(self)
 
 
+WORDS = ("backup", "rival")     # keys without a value
+PATH_KEYS = ("loss", "jitter", "up", "limit", "queue", "radio", "burst", *WORDS)
+
+
 def _path_values(parts, keys, whole):
     values = {}
     for part in parts:
         key, equals, text = part.partition("=")
-        if key not in keys or (not equals and key != "backup"):
+        if key not in keys or bool(equals) == (key in WORDS):
             raise BadInput(f"'{part}' in '{whole}' is not understood: "
                            f"one of {', '.join(keys)}")
         if key == "loss":
@@ -142,8 +172,16 @@ def _path_values(parts, keys, whole):
             values["up_bps"] = units.rate_bps(text)
         elif key == "limit":
             values["limit_packets"] = units.count(text, "limit", 1, 10**6)
-        elif key == "backup":
-            values["backup"] = True
+        elif key in WORDS:
+            values[key] = True
+        elif key == "burst":
+            values["burst_us"] = units.time_us(text)
+        elif key == "radio":
+            values["radio"] = units.count(text, "radio", 1, 2**31)
+        elif key == "queue":
+            if text not in QUEUES:
+                raise BadInput(f"'{part}' in '{whole}': queue is one of {', '.join(QUEUES)}")
+            values["queue"] = text
         elif key == "link":
             if text not in ("up", "down"):
                 raise BadInput(f"'{part}' in '{whole}': link=up or link=down")
@@ -152,8 +190,9 @@ def _path_values(parts, keys, whole):
 
 
 def default_limit(rate_bps, delay_us):
-    """Packets: netem counts those on their way, too."""
-    return max(DEFAULT_LIMIT, round(2 * rate_bps * delay_us / 1e6 / FRAME_BITS))
+    """Packets: those on their way, which netem counts, too, and a round trip's worth that
+    waits."""
+    return max(DEFAULT_LIMIT, round(3 * rate_bps * delay_us / 1e6 / FRAME_BITS))
 
 
 def parse_path(text):
@@ -167,8 +206,13 @@ def parse_path(text):
         values["limit_packets"] = default_limit(**values)
         if rest and rest[0][:1].isdigit():
             values["limit_packets"] = units.count(rest.pop(0), "limit", 1, 10**6)
-        values.update(_path_values(rest, ("loss", "jitter", "up", "limit", "backup"), text))
-        return Path(**values)
+        values.update(_path_values(rest, PATH_KEYS, text))
+        path = Path(**values)
+        # What a radio's changes do to the generator of losses, and where codel's delay is made.
+        if (path.radio or path.queue) and (path.loss or path.jitter_us) or \
+                path.radio and path.queue:
+            raise BadInput("radio, queue, and loss or jitter don't go together")
+        return path
     except BadInput as error:
         raise BadInput(f"path '{text}': {error}") from None
 
@@ -224,13 +268,46 @@ def parse_report(text, path_count):
     return Report(at_us, index, values)
 
 
-def timeline(scenario):
+@functools.lru_cache(maxsize=256)
+def radio_factors(seed):
+    """How the rate of a radio varies: times the mean, every RADIO_STEP_US. Each is 0.8 of
+    the one before and something new, in the logarithm."""
+    draw, level, factors = random.Random(f"radio {seed}"), 0.0, []
+    for _ in range(RADIO_STEPS):
+        level = 0.8 * level + draw.gauss(0, 0.3)
+        factors.append(round(min(2.0, max(0.25, math.exp(level))), 3))
+    return tuple(factors)
+
+
+def radio_changes(scenario):
+    """The rates of its radios, as changes; a direction's share stays."""
+    changes = []
+    for index, path in enumerate(scenario.paths):
+        for step, factor in enumerate(radio_factors(path.radio) if path.radio else ()):
+            values = {"rate_bps": round(path.rate_bps * factor)}
+            if path.up_bps:
+                values["up_bps"] = round(path.up_bps * factor)
+            changes.append(Change(step * RADIO_STEP_US, index, values))
+    return changes
+
+
+def timeline(scenario, radio=True):
     """(at_us, paths) for the start and after each change, in order of time."""
     paths = list(scenario.paths)
     states = [(0, tuple(paths))]
-    for change in sorted(scenario.changes, key=lambda c: c.at_us):
+    changes = [*scenario.changes, *(radio_changes(scenario) if radio else ())]
+    for change in sorted(changes, key=lambda c: c.at_us):
         paths[change.path] = replace(paths[change.path], **change.values)
         if change.at_us == states[-1][0]:
             states.pop()
         states.append((change.at_us, tuple(paths)))
     return states
+
+
+def pages_of(scenario):
+    """[[bytes of each object of a page]], as sizes on the web are: most are small."""
+    draw, pages = random.Random(f"pages {scenario.seed}"), []
+    for _ in range(scenario.requests):
+        pages.append([round(min(scenario.bytes_max, max(scenario.bytes_min, draw.lognormvariate(
+            math.log(OBJECT_MEDIAN_BYTES), OBJECT_SIGMA)))) for _ in range(scenario.objects)])
+    return pages

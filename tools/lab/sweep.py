@@ -14,7 +14,15 @@ The time of a run is the mean over the requests that count. It is compared with
 What is lost at random decides a short transfer: one packet may cost as much as all the
 rest. A scenario with loss is run several times, each time with other losses, until
 LOSSES packets are expected to be lost at most REPEATS_MAX times; its times are the
-means. The n-th packet into a path has the same fate under every scheduler.
+means. The n-th packet into a path has the same fate under every scheduler. A path that
+a rival has its share of is a matter of luck, too: RIVAL_REPEATS.
+
+Where the module remembers paths, a scheduler of REMEMBERING runs twice: as NAME nothing is
+remembered, as NAME+memory a transfer before the measured one has taught the module; pages
+teach each other, so that their first one finds nothing and the later ones something.
+
+Of pages the first and the mean of the later ones are scenarios of their own: rows with
+the part "first" or "later", each against the same pages over the best single path.
 
 Duplicates are payload bytes that arrived on any path beyond those of the transfers,
 less what TCP itself sent twice on one path, as a share of the transfers' bytes.
@@ -23,19 +31,22 @@ less what TCP itself sent twice on one path, as a share of the transfers' bytes.
 import json
 import math
 import statistics
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import drawn as drawing
 import report
 import runs
 from progress import Progress
 
-FORMAT = 1
+FORMAT = 2
 HARM = 1.05             # slower than the best single path by more: harmed
 PEERS = 1.10
 BOUND_FROM_S = 1
 WORST_SHOWN = 3
-LOSSES, REPEATS_MAX = 10, 8
+LOSSES, REPEATS_MAX = 10, 4
+RIVAL_REPEATS = 2
+REMEMBERING = ("pams", "minfct")
+MEMORY = "+memory"      # behind a scheduler's name
 # A full frame on the wire: Ethernet, IPv4, TCP with time stamps and a full DSS.
 HEADER_BYTES = 14 + 20 + 20 + 12 + 28
 SEGMENT_BYTES = 1514 - HEADER_BYTES
@@ -58,17 +69,18 @@ def duplicate_share(drawn, result):
     counters = result["mib"][receiver]
     twice = SEGMENT_BYTES * (counters.get("TcpExtTCPDSACKOldSent", 0)
                              + counters.get("TcpExtTCPDSACKOfoSent", 0))
-    payload = drawn.payload_bytes()
+    payload = sum(request["bytes"] for request in result["requests"]) or 1
     return max(0, arrived - twice - payload) / payload
 
 
-def outcome(drawn, result):
-    """Of one run."""
-    counted = drawn.counted(result["requests"])
+def outcome(drawn, result, counts):
+    """Of one run: of those requests that count."""
+    counted = [request for request in result["requests"] if counts(request)]
     if result["failed"] or not counted:
         return Outcome(None, None, duplicate_share(drawn, result))
+    bounds = [request["bound_s"] for request in counted]
     return Outcome(statistics.fmean(request["fct_s"] for request in counted),
-                   statistics.fmean(request["bound_s"] for request in counted),
+                   None if None in bounds else statistics.fmean(bounds),
                    duplicate_share(drawn, result))
 
 
@@ -76,7 +88,25 @@ def repeats(drawn):
     """How often it is run."""
     loss = max(path.loss for path in drawn.scenario.paths)
     lost = loss * drawn.payload_bytes() / SEGMENT_BYTES
-    return min(REPEATS_MAX, math.ceil(LOSSES / lost)) if lost else 1
+    return max(min(REPEATS_MAX, math.ceil(LOSSES / lost)) if lost else 1,
+               RIVAL_REPEATS if drawn.contended() else 1)
+
+
+def jobs_of(drawn, schedulers, remembers, memory="both"):
+    """Each path alone and each scheduler, remembering and not, as often as it has to be."""
+    single = runs.jobs_of(drawn.scenario, schedulers, True, repeats(drawn), False)
+    jobs = []
+    for job in single:
+        if job.path >= 0 or not remembers or job.scheduler not in REMEMBERING:
+            jobs.append(job)
+            continue
+        if memory != "filled":
+            jobs.append(replace(job, scenario=replace(job.scenario, memory="off")))
+        if memory != "off":
+            kind = "on" if job.scenario.objects else "filled"
+            jobs.append(replace(job, name=job.name + MEMORY,
+                                scenario=replace(job.scenario, memory=kind)))
+    return jobs
 
 
 def mean_outcome(outcomes):
@@ -87,38 +117,57 @@ def mean_outcome(outcomes):
                    statistics.fmean(outcome.duplicates for outcome in outcomes))
 
 
+def _row(drawn, part, found, jobs):
+    """Of one part of a scenario, from the outcomes of each name."""
+    means = {name: mean_outcome(outcomes) for name, outcomes in found.items()}
+    alone = [means[job.name].mean_s for job in jobs if job.path >= 0 and not job.repeat]
+    under = {job.name: means[job.name] for job in jobs if job.path < 0 and not job.repeat}
+    some = next(iter(under.values()))
+    return {
+        "name": drawn.name, "part": part,
+        "text": drawing.text(drawn) + (f": {part}" if part else ""),
+        "single_s": min((time for time in alone if time), default=None),
+        "joined_s": min((time + drawn.join_s(i) for i, time in enumerate(alone) if time),
+                        default=None),
+        "alone_s": alone, "bound_s": some.bound_s,
+        "bound_counts": drawn.bounded() and (some.bound_s or 0) > BOUND_FROM_S,
+        "time_s": {name: mine.mean_s for name, mine in under.items()},
+        "duplicates": {name: mine.duplicates for name, mine in under.items()},
+        "again": f"lab sweep --only {drawn.name}",
+        "run": drawing.command(drawn, [name for name in under if MEMORY not in name])}
+
+
 def rows_of(several, results):
-    """One dict per scenario, from the runs' results in the jobs' order."""
+    """One dict per part of a scenario, from the runs' results in the jobs' order."""
     left = iter(results)
     rows = []
     for drawn, jobs in several:
-        found = {}      # name of a job: its runs
-        for job in jobs:
-            found.setdefault(job.name, []).append(outcome(drawn, next(left)))
-        means = {name: mean_outcome(outcomes) for name, outcomes in found.items()}
-        alone = [means[job.name].mean_s for job in jobs if job.path >= 0 and not job.repeat]
-        under = {job.name: means[job.name] for job in jobs if job.path < 0 and not job.repeat}
-        some = next(iter(under.values()))
-        rows.append({
-            "name": drawn.name, "text": drawing.text(drawn),
-            "single_s": min((time for time in alone if time), default=None),
-            "joined_s": min((time + drawn.join_s(i) for i, time in enumerate(alone) if time),
-                            default=None),
-            "alone_s": alone, "bound_s": some.bound_s,
-            "bound_counts": drawn.lossless() and drawn.scenario.conns == 1
-            and (some.bound_s or 0) > BOUND_FROM_S,
-            "time_s": {name: mine.mean_s for name, mine in under.items()},
-            "duplicates": {name: mine.duplicates for name, mine in under.items()},
-            "again": f"lab sweep --only {drawn.name}",
-            "run": drawing.command(drawn, list(under))})
+        mine = [(job, next(left)) for job in jobs]
+        for part, counts in drawn.parts().items():
+            found = {}      # name of a job: its runs
+            for job, result in mine:
+                found.setdefault(job.name, []).append(outcome(drawn, result, counts))
+            rows.append(_row(drawn, part, found, jobs))
     return rows
+
+
+def parts_of(rows):
+    """[(title, rows)]: transfers, first pages, later pages, as far as there are any."""
+    found = [(title, [row for row in rows if row["part"] == part]) for title, part in
+             (("transfers", ""), ("first pages", "first"), ("later pages", "later"))]
+    return [(title, mine) for title, mine in found if mine]
+
+
+def names_of(rows):
+    """What ran in any of them, in that order: schedulers, and those that remember."""
+    return list(dict.fromkeys(name for row in rows for name in row["time_s"]))
 
 
 def ratios(rows, name, against):
     """[(ratio, row)] of the rows where both are known, the worst first."""
     found = []
     for row in rows:
-        mine, other = row["time_s"][name], against(row, name)
+        mine, other = row["time_s"].get(name), against(row, name)
         if mine and other:
             found.append((mine / other, row))
     return sorted(found, key=lambda pair: -pair[0])
@@ -146,7 +195,9 @@ def against_bound(row, _):
 
 def against_peers(row, name):
     """The best of all others."""
-    times = [time for other, time in row["time_s"].items() if other != name and time]
+    own = (name or "").removesuffix(MEMORY)
+    times = [time for other, time in row["time_s"].items()
+             if other.removesuffix(MEMORY) != own and time]
     return min(times + [row["single_s"]] if row["single_s"] else times, default=None)
 
 
@@ -221,27 +272,34 @@ def worst(rows, name):
     return lines
 
 
-def _print(rows, names, half):
-    lines = [summary_of(rows, name) for name in names]
-    print(f"{len(rows)} scenarios ({half}), mean times; /default, /single: geometric means; "
-          f"/bound: median of {max(line['bound_scenarios'] for line in lines)}\n")
-    print(table(lines))
-    if "default" in names:
-        print(f"\nbest of all in each scenario: {best_of_all(rows):.3f} of default's time")
-    print("\nworst cases (paths in Mbit/s / one-way ms / loss); again with lab sweep --only NAME")
-    for name in names:
-        print("\n".join(worst(rows, name)))
-    for row in rows:
+def _print(rows, half):
+    """Tables of each kind; all summaries."""
+    lines = []
+    for title, part in parts_of(rows):
+        names = names_of(part)
+        mine = [{**summary_of(part, name), "kind": title} for name in names]
+        print(f"{len(part)} {title} ({half}), mean times; /default, /single: geometric means; "
+              f"/bound: median of {max(line['bound_scenarios'] for line in mine)}\n")
+        print(table(mine))
+        if "default" in names:
+            print(f"\nbest of all in each scenario: {best_of_all(part):.3f} of default's time")
+        print("\nworst cases (paths in Mbit/s / one-way ms / loss); again with "
+              "lab sweep --only NAME")
         for name in names:
-            if row["time_s"][name] is None:
+            print("\n".join(worst(part, name)))
+        print()
+        lines += mine
+    for row in rows:
+        for name, time_s in row["time_s"].items():
+            if time_s is None:
                 print(f"FAILED: {name} in {row['name']}: {row['run']}")
     return lines
 
 
-def run(means, several, schedulers, at_once, quiet):
+def run(means, several, schedulers, at_once, quiet, memory="both"):
     """rows_of() of the scenarios under each scheduler and each path alone."""
-    pairs = [(drawn, runs.jobs_of(drawn.scenario, schedulers, True, repeats(drawn),
-                                  False)) for drawn in several]
+    pairs = [(drawn, jobs_of(drawn, schedulers, means.path_memory, memory))
+             for drawn in several]
     jobs = [job for _, mine in pairs for job in mine]
     with Progress(quiet) as progress:
         done = runs.run_all(means, jobs, at_once, progress)
@@ -251,14 +309,14 @@ def run(means, several, schedulers, at_once, quiet):
 def command(args, means, schedulers):
     """Run, print, write; 1 if a transfer failed."""
     several = ([drawing.named(args.only)] if args.only else
-               drawing.several(args.seed, args.count, args.half))
-    rows, results = run(means, several, schedulers, args.jobs, args.quiet)
+               drawing.several(args.seed, args.count, args.half, args.kind))
+    rows, results = run(means, several, schedulers, args.jobs, args.quiet, args.memory)
     if args.only:
         print(f"{args.only}: {drawing.text(several[0])}; "
               f"the first {several[0].warm_up} of each connection's requests not counted\n")
         print(report.table(several[0].scenario, results))
         print(f"\n{rows[0]['run']}\n")
-    lines = _print(rows, schedulers, args.only or f"seed {args.seed}, {args.half}")
+    lines = _print(rows, args.only or f"seed {args.seed}, {args.half}")
     if args.json:
         with open(args.json, "w", encoding="utf-8") as out:
             json.dump({"format": FORMAT, "kernel": means.kernel.release,

@@ -30,11 +30,14 @@ class Guests(unittest.TestCase):
         guest.links(paths)
         # the path's rate is the pipe's; what is before the pipe is faster
         self.assertIn("dev h1 root handle 1: tbf rate 4000000bit", self.text("helper.tc"))
-        self.assertIn("delay 10000us rate 10000000bit", self.text("server.tc"))
-        self.assertIn("peer name h0", self.text("server.ip"))
-        self.assertNotIn("peer name c1", self.text("server.ip"))
+        self.assertIn("dev down1 root handle 1: netem limit 1000 delay 10000us rate 10000000bit",
+                      self.text("router.tc"))
+        self.assertIn("link add h0 netns h type veth peer name down1 ", self.text("server.ip"))
+        self.assertIn("type veth peer name h1 netns h", self.text("server.ip"))
         self.assertIn('about = {"10.0.1.2"}', self.text("helper.conf"))
-        self.assertLess(guest.init[-1].index("helper.ip"), guest.init[-1].index("client.ip"))
+        # on the way back the pipe is the slow part, too
+        self.assertIn("dev up1 root handle 1: netem limit 1000 delay 10000us rate 4000000bit",
+                      self.text("router.tc"))
 
     def test_nobody_is_told(self):
         guest = fed.LossGuest(self.folder.name, "xfer", "pamsctl", "", 1000)

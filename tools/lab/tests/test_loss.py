@@ -8,6 +8,7 @@ import base     # noqa: F401  pylint: disable=unused-import
 
 import counters
 import guest
+import links
 import loss
 import pull
 from checks import Checks
@@ -17,7 +18,8 @@ from units import BadInput
 
 def queue(handle, drops, qlen):
     """A line of `tc -s -j qdisc show dev s0`."""
-    return json.dumps([{"kind": "netem", "handle": handle, "drops": drops, "qlen": qlen}]) + "\n"
+    return json.dumps([{"kind": "netem", "handle": handle, "drops": drops, "qlen": qlen,
+                        "root": True}]) + "\n"
 
 
 class Lost(unittest.TestCase):
@@ -25,14 +27,20 @@ class Lost(unittest.TestCase):
 
     def test_queue_and_what_came_later(self):
         # tail drops of the live queue, and what it holds in the end, aren't losses
-        self.assertEqual(counters.lost(queue("1:", 5, 70), queue("dead:", 9, 0)), 79)
+        self.assertEqual(counters.lost(queue("1:", 5, 70), queue("dead:", 9, 0), "down0"), 79)
 
     def test_down_and_up_again(self):
         changes = queue("1:", 0, 3) + queue("dead:", 4, 0)
-        self.assertEqual(counters.lost(changes, queue("1:", 2, 50)), 7)
+        self.assertEqual(counters.lost(changes, queue("1:", 2, 50), "down0"), 7)
+
+    def test_other_queues(self):
+        # the child of a queue holds the same packets, and other links are no matter
+        mine = {"root": True, "dev": "down0", "handle": "dead:", "drops": 4, "qlen": 0}
+        text = json.dumps([mine, {**mine, "dev": "up0"}, {**mine, "root": False}])
+        self.assertEqual(counters.lost("", text, "down0"), 4)
 
     def test_never_down(self):
-        self.assertEqual(counters.lost("", queue("1:", 2, 50)), 0)
+        self.assertEqual(counters.lost("", queue("1:", 2, 50), "down0"), 0)
 
 
 class Reports(unittest.TestCase):
@@ -69,9 +77,9 @@ class Links(unittest.TestCase):
 
     def test_handles(self):
         path = parse_path("8mbit,10ms")
-        self.assertIn("root handle 1: netem limit 100", guest.netem("s", 0, path))
+        self.assertIn("root handle 1: netem limit 100", links.netem("down", 0, path))
         down = Path(8_000_000, 10_000, down=True)
-        self.assertTrue(guest.netem("s", 0, down).endswith("handle dead: netem loss 100%"))
+        self.assertTrue(links.netem("down", 0, down).endswith("handle dead: netem loss 100%"))
 
 
 class Pull(unittest.TestCase):

@@ -11,10 +11,10 @@ import base     # noqa: F401  pylint: disable=unused-import
 
 import capture
 import counters
-import guest
+import links
 import report
 from randomruns import TRANSFERS, draw_batch
-from scenario import Scenario, parse_change, parse_path
+from scenario import RADIO_STEPS, Path, Scenario, parse_change, parse_path
 
 
 class FakeKernel:       # pylint: disable=too-few-public-methods
@@ -118,19 +118,72 @@ class Traces(unittest.TestCase):
         self.assertEqual(capture.cumulative([packet], True, 0), ([0.0], [0]))
 
 
-class Guests(unittest.TestCase):
-    """guest.py"""
+class Links(unittest.TestCase):
+    """links.py"""
 
     def test_netem(self):
         path = parse_path("8mbit,10ms,50,loss=0.5%,up=1mbit")
-        self.assertEqual(guest.netem("s", 1, path), "qdisc replace dev s1 root handle 1: "
+        self.assertEqual(links.netem("down", 1, path), "qdisc replace dev down1 root handle 1: "
                          "netem limit 50 delay 10000us loss 0.5% rate 8000000bit")
-        self.assertTrue(guest.netem("c", 1, path).endswith("rate 1000000bit"))
+        self.assertTrue(links.netem("up", 1, path).endswith("rate 1000000bit"))
 
     def test_endpoints(self):
         paths = [parse_path(text) for text in ("1mbit,1ms", "1mbit,1ms,backup")]
-        self.assertEqual(guest.endpoints(paths, False), [
+        self.assertEqual(links.endpoints(paths, False), [
             "mptcp endpoint flush", "mptcp endpoint add 10.0.1.2 dev c1 subflow backup"])
+
+    def test_queues(self):
+        path = parse_path("8mbit,10ms,queue=fq_codel,up=1mbit")
+        self.assertEqual(links.shape("down", 1, path), [
+            "qdisc replace dev down1 root handle 1: tbf rate 8000000bit burst 3100 "
+            "limit 10000000", "qdisc replace dev down1 parent 1: handle 2: fq_codel"])
+        self.assertIn("rate 1000000bit", links.shape("up", 1, path)[0])
+        # the delay is where the host sends, which neither limits nor slows
+        self.assertEqual(links.host_delay("c", 1, path), [
+            "qdisc replace dev c1 root handle 1: netem limit 100000 delay 10000us"])
+        self.assertEqual(links.host_delay("c", 1, parse_path("8mbit,10ms")), [])
+        path = parse_path("8mbit,10ms,queue=cake")
+        self.assertIn("cake bandwidth 8000000bit", links.shape("up", 0, path)[0])
+        down = Path(8_000_000, 10_000, down=True, queue="cake")
+        self.assertTrue(links.shape("up", 0, down)[0].endswith("netem loss 100%"))
+
+    def test_radio(self):
+        path = parse_path("8mbit,10ms,radio=7,burst=20ms")
+        lines = links.radio_lines(Scenario(paths=(parse_path("1mbit,1ms"), path)))
+        self.assertEqual(len(lines), 2 * RADIO_STEPS)
+        self.assertTrue(lines[2].startswith("100000 qdisc replace dev down1 root handle 1: "))
+        self.assertTrue(lines[3].endswith("slot 20000us"))
+        self.assertNotIn("slot", lines[2])
+        rates = [int(line.split("rate ")[1].split("bit")[0]) for line in lines[::2]]
+        self.assertTrue(2_000_000 <= min(rates) < 8_000_000 < max(rates) <= 16_000_000)
+        self.assertEqual(lines, links.radio_lines(Scenario(paths=(parse_path("1mbit,1ms"),
+                                                                  path))))
+
+    def test_rival_is_left_out(self):
+        path = {"down_bytes": 5000, "down_packets": 10, "up_bytes": 7, "up_packets": 1}
+        header = counters.RIVAL_HEADER_BYTES
+        (left,) = counters.without({0: {"bytes": 1000, "segments": 4}}, "down", [dict(path)])
+        self.assertEqual((left["down_bytes"], left["down_packets"], left["up_bytes"]),
+                         (4000 - 4 * header, 6, 7))
+
+    def test_counted_between(self):
+        after = ({"c0": {"rx_bytes": 9}}, {"TcpInSegs": 5})
+        before = ({"c0": {"rx_bytes": 2}}, {"TcpInSegs": 1})
+        self.assertEqual(counters.less(after, before),
+                         ({"c0": {"rx_bytes": 7}}, {"TcpInSegs": 4}))
+        self.assertEqual(counters.less(after, ({}, {})), after)
+
+    def test_router_between(self):
+        text = "\n".join(links.server_ip(2))
+        for end in ("s0", "s1", "c0", "c1"):
+            self.assertRegex(text, rf"link add {end} .*netns r")
+        self.assertIn("link set down1 master br1 addrgenmode none up", links.router_ip(2))
+        self.assertNotIn("gso_max_segs", text)
+
+    def test_direct(self):
+        text = "\n".join(links.direct_ip(2))
+        self.assertNotIn("netns r", text)
+        self.assertIn("peer name c1 address", text)
 
 
 class RandomBatches(unittest.TestCase):

@@ -52,12 +52,14 @@ class Paths(unittest.TestCase):
                          (0.01, 2000, 10**7, True))
 
     def test_default_limit_holds_a_round_trip(self):
-        # 1 Gbit/s for 40 ms is 5 MB, 3303 frames of 1514 bytes
-        self.assertEqual(parse_path("1gbit,20ms").limit_packets, 3303)
+        # 1 Gbit/s for 20 ms on the way and 40 ms in the queue: 7.5 MB, frames of 1514 bytes
+        self.assertEqual(parse_path("1gbit,20ms").limit_packets, 4954)
 
     def test_bad_path(self):
         for text in ("8mbit", "8mbit,10", "8mbit,10ms,0", "8mbit,10ms,100,speed=1",
-                     "8mbit,10ms,loss=2", "8mbit,10ms,link=down"):
+                     "8mbit,10ms,loss=2", "8mbit,10ms,link=down", "8mbit,10ms,queue=red",
+                     "8mbit,10ms,rival=1", "8mbit,10ms,radio", "8mbit,10ms,radio=7,loss=1%",
+                     "8mbit,10ms,queue=cake,jitter=1ms", "8mbit,10ms,radio=7,queue=cake"):
             with self.subTest(text=text), self.assertRaises(BadInput) as caught:
                 parse_path(text)
             self.assertIn(text, str(caught.exception))

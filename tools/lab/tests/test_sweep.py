@@ -12,7 +12,7 @@ import drawn
 import player
 import sweep
 import video
-from scenario import MAX_PATHS, Path, Scenario
+from scenario import MAX_PATHS, Path, Scenario, pages_of
 from units import BadInput
 
 
@@ -31,34 +31,57 @@ class Draw(unittest.TestCase):
             with self.subTest(name=one.name):
                 self.assertTrue(2 <= len(scenario.paths) <= 4 <= MAX_PATHS)
                 for path in scenario.paths:
-                    self.assertTrue(1e6 <= path.rate_bps <= 300e6)
+                    self.assertTrue(1e6 <= path.rate_bps <= 2.5e9)
                     self.assertTrue(1e3 <= path.delay_us <= 150e3)
+                    self.assertLess(path.rate_bps * 2 * path.delay_us / 8e6, 8.1e6)
                     self.assertTrue(0 <= path.loss <= 0.02)
+                    self.assertFalse(path.loss and (path.queue or path.radio))
+                self.assertTrue(0 <= scenario.gap_ms <= 5000)
                 self.assertTrue(16_000 <= scenario.bytes_max <= 50_000_000)
                 self.assertTrue(one.warm_up < scenario.requests)
                 self.assertEqual(one.warm_up, 0 if scenario.cold else 1)
+                self.assertLess(one.payload_bytes(), 26e6)
+
+    def test_pages(self):
+        for one in drawn.several(1, 300, kind="pages"):
+            with self.subTest(name=one.name):
+                self.assertEqual(drawn.named(one.name), one)
+                self.assertTrue(10 <= one.scenario.objects <= 60)
+                pages = pages_of(one.scenario)
+                self.assertEqual({len(page) for page in pages}, {one.scenario.objects})
+                self.assertNotEqual(pages[0], pages[1])
+                self.assertEqual(one.payload_bytes(), sum(map(sum, pages)))
+                self.assertEqual(list(one.parts()), ["first", "later"])
 
     def test_halves(self):
-        tune, report = drawn.several(1, 300, "tune"), drawn.several(1, 300, "report")
-        self.assertEqual(len(tune) + len(report), 300)
-        self.assertFalse({one.name for one in tune} & {one.name for one in report})
+        for kind, count in (("transfers", 300), ("pages", 75), ("all", 375)):
+            tune, told = (drawn.several(1, 300, half, kind) for half in ("tune", "report"))
+            self.assertEqual(len(tune) + len(told), count)
+            self.assertFalse({one.name for one in tune} & {one.name for one in told})
 
     def test_everything_occurs(self):
         several = drawn.several(1, 300)
         for what in (lambda s: len(s.paths), lambda s: s.cold, lambda s: s.conns > 1,
-                     lambda s: s.direction, lambda s: s.requests > 2):
+                     lambda s: s.direction, lambda s: s.requests > 2, lambda s: s.congestion,
+                     lambda s: bool(s.extra), lambda s: s.gap_ms > 0,
+                     lambda s: any(path.rival for path in s.paths)):
             self.assertGreater(len({what(one.scenario) for one in several}), 1)
-        self.assertTrue(0.3 < sum(one.lossless() for one in several) / 300 < 0.8)
+        paths = [path for one in several for path in one.scenario.paths]
+        for what in (lambda p: p.queue == "cake", lambda p: p.queue == "fq_codel",
+                     lambda p: p.radio, lambda p: p.burst_us, lambda p: p.up_bps,
+                     lambda p: p.rate_bps > 1e9):
+            self.assertTrue(0.05 < sum(map(bool, map(what, paths))) / len(paths) < 0.6)
+        self.assertTrue(0.5 < sum(one.lossless() for one in several) / 300 < 0.9)
 
     def test_command(self):
-        for one in drawn.several(3, 40):
+        for one in drawn.several(3, 40, kind="all"):
             words = shlex.split(drawn.command(one, ["default"]))
             self.assertEqual(words.pop(0), "lab")
             parsed = cli.scenario_of(cli._parser().parse_args(words))  # pylint: disable=W0212
             self.assertEqual(parsed, one.scenario)
 
     def test_bad(self):
-        for name in ("", "1", "1-", "x-1", "1-x", "1-100001"):
+        for name in ("", "1", "1-", "x-1", "1-x", "1-p", "1-q1", "1-100001"):
             with self.subTest(name=name), self.assertRaises(BadInput):
                 drawn.named(name)
 
@@ -71,7 +94,7 @@ class Draw(unittest.TestCase):
 
 
 def _row(name, times, single, bound=None, duplicates=0.0):
-    return {"name": name, "text": "", "time_s": times, "single_s": single, "joined_s": single,
+    return {"name": name, "part": "", "text": "", "time_s": times, "single_s": single, "joined_s": single,
             "bound_s": bound, "bound_counts": bound is not None,
             "duplicates": dict.fromkeys(times, duplicates)}
 
@@ -113,10 +136,57 @@ class Sweep(unittest.TestCase):
         one = next(one for one in drawn.several(1, 9) if one.scenario.direction == "down")
         payload = one.payload_bytes()
         path = {"down_packets": 10, "down_bytes": 10 * sweep.HEADER_BYTES + payload * 5 // 4}
-        result = {"paths": [path], "mib": {"client": {}}}
+        result = {"paths": [path], "mib": {"client": {}},
+                  "requests": [{"bytes": payload // 2}, {"bytes": payload - payload // 2}]}
         self.assertAlmostEqual(sweep.duplicate_share(one, result), 0.25, 4)
         result["mib"]["client"]["TcpExtTCPDSACKOldSent"] = payload
         self.assertEqual(sweep.duplicate_share(one, result), 0)
+
+
+class Memory(unittest.TestCase):
+    """What runs with what the module remembers, and what becomes of it"""
+
+    def test_jobs(self):
+        one = drawn.draw(1, 0)
+        names = [job.name for job in sweep.jobs_of(one, ["default", "minfct"], False)
+                 if job.path < 0 and not job.repeat]
+        self.assertEqual(names, ["default", "minfct"])
+        kinds = {job.name: job.scenario.memory
+                 for job in sweep.jobs_of(one, ["default", "minfct"], True)}
+        self.assertEqual((kinds["default"], kinds["path 0 alone"], kinds["minfct"],
+                          kinds["minfct+memory"]), ("", "", "off", "filled"))
+        kinds = {job.name: job.scenario.memory
+                 for job in sweep.jobs_of(drawn.draw_pages(1, 0), ["minfct"], True)}
+        self.assertEqual((kinds["minfct"], kinds["minfct+memory"]), ("off", "on"))
+
+    def test_no_peer_of_itself(self):
+        row = _row("1-001", {"default": 2.0, "minfct": 1.0, "minfct+memory": 0.5}, 3.0)
+        self.assertEqual(sweep.against_peers(row, "minfct"), 2.0)
+        self.assertEqual(sweep.against_peers(row, "minfct+memory"), 2.0)
+        self.assertEqual(sweep.against_peers(row, "default"), 0.5)
+
+
+class Parts(unittest.TestCase):
+    """First and later pages are rows of their own"""
+
+    def test_rows(self):
+        one = drawn.draw_pages(1, 0)
+        jobs = sweep.jobs_of(one, ["default"], False)
+        jobs = [job for job in jobs if not job.repeat]
+
+        def result(number):
+            times = [3.0 + number, 1.0 + number, 2.0 + number]
+            path = {"down_packets": 0, "down_bytes": 0}
+            return {"failed": 0, "paths": [path], "mib": {"client": {}}, "requests": [
+                {"request": i, "fct_s": time, "bound_s": 0.5, "bytes": 10}
+                for i, time in enumerate(times)]}
+
+        rows = sweep.rows_of([(one, jobs)], [result(i) for i in range(len(jobs))])
+        self.assertEqual([(row["part"], row["single_s"]) for row in rows],
+                         [("first", 3.0), ("later", 1.5)])
+        self.assertEqual([row["time_s"]["default"] for row in rows],
+                         [3.0 + len(jobs) - 1, 1.5 + len(jobs) - 1])
+        self.assertFalse(any(row["bound_counts"] for row in rows))
 
 
 class Video(unittest.TestCase):

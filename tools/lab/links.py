@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The two hosts, the router between them, and what shapes a path.
+
+      namespace of init        namespace "r"          namespace "c"
+      +--------+            +------------------+            +--------+
+      |        | s0 === up0 |br0| down0 ======== c0         |        |
+      | server | s1 === up1 |br1| down1 ======== c1         | client |
+      +--------+            +------------------+            +--------+
+       10.0.i.1                                              10.0.i.2
+      fd00:0:0:i::1                                       fd00:0:0:i::2
+
+Hosts build large segments (gso) and receive them as such where packets arrive
+together (gro), as distributions have it; a host's software cuts them into packets
+as they leave (tso off). The router's ends of a path are the two ports of a bridge
+that nothing else is on. It takes and forwards single packets: its veths have gro
+off, as veths do. down0 shapes what goes to the client, up0 what goes to the server:
+rate, delay, queue and loss count packets as they are on the wire.
+
+The client is the multi-homed host: it connects from path 0 and has an MPTCP
+endpoint on each other path, bound to its interface, from which it joins the
+server's one address. Neighbours are static, so no transfer waits for ARP.
+"""
+
+from dataclasses import replace
+
+from scenario import radio_changes
+
+HOST_LIMIT = 100_000
+DOWN_HANDLE = "dead:"       # of the queue of a link that is down
+IN_SERVER = "nsenter --net=/proc/1/ns/net"      # from the client's scripts
+IN_ROUTER = "nsenter --net=/run/netns/r"
+OFFLOADS = "tso off gso on gro on"
+WAYS = ("down", "up")       # from the server to the client, and back
+
+
+def server_address(index, ipv6):
+    """On a path."""
+    return f"fd00:0:0:{index}::1" if ipv6 else f"10.0.{index}.1"
+
+
+def client_address(index, ipv6):
+    """On a path."""
+    return f"fd00:0:0:{index}::2" if ipv6 else f"10.0.{index}.2"
+
+
+def mac(side, index):
+    """Of that side's interface, "s" or "c"."""
+    return f"02:00:00:00:{'01' if side == 's' else '02'}:{index:02x}"
+
+
+def _joined(index):
+    """A path through the router."""
+    return [f"link add s{index} address {mac('s', index)} type veth "
+            f"peer name up{index} netns r",
+            f"link add c{index} netns c address {mac('c', index)} type veth "
+            f"peer name down{index} netns r"]
+
+
+def _direct(index):
+    """A path that is one link, unshaped."""
+    return [f"link add s{index} address {mac('s', index)} type veth "
+            f"peer name c{index} address {mac('c', index)} netns c"]
+
+
+def server_ip(count, joined=_joined):
+    """`ip -batch` in the server's namespace: all links, both families."""
+    lines = ["netns add c", "netns add r", "link set lo up"]
+    for i in range(count):
+        lines += [
+            *joined(i),
+            f"addr add {server_address(i, False)}/24 dev s{i}",
+            f"addr add {server_address(i, True)}/64 dev s{i} nodad",
+            f"link set s{i} up",
+            f"neigh add {client_address(i, False)} lladdr {mac('c', i)} dev s{i}",
+            f"neigh add {client_address(i, True)} lladdr {mac('c', i)} dev s{i}",
+        ]
+    lines.append("mptcp limits set subflows 8 add_addr_accepted 8")
+    return lines
+
+
+def direct_ip(count):
+    """The same without the router."""
+    return [line for line in server_ip(count, _direct) if line != "netns add r"]
+
+
+def bridge_ip(name, ports):
+    """`ip -batch` lines that join them; they have no address and say nothing."""
+    return [f"link add {name} type bridge mcast_snooping 0",
+            f"link set {name} addrgenmode none up",
+            *(f"link set {port} master {name} addrgenmode none up" for port in ports)]
+
+
+def router_ip(count):
+    """`ip -batch` in the router's namespace."""
+    return [line for i in range(count) for line in bridge_ip(f"br{i}", (f"up{i}", f"down{i}"))]
+
+
+def client_ip(count):
+    """`ip -batch` in the client's namespace."""
+    lines = ["link set lo up"]
+    for i in range(count):
+        lines += [
+            f"addr add {client_address(i, False)}/24 dev c{i}",
+            f"addr add {client_address(i, True)}/64 dev c{i} nodad",
+            f"link set c{i} up",
+        ]
+        for ipv6 in (False, True):
+            server = server_address(0, ipv6)
+            bits = 128 if ipv6 else 32
+            lines += [
+                f"route add {server}/{bits} dev c{i} metric {10 + i} "
+                f"src {client_address(i, ipv6)}",
+                f"neigh add {server} lladdr {mac('s', i)} dev c{i}",
+            ]
+    lines.append("mptcp limits set subflows 8 add_addr_accepted 8")
+    return lines
+
+
+def endpoints(paths, ipv6):
+    """The client's endpoints: one on each path but the first."""
+    lines = ["mptcp endpoint flush"]
+    for i, path in enumerate(paths):
+        if i:
+            lines.append(f"mptcp endpoint add {client_address(i, ipv6)} dev c{i} "
+                         f"subflow{' backup' if path.backup else ''}")
+    return lines
+
+
+def offloads(side, count):
+    """Shell lines for a host."""
+    return [f"ethtool -K {side}{i} {OFFLOADS} || fail 'ethtool in a host'"
+            for i in range(count)]
+
+
+def _rate(way, path):
+    return path.up_bps if way == "up" and path.up_bps else path.rate_bps
+
+
+def netem(way, index, path):
+    """One direction of a path, "down" or "up", as a line of `tc -batch`.
+
+    A queue of another handle takes the old one's place, and what was in that is
+    lost; with the same handle it is changed and keeps what it holds.
+    """
+    head = f"qdisc replace dev {way}{index} root handle"
+    if path.down:
+        return f"{head} {DOWN_HANDLE} netem loss 100%"
+    words = [f"{head} 1: netem limit {path.limit_packets} delay {path.delay_us}us"]
+    if path.jitter_us:
+        words.append(f"{path.jitter_us}us")
+    if path.loss:
+        words.append(f"loss {path.loss * 100:.6g}%")
+    words.append(f"rate {_rate(way, path)}bit")
+    if path.burst_us and way == "up":
+        words.append(f"slot {path.burst_us}us")
+    return " ".join(words)
+
+
+def shape(way, index, path):
+    """The same as lines for the router, whatever queue the path has.
+
+    netem would delay behind it what a queue of another kind lets go, which it can't: such
+    a queue is the last thing in the router, and its path's delay is host_delay().
+    """
+    if not path.queue or path.down:
+        return [netem(way, index, path)]
+    head, rate = f"qdisc replace dev {way}{index}", _rate(way, path)
+    if path.queue == "cake":
+        return [f"{head} root handle 1: cake bandwidth {rate}bit besteffort"]
+    return [f"{head} root handle 1: tbf rate {rate}bit burst 3100 limit 10000000",
+            f"{head} parent 1: handle 2: {path.queue}"]
+
+
+def host_delay(side, index, path):
+    """The delay of a path whose queue isn't netem's, where a host sends: there is no limit and
+    no rate, so that large segments are only later by it."""
+    if not path.queue:
+        return []
+    return [f"qdisc replace dev {side}{index} root handle 1: netem limit {HOST_LIMIT} "
+            f"delay {path.delay_us}us"]
+
+
+def radio_lines(scenario):
+    """What pace.c gives tc: "AT_US LINE" for each change of a radio's rate."""
+    lines = []
+    for change in sorted(radio_changes(scenario), key=lambda change: change.at_us):
+        path = replace(scenario.paths[change.path], **change.values)
+        lines += [f"{change.at_us} {netem(way, change.path, path)}" for way in WAYS]
+    return lines

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What a guest does for rivals, radios, pages, and what is remembered of paths."""
+
+import json
+import os
+import tempfile
+import unittest
+
+import base     # noqa: F401  pylint: disable=unused-import
+
+import guest
+from scenario import Scenario, pages_of, parse_change, parse_path
+
+
+class Scripts(unittest.TestCase):
+    """guest.py"""
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()     # pylint: disable=consider-using-with
+        self.addCleanup(self.folder.cleanup)
+
+    def client(self, *paths, **more):
+        """The client's script, and the guest."""
+        scenario = Scenario(paths=tuple(map(parse_path, paths)), **more)
+        made = guest.Guest(self.folder.name, "XFER", "")
+        made.pace, made.rival = "PACE", "RIVAL"
+        made.links(scenario.paths)
+        made.run(scenario, "default")
+        return made.client, made
+
+    def text(self, name):
+        """Of a file that the guest reads."""
+        with open(os.path.join(self.folder.name, name), encoding="utf-8") as lines:
+            return lines.read()
+
+    def at(self, lines, text):
+        """Where the first line with that is."""
+        return next(i for i, line in enumerate(lines) if text in line)
+
+    def test_rival(self):
+        lines, made = self.client("1mbit,1ms", "2mbit,1ms,rival")
+        self.assertIn("RIVAL serve 5001 &", made.init)
+        begin = self.at(lines, "RIVAL down 10.0.1.1 5001")
+        self.assertLess(begin, self.at(lines, "XFER client"))
+        self.assertLess(self.at(lines, "XFER client"), self.at(lines, "kill $rival1;"))
+        self.assertIn("RIVAL up ", "".join(self.client("2mbit,1ms,rival", direction="up")[0]))
+        self.assertNotIn("RIVAL", "".join(self.client("1mbit,1ms")[0]))
+
+    def test_radio(self):
+        lines, _ = self.client("1mbit,1ms,radio=3")
+        self.assertLess(self.at(lines, "PACE $D/radios | "), self.at(lines, "XFER client"))
+        self.assertIn("dev down0", self.text("radios"))
+
+    def test_pages(self):
+        lines, made = self.client("1mbit,1ms", objects=7, requests=2, bytes_min=10,
+                                  bytes_max=5000)
+        scenario = Scenario(paths=(parse_path("1mbit,1ms"),), objects=7, requests=2,
+                            bytes_min=10, bytes_max=5000)
+        self.assertEqual(json.loads(self.text("pages.json")), pages_of(scenario))
+        self.assertIn("browser.py", lines[self.at(lines, "$D/requests")])
+        self.assertIn("XFER server", "".join(made.init))
+
+    def test_memory(self):
+        self.assertNotIn("path_memory", "".join(self.client("1mbit,1ms")[0]))
+        for memory, value in (("off", 0), ("on", 1), ("filled", 1)):
+            lines, made = self.client("1mbit,1ms", memory=memory)
+            self.assertIn(f"[ ! -e {guest.PATH_MEMORY} ] || echo {value} > {guest.PATH_MEMORY}",
+                          lines)
+            self.assertIn(lines[self.at(lines, "path_memory")], made.init)
+            self.assertEqual(memory == "filled", any("$D/warm-up" in line for line in lines))
+
+    def test_what_filled_the_memory_is_not_counted(self):
+        lines, _ = self.client("1mbit,1ms", memory="filled", requests=4, conns=3)
+        warm_up, counted = self.at(lines, "$D/warm-up"), self.at(lines, "client.before.counters")
+        self.assertIn("--requests 1 --conns 1", lines[warm_up])
+        self.assertLess(warm_up, counted)
+        self.assertLess(counted, self.at(lines, "$D/requests"))
+        self.assertIn("server.before.counters", lines[counted + 1])
+
+    def test_warm_up_takes_two_seconds_at_most(self):
+        paths = (parse_path("1mbit,1ms"), parse_path("3mbit,1ms"))
+        large = Scenario(paths=paths, bytes_min=10**7, bytes_max=10**7)
+        self.assertEqual(guest.warm_up(large).bytes_max, 10**6)
+        fast = Scenario(paths=(parse_path("1gbit,1ms"),), bytes_min=10, bytes_max=10)
+        self.assertEqual(guest.warm_up(fast).bytes_max, 10**6)
+
+    def test_queues_of_hosts(self):
+        _, made = self.client("1mbit,1ms", "1mbit,1ms,queue=cake",
+                              changes=(parse_change("1s,1,rate=2mbit", 2),))
+        self.assertIn("dev s1 ", self.text("server.tc"))
+        self.assertNotIn("dev s0 ", self.text("server.tc"))
+        self.assertIn("tc -n c -batch $D/client.tc", "".join(made.init))
+        self.assertIn("cake bandwidth 2000000bit", self.text("change0.router"))
+        self.assertNotIn("down0", self.text("change0.router"))
+
+
+if __name__ == "__main__":
+    unittest.main()
