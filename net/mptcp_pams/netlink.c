@@ -284,15 +284,15 @@ static int put_key(struct sk_buff *skb, const struct pams_path_key *key)
 					 key->port) : 0);
 }
 
-/* whole milliseconds, away from zero: what has not come yet is never 0 */
-static u32 ns_to_ms(u64 ns)
+/* From one moment to a later one in whole milliseconds, rounded up: what has not
+ * come yet is never 0. 0 if it isn't later, S32_MAX if it is that or later.
+ */
+static s32 from_to_ms(u64 from_ns, u64 to_ns)
 {
-	return DIV_ROUND_UP_ULL(ns, NSEC_PER_MSEC);
-}
-
-static u32 left_ms(u64 at_ns, u64 now_ns)
-{
-	return at_ns > now_ns ? ns_to_ms(at_ns - now_ns) : 0;
+	if (to_ns <= from_ns)
+		return 0;
+	return min_t(u64, DIV_ROUND_UP_ULL(to_ns - from_ns, NSEC_PER_MSEC),
+		     S32_MAX);
 }
 
 /**
@@ -304,8 +304,7 @@ static u32 left_ms(u64 at_ns, u64 now_ns)
  */
 s32 pams_netlink_until_ms(u64 at_ns, u64 now_ns)
 {
-	return at_ns > now_ns ? ns_to_ms(at_ns - now_ns) :
-				-(s32)ns_to_ms(now_ns - at_ns);
+	return from_to_ms(now_ns, at_ns) - from_to_ms(at_ns, now_ns);
 }
 
 static int put_pipe(struct sk_buff *skb, const struct pams_report *report,
@@ -321,9 +320,9 @@ static int put_pipe(struct sk_buff *skb, const struct pams_report *report,
 		nla_put_uint(skb, MPTCP_PAMS_A_PATH_HS_RATE,
 			     report->hs_rate_byteps) : 0) ?:
 	       nla_put_u32(skb, MPTCP_PAMS_A_PATH_PIPE_AGE,
-			   ns_to_ms(now_ns - report->pipe_ns)) ?:
+			   from_to_ms(report->pipe_ns, now_ns)) ?:
 	       nla_put_u32(skb, MPTCP_PAMS_A_PATH_PIPE_EXPIRES,
-			   left_ms(report->pipe_expires_ns, now_ns));
+			   from_to_ms(now_ns, report->pipe_expires_ns));
 }
 
 static int put_path(struct sk_buff *skb, const struct pams_path *path,
@@ -338,7 +337,7 @@ static int put_path(struct sk_buff *skb, const struct pams_path *path,
 		err = nla_put_s32(skb, MPTCP_PAMS_A_PATH_LOSS_TIME,
 				  pams_netlink_until_ms(report->loss_ns, now_ns)) ?:
 		      nla_put_u32(skb, MPTCP_PAMS_A_PATH_LOSS_EXPIRES,
-				  left_ms(report->loss_expires_ns, now_ns));
+				  from_to_ms(now_ns, report->loss_expires_ns));
 	return err;
 }
 
@@ -374,34 +373,74 @@ int mptcp_pams_nl_path_get_doit(struct sk_buff *skb, struct genl_info *info)
 	return genlmsg_reply(answer, info);
 }
 
+/* How far a dump has come, in cb->ctx; all 0 at its start. */
+struct path_dump {
+	unsigned long nr;		/* paths that were sent */
+	unsigned long generation;	/* of the paths, then */
+	struct list_head *next;		/* valid at that generation */
+};
+
+/* The lock is held. */
+static struct list_head *dump_next(const struct pams_paths *paths,
+				   const struct path_dump *dump)
+{
+	struct list_head *next = paths->list.next;
+	unsigned long nr = dump->nr;
+
+	if (nr && dump->generation == paths->generation)
+		return dump->next;
+
+	/* the whole dump is told as interrupted: some place is good enough */
+	for (; nr && next != &paths->list; nr--)
+		next = next->next;
+	return next;
+}
+
+static int put_path_msg(struct sk_buff *skb, struct netlink_callback *cb,
+			const struct pams_path *path, u64 now_ns)
+{
+	void *head;
+	int err;
+
+	head = genlmsg_put(skb, NETLINK_CB(cb->skb).portid, cb->nlh->nlmsg_seq,
+			   &mptcp_pams_nl_family, NLM_F_MULTI,
+			   MPTCP_PAMS_CMD_PATH_GET);
+	if (!head)
+		return -EMSGSIZE;
+
+	err = put_path(skb, path, now_ns);
+	if (err) {
+		genlmsg_cancel(skb, head);
+		return err;
+	}
+	genl_dump_check_consistent(cb, head);
+	genlmsg_end(skb, head);
+	return 0;
+}
+
 int mptcp_pams_nl_path_get_dumpit(struct sk_buff *skb,
 				  struct netlink_callback *cb)
 {
 	struct pams_paths *paths = &pams_net(sock_net(skb->sk))->paths;
-	const struct pams_path *path;
-	u64 now_ns = ktime_get_ns();
-	long nr = 0;
+	struct path_dump *dump = (void *)cb->ctx;
+	u64 now_ns;
 	int err = 0;
 
-	mutex_lock(&paths->lock);
-	cb->seq = (u32)paths->generation | 1;
-	list_for_each_entry(path, &paths->list, list) {
-		void *head;
+	BUILD_BUG_ON(sizeof(*dump) > sizeof(cb->ctx));
 
-		if (nr++ < cb->args[0])
-			continue;
-		head = genlmsg_put(skb, NETLINK_CB(cb->skb).portid,
-				   cb->nlh->nlmsg_seq, &mptcp_pams_nl_family,
-				   NLM_F_MULTI, MPTCP_PAMS_CMD_PATH_GET);
-		err = head ? put_path(skb, path, now_ns) : -EMSGSIZE;
-		if (err) {
-			if (head)
-				genlmsg_cancel(skb, head);
+	mutex_lock(&paths->lock);
+	now_ns = ktime_get_ns();
+	/* differs after each change, and 0 would tell of none */
+	cb->seq = paths->generation % U32_MAX + 1;
+	dump->next = dump_next(paths, dump);
+	dump->generation = paths->generation;
+	for (; dump->next != &paths->list; dump->next = dump->next->next) {
+		err = put_path_msg(skb, cb,
+				   list_entry(dump->next, struct pams_path, list),
+				   now_ns);
+		if (err)
 			break;
-		}
-		genl_dump_check_consistent(cb, head);
-		genlmsg_end(skb, head);
-		cb->args[0] = nr;
+		dump->nr++;
 	}
 	mutex_unlock(&paths->lock);
 

@@ -12,22 +12,23 @@
  * they found, so a lookup costs nothing between two reports, and after one, with
  * any number of paths, a hash for each kind and prefix length in use.
  *
+ * The table grows and shrinks with the number of paths, and its hash has a random
+ * seed, so nobody can choose paths that share a bucket.
+ *
  * State is bounded (paths_max) and expires: for readers by its times, for the
  * table and whoever listens by delayed work, some 100 ms later at most.
  */
 #include <linux/bitmap.h>
-#include <linux/jhash.h>
 #include <linux/jiffies.h>
-#include <linux/mm.h>
 #include <linux/netlink.h>
+#include <linux/rhashtable.h>
+#include <linux/sched.h>
 #include <net/dst.h>
 
 #include "compat/slab.h"
 #include "netlink.h"
 #include "pams.h"
 
-/* 32 KB, allocated with the first path; 10,000 paths make 2 to 3 in a bucket */
-#define PATH_TABLE_BITS		12
 /* how often the table is searched for what expired */
 #define PATH_SWEEP		max(HZ / 10, 1)
 
@@ -42,14 +43,12 @@ void pams_path_key_mask(struct pams_path_key *key)
 	ipv6_addr_prefix(&key->address, &address, key->prefix_len);
 }
 
-static struct hlist_head *paths_bucket(struct hlist_head *table,
-				       const struct pams_path_key *key)
-{
-	BUILD_BUG_ON(sizeof(*key) != 28);
-
-	return table + (jhash(key, sizeof(*key), 0) &
-			GENMASK(PATH_TABLE_BITS - 1, 0));
-}
+static const struct rhashtable_params path_table_params = {
+	.key_len		= sizeof(struct pams_path_key),
+	.key_offset		= offsetof(struct pams_path, key),
+	.head_offset		= offsetof(struct pams_path, node),
+	.automatic_shrinking	= true,
+};
 
 /**
  * pams_path_find - the path with exactly this key
@@ -61,18 +60,10 @@ static struct hlist_head *paths_bucket(struct hlist_head *table,
 struct pams_path *pams_path_find(struct pams_paths *paths,
 				 const struct pams_path_key *key)
 {
-	struct hlist_head *table = READ_ONCE(paths->table);
-	struct pams_path *path;
+	/* all bytes are hashed and compared: there must be no padding */
+	BUILD_BUG_ON(sizeof(*key) != 28);
 
-	if (!table)
-		return NULL;
-
-	hlist_for_each_entry_rcu(path, paths_bucket(table, key), bucket,
-				 lockdep_is_held(&paths->lock)) {
-		if (!memcmp(&path->key, key, sizeof(*key)))
-			return path;
-	}
-	return NULL;
+	return rhashtable_lookup_fast(&paths->table, key, path_table_params);
 }
 
 static void paths_count(struct pams_paths *paths,
@@ -99,28 +90,36 @@ static void paths_changed(struct pams_paths *paths)
 	smp_store_release(&paths->generation, paths->generation + 1);
 }
 
-static void path_add(struct pams_paths *paths, struct pams_path *path)
+static int path_add(struct pams_paths *paths, struct pams_path *path)
 {
-	hlist_add_head_rcu(&path->bucket,
-			   paths_bucket(paths->table, &path->key));
+	int err;
+
+	err = rhashtable_insert_fast(&paths->table, &path->node,
+				     path_table_params);
+	if (err)
+		return err;
+
 	list_add_tail(&path->list, &paths->list);
 	paths_count(paths, &path->key, 1);
 	paths_changed(paths);
+	return 0;
 }
 
 static void path_remove(struct pams_paths *paths, struct pams_path *path)
 {
-	hlist_del_rcu(&path->bucket);
+	rhashtable_remove_fast(&paths->table, &path->node, path_table_params);
 	list_del(&path->list);
 	paths_count(paths, &path->key, -1);
 	paths_changed(paths);
 	kfree_rcu(path, rcu);
 }
 
+/* Both have the same key. @old is in the table, so this can't fail. */
 static void path_replace(struct pams_paths *paths, struct pams_path *old,
 			 struct pams_path *path)
 {
-	hlist_replace_rcu(&old->bucket, &path->bucket);
+	rhashtable_replace_fast(&paths->table, &old->node, &path->node,
+				path_table_params);
 	list_replace(&old->list, &path->list);
 	paths_changed(paths);
 	kfree_rcu(old, rcu);
@@ -157,29 +156,6 @@ static void report_merge(struct pams_report *report,
 	report->loss_ns = loss_ns;
 }
 
-/* Room for one more? The lock is held. */
-static int paths_make_room(struct pams_net *net, struct netlink_ext_ack *extack)
-{
-	struct pams_paths *paths = &net->paths;
-	struct hlist_head *table;
-
-	if (paths->nr >= READ_ONCE(net->paths_max)) {
-		NL_SET_ERR_MSG(extack,
-			       "as many paths are known as net.mptcp_pams.paths_max allows");
-		return -ENOSPC;
-	}
-	if (paths->table)
-		return 0;
-
-	table = kvcalloc(BIT(PATH_TABLE_BITS), sizeof(*table),
-			 GFP_KERNEL_ACCOUNT);
-	if (!table)
-		return -ENOMEM;
-	/* readers find it only after it is cleared; they depend on the address */
-	smp_store_release(&paths->table, table);
-	return 0;
-}
-
 /* The lock is held; @path is used up if 0 is returned. */
 static int path_store(struct pams_net *net, struct pams_path *path, bool no_loss,
 		      struct netlink_ext_ack *extack)
@@ -204,9 +180,15 @@ static int path_store(struct pams_net *net, struct pams_path *path, bool no_loss
 		path_replace(paths, old, path);
 		return 0;
 	}
-	err = paths_make_room(net, extack);
-	if (!err)
-		path_add(paths, path);
+	if (paths->nr >= READ_ONCE(net->paths_max)) {
+		NL_SET_ERR_MSG(extack,
+			       "net.mptcp_pams.paths_max paths are known: no more are allowed");
+		return -ENOSPC;
+	}
+	err = path_add(paths, path);
+	if (err)
+		NL_SET_ERR_MSG(extack,
+			       "the table of paths can't grow now: try again");
 	return err;
 }
 
@@ -220,7 +202,7 @@ static int path_store(struct pams_net *net, struct pams_path *path, bool no_loss
  *
  * Process context.
  *
- * Return: 0, -ENOSPC if there are too many, or -ENOMEM.
+ * Return: 0, -ENOSPC if there are too many, or that of rhashtable_insert_fast().
  */
 int pams_path_set(struct pams_net *net, const struct pams_path_key *key,
 		  const struct pams_report *report, bool no_loss,
@@ -275,8 +257,10 @@ void pams_path_flush(struct pams_net *net)
 	struct pams_path *path, *next;
 
 	mutex_lock(&net->paths.lock);
-	list_for_each_entry_safe(path, next, &net->paths.list, list)
+	list_for_each_entry_safe(path, next, &net->paths.list, list) {
 		path_remove(&net->paths, path);
+		cond_resched();
+	}
 	mutex_unlock(&net->paths.lock);
 }
 
@@ -442,12 +426,16 @@ void pams_path_lookup(struct pams_net *net, const struct mptcp_sock *msk,
 /**
  * pams_paths_init - a namespace without paths
  * @net: zeroed
+ *
+ * Return: 0 or -ENOMEM.
  */
-void pams_paths_init(struct pams_net *net)
+int pams_paths_init(struct pams_net *net)
 {
 	INIT_LIST_HEAD(&net->paths.list);
 	mutex_init(&net->paths.lock);
 	INIT_DELAYED_WORK(&net->paths.expiry, paths_sweep);
+
+	return rhashtable_init(&net->paths.table, &path_table_params);
 }
 
 /**
@@ -458,5 +446,5 @@ void pams_paths_exit(struct pams_net *net)
 {
 	pams_path_flush(net);
 	cancel_delayed_work_sync(&net->paths.expiry);
-	kvfree(net->paths.table);
+	rhashtable_destroy(&net->paths.table);
 }

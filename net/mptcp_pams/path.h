@@ -6,6 +6,7 @@
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/rcupdate.h>
+#include <linux/rhashtable-types.h>
 #include <linux/types.h>
 #include <linux/workqueue.h>
 #include <net/ipv6.h>
@@ -65,14 +66,14 @@ struct pams_report {
 
 /**
  * struct pams_path - never changed while known: a new report replaces it
- * @bucket:	in the table; read under RCU
+ * @node:	in the table; read under RCU
  * @list:	in the order they came; under the writers' lock
  * @key:	masked
  * @report:	what was reported
  * @rcu:	defers the free
  */
 struct pams_path {
-	struct hlist_node bucket;
+	struct rhash_head node;
 	struct list_head list;
 	struct pams_path_key key;
 	struct pams_report report;
@@ -83,7 +84,7 @@ struct pams_path {
 
 /**
  * struct pams_paths - the paths of a namespace
- * @table:	buckets of struct pams_path, NULL before the first; under RCU
+ * @table:	of struct pams_path by key; read under RCU
  * @list:	all of them
  * @lock:	for writers: all but what readers are said to read
  * @generation:	grows with every change, before what was removed is freed:
@@ -95,13 +96,13 @@ struct pams_path {
  * @expiry:	drops what has expired
  */
 struct pams_paths {
-	struct hlist_head *table;
+	struct rhashtable table;
 	struct list_head list;
 	struct mutex lock;	/* for writers */
 	unsigned long generation;
 	unsigned int nr;
 	unsigned int nr_of[PAMS_PATH_INTERFACE + 1];
-	u16 nr_prefix[2][PAMS_PREFIX_BITS + 1];
+	u32 nr_prefix[2][PAMS_PREFIX_BITS + 1];
 	DECLARE_BITMAP(prefixes[2], PAMS_PREFIX_BITS + 1);
 	struct delayed_work expiry;
 };
@@ -144,7 +145,7 @@ void pams_path_lookup(struct pams_net *net, const struct mptcp_sock *msk,
 		      const struct pams_path **pipe,
 		      const struct pams_path **loss);
 int pams_path_ifindex(const struct sock *ssk);
-void pams_paths_init(struct pams_net *net);
+int pams_paths_init(struct pams_net *net);
 void pams_paths_exit(struct pams_net *net);
 
 #endif /* _MPTCP_PAMS_PATH_H */
