@@ -6,7 +6,9 @@
  * Types and ranges are checked by the generated policies, what belongs together
  * here. Every refusal says why, and names the attribute where there is one.
  */
+#include <linux/ctype.h>
 #include <linux/ktime.h>
+#include <linux/rwsem.h>
 #include <linux/time64.h>
 #include <net/genetlink.h>
 
@@ -130,7 +132,16 @@ static u64 ms_to_ns(u64 ms)
 	return ms * NSEC_PER_MSEC;
 }
 
-static int pipe_parse(struct genl_info *info, u32 ttl_ms, u64 now_ns,
+/* When a report expires that counts from that moment. */
+static u64 expires_ns(const struct genl_info *info, u64 from_ns, u32 default_ms)
+{
+	const struct nlattr *ttl = info->attrs[MPTCP_PAMS_A_PATH_TTL];
+	u32 ttl_ms = ttl ? nla_get_u32(ttl) : default_ms;
+
+	return ttl_ms ? from_ns + ms_to_ns(ttl_ms) : PAMS_NEVER_NS;
+}
+
+static int pipe_parse(struct genl_info *info, u64 now_ns,
 		      struct pams_report *report)
 {
 	const struct nlattr *backlog = info->attrs[MPTCP_PAMS_A_PATH_PIPE_BACKLOG];
@@ -157,8 +168,8 @@ static int pipe_parse(struct genl_info *info, u32 ttl_ms, u64 now_ns,
 	report->split = delay;
 	report->hs_rate_byteps = hs ? nla_get_uint(hs) : 0;
 	report->pipe_ns = now_ns;
-	report->pipe_expires_ns = now_ns +
-		ms_to_ns(ttl_ms ?: MPTCP_PAMS_TTL_DEFAULT_MS);
+	report->pipe_expires_ns = expires_ns(info, now_ns,
+					     MPTCP_PAMS_TTL_DEFAULT_MS);
 	return 0;
 }
 
@@ -166,8 +177,6 @@ static int report_parse(struct genl_info *info, struct pams_report *report,
 			bool *no_loss)
 {
 	const struct nlattr *loss = info->attrs[MPTCP_PAMS_A_PATH_LOSS_TIME];
-	const struct nlattr *ttl = info->attrs[MPTCP_PAMS_A_PATH_TTL];
-	u32 ttl_ms = ttl ? nla_get_u32(ttl) : 0;
 	u64 now_ns = ktime_get_ns();
 	int err;
 
@@ -179,14 +188,15 @@ static int report_parse(struct genl_info *info, struct pams_report *report,
 	if (loss && *no_loss)
 		return refuse(info, MPTCP_PAMS_A_PATH_NO_LOSS,
 			      "no-loss and loss-time contradict each other");
-	err = pipe_parse(info, ttl_ms, now_ns, report);
+	err = pipe_parse(info, now_ns, report);
 	if (err)
 		return err;
 
 	if (loss) {
 		report->loss_ns = now_ns + ms_to_ns(nla_get_s32(loss));
-		report->loss_expires_ns = report->loss_ns +
-			ms_to_ns(ttl_ms ?: MPTCP_PAMS_LOSS_TTL_DEFAULT_MS);
+		report->loss_expires_ns =
+			expires_ns(info, report->loss_ns,
+				   MPTCP_PAMS_LOSS_TTL_DEFAULT_MS);
 	}
 	if (!report->pipe_rate_byteps && !loss && !*no_loss) {
 		GENL_SET_ERR_MSG(info,
@@ -196,11 +206,27 @@ static int report_parse(struct genl_info *info, struct pams_report *report,
 	return 0;
 }
 
+/* It will be shown on terminals, so nothing else than text is taken. */
+static int origin_parse(struct genl_info *info, const char **origin)
+{
+	const struct nlattr *attr = info->attrs[MPTCP_PAMS_A_PATH_ORIGIN];
+	const char *c;
+
+	*origin = attr ? nla_data(attr) : "";
+	for (c = *origin; *c; c++) {
+		if (!isascii(*c) || !isprint(*c))
+			return refuse(info, MPTCP_PAMS_A_PATH_ORIGIN,
+				      "origin has characters other than printable ASCII");
+	}
+	return 0;
+}
+
 static int path_set(struct genl_info *info)
 {
 	struct pams_net *net = info_net(info);
 	struct pams_report report;
 	struct pams_path_key key;
+	const char *origin;
 	bool no_loss;
 	int err;
 
@@ -210,7 +236,10 @@ static int path_set(struct genl_info *info)
 	err = report_parse(info, &report, &no_loss);
 	if (err)
 		return err;
-	err = pams_path_set(net, &key, &report, no_loss, info->extack);
+	err = origin_parse(info, &origin);
+	if (err)
+		return err;
+	err = pams_path_set(net, &key, &report, no_loss, origin, info->extack);
 	if (err)
 		return err;
 
@@ -307,6 +336,13 @@ s32 pams_netlink_until_ms(u64 at_ns, u64 now_ns)
 	return from_to_ms(now_ns, at_ns) - from_to_ms(at_ns, now_ns);
 }
 
+static int put_expiry(struct sk_buff *skb, int attr, u64 at_ns, u64 now_ns)
+{
+	if (at_ns == PAMS_NEVER_NS)
+		return 0;
+	return nla_put_u32(skb, attr, from_to_ms(now_ns, at_ns));
+}
+
 static int put_pipe(struct sk_buff *skb, const struct pams_report *report,
 		    u64 now_ns)
 {
@@ -321,8 +357,8 @@ static int put_pipe(struct sk_buff *skb, const struct pams_report *report,
 			     report->hs_rate_byteps) : 0) ?:
 	       nla_put_u32(skb, MPTCP_PAMS_A_PATH_PIPE_AGE,
 			   from_to_ms(report->pipe_ns, now_ns)) ?:
-	       nla_put_u32(skb, MPTCP_PAMS_A_PATH_PIPE_EXPIRES,
-			   from_to_ms(now_ns, report->pipe_expires_ns));
+	       put_expiry(skb, MPTCP_PAMS_A_PATH_PIPE_EXPIRES,
+			  report->pipe_expires_ns, now_ns);
 }
 
 static int put_path(struct sk_buff *skb, const struct pams_path *path,
@@ -336,8 +372,11 @@ static int put_path(struct sk_buff *skb, const struct pams_path *path,
 	if (!err && report->loss_ns)
 		err = nla_put_s32(skb, MPTCP_PAMS_A_PATH_LOSS_TIME,
 				  pams_netlink_until_ms(report->loss_ns, now_ns)) ?:
-		      nla_put_u32(skb, MPTCP_PAMS_A_PATH_LOSS_EXPIRES,
-				  from_to_ms(now_ns, report->loss_expires_ns));
+		      put_expiry(skb, MPTCP_PAMS_A_PATH_LOSS_EXPIRES,
+				 report->loss_expires_ns, now_ns);
+	if (!err && path->origin[0])
+		err = nla_put_string(skb, MPTCP_PAMS_A_PATH_ORIGIN,
+				     path->origin);
 	return err;
 }
 
@@ -447,26 +486,22 @@ int mptcp_pams_nl_path_get_dumpit(struct sk_buff *skb,
 	return err && !skb->len ? err : skb->len;
 }
 
-/**
- * pams_netlink_path_expired - tell whoever listens
- * @net:	the path's namespace
- * @path:	with what has expired
- * @now_ns:	ktime_get_ns()
+/* Events are sent while this is held for reading and @telling is true: the
+ * family's groups get other families' numbers when it is gone.
  */
-void pams_netlink_path_expired(struct pams_net *net,
-			       const struct pams_path *path, u64 now_ns)
+static DECLARE_RWSEM(tell_lock);
+static bool telling;
+
+/* The message that tells what has expired, or NULL. */
+static struct sk_buff *expired_msg(const struct pams_path *path, u64 now_ns)
 {
 	const struct pams_report *report = &path->report;
-	struct sk_buff *skb;
+	struct sk_buff *skb = genlmsg_new(NLMSG_DEFAULT_SIZE, GFP_KERNEL);
 	void *head;
 	int err;
 
-	if (!genl_has_listeners(&mptcp_pams_nl_family, net->net,
-				MPTCP_PAMS_NLGRP_EVENTS))
-		return;
-	skb = genlmsg_new(NLMSG_DEFAULT_SIZE, GFP_KERNEL);
 	if (!skb)
-		return;
+		return NULL;
 
 	head = genlmsg_put(skb, 0, 0, &mptcp_pams_nl_family, 0,
 			   MPTCP_PAMS_CMD_PATH_EXPIRED_NTF);
@@ -480,19 +515,56 @@ void pams_netlink_path_expired(struct pams_net *net,
 				  pams_netlink_until_ms(report->loss_ns, now_ns));
 	if (err) {
 		nlmsg_free(skb);
-		return;
+		return NULL;
 	}
 	genlmsg_end(skb, head);
-	genlmsg_multicast_netns(&mptcp_pams_nl_family, net->net, skb, 0,
-				MPTCP_PAMS_NLGRP_EVENTS, GFP_KERNEL);
+	return skb;
+}
+
+/**
+ * pams_netlink_path_expired - tell whoever listens
+ * @net:	the path's namespace
+ * @path:	with what has expired
+ * @now_ns:	ktime_get_ns()
+ *
+ * Process context. Tells nobody once the family is going.
+ */
+void pams_netlink_path_expired(struct pams_net *net,
+			       const struct pams_path *path, u64 now_ns)
+{
+	struct sk_buff *skb = NULL;
+
+	down_read(&tell_lock);
+	if (telling && genl_has_listeners(&mptcp_pams_nl_family, net->net,
+					  MPTCP_PAMS_NLGRP_EVENTS))
+		skb = expired_msg(path, now_ns);
+	if (skb)
+		genlmsg_multicast_netns(&mptcp_pams_nl_family, net->net, skb,
+					0, MPTCP_PAMS_NLGRP_EVENTS, GFP_KERNEL);
+	up_read(&tell_lock);
+}
+
+static void netlink_tell(bool tell)
+{
+	down_write(&tell_lock);
+	telling = tell;
+	up_write(&tell_lock);
 }
 
 int __init pams_netlink_init(void)
 {
-	return genl_register_family(&mptcp_pams_nl_family);
+	int err = genl_register_family(&mptcp_pams_nl_family);
+
+	if (!err)
+		netlink_tell(true);
+	return err;
 }
 
+/* The namespaces' work on expired paths goes on until pams_net_exit(), which
+ * comes later: requests need the namespaces.
+ */
 void pams_netlink_exit(void)
 {
+	netlink_tell(false);
 	genl_unregister_family(&mptcp_pams_nl_family);
 }

@@ -23,13 +23,14 @@
 #include <linux/netlink.h>
 #include <linux/rhashtable.h>
 #include <linux/sched.h>
+#include <linux/string.h>
 #include <net/dst.h>
 
 #include "compat/slab.h"
 #include "netlink.h"
 #include "pams.h"
 
-/* how often the table is searched for what expired */
+/* the table is searched for what has expired at most so often */
 #define PATH_SWEEP		max(HZ / 10, 1)
 
 /**
@@ -128,8 +129,8 @@ static void path_replace(struct pams_paths *paths, struct pams_path *old,
 static u64 report_expires_ns(const struct pams_report *report)
 {
 	u64 pipe_ns = report->pipe_rate_byteps ? report->pipe_expires_ns :
-						 U64_MAX;
-	u64 loss_ns = report->loss_ns ? report->loss_expires_ns : U64_MAX;
+						 PAMS_NEVER_NS;
+	u64 loss_ns = report->loss_ns ? report->loss_expires_ns : PAMS_NEVER_NS;
 
 	return min(pipe_ns, loss_ns);
 }
@@ -192,12 +193,29 @@ static int path_store(struct pams_net *net, struct pams_path *path, bool no_loss
 	return err;
 }
 
+/* Have the table searched when something expires then. The lock is held. */
+static void paths_expect(struct pams_paths *paths, u64 expires_ns)
+{
+	unsigned long delay = PATH_SWEEP;
+	u64 now_ns = ktime_get_ns();
+
+	if (expires_ns >= paths->expiry_ns)
+		return;
+
+	paths->expiry_ns = expires_ns;
+	if (expires_ns > now_ns)
+		delay = max(delay, nsecs_to_jiffies(expires_ns - now_ns) + 1);
+	cancel_delayed_work(&paths->expiry);
+	schedule_delayed_work(&paths->expiry, delay);
+}
+
 /**
  * pams_path_set - a report came
  * @net:	its namespace
  * @key:	masked
  * @report:	what it says; rate or loss time 0: nothing of that
  * @no_loss:	the path isn't going to be lost
+ * @origin:	who says it
  * @extack:	says why not
  *
  * Process context.
@@ -206,7 +224,7 @@ static int path_store(struct pams_net *net, struct pams_path *path, bool no_loss
  */
 int pams_path_set(struct pams_net *net, const struct pams_path_key *key,
 		  const struct pams_report *report, bool no_loss,
-		  struct netlink_ext_ack *extack)
+		  const char *origin, struct netlink_ext_ack *extack)
 {
 	struct pams_path *path;
 	int err;
@@ -217,10 +235,11 @@ int pams_path_set(struct pams_net *net, const struct pams_path_key *key,
 
 	path->key = *key;
 	path->report = *report;
+	strscpy(path->origin, origin, sizeof(path->origin));
 	mutex_lock(&net->paths.lock);
 	err = path_store(net, path, no_loss, extack);
-	if (!err && !delayed_work_pending(&net->paths.expiry))
-		schedule_delayed_work(&net->paths.expiry, PATH_SWEEP);
+	if (!err)
+		paths_expect(&net->paths, report_expires_ns(report));
 	mutex_unlock(&net->paths.lock);
 
 	if (err)
@@ -264,8 +283,8 @@ void pams_path_flush(struct pams_net *net)
 	mutex_unlock(&net->paths.lock);
 }
 
-/* The lock is held. What still holds stays. */
-static void path_expire(struct pams_net *net, struct pams_path *path, u64 now_ns)
+/* The lock is held. What still holds stays; returns when that expires. */
+static u64 path_expire(struct pams_net *net, struct pams_path *path, u64 now_ns)
 {
 	const struct pams_report *report = &path->report;
 	struct pams_report rest = {};
@@ -282,31 +301,37 @@ static void path_expire(struct pams_net *net, struct pams_path *path, u64 now_ns
 		rest.loss_expires_ns = report->loss_expires_ns;
 	} else {
 		path_remove(&net->paths, path);
-		return;
+		return PAMS_NEVER_NS;
 	}
 
 	left = kzalloc_obj(*left, GFP_KERNEL_ACCOUNT);
 	if (!left)
-		return;		/* readers see the times; the next sweep tries */
+		return now_ns;	/* readers see the times; the next sweep tries */
 	left->key = path->key;
 	left->report = rest;
+	memcpy(left->origin, path->origin, sizeof(left->origin));
 	path_replace(&net->paths, path, left);
+	return report_expires_ns(&rest);
 }
 
 static void paths_sweep(struct work_struct *work)
 {
 	struct pams_net *net = container_of(to_delayed_work(work),
 					    struct pams_net, paths.expiry);
+	u64 now_ns, expires_ns, first_ns = PAMS_NEVER_NS;
 	struct pams_path *path, *next;
-	u64 now_ns = ktime_get_ns();
 
 	mutex_lock(&net->paths.lock);
+	now_ns = ktime_get_ns();
 	list_for_each_entry_safe(path, next, &net->paths.list, list) {
-		if (report_expires_ns(&path->report) <= now_ns)
-			path_expire(net, path, now_ns);
+		expires_ns = report_expires_ns(&path->report);
+		if (expires_ns <= now_ns)
+			expires_ns = path_expire(net, path, now_ns);
+		first_ns = min(first_ns, expires_ns);
+		cond_resched();
 	}
-	if (net->paths.nr)
-		schedule_delayed_work(&net->paths.expiry, PATH_SWEEP);
+	net->paths.expiry_ns = PAMS_NEVER_NS;
+	paths_expect(&net->paths, first_ns);
 	mutex_unlock(&net->paths.lock);
 }
 
@@ -434,6 +459,7 @@ int pams_paths_init(struct pams_net *net)
 	INIT_LIST_HEAD(&net->paths.list);
 	mutex_init(&net->paths.lock);
 	INIT_DELAYED_WORK(&net->paths.expiry, paths_sweep);
+	net->paths.expiry_ns = PAMS_NEVER_NS;
 
 	return rhashtable_init(&net->paths.table, &path_table_params);
 }

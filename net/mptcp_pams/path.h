@@ -10,6 +10,7 @@
 #include <linux/types.h>
 #include <linux/workqueue.h>
 #include <net/ipv6.h>
+#include <uapi/linux/mptcp_pams.h>
 
 /* The more specific first. */
 enum pams_path_kind {
@@ -39,6 +40,9 @@ struct pams_path_key {
 	u8 remote_id;
 	u16 zero;
 };
+
+/* When a report expires that holds until it is replaced or deleted. */
+#define PAMS_NEVER_NS	U64_MAX
 
 /**
  * struct pams_report - what is known of a path; times of ktime_get_ns()
@@ -70,6 +74,7 @@ struct pams_report {
  * @list:	in the order they came; under the writers' lock
  * @key:	masked
  * @report:	what was reported
+ * @origin:	who reported last, "" if that wasn't said
  * @rcu:	defers the free
  */
 struct pams_path {
@@ -77,6 +82,7 @@ struct pams_path {
 	struct list_head list;
 	struct pams_path_key key;
 	struct pams_report report;
+	char origin[MPTCP_PAMS_ORIGIN_MAX + 1];
 	struct rcu_head rcu;
 };
 
@@ -94,6 +100,8 @@ struct pams_path {
  * @nr_prefix:	addresses with each prefix length, without and with a port
  * @prefixes:	prefix lengths that there are, without and with a port
  * @expiry:	drops what has expired
+ * @expiry_ns:	the earliest expiry that @expiry is scheduled for, or
+ *		PAMS_NEVER_NS
  */
 struct pams_paths {
 	struct rhashtable table;
@@ -105,6 +113,7 @@ struct pams_paths {
 	u32 nr_prefix[2][PAMS_PREFIX_BITS + 1];
 	DECLARE_BITMAP(prefixes[2], PAMS_PREFIX_BITS + 1);
 	struct delayed_work expiry;
+	u64 expiry_ns;
 };
 
 /* Under RCU, before what was found at that generation is used. */
@@ -135,7 +144,7 @@ struct mptcp_subflow_context;
 void pams_path_key_mask(struct pams_path_key *key);
 int pams_path_set(struct pams_net *net, const struct pams_path_key *key,
 		  const struct pams_report *report, bool no_loss,
-		  struct netlink_ext_ack *extack);
+		  const char *origin, struct netlink_ext_ack *extack);
 int pams_path_del(struct pams_net *net, const struct pams_path_key *key);
 void pams_path_flush(struct pams_net *net);
 struct pams_path *pams_path_find(struct pams_paths *paths,
