@@ -79,6 +79,7 @@ static int net_sysctls_register(struct net *net, struct pams_net *own)
 static int __net_init net_init(struct net *net)
 {
 	struct pams_net *own = pams_net(net);
+	int err;
 
 	own->net = net;
 	own->reinject_eta_percent = NET_REINJECT_ETA_PERCENT;
@@ -87,10 +88,15 @@ static int __net_init net_init(struct net *net)
 	own->owd_weights = PAMS_OWD_RFC6298;
 	own->paths_max = MPTCP_PAMS_PATHS_MAX;
 	own->path_memory = 1;
-	pams_paths_init(own);
 	pams_memory_init(own);
+	err = pams_paths_init(own);
+	if (err)
+		return err;
 
-	return net_sysctls_register(net, own);
+	err = net_sysctls_register(net, own);
+	if (err)
+		pams_paths_exit(own);
+	return err;
 }
 
 static void __net_exit net_exit(struct net *net)

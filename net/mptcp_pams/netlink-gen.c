@@ -35,12 +35,11 @@ static const struct netlink_range_validation mptcp_pams_a_path_hs_rate_range = {
 };
 
 static const struct netlink_range_validation mptcp_pams_a_path_ttl_range = {
-	.min	= 1ULL,
 	.max	= MPTCP_PAMS_TIME_MAX_MS,
 };
 
 /* MPTCP_PAMS_CMD_PATH_SET - do */
-static const struct nla_policy mptcp_pams_path_set_nl_policy[MPTCP_PAMS_A_PATH_TTL + 1] = {
+static const struct nla_policy mptcp_pams_path_set_nl_policy[MPTCP_PAMS_A_PATH_ORIGIN + 1] = {
 	[MPTCP_PAMS_A_PATH_ADDRESS4] = { .type = NLA_U32, },
 	[MPTCP_PAMS_A_PATH_ADDRESS6] = NLA_POLICY_EXACT_LEN(16),
 	[MPTCP_PAMS_A_PATH_PREFIX_LEN] = NLA_POLICY_MAX(NLA_U8, 128),
@@ -56,6 +55,7 @@ static const struct nla_policy mptcp_pams_path_set_nl_policy[MPTCP_PAMS_A_PATH_T
 	[MPTCP_PAMS_A_PATH_LOSS_TIME] = NLA_POLICY_MIN(NLA_S32, 0),
 	[MPTCP_PAMS_A_PATH_NO_LOSS] = { .type = NLA_FLAG, },
 	[MPTCP_PAMS_A_PATH_TTL] = NLA_POLICY_FULL_RANGE(NLA_U32, &mptcp_pams_a_path_ttl_range),
+	[MPTCP_PAMS_A_PATH_ORIGIN] = { .type = NLA_NUL_STRING, .len = MPTCP_PAMS_ORIGIN_MAX, },
 };
 
 /* MPTCP_PAMS_CMD_PATH_DEL - do */
@@ -93,7 +93,7 @@ static const struct genl_split_ops mptcp_pams_nl_ops[] = {
 		.cmd		= MPTCP_PAMS_CMD_PATH_SET,
 		.doit		= mptcp_pams_nl_path_set_doit,
 		.policy		= mptcp_pams_path_set_nl_policy,
-		.maxattr	= MPTCP_PAMS_A_PATH_TTL,
+		.maxattr	= MPTCP_PAMS_A_PATH_ORIGIN,
 		.flags		= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 	{
@@ -125,12 +125,12 @@ static const struct genl_split_ops mptcp_pams_nl_ops[] = {
 		.doit		= mptcp_pams_nl_conn_get_doit,
 		.policy		= mptcp_pams_conn_get_nl_policy,
 		.maxattr	= MPTCP_PAMS_A_CONN_TOKEN,
-		.flags		= GENL_CMD_CAP_DO,
+		.flags		= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 	{
 		.cmd	= MPTCP_PAMS_CMD_CONN_GET,
 		.dumpit	= mptcp_pams_nl_conn_get_dumpit,
-		.flags	= GENL_CMD_CAP_DUMP,
+		.flags	= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DUMP,
 	},
 	{
 		.cmd	= MPTCP_PAMS_CMD_STATS_GET,
@@ -140,7 +140,7 @@ static const struct genl_split_ops mptcp_pams_nl_ops[] = {
 };
 
 static const struct genl_multicast_group mptcp_pams_nl_mcgrps[] = {
-	[MPTCP_PAMS_NLGRP_EVENTS] = { "events", },
+	[MPTCP_PAMS_NLGRP_EVENTS] = { "events", .flags = GENL_MCAST_CAP_NET_ADMIN, },
 };
 
 struct genl_family mptcp_pams_nl_family __ro_after_init = {

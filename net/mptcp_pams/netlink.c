@@ -6,7 +6,9 @@
  * Types and ranges are checked by the generated policies, what belongs together
  * here. Every refusal says why, and names the attribute where there is one.
  */
+#include <linux/ctype.h>
 #include <linux/ktime.h>
+#include <linux/rwsem.h>
 #include <linux/time64.h>
 #include <net/genetlink.h>
 
@@ -130,7 +132,16 @@ static u64 ms_to_ns(u64 ms)
 	return ms * NSEC_PER_MSEC;
 }
 
-static int pipe_parse(struct genl_info *info, u32 ttl_ms, u64 now_ns,
+/* When a report expires that counts from that moment. */
+static u64 expires_ns(const struct genl_info *info, u64 from_ns, u32 default_ms)
+{
+	const struct nlattr *ttl = info->attrs[MPTCP_PAMS_A_PATH_TTL];
+	u32 ttl_ms = ttl ? nla_get_u32(ttl) : default_ms;
+
+	return ttl_ms ? from_ns + ms_to_ns(ttl_ms) : PAMS_NEVER_NS;
+}
+
+static int pipe_parse(struct genl_info *info, u64 now_ns,
 		      struct pams_report *report)
 {
 	const struct nlattr *backlog = info->attrs[MPTCP_PAMS_A_PATH_PIPE_BACKLOG];
@@ -157,8 +168,8 @@ static int pipe_parse(struct genl_info *info, u32 ttl_ms, u64 now_ns,
 	report->split = delay;
 	report->hs_rate_byteps = hs ? nla_get_uint(hs) : 0;
 	report->pipe_ns = now_ns;
-	report->pipe_expires_ns = now_ns +
-		ms_to_ns(ttl_ms ?: MPTCP_PAMS_TTL_DEFAULT_MS);
+	report->pipe_expires_ns = expires_ns(info, now_ns,
+					     MPTCP_PAMS_TTL_DEFAULT_MS);
 	return 0;
 }
 
@@ -166,8 +177,6 @@ static int report_parse(struct genl_info *info, struct pams_report *report,
 			bool *no_loss)
 {
 	const struct nlattr *loss = info->attrs[MPTCP_PAMS_A_PATH_LOSS_TIME];
-	const struct nlattr *ttl = info->attrs[MPTCP_PAMS_A_PATH_TTL];
-	u32 ttl_ms = ttl ? nla_get_u32(ttl) : 0;
 	u64 now_ns = ktime_get_ns();
 	int err;
 
@@ -179,14 +188,15 @@ static int report_parse(struct genl_info *info, struct pams_report *report,
 	if (loss && *no_loss)
 		return refuse(info, MPTCP_PAMS_A_PATH_NO_LOSS,
 			      "no-loss and loss-time contradict each other");
-	err = pipe_parse(info, ttl_ms, now_ns, report);
+	err = pipe_parse(info, now_ns, report);
 	if (err)
 		return err;
 
 	if (loss) {
 		report->loss_ns = now_ns + ms_to_ns(nla_get_s32(loss));
-		report->loss_expires_ns = report->loss_ns +
-			ms_to_ns(ttl_ms ?: MPTCP_PAMS_LOSS_TTL_DEFAULT_MS);
+		report->loss_expires_ns =
+			expires_ns(info, report->loss_ns,
+				   MPTCP_PAMS_LOSS_TTL_DEFAULT_MS);
 	}
 	if (!report->pipe_rate_byteps && !loss && !*no_loss) {
 		GENL_SET_ERR_MSG(info,
@@ -196,11 +206,27 @@ static int report_parse(struct genl_info *info, struct pams_report *report,
 	return 0;
 }
 
+/* It will be shown on terminals, so nothing else than text is taken. */
+static int origin_parse(struct genl_info *info, const char **origin)
+{
+	const struct nlattr *attr = info->attrs[MPTCP_PAMS_A_PATH_ORIGIN];
+	const char *c;
+
+	*origin = attr ? nla_data(attr) : "";
+	for (c = *origin; *c; c++) {
+		if (!isascii(*c) || !isprint(*c))
+			return refuse(info, MPTCP_PAMS_A_PATH_ORIGIN,
+				      "origin has characters other than printable ASCII");
+	}
+	return 0;
+}
+
 static int path_set(struct genl_info *info)
 {
 	struct pams_net *net = info_net(info);
 	struct pams_report report;
 	struct pams_path_key key;
+	const char *origin;
 	bool no_loss;
 	int err;
 
@@ -210,7 +236,10 @@ static int path_set(struct genl_info *info)
 	err = report_parse(info, &report, &no_loss);
 	if (err)
 		return err;
-	err = pams_path_set(net, &key, &report, no_loss, info->extack);
+	err = origin_parse(info, &origin);
+	if (err)
+		return err;
+	err = pams_path_set(net, &key, &report, no_loss, origin, info->extack);
 	if (err)
 		return err;
 
@@ -284,15 +313,15 @@ static int put_key(struct sk_buff *skb, const struct pams_path_key *key)
 					 key->port) : 0);
 }
 
-/* whole milliseconds, away from zero: what has not come yet is never 0 */
-static u32 ns_to_ms(u64 ns)
+/* From one moment to a later one in whole milliseconds, rounded up: what has not
+ * come yet is never 0. 0 if it isn't later, S32_MAX if it is that or later.
+ */
+static s32 from_to_ms(u64 from_ns, u64 to_ns)
 {
-	return DIV_ROUND_UP_ULL(ns, NSEC_PER_MSEC);
-}
-
-static u32 left_ms(u64 at_ns, u64 now_ns)
-{
-	return at_ns > now_ns ? ns_to_ms(at_ns - now_ns) : 0;
+	if (to_ns <= from_ns)
+		return 0;
+	return min_t(u64, DIV_ROUND_UP_ULL(to_ns - from_ns, NSEC_PER_MSEC),
+		     S32_MAX);
 }
 
 /**
@@ -304,8 +333,14 @@ static u32 left_ms(u64 at_ns, u64 now_ns)
  */
 s32 pams_netlink_until_ms(u64 at_ns, u64 now_ns)
 {
-	return at_ns > now_ns ? ns_to_ms(at_ns - now_ns) :
-				-(s32)ns_to_ms(now_ns - at_ns);
+	return from_to_ms(now_ns, at_ns) - from_to_ms(at_ns, now_ns);
+}
+
+static int put_expiry(struct sk_buff *skb, int attr, u64 at_ns, u64 now_ns)
+{
+	if (at_ns == PAMS_NEVER_NS)
+		return 0;
+	return nla_put_u32(skb, attr, from_to_ms(now_ns, at_ns));
 }
 
 static int put_pipe(struct sk_buff *skb, const struct pams_report *report,
@@ -321,9 +356,9 @@ static int put_pipe(struct sk_buff *skb, const struct pams_report *report,
 		nla_put_uint(skb, MPTCP_PAMS_A_PATH_HS_RATE,
 			     report->hs_rate_byteps) : 0) ?:
 	       nla_put_u32(skb, MPTCP_PAMS_A_PATH_PIPE_AGE,
-			   ns_to_ms(now_ns - report->pipe_ns)) ?:
-	       nla_put_u32(skb, MPTCP_PAMS_A_PATH_PIPE_EXPIRES,
-			   left_ms(report->pipe_expires_ns, now_ns));
+			   from_to_ms(report->pipe_ns, now_ns)) ?:
+	       put_expiry(skb, MPTCP_PAMS_A_PATH_PIPE_EXPIRES,
+			  report->pipe_expires_ns, now_ns);
 }
 
 static int put_path(struct sk_buff *skb, const struct pams_path *path,
@@ -337,8 +372,11 @@ static int put_path(struct sk_buff *skb, const struct pams_path *path,
 	if (!err && report->loss_ns)
 		err = nla_put_s32(skb, MPTCP_PAMS_A_PATH_LOSS_TIME,
 				  pams_netlink_until_ms(report->loss_ns, now_ns)) ?:
-		      nla_put_u32(skb, MPTCP_PAMS_A_PATH_LOSS_EXPIRES,
-				  left_ms(report->loss_expires_ns, now_ns));
+		      put_expiry(skb, MPTCP_PAMS_A_PATH_LOSS_EXPIRES,
+				 report->loss_expires_ns, now_ns);
+	if (!err && path->origin[0])
+		err = nla_put_string(skb, MPTCP_PAMS_A_PATH_ORIGIN,
+				     path->origin);
 	return err;
 }
 
@@ -374,60 +412,96 @@ int mptcp_pams_nl_path_get_doit(struct sk_buff *skb, struct genl_info *info)
 	return genlmsg_reply(answer, info);
 }
 
+/* How far a dump has come, in cb->ctx; all 0 at its start. */
+struct path_dump {
+	unsigned long nr;		/* paths that were sent */
+	unsigned long generation;	/* of the paths, then */
+	struct list_head *next;		/* valid at that generation */
+};
+
+/* The lock is held. */
+static struct list_head *dump_next(const struct pams_paths *paths,
+				   const struct path_dump *dump)
+{
+	struct list_head *next = paths->list.next;
+	unsigned long nr = dump->nr;
+
+	if (nr && dump->generation == paths->generation)
+		return dump->next;
+
+	/* the whole dump is told as interrupted: some place is good enough */
+	for (; nr && next != &paths->list; nr--)
+		next = next->next;
+	return next;
+}
+
+static int put_path_msg(struct sk_buff *skb, struct netlink_callback *cb,
+			const struct pams_path *path, u64 now_ns)
+{
+	void *head;
+	int err;
+
+	head = genlmsg_put(skb, NETLINK_CB(cb->skb).portid, cb->nlh->nlmsg_seq,
+			   &mptcp_pams_nl_family, NLM_F_MULTI,
+			   MPTCP_PAMS_CMD_PATH_GET);
+	if (!head)
+		return -EMSGSIZE;
+
+	err = put_path(skb, path, now_ns);
+	if (err) {
+		genlmsg_cancel(skb, head);
+		return err;
+	}
+	genl_dump_check_consistent(cb, head);
+	genlmsg_end(skb, head);
+	return 0;
+}
+
 int mptcp_pams_nl_path_get_dumpit(struct sk_buff *skb,
 				  struct netlink_callback *cb)
 {
 	struct pams_paths *paths = &pams_net(sock_net(skb->sk))->paths;
-	const struct pams_path *path;
-	u64 now_ns = ktime_get_ns();
-	long nr = 0;
+	struct path_dump *dump = (void *)cb->ctx;
+	u64 now_ns;
 	int err = 0;
 
-	mutex_lock(&paths->lock);
-	cb->seq = (u32)paths->generation | 1;
-	list_for_each_entry(path, &paths->list, list) {
-		void *head;
+	BUILD_BUG_ON(sizeof(*dump) > sizeof(cb->ctx));
 
-		if (nr++ < cb->args[0])
-			continue;
-		head = genlmsg_put(skb, NETLINK_CB(cb->skb).portid,
-				   cb->nlh->nlmsg_seq, &mptcp_pams_nl_family,
-				   NLM_F_MULTI, MPTCP_PAMS_CMD_PATH_GET);
-		err = head ? put_path(skb, path, now_ns) : -EMSGSIZE;
-		if (err) {
-			if (head)
-				genlmsg_cancel(skb, head);
+	mutex_lock(&paths->lock);
+	now_ns = ktime_get_ns();
+	/* differs after each change, and 0 would tell of none */
+	cb->seq = paths->generation % U32_MAX + 1;
+	dump->next = dump_next(paths, dump);
+	dump->generation = paths->generation;
+	for (; dump->next != &paths->list; dump->next = dump->next->next) {
+		err = put_path_msg(skb, cb,
+				   list_entry(dump->next, struct pams_path, list),
+				   now_ns);
+		if (err)
 			break;
-		}
-		genl_dump_check_consistent(cb, head);
-		genlmsg_end(skb, head);
-		cb->args[0] = nr;
+		dump->nr++;
 	}
 	mutex_unlock(&paths->lock);
 
 	return err && !skb->len ? err : skb->len;
 }
 
-/**
- * pams_netlink_path_expired - tell whoever listens
- * @net:	the path's namespace
- * @path:	with what has expired
- * @now_ns:	ktime_get_ns()
+/* Events are sent while this is held for reading and @telling is true: the
+ * family's groups get other families' numbers when it is gone.
  */
-void pams_netlink_path_expired(struct pams_net *net,
-			       const struct pams_path *path, u64 now_ns)
+static DECLARE_RWSEM(tell_lock);
+static bool telling;
+
+/* The message that tells what has expired, or NULL. */
+static struct sk_buff *expired_msg(const struct pams_path *path, u64 now_ns)
 {
 	const struct pams_report *report = &path->report;
-	struct sk_buff *skb;
+	struct sk_buff *skb = genlmsg_new(NLMSG_DEFAULT_SIZE, GFP_KERNEL);
 	void *head;
 	int err;
 
-	if (!genl_has_listeners(&mptcp_pams_nl_family, net->net,
-				MPTCP_PAMS_NLGRP_EVENTS))
-		return;
-	skb = genlmsg_new(NLMSG_DEFAULT_SIZE, GFP_KERNEL);
 	if (!skb)
-		return;
+		return NULL;
 
 	head = genlmsg_put(skb, 0, 0, &mptcp_pams_nl_family, 0,
 			   MPTCP_PAMS_CMD_PATH_EXPIRED_NTF);
@@ -441,19 +515,56 @@ void pams_netlink_path_expired(struct pams_net *net,
 				  pams_netlink_until_ms(report->loss_ns, now_ns));
 	if (err) {
 		nlmsg_free(skb);
-		return;
+		return NULL;
 	}
 	genlmsg_end(skb, head);
-	genlmsg_multicast_netns(&mptcp_pams_nl_family, net->net, skb, 0,
-				MPTCP_PAMS_NLGRP_EVENTS, GFP_KERNEL);
+	return skb;
+}
+
+/**
+ * pams_netlink_path_expired - tell whoever listens
+ * @net:	the path's namespace
+ * @path:	with what has expired
+ * @now_ns:	ktime_get_ns()
+ *
+ * Process context. Tells nobody once the family is going.
+ */
+void pams_netlink_path_expired(struct pams_net *net,
+			       const struct pams_path *path, u64 now_ns)
+{
+	struct sk_buff *skb = NULL;
+
+	down_read(&tell_lock);
+	if (telling && genl_has_listeners(&mptcp_pams_nl_family, net->net,
+					  MPTCP_PAMS_NLGRP_EVENTS))
+		skb = expired_msg(path, now_ns);
+	if (skb)
+		genlmsg_multicast_netns(&mptcp_pams_nl_family, net->net, skb,
+					0, MPTCP_PAMS_NLGRP_EVENTS, GFP_KERNEL);
+	up_read(&tell_lock);
+}
+
+static void netlink_tell(bool tell)
+{
+	down_write(&tell_lock);
+	telling = tell;
+	up_write(&tell_lock);
 }
 
 int __init pams_netlink_init(void)
 {
-	return genl_register_family(&mptcp_pams_nl_family);
+	int err = genl_register_family(&mptcp_pams_nl_family);
+
+	if (!err)
+		netlink_tell(true);
+	return err;
 }
 
+/* The namespaces' work on expired paths goes on until pams_net_exit(), which
+ * comes later: requests need the namespaces.
+ */
 void pams_netlink_exit(void)
 {
+	netlink_tell(false);
 	genl_unregister_family(&mptcp_pams_nl_family);
 }

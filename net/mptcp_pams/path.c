@@ -12,23 +12,25 @@
  * they found, so a lookup costs nothing between two reports, and after one, with
  * any number of paths, a hash for each kind and prefix length in use.
  *
+ * The table grows and shrinks with the number of paths, and its hash has a random
+ * seed, so nobody can choose paths that share a bucket.
+ *
  * State is bounded (paths_max) and expires: for readers by its times, for the
  * table and whoever listens by delayed work, some 100 ms later at most.
  */
 #include <linux/bitmap.h>
-#include <linux/jhash.h>
 #include <linux/jiffies.h>
-#include <linux/mm.h>
 #include <linux/netlink.h>
+#include <linux/rhashtable.h>
+#include <linux/sched.h>
+#include <linux/string.h>
 #include <net/dst.h>
 
 #include "compat/slab.h"
 #include "netlink.h"
 #include "pams.h"
 
-/* 32 KB, allocated with the first path; 10,000 paths make 2 to 3 in a bucket */
-#define PATH_TABLE_BITS		12
-/* how often the table is searched for what expired */
+/* the table is searched for what has expired at most so often */
 #define PATH_SWEEP		max(HZ / 10, 1)
 
 /**
@@ -42,14 +44,12 @@ void pams_path_key_mask(struct pams_path_key *key)
 	ipv6_addr_prefix(&key->address, &address, key->prefix_len);
 }
 
-static struct hlist_head *paths_bucket(struct hlist_head *table,
-				       const struct pams_path_key *key)
-{
-	BUILD_BUG_ON(sizeof(*key) != 28);
-
-	return table + (jhash(key, sizeof(*key), 0) &
-			GENMASK(PATH_TABLE_BITS - 1, 0));
-}
+static const struct rhashtable_params path_table_params = {
+	.key_len		= sizeof(struct pams_path_key),
+	.key_offset		= offsetof(struct pams_path, key),
+	.head_offset		= offsetof(struct pams_path, node),
+	.automatic_shrinking	= true,
+};
 
 /**
  * pams_path_find - the path with exactly this key
@@ -61,18 +61,10 @@ static struct hlist_head *paths_bucket(struct hlist_head *table,
 struct pams_path *pams_path_find(struct pams_paths *paths,
 				 const struct pams_path_key *key)
 {
-	struct hlist_head *table = READ_ONCE(paths->table);
-	struct pams_path *path;
+	/* all bytes are hashed and compared: there must be no padding */
+	BUILD_BUG_ON(sizeof(*key) != 28);
 
-	if (!table)
-		return NULL;
-
-	hlist_for_each_entry_rcu(path, paths_bucket(table, key), bucket,
-				 lockdep_is_held(&paths->lock)) {
-		if (!memcmp(&path->key, key, sizeof(*key)))
-			return path;
-	}
-	return NULL;
+	return rhashtable_lookup_fast(&paths->table, key, path_table_params);
 }
 
 static void paths_count(struct pams_paths *paths,
@@ -99,28 +91,36 @@ static void paths_changed(struct pams_paths *paths)
 	smp_store_release(&paths->generation, paths->generation + 1);
 }
 
-static void path_add(struct pams_paths *paths, struct pams_path *path)
+static int path_add(struct pams_paths *paths, struct pams_path *path)
 {
-	hlist_add_head_rcu(&path->bucket,
-			   paths_bucket(paths->table, &path->key));
+	int err;
+
+	err = rhashtable_insert_fast(&paths->table, &path->node,
+				     path_table_params);
+	if (err)
+		return err;
+
 	list_add_tail(&path->list, &paths->list);
 	paths_count(paths, &path->key, 1);
 	paths_changed(paths);
+	return 0;
 }
 
 static void path_remove(struct pams_paths *paths, struct pams_path *path)
 {
-	hlist_del_rcu(&path->bucket);
+	rhashtable_remove_fast(&paths->table, &path->node, path_table_params);
 	list_del(&path->list);
 	paths_count(paths, &path->key, -1);
 	paths_changed(paths);
 	kfree_rcu(path, rcu);
 }
 
+/* Both have the same key. @old is in the table, so this can't fail. */
 static void path_replace(struct pams_paths *paths, struct pams_path *old,
 			 struct pams_path *path)
 {
-	hlist_replace_rcu(&old->bucket, &path->bucket);
+	rhashtable_replace_fast(&paths->table, &old->node, &path->node,
+				path_table_params);
 	list_replace(&old->list, &path->list);
 	paths_changed(paths);
 	kfree_rcu(old, rcu);
@@ -129,8 +129,8 @@ static void path_replace(struct pams_paths *paths, struct pams_path *old,
 static u64 report_expires_ns(const struct pams_report *report)
 {
 	u64 pipe_ns = report->pipe_rate_byteps ? report->pipe_expires_ns :
-						 U64_MAX;
-	u64 loss_ns = report->loss_ns ? report->loss_expires_ns : U64_MAX;
+						 PAMS_NEVER_NS;
+	u64 loss_ns = report->loss_ns ? report->loss_expires_ns : PAMS_NEVER_NS;
 
 	return min(pipe_ns, loss_ns);
 }
@@ -157,29 +157,6 @@ static void report_merge(struct pams_report *report,
 	report->loss_ns = loss_ns;
 }
 
-/* Room for one more? The lock is held. */
-static int paths_make_room(struct pams_net *net, struct netlink_ext_ack *extack)
-{
-	struct pams_paths *paths = &net->paths;
-	struct hlist_head *table;
-
-	if (paths->nr >= READ_ONCE(net->paths_max)) {
-		NL_SET_ERR_MSG(extack,
-			       "as many paths are known as net.mptcp_pams.paths_max allows");
-		return -ENOSPC;
-	}
-	if (paths->table)
-		return 0;
-
-	table = kvcalloc(BIT(PATH_TABLE_BITS), sizeof(*table),
-			 GFP_KERNEL_ACCOUNT);
-	if (!table)
-		return -ENOMEM;
-	/* readers find it only after it is cleared; they depend on the address */
-	smp_store_release(&paths->table, table);
-	return 0;
-}
-
 /* The lock is held; @path is used up if 0 is returned. */
 static int path_store(struct pams_net *net, struct pams_path *path, bool no_loss,
 		      struct netlink_ext_ack *extack)
@@ -204,10 +181,32 @@ static int path_store(struct pams_net *net, struct pams_path *path, bool no_loss
 		path_replace(paths, old, path);
 		return 0;
 	}
-	err = paths_make_room(net, extack);
-	if (!err)
-		path_add(paths, path);
+	if (paths->nr >= READ_ONCE(net->paths_max)) {
+		NL_SET_ERR_MSG(extack,
+			       "net.mptcp_pams.paths_max paths are known: no more are allowed");
+		return -ENOSPC;
+	}
+	err = path_add(paths, path);
+	if (err)
+		NL_SET_ERR_MSG(extack,
+			       "the table of paths can't grow now: try again");
 	return err;
+}
+
+/* Have the table searched when something expires then. The lock is held. */
+static void paths_expect(struct pams_paths *paths, u64 expires_ns)
+{
+	unsigned long delay = PATH_SWEEP;
+	u64 now_ns = ktime_get_ns();
+
+	if (expires_ns >= paths->expiry_ns)
+		return;
+
+	paths->expiry_ns = expires_ns;
+	if (expires_ns > now_ns)
+		delay = max(delay, nsecs_to_jiffies(expires_ns - now_ns) + 1);
+	cancel_delayed_work(&paths->expiry);
+	schedule_delayed_work(&paths->expiry, delay);
 }
 
 /**
@@ -216,15 +215,16 @@ static int path_store(struct pams_net *net, struct pams_path *path, bool no_loss
  * @key:	masked
  * @report:	what it says; rate or loss time 0: nothing of that
  * @no_loss:	the path isn't going to be lost
+ * @origin:	who says it
  * @extack:	says why not
  *
  * Process context.
  *
- * Return: 0, -ENOSPC if there are too many, or -ENOMEM.
+ * Return: 0, -ENOSPC if there are too many, or that of rhashtable_insert_fast().
  */
 int pams_path_set(struct pams_net *net, const struct pams_path_key *key,
 		  const struct pams_report *report, bool no_loss,
-		  struct netlink_ext_ack *extack)
+		  const char *origin, struct netlink_ext_ack *extack)
 {
 	struct pams_path *path;
 	int err;
@@ -235,10 +235,11 @@ int pams_path_set(struct pams_net *net, const struct pams_path_key *key,
 
 	path->key = *key;
 	path->report = *report;
+	strscpy(path->origin, origin, sizeof(path->origin));
 	mutex_lock(&net->paths.lock);
 	err = path_store(net, path, no_loss, extack);
-	if (!err && !delayed_work_pending(&net->paths.expiry))
-		schedule_delayed_work(&net->paths.expiry, PATH_SWEEP);
+	if (!err)
+		paths_expect(&net->paths, report_expires_ns(report));
 	mutex_unlock(&net->paths.lock);
 
 	if (err)
@@ -275,13 +276,15 @@ void pams_path_flush(struct pams_net *net)
 	struct pams_path *path, *next;
 
 	mutex_lock(&net->paths.lock);
-	list_for_each_entry_safe(path, next, &net->paths.list, list)
+	list_for_each_entry_safe(path, next, &net->paths.list, list) {
 		path_remove(&net->paths, path);
+		cond_resched();
+	}
 	mutex_unlock(&net->paths.lock);
 }
 
-/* The lock is held. What still holds stays. */
-static void path_expire(struct pams_net *net, struct pams_path *path, u64 now_ns)
+/* The lock is held. What still holds stays; returns when that expires. */
+static u64 path_expire(struct pams_net *net, struct pams_path *path, u64 now_ns)
 {
 	const struct pams_report *report = &path->report;
 	struct pams_report rest = {};
@@ -298,31 +301,37 @@ static void path_expire(struct pams_net *net, struct pams_path *path, u64 now_ns
 		rest.loss_expires_ns = report->loss_expires_ns;
 	} else {
 		path_remove(&net->paths, path);
-		return;
+		return PAMS_NEVER_NS;
 	}
 
 	left = kzalloc_obj(*left, GFP_KERNEL_ACCOUNT);
 	if (!left)
-		return;		/* readers see the times; the next sweep tries */
+		return now_ns;	/* readers see the times; the next sweep tries */
 	left->key = path->key;
 	left->report = rest;
+	memcpy(left->origin, path->origin, sizeof(left->origin));
 	path_replace(&net->paths, path, left);
+	return report_expires_ns(&rest);
 }
 
 static void paths_sweep(struct work_struct *work)
 {
 	struct pams_net *net = container_of(to_delayed_work(work),
 					    struct pams_net, paths.expiry);
+	u64 now_ns, expires_ns, first_ns = PAMS_NEVER_NS;
 	struct pams_path *path, *next;
-	u64 now_ns = ktime_get_ns();
 
 	mutex_lock(&net->paths.lock);
+	now_ns = ktime_get_ns();
 	list_for_each_entry_safe(path, next, &net->paths.list, list) {
-		if (report_expires_ns(&path->report) <= now_ns)
-			path_expire(net, path, now_ns);
+		expires_ns = report_expires_ns(&path->report);
+		if (expires_ns <= now_ns)
+			expires_ns = path_expire(net, path, now_ns);
+		first_ns = min(first_ns, expires_ns);
+		cond_resched();
 	}
-	if (net->paths.nr)
-		schedule_delayed_work(&net->paths.expiry, PATH_SWEEP);
+	net->paths.expiry_ns = PAMS_NEVER_NS;
+	paths_expect(&net->paths, first_ns);
 	mutex_unlock(&net->paths.lock);
 }
 
@@ -441,12 +450,17 @@ void pams_path_lookup(struct pams_net *net, u32 token, const struct sock *ssk,
 /**
  * pams_paths_init - a namespace without paths
  * @net: zeroed
+ *
+ * Return: 0 or -ENOMEM.
  */
-void pams_paths_init(struct pams_net *net)
+int pams_paths_init(struct pams_net *net)
 {
 	INIT_LIST_HEAD(&net->paths.list);
 	mutex_init(&net->paths.lock);
 	INIT_DELAYED_WORK(&net->paths.expiry, paths_sweep);
+	net->paths.expiry_ns = PAMS_NEVER_NS;
+
+	return rhashtable_init(&net->paths.table, &path_table_params);
 }
 
 /**
@@ -457,5 +471,5 @@ void pams_paths_exit(struct pams_net *net)
 {
 	pams_path_flush(net);
 	cancel_delayed_work_sync(&net->paths.expiry);
-	kvfree(net->paths.table);
+	rhashtable_destroy(&net->paths.table);
 }

@@ -6,9 +6,11 @@
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/rcupdate.h>
+#include <linux/rhashtable-types.h>
 #include <linux/types.h>
 #include <linux/workqueue.h>
 #include <net/ipv6.h>
+#include <uapi/linux/mptcp_pams.h>
 
 /* The more specific first. */
 enum pams_path_kind {
@@ -39,6 +41,9 @@ struct pams_path_key {
 	u16 zero;
 };
 
+/* When a report expires that holds until it is replaced or deleted. */
+#define PAMS_NEVER_NS	U64_MAX
+
 /**
  * struct pams_report - what is known of a path; times of ktime_get_ns()
  * @pipe_rate_byteps:	throughput of the pipe, 0 if none was reported
@@ -65,17 +70,19 @@ struct pams_report {
 
 /**
  * struct pams_path - never changed while known: a new report replaces it
- * @bucket:	in the table; read under RCU
+ * @node:	in the table; read under RCU
  * @list:	in the order they came; under the writers' lock
  * @key:	masked
  * @report:	what was reported
+ * @origin:	who reported last, "" if that wasn't said
  * @rcu:	defers the free
  */
 struct pams_path {
-	struct hlist_node bucket;
+	struct rhash_head node;
 	struct list_head list;
 	struct pams_path_key key;
 	struct pams_report report;
+	char origin[MPTCP_PAMS_ORIGIN_MAX + 1];
 	struct rcu_head rcu;
 };
 
@@ -83,7 +90,7 @@ struct pams_path {
 
 /**
  * struct pams_paths - the paths of a namespace
- * @table:	buckets of struct pams_path, NULL before the first; under RCU
+ * @table:	of struct pams_path by key; read under RCU
  * @list:	all of them
  * @lock:	for writers: all but what readers are said to read
  * @generation:	grows with every change, before what was removed is freed:
@@ -93,17 +100,20 @@ struct pams_path {
  * @nr_prefix:	addresses with each prefix length, without and with a port
  * @prefixes:	prefix lengths that there are, without and with a port
  * @expiry:	drops what has expired
+ * @expiry_ns:	the earliest expiry that @expiry is scheduled for, or
+ *		PAMS_NEVER_NS
  */
 struct pams_paths {
-	struct hlist_head *table;
+	struct rhashtable table;
 	struct list_head list;
 	struct mutex lock;	/* for writers */
 	unsigned long generation;
 	unsigned int nr;
 	unsigned int nr_of[PAMS_PATH_INTERFACE + 1];
-	u16 nr_prefix[2][PAMS_PREFIX_BITS + 1];
+	u32 nr_prefix[2][PAMS_PREFIX_BITS + 1];
 	DECLARE_BITMAP(prefixes[2], PAMS_PREFIX_BITS + 1);
 	struct delayed_work expiry;
+	u64 expiry_ns;
 };
 
 /* Under RCU, before what was found at that generation is used. */
@@ -132,7 +142,7 @@ struct sock;
 void pams_path_key_mask(struct pams_path_key *key);
 int pams_path_set(struct pams_net *net, const struct pams_path_key *key,
 		  const struct pams_report *report, bool no_loss,
-		  struct netlink_ext_ack *extack);
+		  const char *origin, struct netlink_ext_ack *extack);
 int pams_path_del(struct pams_net *net, const struct pams_path_key *key);
 void pams_path_flush(struct pams_net *net);
 struct pams_path *pams_path_find(struct pams_paths *paths,
@@ -142,7 +152,7 @@ void pams_path_lookup(struct pams_net *net, u32 token, const struct sock *ssk,
 		      const struct pams_path **pipe,
 		      const struct pams_path **loss);
 int pams_path_ifindex(const struct sock *ssk);
-void pams_paths_init(struct pams_net *net);
+int pams_paths_init(struct pams_net *net);
 void pams_paths_exit(struct pams_net *net);
 
 #endif /* _MPTCP_PAMS_PATH_H */

@@ -98,6 +98,22 @@ lost_path_is_left()
 }
 both_carry() { [ "$(sent_on 1)" -gt 100000 ] && [ "$(sent_on 2)" -gt 20000 ]; }
 
+# 65,536 paths of one prefix length are as good as one: the count of them has room.
+lost_path_among_many()
+{
+	need_tool "$pamsctl"
+	begin
+	on_server sysctl -qw net.mptcp_pams.paths_max=100000
+	on_server "$XFER_DIR/netlink_paths" fill 65535
+	start_server
+	transfer --bytes 6000000 &
+	within 50 both_carry || fail "the transfer uses one path"
+	on_server "$pamsctl" path set 10.0.1.1 loss-time 0 ttl 1min
+	sleep 0.3
+	on_server "$pamsctl" conn show | grep -i stopped || fail "no subflow is stopped"
+	wait $! || fail "the transfer did not survive"
+}
+
 # With every path lost the least bad is used: the transfer goes on.
 all_lost()
 {
@@ -152,6 +168,7 @@ add eta_decides_on_reinjection
 add queue_ahead 0
 add queue_ahead 100000
 add lost_path_is_left
+add lost_path_among_many
 add all_lost
 add tracepoints
 run_cases "$@"

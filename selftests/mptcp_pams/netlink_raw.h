@@ -66,7 +66,7 @@ static const struct attribute path_attributes[] = {
 	{ A(PATH_LOSS_TIME, S32, 4, 800), .has_min = true, .low = -1,
 	  .has_max = true, .high = MPTCP_PAMS_TIME_MAX_MS + 1 },
 	{ A(PATH_NO_LOSS, FLAG, 0, 0) },
-	{ A(PATH_TTL, U32, 4, 2000), .has_min = true, .low = 0, .has_max = true,
+	{ A(PATH_TTL, U32, 4, 2000), .has_max = true,
 	  .high = MPTCP_PAMS_TIME_MAX_MS + 1 },
 };
 

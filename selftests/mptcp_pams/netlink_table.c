@@ -6,6 +6,7 @@
  *	netlink_table			missing, short, long, out of range, of
  *					another kind, doubled, unknown, garbage
  *	netlink_table unprivileged	without CAP_NET_ADMIN nothing can be changed
+ *					and no connection seen
  *
  * Prints what went wrong and, at the end, how many messages were sent and
  * refused. Exit code: 0 all as it should be, 1 not, 2 usage.
@@ -230,6 +231,37 @@ static void test_duplicates(const struct command *c)
 	flush_paths();
 }
 
+/* The origin is printable, ends with a 0, and has at most 15 characters. */
+static void test_origin(const struct command *c)
+{
+	static const char * const bad[] = {
+		"sixteen-letters.", "esc\033[2J", "new\nline", "caf\303\251",
+	};
+	static const char good[] = "fifteen letters";
+	struct message m;
+	uint32_t place;
+	size_t i;
+
+	for (i = 0; i < COUNT(bad); i++) {
+		start(&m, family, 0, c->number);
+		put_others(&m, c, 0);
+		place = put(&m, MPTCP_PAMS_A_PATH_ORIGIN, bad[i],
+			    strlen(bad[i]) + 1);
+		expect_refusal(&m, c, "origin", "of that text", place);
+	}
+	start(&m, family, 0, c->number);
+	put_others(&m, c, 0);
+	place = put(&m, MPTCP_PAMS_A_PATH_ORIGIN, good, strlen(good));
+	expect_refusal(&m, c, "origin", "without an end", place);
+
+	start(&m, family, 0, c->number);
+	put_others(&m, c, 0);
+	put(&m, MPTCP_PAMS_A_PATH_ORIGIN, good, sizeof(good));
+	if (talk(&m).error)
+		wrong("%s: an origin of 15 characters is refused", c->name);
+	flush_paths();
+}
+
 /* Commands and headers. */
 static void test_heads(void)
 {
@@ -282,6 +314,7 @@ static void table(void)
 	}
 	test_reports(&commands[0]);
 	test_duplicates(&commands[0]);
+	test_origin(&commands[0]);
 	test_heads();
 }
 
@@ -301,6 +334,44 @@ static void drop_net_admin(void)
 	data[0].inheritable &= ~(1u << CAP_NET_ADMIN);
 	if (syscall(SYS_capset, &head, data))
 		die("capset");
+}
+
+static void look_groups(const struct nlmsghdr *hdr, void *arg)
+{
+	find_attribute(hdr, CTRL_ATTR_MCAST_GROUPS, arg, 64);
+}
+
+/* The group's number, from what the controller knows of the family. */
+static uint32_t event_group(void)
+{
+	/* of the groups: the head of the first one, then its attributes */
+	uint8_t groups[64] = { };
+	uint32_t group = 0;
+	struct message m;
+	size_t at = NLA_HDRLEN;
+
+	start(&m, GENL_ID_CTRL, 0, CTRL_CMD_GETFAMILY);
+	put(&m, CTRL_ATTR_FAMILY_NAME, MPTCP_PAMS_FAMILY_NAME,
+	    sizeof(MPTCP_PAMS_FAMILY_NAME));
+	talk_look(&m, look_groups, groups);
+	while (at + NLA_HDRLEN + sizeof(group) <= sizeof(groups)) {
+		const struct nlattr *attr = (const void *)(groups + at);
+
+		if (attr->nla_type == CTRL_ATTR_MCAST_GRP_ID)
+			memcpy(&group, attr + 1, sizeof(group));
+		if (attr->nla_len < NLA_HDRLEN)
+			break;
+		at += NLA_ALIGN(attr->nla_len);
+	}
+	if (!group)
+		wrong("the family has no group of events");
+	return group;
+}
+
+static int join(uint32_t group)
+{
+	return setsockopt(netlink, SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, &group,
+			  sizeof(group));
 }
 
 static void unprivileged(void)
@@ -323,9 +394,16 @@ static void unprivileged(void)
 	start(&m, family, NLM_F_DUMP, MPTCP_PAMS_CMD_PATH_GET);
 	if (talk(&m).error)
 		wrong("path-get is refused");
+	/* looking at a connection takes its lock: only for who may change it */
 	start(&m, family, NLM_F_DUMP, MPTCP_PAMS_CMD_CONN_GET);
-	if (talk(&m).error)
-		wrong("conn-get is refused");
+	if (talk(&m).error != EPERM)
+		wrong("conn-get as a dump is permitted");
+	start(&m, family, 0, MPTCP_PAMS_CMD_CONN_GET);
+	put_good(&m, &conn_attributes[0]);
+	if (talk(&m).error != EPERM)
+		wrong("conn-get is permitted");
+	if (!join(event_group()) || errno != EPERM)
+		wrong("the events are sent to anybody");
 }
 
 int main(int argc, char **argv)

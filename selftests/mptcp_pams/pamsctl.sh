@@ -206,6 +206,38 @@ expires()
 	within 50 gone || fail "it is still there"
 	shows " 1 expired" stats
 }
+# Without a ttl a path outlives what the kernel would give it, and is shown so; a ttl given later counts.
+until_deleted()
+{
+	begin
+	ctl path set 192.0.2.1 pipe-rate 5mbit loss-time 0
+	ctl path set 192.0.2.2 pipe-rate 5mbit ttl 200ms
+	sleep 1.5
+	check "paths" "$(number_of_paths)" == 1
+	shows "set by pamsctl" path show
+	shows "holds until deleted" path show 192.0.2.1
+	! ctl --json path show 192.0.2.1 | grep expires_ms || fail "an expiry is shown"
+	ctl path set 192.0.2.1 no-loss
+	ctl path set 192.0.2.1 pipe-rate 5mbit ttl 200ms
+	within 50 gone || fail "it is still there"
+}
+
+# Whoever lacks CAP_NET_ADMIN is told so.
+without_privilege()
+{
+	local words status
+
+	begin
+	for words in "path flush" "conn show" "monitor --timeout 1s" "top --once"; do
+		status=0
+		# shellcheck disable=SC2086 # a list of words
+		on_client setpriv --bounding-set=-net_admin --inh-caps=-net_admin "$pamsctl" $words >"$work/out" 2>&1 || status=$?
+		cat "$work/out"
+		check "exit code of $words" "$status" == 4
+		grep -q "^pamsctl: ${words%% --*}: needs CAP_NET_ADMIN: run it as root" "$work/out" || fail "it doesn't say why"
+	done
+}
+
 gone() { [ "$(number_of_paths)" = 0 ]; }
 
 # --- what happens ---
@@ -424,7 +456,7 @@ mptcp_is_off()
 }
 
 for topic in every_key address_without_prefix parts_are_renewed_apart as_json flush many shown_while_it_changes as_many_as_may_be per_namespace \
-		expires monitor monitor_ends_in_time module_goes_and_comes connections report_reaches_subflow loss_stops_subflow schedulers loads \
+		expires until_deleted without_privilege monitor monitor_ends_in_time module_goes_and_comes connections report_reaches_subflow loss_stops_subflow schedulers loads \
 		server_speaks_mptcp server_speaks_tcp middlebox_strips nobody_listens mptcp_is_off; do
 	add $topic
 done

@@ -32,6 +32,7 @@ enum wire {
 	WIRE_BYTES4,
 	WIRE_BYTES16,
 	WIRE_NAME,	/* of a scheduler */
+	WIRE_ORIGIN,
 };
 
 struct field {
@@ -72,6 +73,7 @@ static const struct field path_fields[MPTCP_PAMS_A_PATH_MAX + 1] = {
 	PATH(PIPE_AGE, "pipe-age", U32, pipe_age_ms),
 	PATH(PIPE_EXPIRES, "pipe-expires", U32, pipe_expires_ms),
 	PATH(LOSS_EXPIRES, "loss-expires", U32, loss_expires_ms),
+	PATH(ORIGIN, "origin", ORIGIN, origin),
 };
 
 static const struct field subflow_fields[MPTCP_PAMS_A_SUBFLOW_MAX + 1] = {
@@ -229,8 +231,12 @@ int pams_put_values(struct nl_msg *msg, const struct pams_path *path)
 				   path->loss_ms);
 	if (path->no_loss)
 		err |= nla_put_flag(msg, MPTCP_PAMS_A_PATH_NO_LOSS);
-	if (path->ttl_ms)
-		err |= nla_put_u32(msg, MPTCP_PAMS_A_PATH_TTL, path->ttl_ms);
+	if (path->ttl_ms || path->until_deleted)
+		err |= nla_put_u32(msg, MPTCP_PAMS_A_PATH_TTL,
+				   path->until_deleted ? 0 : path->ttl_ms);
+	if (path->origin[0])
+		err |= nla_put_string(msg, MPTCP_PAMS_A_PATH_ORIGIN,
+				      path->origin);
 	return err ? -EMSGSIZE : 0;
 }
 
@@ -265,9 +271,9 @@ static bool read_be16(uint16_t *to, const struct nlattr *attr)
 	return true;
 }
 
-static bool read_name(char *to, const struct nlattr *attr)
+static bool read_name(char *to, const struct nlattr *attr, size_t size)
 {
-	nla_strlcpy(to, attr, PAMS_SCHEDULER_MAX);
+	nla_strlcpy(to, attr, size);
 	return true;
 }
 
@@ -290,7 +296,9 @@ static bool read_field(void *to, enum wire wire, const struct nlattr *attr)
 	case WIRE_BYTES16:
 		return copy(to, attr, 16);
 	case WIRE_NAME:
-		return read_name(to, attr);
+		return read_name(to, attr, PAMS_SCHEDULER_MAX);
+	case WIRE_ORIGIN:
+		return read_name(to, attr, PAMS_ORIGIN_MAX);
 	case WIRE_OTHER:
 		break;
 	}
@@ -353,6 +361,8 @@ int pams_read_path(struct nlmsghdr *hdr, struct pams_path *path)
 	path->has_pipe = SEEN(seen, PATH_PIPE_RATE);
 	path->has_delay = SEEN(seen, PATH_PIPE_DELAY);
 	path->has_loss = SEEN(seen, PATH_LOSS_TIME);
+	path->pipe_stays = path->has_pipe && !SEEN(seen, PATH_PIPE_EXPIRES);
+	path->loss_stays = path->has_loss && !SEEN(seen, PATH_LOSS_EXPIRES);
 	return 0;
 }
 

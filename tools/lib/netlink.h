@@ -33,6 +33,8 @@
 
 struct pams_nl;
 
+#define PAMS_ORIGIN_MAX	16	/* the name and its end */
+
 enum pams_key {
 	PAMS_KEY_ADDRESS,
 	PAMS_KEY_TOKEN,
@@ -73,12 +75,18 @@ struct pams_path {
 	bool no_loss;
 	int32_t loss_ms;	/* until the loss; < 0 in answers: it was */
 
+	/* who reports, or reported last: printable ASCII, or "" */
+	char origin[PAMS_ORIGIN_MAX];
+
 	/* requests */
 	uint32_t ttl_ms;	/* 0: the module's default */
+	bool until_deleted;	/* instead of ttl_ms: it never expires */
 
 	/* answers */
 	uint32_t pipe_age_ms;	/* since it was reported */
-	uint32_t pipe_expires_ms;
+	bool pipe_stays;	/* until it is deleted, it never expires */
+	bool loss_stays;
+	uint32_t pipe_expires_ms; /* unless it stays */
 	uint32_t loss_expires_ms;
 };
 

@@ -69,6 +69,7 @@ static int parse_value(const char *what, const char *text,
 	if (parse_ms(what, text, 1, &number))
 		return USAGE;
 	path->ttl_ms = number;
+	path->until_deleted = false;
 	return DONE;
 }
 
@@ -84,6 +85,7 @@ static int parse_values(struct words *words, struct pams_path *path)
 	const char *what, *text;
 	size_t i;
 
+	path->until_deleted = true;	/* unless a ttl is given */
 	while ((what = next_word(words))) {
 		for (i = 0; i < count && strcmp(what, known[i]); i++)
 			;
@@ -123,21 +125,28 @@ static int parse_values(struct words *words, struct pams_path *path)
 
 /* --- show --- */
 
+/* What stays until it is deleted has no "expires_ms". */
+static void add_expiry(json_t *object, bool stays, uint32_t expires_ms)
+{
+	if (!stays)
+		json_object_set_new(object, "expires_ms",
+				    json_integer(expires_ms));
+}
+
 json_t *path_json(const struct pams_path *path)
 {
 	json_t *object = json_object();
 
 	add_key(object, path);
 	if (path->has_pipe) {
-		json_t *pipe = json_pack("{s:I, s:I, s:I, s:I}", "rate_byteps",
+		json_t *pipe = json_pack("{s:I, s:I, s:I}", "rate_byteps",
 					 (json_int_t)path->rate_byteps,
 					 "backlog_bytes",
 					 (json_int_t)path->backlog_bytes,
 					 "age_ms",
-					 (json_int_t)path->pipe_age_ms,
-					 "expires_ms",
-					 (json_int_t)path->pipe_expires_ms);
+					 (json_int_t)path->pipe_age_ms);
 
+		add_expiry(pipe, path->pipe_stays, path->pipe_expires_ms);
 		if (path->has_delay)
 			json_object_set_new(pipe, "delay_us",
 					    json_integer(path->delay_us));
@@ -146,18 +155,33 @@ json_t *path_json(const struct pams_path *path)
 					    json_integer(path->hs_rate_byteps));
 		json_object_set_new(object, "pipe", pipe);
 	}
-	if (path->has_loss)
-		json_object_set_new(object, "loss",
-				    json_pack("{s:i, s:I}", "time_ms",
-					      path->loss_ms, "expires_ms",
-					      (json_int_t)
-					      path->loss_expires_ms));
+	if (path->has_loss) {
+		json_t *loss = json_pack("{s:i}", "time_ms", path->loss_ms);
+
+		add_expiry(loss, path->loss_stays, path->loss_expires_ms);
+		json_object_set_new(object, "loss", loss);
+	}
+	if (path->origin[0])
+		json_object_set_new(object, "origin",
+				    json_string(path->origin));
 	return object;
+}
+
+/* The end of a line: how long what is on it holds. */
+static void print_expiry(bool stays, uint32_t expires_ms)
+{
+	char text[QUANTITY_MAX];
+
+	if (stays)
+		puts("holds until deleted");
+	else
+		printf("expires in %s\n",
+		       show_time(text, (int64_t)expires_ms * US_PER_MS));
 }
 
 static void print_pipe(const struct pams_path *path)
 {
-	char text[QUANTITY_MAX], more[QUANTITY_MAX];
+	char text[QUANTITY_MAX];
 
 	printf("    pipe %s (%" PRIu64 " bytes/s), backlog %" PRIu32 " bytes",
 	       show_rate(text, path->rate_byteps), path->rate_byteps,
@@ -167,26 +191,27 @@ static void print_pipe(const struct pams_path *path)
 	if (path->hs_rate_byteps)
 		printf(", to the helper %s",
 		       show_rate(text, path->hs_rate_byteps));
-	printf("; reported %s ago, expires in %s\n",
-	       show_time(text, (int64_t)path->pipe_age_ms * US_PER_MS),
-	       show_time(more, (int64_t)path->pipe_expires_ms * US_PER_MS));
+	printf("; reported %s ago, ",
+	       show_time(text, (int64_t)path->pipe_age_ms * US_PER_MS));
+	print_expiry(path->pipe_stays, path->pipe_expires_ms);
 }
 
 void path_print(const struct pams_path *path)
 {
-	char key[KEY_TEXT_MAX], text[QUANTITY_MAX], more[QUANTITY_MAX];
+	char key[KEY_TEXT_MAX], text[QUANTITY_MAX];
 	int64_t loss_us = (int64_t)path->loss_ms * US_PER_MS;
 
 	puts(show_key(key, path));
 	if (path->has_pipe)
 		print_pipe(path);
-	if (path->has_loss)
-		printf("    %s %s%s; expires in %s\n",
-		       path->loss_ms > 0 ? "lost in" : "lost",
+	if (path->has_loss) {
+		printf("    %s %s%s; ", path->loss_ms > 0 ? "lost in" : "lost",
 		       show_time(text, loss_us > 0 ? loss_us : -loss_us),
-		       path->loss_ms > 0 ? "" : " ago",
-		       show_time(more, (int64_t)path->loss_expires_ms *
-				       US_PER_MS));
+		       path->loss_ms > 0 ? "" : " ago");
+		print_expiry(path->loss_stays, path->loss_expires_ms);
+	}
+	if (path->origin[0])
+		printf("    set by %s\n", path->origin);
 }
 
 static int collect(const struct pams_path *path, void *arg)
@@ -281,6 +306,7 @@ int path_command(struct words *words)
 	if (next_is(words, "set")) {
 		if (parse_key(words, &path) || parse_values(words, &path))
 			return USAGE;
+		strcpy(path.origin, "pamsctl");
 		return change("path set", &path, pams_nl_path_set);
 	}
 	if (next_is(words, "del")) {
@@ -294,7 +320,8 @@ int path_command(struct words *words)
 		return change("path flush", &path, flush);
 	}
 	if (!words->left)
-		return refuse(USAGE, "path what? show, set, del or flush");
+		return refuse(USAGE, "path: the command is missing: show, set, "
+				     "del or flush");
 	return refuse(USAGE, "path '%s' is not a command: show, set, del or "
 			     "flush",
 		      *words->at);

@@ -46,8 +46,11 @@ int refuse_kernel(struct pams_nl *nl, const char *what, int err)
 
 	if (nl && err == -ENOENT && !pams_nl_loaded(nl))
 		return refuse_not_loaded();
-	snprintf(text, sizeof(text), "%s: %s%s", what, why, err == -EPERM ?
-		 " (it needs CAP_NET_ADMIN: run it as root)" : "");
+	if (err == -EPERM)
+		snprintf(text, sizeof(text),
+			 "%s: needs CAP_NET_ADMIN: run it as root", what);
+	else
+		snprintf(text, sizeof(text), "%s: %s", what, why);
 	return say(err == -EPERM ? NOT_PERMITTED : FAILED, text,
 		   nl ? pams_nl_bad_attribute(nl) : NULL);
 }
