@@ -16,8 +16,9 @@
 #include <linux/ktime.h>
 #include <linux/module.h>
 #include <linux/sort.h>
+#include <net/mptcp.h>
 
-#include "pams.h"
+#include "mptcp_layout.h"
 
 #define BATCH		1024
 #define SCHEDS		5

@@ -59,7 +59,7 @@ static int decide(struct mptcp_sock *msk)
 	peers_look(msk, &view);
 	msk->timer_ival = view.timeout > 0 ? view.timeout : TCP_RTO_MIN;
 
-	if (!state || msk->flags & PAMS_FLAG_FALLBACK_DONE)
+	if (!state || msk->flags & PEERS_FALLBACK_DONE)
 		target = peers_fastest(&view, true);
 	else if (sched->waits)
 		target = pick(sched, &view, state);

@@ -12,7 +12,19 @@
 #ifndef _PEERS_H
 #define _PEERS_H
 
-#include "pams.h"
+#include <linux/timer.h>
+#include <net/mptcp.h>
+#include <net/tcp.h>
+
+#include "mptcp_layout.h"
+#include "compat/slab.h"
+#include "compat/tcp.h"
+#include "msk.h"
+#include "symbols.h"
+
+/* bits of mptcp_sock.flags and .cb_flags */
+#define PEERS_FALLBACK_DONE	BIT(2)
+#define PEERS_PUSH_PENDING	BIT(1)
 
 #define PEERS_MAX	8	/* subflows; the laboratory has no more paths */
 

@@ -149,7 +149,7 @@ void peers_redundant_work(struct work_struct *work)
 
 	lock_sock(sk);
 	if (READ_ONCE(state->dead) || inet_sk_state_load(sk) == TCP_CLOSE ||
-	    msk->flags & PAMS_FLAG_FALLBACK_DONE || msk->first_pending)
+	    msk->flags & PEERS_FALLBACK_DONE || msk->first_pending)
 		goto out;
 
 	peers_look(msk, &view);
@@ -161,7 +161,7 @@ void peers_redundant_work(struct work_struct *work)
 	set_head(msk, *position(msk, state,
 				view.sub[lagging].subflow->subflow_id));
 	spin_lock_bh(&sk->sk_lock.slock);
-	msk->cb_flags |= PAMS_CB_PUSH_PENDING;
+	msk->cb_flags |= PEERS_PUSH_PENDING;
 	spin_unlock_bh(&sk->sk_lock.slock);
 out:
 	release_sock(sk);	/* pushes */
