@@ -157,9 +157,10 @@ static void learn_sample(struct pams_subflow *sub, const struct tcp_sock *tp,
 	else
 		learn_capacity(sub, tp, &sample, rtt_us);
 
-	if (sub->learned_limit_byteps && !sub->remembered)
-		sub->memory_byteps = pams_memory_learn(sub->memory, sub->memory_byteps,
-						       sub->learned_limit_byteps, rtt_us);
+	sub->memory_byteps =
+		pams_memory_learn(sub->memory, sub->memory_byteps,
+				  sub->remembered ? 0 : sub->learned_limit_byteps,
+				  sub->learned_proven_byteps, rtt_us);
 }
 
 /* Th, the throughput of MPBond: from cwnd / RTT, a division per sample. */
@@ -212,9 +213,9 @@ static void learn_begin(struct pams_subflow *sub)
 {
 	struct pams_memory_hint hint = pams_memory_hint(sub->memory, false);
 
-	sub->remembered = hint.byteps;
-	sub->learned_limit_byteps = hint.byteps;
-	sub->learned_proven_byteps = hint.byteps;
+	sub->remembered = hint.limit_byteps;
+	sub->learned_limit_byteps = hint.limit_byteps;
+	sub->learned_proven_byteps = hint.proven_byteps;
 }
 
 static void model_set_path(struct pams_subflow *sub, u32 cwnd_bytes, u32 rtt_us)

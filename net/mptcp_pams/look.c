@@ -69,8 +69,8 @@ static void model_expected(struct pams_model *model,
 {
 	*model = (struct pams_model){
 		.rtt_us = max(hint->rtt_us, 1U),
-		.limit_byteps = hint->byteps,
-		.proven_byteps = hint->byteps,
+		.limit_byteps = hint->limit_byteps ?: MODEL_RATE_UNKNOWN,
+		.proven_byteps = hint->limit_byteps ?: hint->proven_byteps,
 		.cwnd_bytes = TCP_INIT_CWND * mss_bytes,
 		.horizon_us = MODEL_HORIZON_NONE,
 		.wait_us = wait_us,

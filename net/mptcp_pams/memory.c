@@ -208,9 +208,14 @@ struct pams_memory_hint pams_memory_hint(struct pams_remembered *path, bool join
 		return hint;
 
 	spin_lock_bh(&path->net->memory.lock);
-	if (path->total_byteps && memory_is_fresh(path)) {
-		hint.byteps = max(path->total_byteps / max(path->flows + joins, 1U),
-				  MODEL_RATE_MIN_BYTEPS);
+	if (path->proven_byteps && memory_is_fresh(path)) {
+		u32 flows = max(path->flows + joins, 1U);
+
+		if (path->total_byteps)
+			hint.limit_byteps = max(path->total_byteps / flows,
+						MODEL_RATE_MIN_BYTEPS);
+		hint.proven_byteps = max(path->proven_byteps / flows,
+					 MODEL_RATE_MIN_BYTEPS);
 		hint.rtt_us = path->rtt_us;
 		hint.join_us = path->join_us;
 	}
@@ -222,18 +227,21 @@ struct pams_memory_hint pams_memory_hint(struct pams_remembered *path, bool join
  * pams_memory_learn - a subflow learned what its path gives it
  * @path:	the path, may be NULL
  * @old_byteps:	what it said last
- * @byteps:	what it says now
+ * @byteps:	what it says now; 0 if it doesn't know
+ * @proven_byteps: what it carried at least
  * @rtt_us:	least round-trip time
  *
  * Return: what was said now.
  */
 u32 pams_memory_learn(struct pams_remembered *path, u32 old_byteps, u32 byteps,
-		      u32 rtt_us)
+		      u32 proven_byteps, u32 rtt_us)
 {
 	u32 change = byteps > old_byteps ? byteps - old_byteps : old_byteps - byteps;
+	u32 was_proven = path ? READ_ONCE(path->proven_byteps) : 0;
 	u64 sum;
 
-	if (!path || change <= old_byteps / 8)
+	if (!path || (change <= old_byteps / 8 &&
+		      proven_byteps <= was_proven + was_proven / 8))
 		return old_byteps;
 
 	spin_lock_bh(&path->net->memory.lock);
@@ -241,6 +249,9 @@ u32 pams_memory_learn(struct pams_remembered *path, u32 old_byteps, u32 byteps,
 	path->sum_byteps = sum;
 	if (sum > path->total_byteps || path->flows == 1)
 		path->total_byteps = min_t(u64, sum, MODEL_RATE_UNKNOWN - 1);
+	WRITE_ONCE(path->proven_byteps,
+		   path->flows == 1 ? proven_byteps :
+				      max(path->proven_byteps, proven_byteps));
 	path->rtt_us = rtt_us;
 	path->used = jiffies;
 	spin_unlock_bh(&path->net->memory.lock);
@@ -306,7 +317,7 @@ unsigned int pams_memory_expect(struct pams_remembered *first,
 		struct pams_remembered *path =
 			memory_find(memory, &first->others[i]);
 
-		if (!path || !path->joined || !path->total_byteps ||
+		if (!path || !path->joined || !path->proven_byteps ||
 		    path->join_us >= MEMORY_JOIN_MAX_US || !memory_is_fresh(path))
 			continue;
 		path->users++;

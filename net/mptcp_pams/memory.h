@@ -36,6 +36,7 @@ struct pams_memory_key {
  * @used:	jiffies, when it was learned from last
  * @sum_byteps:	what those subflows say the path gives them
  * @total_byteps: what the path carries in all; 0: not known yet
+ * @proven_byteps: the most that one subflow was seen to carry
  * @rtt_us:	least round-trip time; 0: not known yet
  * @join_us:	how long after a connection's first decision it could be used, where it
  *		joined; smoothed
@@ -52,6 +53,7 @@ struct pams_remembered {
 	unsigned long used;
 	u64 sum_byteps;
 	u32 total_byteps;
+	u32 proven_byteps;
 	u32 rtt_us;
 	u32 join_us;
 	bool joined;
@@ -74,12 +76,14 @@ struct pams_memory {
 
 /**
  * struct pams_memory_hint - what a new subflow may begin with
- * @byteps:	its share of what the path carries; 0: not known
+ * @limit_byteps: its share of what the path carries; 0: not known
+ * @proven_byteps: what the path is sure to carry; 0: nothing is known
  * @rtt_us:	least round-trip time
  * @join_us:	how long after the first decision the path joins
  */
 struct pams_memory_hint {
-	u32 byteps;
+	u32 limit_byteps;
+	u32 proven_byteps;
 	u32 rtt_us;
 	u32 join_us;
 };
@@ -91,7 +95,7 @@ void pams_memory_put(struct pams_remembered *path, u32 byteps);
 void pams_memory_leave(struct pams_remembered *path, u32 byteps);
 struct pams_memory_hint pams_memory_hint(struct pams_remembered *path, bool joins);
 u32 pams_memory_learn(struct pams_remembered *path, u32 old_byteps, u32 byteps,
-		      u32 rtt_us);
+		      u32 proven_byteps, u32 rtt_us);
 void pams_memory_joined(struct pams_remembered *first,
 			struct pams_remembered *path, u64 after_us);
 unsigned int pams_memory_expect(struct pams_remembered *first,
