@@ -43,7 +43,9 @@
 
 static struct workqueue_struct *watch_wq;
 
-/* The owner arms it, or whoever holds the data lock while there is none. */
+/* The owner arms it, or whoever holds the data lock while there is none. The timer's
+ * function writes @timed in that case alone, too: a timer has one reference.
+ */
 static void watch_arm(struct pams_conn *conn, u32 pause_us)
 {
 	ktime_t expires = ktime_add_us(ktime_get(), pause_us);
@@ -364,13 +366,15 @@ static enum hrtimer_restart watch_timer(struct hrtimer *timer)
 	bool kick = false;
 
 	bh_lock_sock(sk);
-	conn->timed = false;
-	if (!READ_ONCE(conn->dead)) {
-		if (sock_owned_by_user(sk))
-			watch_arm(conn, PAMS_CLOSE_US);
-		else
-			kick = watch_look(conn);
+	/* @timed is the owner's, who may be arming the timer right now */
+	if (sock_owned_by_user(sk) && !READ_ONCE(conn->dead)) {
+		hrtimer_forward_now(timer, ns_to_ktime(PAMS_CLOSE_US * NSEC_PER_USEC));
+		bh_unlock_sock(sk);
+		return HRTIMER_RESTART;
 	}
+	conn->timed = false;
+	if (!READ_ONCE(conn->dead))
+		kick = watch_look(conn);
 	bh_unlock_sock(sk);
 
 	if (kick)
