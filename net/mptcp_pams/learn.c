@@ -212,7 +212,7 @@ static void learn_begin(struct pams_subflow *sub)
 {
 	struct pams_memory_hint hint = pams_memory_hint(sub->memory, false);
 
-	sub->remembered = hint.byteps;
+	sub->remembered = hint.byteps > 0;
 	sub->learned_limit_byteps = hint.byteps;
 	sub->learned_proven_byteps = hint.byteps;
 }
