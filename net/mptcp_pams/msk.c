@@ -870,28 +870,70 @@ void msk_resend_settle(struct mptcp_sock *msk, struct msk_resend *resend)
 }
 
 /**
- * msk_resend_repair - a subflow has gone while something was pending again
- * @msk:	the connection, owned
+ * msk_resend_repair - a subflow has gone, or is stale, while a range was pending again
+ * @msk:	the connection, owned in process context
  * @resend:	what was; nothing is then
  *
  * The kernel makes all that was sent pending again, up to the first fragment of
- * which nothing was: that may be one that was pending again. Do the rest.
+ * which nothing was: that may be the one that the range is in, even if the push that
+ * followed has sent it meanwhile. Do the rest.
  */
 void msk_resend_repair(struct mptcp_sock *msk, struct msk_resend *resend)
 {
-	struct mptcp_data_frag *dfrag;
+	struct mptcp_data_frag *dfrag, *first = NULL;
+	u64 from = resend->start;
 
-	if (!resend->keep || !msk->first_pending)
+	if (!resend->keep)
 		return;
 
 	resend->keep = false;
 	resend->start = resend->end;
 	resend->sent_end = resend->end;
-	dfrag = msk->first_pending;
-	list_for_each_entry_from(dfrag, &msk->rtx_queue, list) {
-		if (before64(dfrag->data_seq, msk->snd_nxt))
-			dfrag->already_sent = 0;
+	list_for_each_entry(dfrag, &msk->rtx_queue, list) {
+		if (!before64(from, dfrag->data_seq + dfrag->data_len) ||
+		    !before64(dfrag->data_seq, msk->snd_nxt))
+			continue;
+		dfrag->already_sent = 0;
+		first = first ?: dfrag;
 	}
+	if (!first)
+		return;
+
+	/* the kernel's own part may not be done yet */
+	dfrag = msk->first_pending;
+	if (dfrag && before64(dfrag->data_seq, first->data_seq))
+		first = dfrag;
+	fragment_set_pending(msk, first);
+}
+
+static unsigned int stale_subflows(const struct mptcp_sock *msk)
+{
+	const struct mptcp_subflow_context *subflow;
+	unsigned int nr = 0;
+
+	list_for_each_entry(subflow, &msk->conn_list, node)
+		nr += subflow->stale;
+	return nr;
+}
+
+/**
+ * msk_get_retrans - the kernel's choice of a subflow for its retransmission
+ * @msk:	the connection, owned in process context
+ * @resend:	what is pending again, may be NULL
+ *
+ * The kernel also counts here how often a subflow did not answer, and makes what a
+ * stale one holds pending again.
+ *
+ * Return: NULL if there is none.
+ */
+struct sock *msk_get_retrans(struct mptcp_sock *msk, struct msk_resend *resend)
+{
+	unsigned int stale = stale_subflows(msk);
+	struct sock *ssk = pams_subflow_get_retrans(msk);
+
+	if (resend && stale_subflows(msk) > stale)
+		msk_resend_repair(msk, resend);
+	return ssk;
 }
 
 /* Does the subflow hold that byte, unacknowledged? Its oldest data is looked at. */

@@ -147,6 +147,7 @@ bool msk_is_resending(const struct mptcp_sock *msk, const struct msk_resend *res
 void msk_resend_skip(struct mptcp_sock *msk, const struct msk_resend *resend);
 void msk_resend_settle(struct mptcp_sock *msk, struct msk_resend *resend);
 void msk_resend_repair(struct mptcp_sock *msk, struct msk_resend *resend);
+struct sock *msk_get_retrans(struct mptcp_sock *msk, struct msk_resend *resend);
 u32 msk_resend_tail(struct mptcp_sock *msk, struct sock *ssk,
 		    struct msk_sent_again *again, u64 max_bytes,
 		    struct msk_resend *resend);

@@ -197,7 +197,7 @@ static void stale_check(struct pams_conn *conn)
 	    (s32)(tcp_jiffies32 - conn->stale_at) < (s32)TCP_RTO_MIN)
 		return;
 	conn->stale_at = tcp_jiffies32;
-	pams_subflow_get_retrans(conn->msk);
+	msk_get_retrans(conn->msk, &conn->resend);
 }
 
 static bool stale_check_is_due(const struct pams_conn *conn)
