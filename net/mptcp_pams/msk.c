@@ -180,6 +180,8 @@ void msk_look(struct mptcp_sock *msk, const struct msk_window *window,
 	look->token = msk->token;
 	look->mss_bytes = look->nr ? tcp_sk(look->ssk[0])->mss_cache : 0;
 	look->pending = next;
+	look->pending_again = next &&
+			      next->data_seq + next->already_sent != msk->snd_nxt;
 	look->fallback = msk->flags & MSK_FLAG_FALLBACK_DONE;
 	look->several = !list_is_singular(&msk->conn_list);
 }

@@ -29,6 +29,7 @@ struct socket;
  * @nr:		usable subflows in @ssk and @id; backups only if nothing else is usable
  * @mss_bytes:	of the first subflow
  * @pending:	something is to be sent
+ * @pending_again: and was sent before: a recovery of the kernel's, or struct msk_resend
  * @fallback:	the connection fell back to TCP
  * @several:	it has more than one subflow, usable or not
  * @ssk:	TCP socket of each
@@ -47,6 +48,7 @@ struct msk_look {
 	unsigned int nr;
 	u32 mss_bytes;
 	bool pending;
+	bool pending_again;
 	bool fallback;
 	bool several;
 	struct sock *ssk[PAMS_SUBFLOWS_MAX];
