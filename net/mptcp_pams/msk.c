@@ -528,27 +528,34 @@ static void range_drop_tail(struct msk_range *range, u32 bytes)
 	range->seq_end -= bytes;
 }
 
-/* Cut off what lies from @from to @to; false if nothing is left. */
-static bool range_cut(struct msk_range *range, u32 from, u32 to)
+/* Cut off what lies from @from to @to; false if nothing is left. If that is in the
+ * middle, what is before it stays, or with @tail what is behind.
+ */
+static bool range_cut(struct msk_range *range, u32 from, u32 to, bool tail)
 {
 	if (!before(range->seq, from) && before(range->seq, to)) {
 		if (!after(range->seq_end, to))
 			return false;
 		range_drop_head(range, to - range->seq);
-	} else if (after(range->seq_end, from) && !after(range->seq_end, to)) {
-		range_drop_tail(range, range->seq_end - from);
+	} else if (before(range->seq, from) && after(range->seq_end, from)) {
+		if (tail && after(range->seq_end, to))
+			range_drop_head(range, to - range->seq);
+		else
+			range_drop_tail(range, range->seq_end - from);
 	}
 	return true;
 }
 
 /* Cut off what was sent again before; false if nothing wanted is left. */
 static bool range_clip(const struct mptcp_sock *msk,
-		       const struct msk_sent_again *again, struct msk_range *range)
+		       const struct msk_sent_again *again, struct msk_range *range,
+		       bool tail)
 {
-	if (again->from != again->to && !range_cut(range, again->from, again->to))
+	if (again->from != again->to &&
+	    !range_cut(range, again->from, again->to, tail))
 		return false;
 	if (again->lost && again->lost_from != again->lost_to &&
-	    !range_cut(range, again->lost_from, again->lost_to))
+	    !range_cut(range, again->lost_from, again->lost_to, tail))
 		return false;
 	return before64(msk->snd_una, range->end);
 }
@@ -609,7 +616,7 @@ last_range(struct mptcp_sock *msk, struct sock *ssk,
 	struct sk_buff *skb;
 
 	for (skb = queue_last(ssk); skb && skbs--; skb = queue_prev(ssk, skb)) {
-		if (!skb_range(ssk, skb, &prev) || !range_clip(msk, again, &prev)) {
+		if (!skb_range(ssk, skb, &prev) || !range_clip(msk, again, &prev, true)) {
 			if (dfrag)
 				break;
 			continue;
@@ -648,13 +655,18 @@ first_range(struct mptcp_sock *msk, struct sock *ssk,
 	for (skb = queue_first(ssk); skb && skbs--; skb = queue_next(ssk, skb)) {
 		if (!after(TCP_SKB_CB(skb)->end_seq, from_seq))
 			continue;
-		if (!skb_range(ssk, skb, &next) || !range_clip(msk, again, &next)) {
+		if (!skb_range(ssk, skb, &next)) {
 			if (dfrag)
 				break;
 			continue;
 		}
 		if (before(next.seq, from_seq))
 			range_drop_head(&next, from_seq - next.seq);
+		if (!range_clip(msk, again, &next, false)) {
+			if (dfrag)
+				break;
+			continue;
+		}
 		if (!dfrag) {
 			if (before64(next.start, msk->snd_una))
 				range_drop_head(&next, msk->snd_una - next.start);
