@@ -213,7 +213,7 @@ static void learn_begin(struct pams_subflow *sub)
 {
 	struct pams_memory_hint hint = pams_memory_hint(sub->memory, false);
 
-	sub->remembered = hint.limit_byteps;
+	sub->remembered = hint.limit_byteps > 0;
 	sub->learned_limit_byteps = hint.limit_byteps;
 	sub->learned_proven_byteps = hint.proven_byteps;
 }
@@ -298,6 +298,9 @@ static void learn_answer(struct pams_subflow *sub, const struct sock *ssk)
 	if (READ_ONCE(tcp_sk(ssk)->rcv_tstamp) == sub->silent_tstamp)
 		return;
 	sub->silent = false;
+	/* report.c does it for usable ones, and may not be asked once this one is */
+	if (!sub->loss)
+		sub->stopped = false;
 	if (inet_csk(ssk)->icsk_ca_state < TCP_CA_Loss && sub->alarms < LEARN_ALARMS_MAX)
 		sub->alarms++;
 }

@@ -180,6 +180,8 @@ void msk_look(struct mptcp_sock *msk, const struct msk_window *window,
 	look->token = msk->token;
 	look->mss_bytes = look->nr ? tcp_sk(look->ssk[0])->mss_cache : 0;
 	look->pending = next;
+	look->pending_again = next &&
+			      next->data_seq + next->already_sent != msk->snd_nxt;
 	look->fallback = msk->flags & MSK_FLAG_FALLBACK_DONE;
 	look->several = !list_is_singular(&msk->conn_list);
 }
@@ -526,27 +528,34 @@ static void range_drop_tail(struct msk_range *range, u32 bytes)
 	range->seq_end -= bytes;
 }
 
-/* Cut off what lies from @from to @to; false if nothing is left. */
-static bool range_cut(struct msk_range *range, u32 from, u32 to)
+/* Cut off what lies from @from to @to; false if nothing is left. If that is in the
+ * middle, what is before it stays, or with @tail what is behind.
+ */
+static bool range_cut(struct msk_range *range, u32 from, u32 to, bool tail)
 {
 	if (!before(range->seq, from) && before(range->seq, to)) {
 		if (!after(range->seq_end, to))
 			return false;
 		range_drop_head(range, to - range->seq);
-	} else if (after(range->seq_end, from) && !after(range->seq_end, to)) {
-		range_drop_tail(range, range->seq_end - from);
+	} else if (before(range->seq, from) && after(range->seq_end, from)) {
+		if (tail && after(range->seq_end, to))
+			range_drop_head(range, to - range->seq);
+		else
+			range_drop_tail(range, range->seq_end - from);
 	}
 	return true;
 }
 
 /* Cut off what was sent again before; false if nothing wanted is left. */
 static bool range_clip(const struct mptcp_sock *msk,
-		       const struct msk_sent_again *again, struct msk_range *range)
+		       const struct msk_sent_again *again, struct msk_range *range,
+		       bool tail)
 {
-	if (again->from != again->to && !range_cut(range, again->from, again->to))
+	if (again->from != again->to &&
+	    !range_cut(range, again->from, again->to, tail))
 		return false;
 	if (again->lost && again->lost_from != again->lost_to &&
-	    !range_cut(range, again->lost_from, again->lost_to))
+	    !range_cut(range, again->lost_from, again->lost_to, tail))
 		return false;
 	return before64(msk->snd_una, range->end);
 }
@@ -607,7 +616,7 @@ last_range(struct mptcp_sock *msk, struct sock *ssk,
 	struct sk_buff *skb;
 
 	for (skb = queue_last(ssk); skb && skbs--; skb = queue_prev(ssk, skb)) {
-		if (!skb_range(ssk, skb, &prev) || !range_clip(msk, again, &prev)) {
+		if (!skb_range(ssk, skb, &prev) || !range_clip(msk, again, &prev, true)) {
 			if (dfrag)
 				break;
 			continue;
@@ -646,13 +655,18 @@ first_range(struct mptcp_sock *msk, struct sock *ssk,
 	for (skb = queue_first(ssk); skb && skbs--; skb = queue_next(ssk, skb)) {
 		if (!after(TCP_SKB_CB(skb)->end_seq, from_seq))
 			continue;
-		if (!skb_range(ssk, skb, &next) || !range_clip(msk, again, &next)) {
+		if (!skb_range(ssk, skb, &next)) {
 			if (dfrag)
 				break;
 			continue;
 		}
 		if (before(next.seq, from_seq))
 			range_drop_head(&next, from_seq - next.seq);
+		if (!range_clip(msk, again, &next, false)) {
+			if (dfrag)
+				break;
+			continue;
+		}
 		if (!dfrag) {
 			if (before64(next.start, msk->snd_una))
 				range_drop_head(&next, msk->snd_una - next.start);
@@ -870,28 +884,70 @@ void msk_resend_settle(struct mptcp_sock *msk, struct msk_resend *resend)
 }
 
 /**
- * msk_resend_repair - a subflow has gone while something was pending again
- * @msk:	the connection, owned
+ * msk_resend_repair - a subflow has gone, or is stale, while a range was pending again
+ * @msk:	the connection, owned in process context
  * @resend:	what was; nothing is then
  *
  * The kernel makes all that was sent pending again, up to the first fragment of
- * which nothing was: that may be one that was pending again. Do the rest.
+ * which nothing was: that may be the one that the range is in, even if the push that
+ * followed has sent it meanwhile. Do the rest.
  */
 void msk_resend_repair(struct mptcp_sock *msk, struct msk_resend *resend)
 {
-	struct mptcp_data_frag *dfrag;
+	struct mptcp_data_frag *dfrag, *first = NULL;
+	u64 from = resend->start;
 
-	if (!resend->keep || !msk->first_pending)
+	if (!resend->keep)
 		return;
 
 	resend->keep = false;
 	resend->start = resend->end;
 	resend->sent_end = resend->end;
-	dfrag = msk->first_pending;
-	list_for_each_entry_from(dfrag, &msk->rtx_queue, list) {
-		if (before64(dfrag->data_seq, msk->snd_nxt))
-			dfrag->already_sent = 0;
+	list_for_each_entry(dfrag, &msk->rtx_queue, list) {
+		if (!before64(from, dfrag->data_seq + dfrag->data_len) ||
+		    !before64(dfrag->data_seq, msk->snd_nxt))
+			continue;
+		dfrag->already_sent = 0;
+		first = first ?: dfrag;
 	}
+	if (!first)
+		return;
+
+	/* the kernel's own part may not be done yet */
+	dfrag = msk->first_pending;
+	if (dfrag && before64(dfrag->data_seq, first->data_seq))
+		first = dfrag;
+	fragment_set_pending(msk, first);
+}
+
+static unsigned int stale_subflows(const struct mptcp_sock *msk)
+{
+	const struct mptcp_subflow_context *subflow;
+	unsigned int nr = 0;
+
+	list_for_each_entry(subflow, &msk->conn_list, node)
+		nr += subflow->stale;
+	return nr;
+}
+
+/**
+ * msk_get_retrans - the kernel's choice of a subflow for its retransmission
+ * @msk:	the connection, owned in process context
+ * @resend:	what is pending again, may be NULL
+ *
+ * The kernel also counts here how often a subflow did not answer, and makes what a
+ * stale one holds pending again.
+ *
+ * Return: NULL if there is none.
+ */
+struct sock *msk_get_retrans(struct mptcp_sock *msk, struct msk_resend *resend)
+{
+	unsigned int stale = stale_subflows(msk);
+	struct sock *ssk = pams_subflow_get_retrans(msk);
+
+	if (resend && stale_subflows(msk) > stale)
+		msk_resend_repair(msk, resend);
+	return ssk;
 }
 
 /* Does the subflow hold that byte, unacknowledged? Its oldest data is looked at. */

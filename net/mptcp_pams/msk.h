@@ -29,6 +29,7 @@ struct socket;
  * @nr:		usable subflows in @ssk and @id; backups only if nothing else is usable
  * @mss_bytes:	of the first subflow
  * @pending:	something is to be sent
+ * @pending_again: and was sent before: a recovery of the kernel's, or struct msk_resend
  * @fallback:	the connection fell back to TCP
  * @several:	it has more than one subflow, usable or not
  * @ssk:	TCP socket of each
@@ -47,6 +48,7 @@ struct msk_look {
 	unsigned int nr;
 	u32 mss_bytes;
 	bool pending;
+	bool pending_again;
 	bool fallback;
 	bool several;
 	struct sock *ssk[PAMS_SUBFLOWS_MAX];
@@ -147,6 +149,7 @@ bool msk_is_resending(const struct mptcp_sock *msk, const struct msk_resend *res
 void msk_resend_skip(struct mptcp_sock *msk, const struct msk_resend *resend);
 void msk_resend_settle(struct mptcp_sock *msk, struct msk_resend *resend);
 void msk_resend_repair(struct mptcp_sock *msk, struct msk_resend *resend);
+struct sock *msk_get_retrans(struct mptcp_sock *msk, struct msk_resend *resend);
 u32 msk_resend_tail(struct mptcp_sock *msk, struct sock *ssk,
 		    struct msk_sent_again *again, u64 max_bytes,
 		    struct msk_resend *resend);

@@ -161,7 +161,7 @@ static void use_least_bad(struct pams_view *view, const u64 *loss_ns)
 		     model_pad_ns(view->sub[best], 0)))
 			best = i;
 	}
-	view->sub[best]->idle = view->sub[best]->room_bytes;
+	view->sub[best]->idle = view->sub[best]->room_bytes > 0;
 }
 
 /* One subflow; returns when its path is lost, U64_MAX if never. */

@@ -21,7 +21,9 @@
  * duplicate, which is the price.
  *
  * Nothing is done in fallback, with less than two usable subflows, or after a FIN
- * is queued on the subflow; for a tail, nothing while data is pending.
+ * is queued on the subflow; for a tail, nothing while data is pending. Nothing either
+ * while the kernel sends all of its queue again: one place is pending at a time, and
+ * what lies before the new one would be left out.
  */
 #include <linux/math64.h>
 
@@ -130,7 +132,7 @@ bool pams_resend_wanted(struct pams_conn *conn, struct pams_view *view,
 {
 	u64 bytes;
 
-	if (look->fallback || conn->resend.keep)
+	if (look->fallback || look->pending_again || conn->resend.keep)
 		return false;
 	return view_lost(conn, view, look) >= 0 ||
 	       view_late(conn, view, look, &bytes) >= 0;
@@ -208,7 +210,7 @@ bool pams_resend(struct pams_conn *conn)
 	struct msk_look look __uninitialized;
 
 	pams_look(conn, conn->sched->detail, &look, &view, NULL);
-	if (look.fallback)
+	if (look.fallback || look.pending_again)
 		return false;
 	return resend_lost(conn, &view, &look) || resend_late(conn, &view, &look);
 }

@@ -45,8 +45,8 @@ static bool after_resend(struct pams_conn *conn)
 
 	msk_resend_skip(conn->msk, &conn->resend);
 	if (conn->lost_id) {
+		/* the kick ends @resend, once it has seen if a subflow has gone */
 		conn->lost_id = 0;
-		conn->resend.keep = false;
 		pams_watch_kick(conn);
 		return false;
 	}
@@ -204,7 +204,7 @@ static int retransmit(struct mptcp_sock *msk, const struct pams_sched *sched)
 		msk_set_timeout(msk, usecs_to_jiffies(wait_us));
 		return -EINVAL;
 	}
-	ssk = pams_subflow_get_retrans(msk);
+	ssk = msk_get_retrans(msk, conn ? &conn->resend : NULL);
 	if (!ssk || (conn && is_worse(conn, ssk)))
 		return -EINVAL;
 

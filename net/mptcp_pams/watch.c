@@ -43,7 +43,9 @@
 
 static struct workqueue_struct *watch_wq;
 
-/* The owner arms it, or whoever holds the data lock while there is none. */
+/* The owner arms it, or whoever holds the data lock while there is none. The timer's
+ * function writes @timed in that case alone, too: a timer has one reference.
+ */
 static void watch_arm(struct pams_conn *conn, u32 pause_us)
 {
 	ktime_t expires = ktime_add_us(ktime_get(), pause_us);
@@ -146,11 +148,19 @@ static bool older_than(u32 stamp, u32 limit_us)
 	return age > 0 && jiffies_to_usecs(age) > limit_us;
 }
 
-/* Asked without the subflow's lock first. */
+/* Asked without the subflow's lock first. After an idle time TCP counts what it
+ * delivers from the first packet on; the last acknowledgment is old then.
+ */
 static bool seems_silent(const struct pams_subflow *sub, const struct tcp_sock *tp)
 {
-	return !sub->silent && tp->packets_out &&
-	       older_than(READ_ONCE(tp->rcv_tstamp), pams_silence_limit_us(sub, tp));
+	u32 limit_us, since_us;
+
+	if (sub->silent || !tp->packets_out)
+		return false;
+
+	limit_us = pams_silence_limit_us(sub, tp);
+	since_us = (u32)tcp_clock_us() - (u32)READ_ONCE(tp->delivered_mstamp);
+	return since_us > limit_us && older_than(READ_ONCE(tp->rcv_tstamp), limit_us);
 }
 
 /* And with it, which also takes in what waited in its backlog. */
@@ -189,19 +199,18 @@ static void silence_look(struct pams_conn *conn)
 /* The kernel counts how often its retransmission timer met a subflow without an
  * answer; after some it takes it out of use, and back when it answers.
  */
-static void stale_check(struct pams_conn *conn)
-{
-	if (!conn->silent || msk_is_fallback(conn->msk) ||
-	    (s32)(tcp_jiffies32 - conn->stale_at) < (s32)TCP_RTO_MIN)
-		return;
-	conn->stale_at = tcp_jiffies32;
-	pams_subflow_get_retrans(conn->msk);
-}
-
 static bool stale_check_is_due(const struct pams_conn *conn)
 {
-	return conn->silent &&
+	return conn->silent && !msk_is_fallback(conn->msk) &&
 	       (s32)(tcp_jiffies32 - conn->stale_at) >= (s32)TCP_RTO_MIN;
+}
+
+static void stale_check(struct pams_conn *conn)
+{
+	if (!stale_check_is_due(conn))
+		return;
+	conn->stale_at = tcp_jiffies32;
+	msk_get_retrans(conn->msk, &conn->resend);
 }
 
 static bool is_listed(struct mptcp_sock *msk, u32 id)
@@ -337,7 +346,8 @@ static bool watch_look(struct pams_conn *conn)
 	struct msk_look look __uninitialized;
 	bool late;
 
-	if (inet_sk_state_load((struct sock *)conn->msk) == TCP_CLOSE)
+	if (inet_sk_state_load((struct sock *)conn->msk) == TCP_CLOSE ||
+	    conn->local_key != msk_local_key(conn->msk))
 		return false;
 	if (msk_is_acknowledged(conn->msk) && !msk_is_pending(conn->msk))
 		return conn->events;
@@ -364,13 +374,15 @@ static enum hrtimer_restart watch_timer(struct hrtimer *timer)
 	bool kick = false;
 
 	bh_lock_sock(sk);
-	conn->timed = false;
-	if (!READ_ONCE(conn->dead)) {
-		if (sock_owned_by_user(sk))
-			watch_arm(conn, PAMS_CLOSE_US);
-		else
-			kick = watch_look(conn);
+	/* @timed is the owner's, who may be arming the timer right now */
+	if (sock_owned_by_user(sk) && !READ_ONCE(conn->dead)) {
+		hrtimer_forward_now(timer, ns_to_ktime(PAMS_CLOSE_US * NSEC_PER_USEC));
+		bh_unlock_sock(sk);
+		return HRTIMER_RESTART;
 	}
+	conn->timed = false;
+	if (!READ_ONCE(conn->dead))
+		kick = watch_look(conn);
 	bh_unlock_sock(sk);
 
 	if (kick)
@@ -412,10 +424,10 @@ static void kick_run(struct pams_conn *conn)
 
 	conn->counts.kicks++;
 	WRITE_ONCE(conn->wake, false);
-	msk_window_restore(msk, &conn->window);
 	if (inet_sk_state_load((struct sock *)msk) == TCP_CLOSE)
 		return;
 
+	msk_window_restore(msk, &conn->window);
 	gone_look(conn);
 	if (conn->sched->late) {
 		silence_look(conn);
