@@ -162,16 +162,16 @@ static u32 path_arrival_us(const struct pams_model *model, u32 bytes)
  */
 u32 model_arrival_us(const struct pams_model *model, u32 bytes)
 {
-	u32 path_us = model->wait_us + path_arrival_us(model, bytes);
+	u32 path_us = path_arrival_us(model, bytes);
 	u32 pipe_us;
 
 	if (!model->pipe_byteps)
-		return path_us;
+		return model->wait_us + path_us;
 
 	pipe_us = model->rtt_us / 2 +
 		  release_us((u64)model->pipe_backlog_bytes +
 			     model->backlog_bytes + bytes, model->pipe_byteps);
-	return max(path_us, pipe_us) + model->pipe_delay_us;
+	return model->wait_us + max(path_us, pipe_us) + model->pipe_delay_us;
 }
 
 /* Over the path alone. */

@@ -28,6 +28,7 @@
  *
  * Ignores: windows that grow while waiting, loss, the receive window.
  */
+#include <linux/math64.h>
 #include <linux/time64.h>
 
 #include "pad.h"
@@ -91,7 +92,7 @@ int pams_late_pams(const struct pams_view *view, u32 eta_percent, u64 *bytes)
 	if (view->sub[latest]->pad_ns <= best_ns)
 		return PAMS_PICK_NONE;
 	late_ns = view->sub[latest]->pad_ns - best_ns;
-	if (late_ns * 100 <= best_ns * eta_percent)
+	if (late_ns <= mul_u64_u32_div(best_ns, eta_percent, 100))
 		return PAMS_PICK_NONE;
 
 	*bytes = pad_carried_bytes(late_ns, view->sub[latest]->th_byteps);

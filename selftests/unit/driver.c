@@ -10,25 +10,32 @@
 #include "pick.h"
 
 #define HOP_WORDS	3	/* rate_byteps, owd_us, queued_bytes */
-#define FLOW_WORDS	9	/* rate, limit, proven, rtt, window, flight, backlog, due,
-				 * growing | moving << 1 | untried << 2 | alone << 3 |
-				 * guessed << 4
+#define MODEL_WORDS	17	/* see model() */
+#define SUB_WORDS	7	/* pad_ns, th_byteps, srtt_us, room_bytes, idle, in_flight,
+				 * outstanding
 				 */
-#define SUB_WORDS	6	/* pad_ns, rate_byteps, srtt_us, room_bytes, idle, in_flight */
+#define CHOICE_WORDS	4	/* idle, stopped, room_bytes, once_bytes */
+
+#define VIEW_MAX	(PAMS_SUBFLOWS_MAX + PAMS_EXPECTED_MAX)
 
 typedef int (*pick_fn)(const struct pams_view *view, u32 *bytes);
 
 /* prototypes for -Wmissing-prototypes; called from Python only */
 unsigned int unit_subflows_max(void);
+unsigned int unit_expected_max(void);
 unsigned int unit_packet_bytes(void);
 void unit_direct(const u64 *in, u64 *out, size_t nr);
 void unit_helper(const u64 *in, u64 *out, size_t nr);
 void unit_carried(const u64 *in, u64 *out, size_t nr);
 int unit_pick(int which, const u64 *in, int *out, size_t nr);
-u32 unit_flow_arrival(const u64 *in, u32 bytes);
-u64 unit_flow_carried(const u64 *in, u64 span_us);
-int unit_minfct(const u64 *in, const u64 *flows, u32 *bytes);
-int unit_late(const u64 *in, const u64 *flows);
+int unit_late_pams(const u64 *in, u32 eta_percent, u64 *bytes);
+void unit_model_window(const u64 *in, u64 *out);
+void unit_model_trust(const u64 *in, u64 *out);
+u64 unit_model_pad(const u64 *in, u32 bytes);
+u32 unit_model_arrival(const u64 *in, u32 bytes);
+u64 unit_model_carried(const u64 *in, u64 span_us);
+int unit_minfct(const u64 *in, const u64 *models, u32 *bytes);
+int unit_late_minfct(const u64 *in, const u64 *models, u64 *bytes);
 
 static struct pad_hop hop(const u64 *in)
 {
@@ -42,6 +49,11 @@ static struct pad_hop hop(const u64 *in)
 unsigned int unit_subflows_max(void)
 {
 	return PAMS_SUBFLOWS_MAX;
+}
+
+unsigned int unit_expected_max(void)
+{
+	return PAMS_EXPECTED_MAX;
 }
 
 unsigned int unit_packet_bytes(void)
@@ -73,8 +85,37 @@ void unit_carried(const u64 *in, u64 *out, size_t nr)
 		*out++ = pad_carried_bytes(in[0], in[1]);
 }
 
-/* A view is unscheduled_bytes, nr, then SUB_WORDS for each of nr subflows.
- * Returns 0, or -1 for a scheduler or a number of subflows that can't be, or if a
+/* What minrtt, minpad and pams choose from: unscheduled_bytes, nr, then SUB_WORDS for
+ * each of nr subflows. Returns what follows, or NULL if there are too many.
+ */
+static const u64 *plain_view(const u64 *in, struct pams_view *view,
+			     struct pams_model *models)
+{
+	*view = (struct pams_view){
+		.unscheduled_bytes = in[0],
+		.nr = (unsigned int)in[1],
+	};
+	if (view->nr > PAMS_SUBFLOWS_MAX)
+		return NULL;
+
+	in += 2;
+	for (unsigned int i = 0; i < view->nr; i++, in += SUB_WORDS) {
+		models[i] = (struct pams_model){
+			.pad_ns = in[0],
+			.th_byteps = in[1],
+			.srtt_us = (u32)in[2],
+			.room_bytes = (u32)in[3],
+			.id = i + 1,
+			.idle = in[4],
+			.in_flight = in[5],
+			.outstanding = in[6],
+		};
+		view->sub[i] = &models[i];
+	}
+	return in;
+}
+
+/* Returns 0, or -1 for a scheduler or a number of subflows that can't be, or if a
  * number of bytes was chosen: these leave that alone.
  */
 int unit_pick(int which, const u64 *in, int *out, size_t nr)
@@ -87,25 +128,13 @@ int unit_pick(int which, const u64 *in, int *out, size_t nr)
 		return -1;
 
 	for (; nr; nr--) {
-		struct pams_view view = {
-			.unscheduled_bytes = in[0],
-			.nr = (unsigned int)in[1],
-		};
+		struct pams_model models[PAMS_SUBFLOWS_MAX];
+		struct pams_view view;
 		u32 bytes = U32_MAX;
 
-		if (view.nr > PAMS_SUBFLOWS_MAX)
+		in = plain_view(in, &view, models);
+		if (!in)
 			return -1;
-		in += 2;
-		for (unsigned int i = 0; i < view.nr; i++, in += SUB_WORDS)
-			view.sub[i] = (struct pams_subflow_view){
-				.pad_ns = in[0],
-				.rate_byteps = in[1],
-				.srtt_us = (u32)in[2],
-				.room_bytes = (u32)in[3],
-				.id = i + 1,
-				.idle = in[4],
-				.in_flight = in[5],
-			};
 		*out++ = picks[which](&view, &bytes);
 		if (bytes != U32_MAX)
 			return -1;
@@ -114,9 +143,19 @@ int unit_pick(int which, const u64 *in, int *out, size_t nr)
 	return 0;
 }
 
-static struct pams_flow flow(const u64 *in)
+int unit_late_pams(const u64 *in, u32 eta_percent, u64 *bytes)
 {
-	return (struct pams_flow){
+	struct pams_model models[PAMS_SUBFLOWS_MAX];
+	struct pams_view view;
+
+	if (!plain_view(in, &view, models))
+		return PAMS_PICK_DEFER;
+	return pams_late_pams(&view, eta_percent, bytes);
+}
+
+static struct pams_model model(const u64 *in)
+{
+	return (struct pams_model){
 		.rate_byteps = (u32)in[0],
 		.limit_byteps = (u32)in[1],
 		.proven_byteps = (u32)in[2],
@@ -130,64 +169,112 @@ static struct pams_flow flow(const u64 *in)
 		.untried = in[8] >> 2 & 1,
 		.alone = in[8] >> 3 & 1,
 		.guessed = in[8] >> 4 & 1,
+		.split = in[8] >> 5 & 1,
+		.wait_us = (u32)in[9],
+		.horizon_us = (u32)in[10],
+		.pipe_byteps = (u32)in[11],
+		.pipe_delay_us = (u32)in[12],
+		.pipe_backlog_bytes = (u32)in[13],
+		.th_byteps = in[14],
+		.owd_us = (u32)in[15],
+		.cwnd_bytes = (u32)in[16],
 	};
 }
 
-u32 unit_flow_arrival(const u64 *in, u32 bytes)
+/* Out: window_bytes, rate_byteps. */
+void unit_model_window(const u64 *in, u64 *out)
 {
-	struct pams_flow one = flow(in);
+	struct pams_model one = model(in);
 
-	return flow_arrival_us(&one, bytes);
+	model_set_window(&one);
+	out[0] = one.window_bytes;
+	out[1] = one.rate_byteps;
 }
 
-u64 unit_flow_carried(const u64 *in, u64 span_us)
+/* Out: limit_byteps, rate_byteps, window_bytes, growing. */
+void unit_model_trust(const u64 *in, u64 *out)
 {
-	struct pams_flow one = flow(in);
+	struct pams_model one = model(in);
 
-	return flow_carried_bytes(&one, span_us);
+	model_trust_guess(&one);
+	out[0] = one.limit_byteps;
+	out[1] = one.rate_byteps;
+	out[2] = one.window_bytes;
+	out[3] = one.growing;
 }
 
-/* A view is unscheduled_bytes, buffer_bytes, sent_bytes, nr, then for each subflow
- * whether it is idle, whether it is stopped, its room_bytes and once_bytes; PAD follows
- * from the flow.
+u64 unit_model_pad(const u64 *in, u32 bytes)
+{
+	struct pams_model one = model(in);
+
+	return model_pad_ns(&one, bytes);
+}
+
+u32 unit_model_arrival(const u64 *in, u32 bytes)
+{
+	struct pams_model one = model(in);
+
+	return model_arrival_us(&one, bytes);
+}
+
+u64 unit_model_carried(const u64 *in, u64 span_us)
+{
+	struct pams_model one = model(in);
+
+	return model_carried_bytes(&one, span_us);
+}
+
+/* What minfct chooses from: unscheduled_bytes, buffer_bytes, sent_bytes, nr,
+ * nr_expected, then CHOICE_WORDS for each subflow, and MODEL_WORDS; PAD follows from the
+ * model. Returns false if there are too many.
  */
-static struct pams_view flow_view(const u64 *in, const u64 *flows,
-				  struct pams_flow *all)
+static bool model_view(const u64 *in, const u64 *words, struct pams_view *view,
+		       struct pams_model *models)
 {
-	struct pams_view view = {
+	*view = (struct pams_view){
 		.unscheduled_bytes = in[0],
 		.buffer_bytes = in[1],
 		.sent_bytes = in[2],
-		.flow = all,
 		.nr = (unsigned int)in[3],
+		.nr_expected = (unsigned int)in[4],
 	};
+	if (view->nr > PAMS_SUBFLOWS_MAX || view->nr_expected > PAMS_EXPECTED_MAX)
+		return false;
 
-	in += 4;
-	for (unsigned int i = 0; i < view.nr; i++, in += 4, flows += FLOW_WORDS) {
-		all[i] = flow(flows);
-		view.sub[i].pad_ns = 1000ULL * flow_arrival_us(&all[i],
-							       PICK_PACKET_BYTES);
-		view.sub[i].idle = in[0];
-		view.sub[i].stopped = in[1];
-		view.sub[i].room_bytes = (u32)in[2];
-		view.sub[i].once_bytes = (u32)in[3];
-		view.sub[i].outstanding = all[i].flight_bytes;
+	in += 5;
+	for (unsigned int i = 0; i < view->nr + view->nr_expected;
+	     i++, in += CHOICE_WORDS, words += MODEL_WORDS) {
+		models[i] = model(words);
+		models[i].pad_ns = 1000ULL * model_arrival_us(&models[i],
+							      PICK_PACKET_BYTES);
+		models[i].idle = in[0];
+		models[i].stopped = in[1];
+		models[i].room_bytes = (u32)in[2];
+		models[i].once_bytes = (u32)in[3];
+		models[i].outstanding = models[i].flight_bytes ||
+					models[i].backlog_bytes;
+		view->sub[i] = &models[i];
 	}
-	return view;
+	return true;
 }
 
-int unit_minfct(const u64 *in, const u64 *flows, u32 *bytes)
+int unit_minfct(const u64 *in, const u64 *models, u32 *bytes)
 {
-	struct pams_flow all[PAMS_SUBFLOWS_MAX];
-	struct pams_view view = flow_view(in, flows, all);
+	struct pams_model all[VIEW_MAX];
+	struct pams_view view;
 
+	if (!model_view(in, models, &view, all))
+		return -1000;
 	return pams_pick_minfct(&view, bytes);
 }
 
-int unit_late(const u64 *in, const u64 *flows)
+/* What eta is doesn't matter. */
+int unit_late_minfct(const u64 *in, const u64 *models, u64 *bytes)
 {
-	struct pams_flow all[PAMS_SUBFLOWS_MAX];
-	struct pams_view view = flow_view(in, flows, all);
+	struct pams_model all[VIEW_MAX];
+	struct pams_view view;
 
-	return pams_late_minfct(&view);
+	if (!model_view(in, models, &view, all))
+		return -1000;
+	return pams_late_minfct(&view, 20, bytes);
 }

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The choices of MinRTT, minPAD and PAMS: worked out by hand, and at random."""
+"""The choices of MinRTT, minPAD and PAMS, and what PAMS sends again: by hand, at random."""
 
 import unittest
 from fractions import Fraction
 
 import unit
 from unit import (DEFER, NONE, NS_PER_S, OWD_MAX_US, QUEUED_MAX_BYTES, RATE_MAX_BYTEPS,
-                  RATE_MIN_BYTEPS, SUBFLOWS_MAX, U64_MAX, direct_ns, pick, picks, rng, spread, sub)
+                  RATE_MIN_BYTEPS, SUBFLOWS_MAX, U32_MAX, U64_MAX, direct_ns, late_pams, pick,
+                  picks, rng, spread, sub)
 
 CASES = 60_000
 SCHEDULERS = ("minrtt", "minpad", "pams")
@@ -122,6 +123,88 @@ class TestPams(unittest.TestCase):
         self.assertEqual(pick("pams", subs, diff), SUBFLOWS_MAX - 1)
 
 
+class TestLatePams(unittest.TestCase):
+    """Whose data is late, and r, how much of it: (maxPAD - minPAD) * Th."""
+    # idle at 20 ms; 1 Mbit/s at 120 ms: 100 ms * 125 kB/s = 12,500 bytes
+    BEST = sub(20 * MS, 1_000_000, 20_000, in_flight=False)
+    LATE = busy(120 * MS, 125_000)
+
+    def test_what_it_carries_in_the_difference(self):
+        self.assertEqual(late_pams([self.BEST, self.LATE]), (1, 12_500))
+        # 100 ms and a nanosecond at 12.5 GB/s: 12 bytes more
+        self.assertEqual(late_pams([self.BEST, busy(120 * MS + 1, RATE_MAX_BYTEPS)]),
+                         (1, 1_250_000_012))
+
+    def test_whether_it_has_room_or_not(self):
+        self.assertEqual(late_pams([self.BEST, sub(120 * MS, 125_000)]), (1, 12_500))
+
+    def test_not_by_less_than_eta(self):
+        # 20 % of 20 ms are 4 ms
+        self.assertEqual(late_pams([self.BEST, busy(24 * MS, 10**9)]), (NONE, None))
+        self.assertEqual(late_pams([self.BEST, busy(24 * MS + 1, 10**9)]), (1, 4_000_001))
+        self.assertEqual(late_pams([self.BEST, busy(24 * MS, 10**9)], 19), (1, 4_000_000))
+
+    def test_any_eta(self):
+        self.assertEqual(late_pams([self.BEST, busy(20 * MS, 125_000)], 0), (NONE, None))
+        self.assertEqual(late_pams([self.BEST, busy(20 * MS + 1, 10**9)], 0), (1, 1))
+        # 10,000 % of 20 ms are 2 s
+        self.assertEqual(late_pams([self.BEST, busy(2_020 * MS, 1000)], 10_000), (NONE, None))
+        self.assertEqual(late_pams([self.BEST, busy(2_020 * MS + 1, 1000)], 10_000), (1, 2_000))
+
+    def test_the_highest_of_several(self):
+        subs = [busy(119 * MS, 10**9), self.BEST, self.LATE, sub(21 * MS, 10**9)]
+        self.assertEqual(late_pams(subs), (2, 12_500))
+
+    def test_the_lowest_that_has_room(self):
+        # 10 ms has none, so 60 ms it is: 60 ms * 125 kB/s
+        subs = [busy(10 * MS, 10**9), sub(60 * MS, 10**9), self.LATE]
+        self.assertEqual(late_pams(subs), (2, 7_500))
+        self.assertEqual(late_pams([busy(20 * MS, 10**9), self.LATE]), (NONE, None))
+
+    def test_only_what_holds_data(self):
+        free = sub(500 * MS, 10**9, idle=False, in_flight=False)
+        self.assertEqual(late_pams([self.BEST, free]), (NONE, None))
+        self.assertEqual(late_pams([self.BEST, free, self.LATE]), (2, 12_500))
+        # held back by the host's own queue, or in TCP's recovery: nothing in flight as PAMS means
+        held = sub(120 * MS, 125_000, idle=False, in_flight=False, outstanding=True)
+        self.assertEqual(late_pams([self.BEST, held]), (1, 12_500))
+
+    def test_not_the_best_itself(self):
+        self.assertEqual(late_pams([sub(20 * MS, 1_000_000)]), (NONE, None))
+        self.assertEqual(late_pams([sub(120 * MS, 125_000), busy(20 * MS, 10**9)]), (NONE, None))
+        self.assertEqual(late_pams([]), (NONE, None))
+
+    def test_under_a_full_window_once_the_best_is_half_idle(self):
+        # 20 ms * 1 MB/s: half of it is 10,000
+        for room, found in ((10_000, (1, 12_500)), (9_999, (NONE, None))):
+            best = sub(20 * MS, 1_000_000, 20_000, in_flight=False, room=room)
+            self.assertEqual(late_pams([best, self.LATE], unscheduled=1), found, room)
+            self.assertEqual(late_pams([best, self.LATE], unscheduled=0), (1, 12_500))
+
+    def test_no_overflow(self):
+        # 1.85 * 10^15 ns * 10,000 exceed 2^64. 2^55 ns are later by 1,847 %, less than 10,000
+        best, most = 1_850_000_000_000_000, 2**55
+        self.assertEqual(late_pams([sub(best), busy(most, RATE_MAX_BYTEPS)], 10_000), (NONE, None))
+        self.assertEqual(late_pams([sub(best), busy(most, 10**9)], 1800),
+                         (1, 2**55 - 1_850_000_000_000_000))
+        self.assertEqual(late_pams([sub(0), busy(most, RATE_MAX_BYTEPS)], 10_000),
+                         (1, 450_359_962_737_049_600))
+
+    def test_by_definition(self):
+        rand = rng("late pams")
+        found = 0
+        for _ in range(CASES // 10):
+            subs = [sub(spread(rand, 0, 2**55), spread(rand, 0, RATE_MAX_BYTEPS),
+                        spread(rand, 0, OWD_MAX_US), rand.random() < 0.5,
+                        room=spread(rand, 0, U32_MAX), outstanding=rand.random() < 0.7)
+                    for _ in range(rand.randint(0, rand.choice((2, 8, SUBFLOWS_MAX))))]
+            eta, unscheduled = rand.randint(0, 10_000), rand.choice((0, 1, U64_MAX))
+            expected = late_by_definition(subs, eta, unscheduled)
+            self.assertEqual(late_pams(subs, eta, unscheduled), expected, (subs, eta, unscheduled))
+            found += expected[0] >= 0
+        self.assertGreater(found, CASES // 100)
+
+
 # The schedulers' definitions once more, in big numbers.
 
 def least(subs, value):
@@ -133,6 +216,21 @@ def diff_bytes(subs, target):
     pad_ns = subs[target][0]
     return sum((pad_ns - one[0]) * one[1] // NS_PER_S for one in subs
                if not one[4] and one[5] and one[0] < pad_ns)
+
+
+def late_by_definition(subs, eta_percent, unscheduled):
+    best = least(subs, lambda one: one[0])
+    holders = [i for i, one in enumerate(subs) if one[6] and i != best]
+    if best == NONE or not holders:
+        return NONE, None
+    latest = max(holders, key=lambda i: (subs[i][0], -i))
+    best_ns, _, srtt_us, room = subs[best][:4]
+    if unscheduled and 2 * room < srtt_us * subs[best][1] // 10**6:
+        return NONE, None
+    late_ns = subs[latest][0] - best_ns
+    if late_ns <= 0 or late_ns * 100 <= best_ns * eta_percent:
+        return NONE, None
+    return latest, late_ns * subs[latest][1] // NS_PER_S
 
 
 def reference(name, unscheduled, subs):
@@ -165,7 +263,7 @@ class TestRandom(unittest.TestCase):
 
     def test_never_waits_without_a_faster_one_in_flight(self):
         rand = rng("no waiting")
-        views = [(unscheduled, [one[:5] + (0,) for one in subs])
+        views = [(unscheduled, [one[:5] + (0,) + one[6:] for one in subs])
                  for unscheduled, subs in (self.view(rand) for _ in range(CASES // 10))]
         self.assertEqual(picks("pams", views), picks("minpad", views))
 

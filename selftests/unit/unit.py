@@ -22,7 +22,24 @@ OWD_MAX_US = 60_000_000                             # 60 s
 QUEUED_MAX_BYTES = 2**31
 U32_MAX, U64_MAX = 2**32 - 1, 2**64 - 1
 SUBFLOWS_MAX = LIB.unit_subflows_max()
+EXPECTED_MAX = LIB.unit_expected_max()
+PACKET = LIB.unit_packet_bytes()
 NONE, DEFER = -1, -2
+UNKNOWN = U32_MAX                                   # a capacity that nothing is known of
+NEVER = U32_MAX                                     # a path that isn't lost
+SPAN_MAX_US = 60_000_000
+ROUNDS_MAX = 16                                     # of model.c
+
+U64_P = ctypes.POINTER(ctypes.c_uint64)
+LIB.unit_model_pad.argtypes = [U64_P, ctypes.c_uint32]
+LIB.unit_model_pad.restype = ctypes.c_uint64
+LIB.unit_model_arrival.argtypes = [U64_P, ctypes.c_uint32]
+LIB.unit_model_arrival.restype = ctypes.c_uint32
+LIB.unit_model_carried.argtypes = [U64_P, ctypes.c_uint64]
+LIB.unit_model_carried.restype = ctypes.c_uint64
+LIB.unit_late_pams.argtypes = [U64_P, ctypes.c_uint32, U64_P]
+LIB.unit_minfct.argtypes = [U64_P, U64_P, ctypes.POINTER(ctypes.c_uint32)]
+LIB.unit_late_minfct.argtypes = [U64_P, U64_P, U64_P]
 
 
 def rng(name):
@@ -69,9 +86,11 @@ def carried_bytes(spans):
     return _map(LIB.unit_carried, [word for span in spans for word in span], len(spans))
 
 
-def sub(pad_ns=0, rate_byteps=RATE_MIN_BYTEPS, srtt_us=0, idle=True, in_flight=True):
-    """A subflow in a view."""
-    return pad_ns, rate_byteps, srtt_us, 0, int(idle), int(in_flight)
+def sub(pad_ns=0, rate_byteps=RATE_MIN_BYTEPS, srtt_us=0, idle=True, in_flight=True, room=0,
+        outstanding=None):
+    """A subflow in a view of minrtt, minpad and pams."""
+    outstanding = in_flight if outstanding is None else outstanding
+    return pad_ns, rate_byteps, srtt_us, room, int(idle), int(in_flight), int(outstanding)
 
 
 def picks(name, views):
@@ -92,3 +111,73 @@ def picks(name, views):
 def pick(name, subs, unscheduled=0):
     """The choice for one view."""
     return picks(name, [(unscheduled, subs)])[0]
+
+
+def late_pams(subs, eta_percent=20, unscheduled=0):
+    """Whose data is late, by pams, and how much of it (None: not said)."""
+    data = array("Q", [unscheduled, len(subs), *(word for one in subs for word in one)])
+    count = ctypes.c_uint64(U64_MAX)
+    choice = LIB.unit_late_pams(_pointer(data, ctypes.c_uint64), eta_percent, ctypes.byref(count))
+    return choice, None if count.value == U64_MAX else count.value
+
+
+def model(rate, rtt_us, window, flight=0, backlog=0, *, limit=None, proven=None, due_us=0,
+          growing=False, moving=None, untried=False, alone=False, guessed=False, wait_us=0,
+          horizon_us=NEVER, pipe=0, pipe_delay_us=None, pipe_backlog=0, th=0, owd_us=0, cwnd=0):
+    """A subflow's model; its capacity is known and reached unless it is said otherwise.
+
+    A pipe that has a delay of its own is split: the helper ends TCP.
+    """
+    limit = rate if limit is None else limit
+    proven = rate if proven is None else proven
+    moving = bool(flight + backlog) if moving is None else moving
+    return (rate, limit, proven, rtt_us, window, flight, backlog, due_us & U32_MAX,
+            int(growing) | int(moving) << 1 | int(untried) << 2 | int(alone) << 3 |
+            int(guessed) << 4 | int(pipe_delay_us is not None) << 5,
+            wait_us, horizon_us, pipe, pipe_delay_us or 0, pipe_backlog, th, owd_us, cwnd)
+
+
+def any_model(rand):
+    """Whatever numbers, as model.h bounds them."""
+    rate = spread(rand, 1, U32_MAX)
+    pipe = rand.choice((0, 0, spread(rand, RATE_MIN_BYTEPS, U32_MAX)))
+    delay_us = rand.choice((None, spread(rand, 0, OWD_MAX_US))) if pipe else None
+    return model(rate, spread(rand, 1, SPAN_MAX_US), *(spread(rand, 0, U32_MAX) for _ in range(3)),
+                 limit=spread(rand, rate, U32_MAX), proven=spread(rand, 1, U32_MAX),
+                 due_us=rand.choice((0, spread(rand, 0, SPAN_MAX_US), -spread(rand, 0, 2**31 - 1))),
+                 growing=rand.random() < 0.5, moving=rand.random() < 0.5,
+                 alone=rand.random() < 0.5, guessed=rand.random() < 0.5,
+                 wait_us=rand.choice((0, 0, spread(rand, 0, SPAN_MAX_US))),
+                 horizon_us=rand.choice((NEVER, NEVER, spread(rand, 0, U32_MAX))),
+                 pipe=pipe, pipe_delay_us=delay_us, pipe_backlog=spread(rand, 0, U32_MAX),
+                 th=spread(rand, 0, U64_MAX), owd_us=spread(rand, 0, U32_MAX),
+                 cwnd=spread(rand, 0, U32_MAX))
+
+
+def model_pad_ns(one, count):
+    data = array("Q", one)
+    return LIB.unit_model_pad(_pointer(data, ctypes.c_uint64), count)
+
+
+def arrival_us(one, count):
+    data = array("Q", one)
+    return LIB.unit_model_arrival(_pointer(data, ctypes.c_uint64), count)
+
+
+def carried(one, span_us):
+    data = array("Q", one)
+    return LIB.unit_model_carried(_pointer(data, ctypes.c_uint64), span_us)
+
+
+def window_and_rate(one):
+    """What model_set_window() makes of it."""
+    data, out = array("Q", one), array("Q", bytes(16))
+    LIB.unit_model_window(_pointer(data, ctypes.c_uint64), _pointer(out, ctypes.c_uint64))
+    return tuple(out)
+
+
+def trusted(one):
+    """Limit, rate, window and growing after model_trust_guess()."""
+    data, out = array("Q", one), array("Q", bytes(32))
+    LIB.unit_model_trust(_pointer(data, ctypes.c_uint64), _pointer(out, ctypes.c_uint64))
+    return tuple(out)

@@ -15,5 +15,7 @@
 #define min_t(type, a, b) min((type)(a), (type)(b))
 #define max_t(type, a, b) max((type)(a), (type)(b))
 #define clamp(value, low, high) min(max(value, low), high)
+#define clamp_t(type, value, low, high) \
+	clamp((type)(value), (type)(low), (type)(high))
 
 #endif

@@ -1,0 +1,421 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The model of a subflow: when something arrives, what is carried, PAD; by hand, at random."""
+
+import unittest
+
+from unit import (QUEUED_MAX_BYTES, RATE_MIN_BYTEPS, ROUNDS_MAX, SPAN_MAX_US, U32_MAX, U64_MAX,
+                  UNKNOWN, any_model, arrival_us, carried, direct_ns, helper_ns, model,
+                  model_pad_ns, rng, spread, trusted, window_and_rate)
+
+MS = 1_000_000      # ns
+
+
+class TestArrival(unittest.TestCase):
+    # 8 Mbit/s and 20 ms: 20,000 bytes are on their way without a queue
+    def test_empty_path(self):
+        # 10 ms, and 10,000 bytes through the bottleneck take 10 ms
+        self.assertEqual(arrival_us(model(1_000_000, 20_000, 20_000), 10_000), 20_000)
+
+    def test_full_path(self):
+        # 20,000 + 10,000 exceed the window by 10,000
+        self.assertEqual(arrival_us(model(1_000_000, 20_000, 20_000, 20_000), 10_000), 20_000)
+
+    def test_queue_and_backlog(self):
+        # 50,000 + 30,000 + 10,000 - 20,000 = 70,000 bytes, 70 ms, and 10 ms
+        self.assertEqual(arrival_us(model(1_000_000, 20_000, 20_000, 50_000, 30_000), 10_000),
+                         80_000)
+
+    def test_burst_over_a_path_that_proved_nothing(self):
+        # the window takes 5000 bytes, but at 1 MB/s they take 5 ms
+        one = model(5_000_000, 2_000, 10_000, limit=UNKNOWN, proven=1_000_000)
+        self.assertEqual(arrival_us(one, 5_000), 1_000 + 5_000)
+
+    def test_slow_start_doubles(self):
+        # 10,000 each 10 ms; capacity unknown. 70,000 more than the window: 20,000 in the
+        # first round trip, 40,000 in the second, the last 10,000 at 8 MB/s in 1.25 ms
+        one = model(1_000_000, 10_000, 10_000, 10_000, limit=UNKNOWN, proven=10**9, growing=True)
+        self.assertEqual(arrival_us(one, 70_000), 5_000 + 20_000 + 1_250)
+
+    def test_slow_start_ends_at_the_capacity(self):
+        # 20,000 in the first round trip, then 3 MB/s: 30,000 in 10 ms
+        one = model(1_000_000, 10_000, 10_000, 10_000, limit=3_000_000, proven=10**9,
+                   growing=True)
+        self.assertEqual(arrival_us(one, 50_000), 5_000 + 10_000 + 10_000)
+
+    def test_after_a_burst_that_filled_the_window(self):
+        # Nothing leaves for 20 ms, then 10,000 bytes at 1 MB/s in 10 ms, and 10 ms
+        burst = model(1_000_000, 20_000, 20_000, 20_000, due_us=20_000)
+        self.assertEqual(arrival_us(burst, 10_000), 20_000 + 10_000 + 10_000)
+        # 13 ms of it are over
+        burst = model(1_000_000, 20_000, 20_000, 20_000, due_us=7_000)
+        self.assertEqual(arrival_us(burst, 10_000), 7_000 + 10_000 + 10_000)
+
+    def test_an_empty_path_takes_a_window_before_the_pause(self):
+        # 20,000 bytes in 10 + 20 ms; of 30,000 the last 10,000 leave from 20 to 30 ms
+        empty = model(1_000_000, 20_000, 20_000, due_us=20_000)
+        self.assertEqual(arrival_us(empty, 20_000), 30_000)
+        self.assertEqual(arrival_us(empty, 30_000), 20_000 + 10_000 + 10_000)
+
+    def test_what_fits_into_the_window_does_not_wait_for_the_pause(self):
+        # 5,000 + 10,000 are less than 20,000: 10 ms through the bottleneck, and 10 ms
+        one = model(1_000_000, 20_000, 20_000, 5_000, due_us=20_000)
+        self.assertEqual(arrival_us(one, 10_000), 20_000)
+
+    def test_rounds_after_a_burst(self):
+        # At most 20,000 in each 20 ms, but as fast as the path takes them: 10,000 in 2.5 ms
+        burst = model(1_000_000, 20_000, 20_000, 20_000, proven=4_000_000, due_us=20_000)
+        self.assertEqual(arrival_us(burst, 10_000), 10_000 + 20_000 + 2_500)
+        # the whole of the first round: 5 ms; a packet more: the second, 0.375 ms
+        self.assertEqual(arrival_us(burst, 20_000), 10_000 + 20_000 + 5_000)
+        self.assertEqual(arrival_us(burst, 21_500), 10_000 + 20_000 + 20_000 + 375)
+        # 50,000 are two rounds, and 10,000 of the third
+        self.assertEqual(arrival_us(burst, 50_000), 10_000 + 20_000 + 40_000 + 2_500)
+
+    def test_slow_start_after_a_burst(self):
+        # As in test_slow_start_doubles, 10 ms later
+        burst = model(1_000_000, 10_000, 10_000, 10_000, limit=UNKNOWN, proven=1_000_000,
+                     due_us=10_000, growing=True)
+        self.assertEqual(arrival_us(burst, 70_000), 5_000 + 10_000 + 20_000 + 1_250)
+
+    def test_what_is_overdue_is_no_pause(self):
+        one = model(1_000_000, 20_000, 20_000, 20_000, due_us=-5_000)
+        self.assertEqual(arrival_us(one, 10_000), 20_000)
+
+    def test_never_beyond_the_longest_span(self):
+        one = model(125, 60_000_000, 0, U32_MAX, U32_MAX)
+        self.assertEqual(arrival_us(one, U32_MAX), 30_000_000 + SPAN_MAX_US)
+
+
+class TestCarried(unittest.TestCase):
+    def test_nothing_before_the_delay(self):
+        self.assertEqual(carried(model(1_000_000, 20_000, 20_000), 9_999), 0)
+
+    def test_window_then_rate(self):
+        # at once 20,000, then 1 MB/s for 30 ms
+        self.assertEqual(carried(model(1_000_000, 20_000, 20_000), 40_000), 50_000)
+
+    def test_what_is_ahead_comes_first(self):
+        self.assertEqual(carried(model(1_000_000, 20_000, 20_000, 20_000, 5_000), 40_000), 25_000)
+        self.assertEqual(carried(model(1_000_000, 20_000, 20_000, 20_000, 30_000), 40_000), 0)
+
+    def test_slow_start(self):
+        # 10,000 + 20,000 + 40,000 + 5 ms at 8 MB/s - 10,000
+        one = model(1_000_000, 10_000, 10_000, 10_000, limit=UNKNOWN, growing=True)
+        self.assertEqual(carried(one, 30_000), 100_000)
+
+    def test_nothing_is_released_before_the_pause(self):
+        # The window is full: nothing until 10 + 20 ms, then 1 MB/s
+        burst = model(1_000_000, 20_000, 20_000, 20_000, due_us=20_000)
+        self.assertEqual(carried(burst, 29_999), 0)
+        self.assertEqual(carried(burst, 30_000), 0)
+        self.assertEqual(carried(burst, 31_000), 1_000)
+
+    def test_what_the_window_takes_before_the_pause(self):
+        # 20,000 - 5,000 - 2,000 at once, no more until 30 ms, 1,000 more at 31 ms
+        one = model(1_000_000, 20_000, 20_000, 5_000, 2_000, due_us=20_000)
+        self.assertEqual(carried(one, 9_999), 0)
+        self.assertEqual(carried(one, 10_000), 13_000)
+        self.assertEqual(carried(one, 29_999), 13_000)
+        self.assertEqual(carried(one, 31_000), 14_000)
+
+    def test_rounds_after_the_pause(self):
+        # From 30 ms on 20,000 in each 20 ms, at 4 MB/s: by 35 ms, then nothing until 50 ms
+        burst = model(1_000_000, 20_000, 20_000, 20_000, proven=4_000_000, due_us=20_000)
+        self.assertEqual(carried(burst, 31_000), 4_000)
+        self.assertEqual(carried(burst, 35_000), 20_000)
+        self.assertEqual(carried(burst, 50_000), 20_000)
+        self.assertEqual(carried(burst, 51_000), 24_000)
+        # two rounds by 70 ms, and 5 ms at 4 MB/s
+        self.assertEqual(carried(burst, 75_000), 60_000)
+
+    def test_slow_start_after_the_pause(self):
+        # 15 ms, then 20,000 + 40,000 in 10 ms each, and 5 ms at 8 MB/s
+        burst = model(1_000_000, 10_000, 10_000, 10_000, limit=UNKNOWN, proven=1_000_000,
+                     due_us=10_000, growing=True)
+        self.assertEqual(carried(burst, 40_000), 100_000)
+
+    def test_what_is_overdue_is_no_pause(self):
+        one = model(1_000_000, 20_000, 20_000, 20_000, due_us=-5_000)
+        self.assertEqual(carried(one, 40_000), 30_000)
+
+    def test_is_the_inverse_of_arrival(self):
+        """When the last of n bytes arrives at most n have arrived, and n within a microsecond.
+
+        Not so where the bottleneck decides, not the window: what the window takes counts as
+        carried at once. There may be more then. Nor after a pause and 16 rounds more: then
+        arrival_us() goes on at the last rate, and carried() stops after another round.
+        """
+        rand = rng("model")
+        exact = 0
+        for _ in range(10_000):
+            rtt_us = rand.randint(100, 200_000)
+            limit = rand.choice((UNKNOWN, rand.randint(100_000, 10**8)))
+            rate = min(rand.randint(100_000, 10**7), limit)
+            window = rate * rtt_us // 10**6
+            proven = rand.choice((rate, UNKNOWN, spread(rand, 100_000, UNKNOWN)))
+            pause_us = rand.choice((0, rand.randint(1, 2 * rtt_us)))
+            flight, backlog = rand.randint(0, 2 * window), rand.randint(0, 65_536)
+            one = model(rate, rtt_us, window, flight, backlog, limit=limit, proven=proven,
+                        due_us=pause_us, growing=rand.random() < 0.5)
+            count = rand.randint(1, 200_000)
+            at_us = arrival_us(one, count)
+            if pause_us and at_us >= rtt_us // 2 + pause_us + ROUNDS_MAX * rtt_us:
+                continue
+            self.assertGreaterEqual(carried(one, at_us + 1), count, one)
+            burst_us = min(backlog + count, window) * 10**6 // proven
+            if flight + backlog + count > window and at_us > rtt_us // 2 + burst_us:
+                self.assertLessEqual(carried(one, at_us), count, one)
+                exact += 1
+        self.assertGreater(exact, 5_000)
+
+    def test_a_pipe_is_the_inverse_too(self):
+        """As above, of what is behind a helper; the pipe decides in some, the path in others."""
+        rand = rng("pipe")
+        by_pipe = 0
+        for _ in range(5_000):
+            rate, rtt_us = rand.randint(100_000, 10**7), rand.randint(100, 200_000)
+            pipe = rand.randint(100_000, 10**7)
+            delay_us = rand.choice((None, rand.randint(0, 50_000)))
+            wait_us = rand.choice((0, 7_000))
+            flight, backlog = rand.randint(0, 200_000), rand.randint(0, 65_536)
+            plain = model(rate, rtt_us, rate * rtt_us // 10**6, flight, backlog)
+            one = model(rate, rtt_us, rate * rtt_us // 10**6, flight, backlog, pipe=pipe,
+                        pipe_delay_us=delay_us, pipe_backlog=rand.randint(0, 200_000),
+                        wait_us=wait_us)
+            count = rand.randint(1, 200_000)
+            at_us = arrival_us(one, count)
+            later_us = at_us - arrival_us(plain, count) - wait_us - (delay_us or 0)
+            self.assertGreaterEqual(later_us, 0, one)
+            self.assertGreaterEqual(carried(one, at_us + 1), count, one)
+            if later_us:
+                self.assertLessEqual(carried(one, at_us), count, one)
+                by_pipe += 1
+        self.assertGreater(by_pipe, 1_000)
+        self.assertLess(by_pipe, 4_000)
+
+    def test_any_numbers(self):
+        """More bytes never arrive earlier, and in more time not fewer: nothing overflows."""
+        rand = rng("any model")
+        for _ in range(10_000):
+            one = any_model(rand)
+            rtt_us, pause_us = one[3], one[7] if one[7] < 2**31 else 0
+            before_us = one[9] + one[12]        # until it joins, and behind the helper
+            few, many = sorted(spread(rand, 0, U32_MAX) for _ in range(2))
+            soon_us, later_us = sorted(spread(rand, 0, U64_MAX) for _ in range(2))
+            self.assertGreaterEqual(arrival_us(one, few), rtt_us // 2 + before_us, one)
+            self.assertLessEqual(arrival_us(one, few), arrival_us(one, many), one)
+            self.assertLessEqual(arrival_us(one, many), rtt_us // 2 + before_us + pause_us
+                                 + ROUNDS_MAX * rtt_us + SPAN_MAX_US, one)
+            self.assertLessEqual(carried(one, soon_us), carried(one, later_us), one)
+            self.assertEqual(carried(one, max(before_us + rtt_us // 2 - 1, 0)), 0, one)
+            self.assertEqual(carried(one, U64_MAX), carried(one, one[10]), one)
+
+
+class TestPipe(unittest.TestCase):
+    # 8 Mbit/s, 20 ms, empty: 10,000 bytes arrive in 10 + 10 ms at the helper, or, where TCP goes
+    # through it, at the receiver
+    PATH = (1_000_000, 20_000, 20_000)
+
+    def test_the_pipe_limits(self):
+        # 10 ms, and 5,000 + 10,000 bytes at 500 kB/s take 30 ms
+        one = model(*self.PATH, pipe=500_000, pipe_backlog=5_000)
+        self.assertEqual(arrival_us(one, 10_000), 40_000)
+        # with a split 7 ms more from the helper to the receiver
+        one = model(*self.PATH, pipe=500_000, pipe_backlog=5_000, pipe_delay_us=7_000)
+        self.assertEqual(arrival_us(one, 10_000), 47_000)
+
+    def test_the_path_limits(self):
+        # 15,000 bytes at 10 MB/s take 1.5 ms only
+        one = model(*self.PATH, pipe=10_000_000, pipe_backlog=5_000)
+        self.assertEqual(arrival_us(one, 10_000), 20_000)
+        one = model(*self.PATH, pipe=10_000_000, pipe_backlog=5_000, pipe_delay_us=7_000)
+        self.assertEqual(arrival_us(one, 10_000), 27_000)
+
+    def test_a_byte_more_than_even(self):
+        # 1 MB/s both: 5,000 + 10,000 bytes in the pipe, and as long in the path's queue
+        one = model(*self.PATH, 25_000, pipe=1_000_000, pipe_backlog=5_000)
+        self.assertEqual(arrival_us(one, 10_000), 25_000)
+        one = model(*self.PATH, 25_000, pipe=1_000_000, pipe_backlog=5_001)
+        self.assertEqual(arrival_us(one, 10_000), 25_001)
+
+    def test_what_was_handed_over_before_goes_through_the_pipe(self):
+        # 5,000 + 2,500 + 10,000 bytes: 35 ms
+        one = model(*self.PATH, 0, 2_500, pipe=500_000, pipe_backlog=5_000)
+        self.assertEqual(arrival_us(one, 10_000), 45_000)
+
+    def test_carried_by_the_pipe(self):
+        # the path 20,000 + 30,000 by 50 ms, the pipe 500 kB/s * 40 ms - 5,000
+        for delay_us in (None, 7_000):
+            one = model(*self.PATH, pipe=500_000, pipe_backlog=5_000, pipe_delay_us=delay_us)
+            after_us = delay_us or 0
+            self.assertEqual(carried(one, after_us + 9_999), 0)
+            self.assertEqual(carried(one, after_us + 20_000), 0)
+            self.assertEqual(carried(one, after_us + 20_002), 1)
+            self.assertEqual(carried(one, after_us + 50_000), 15_000)
+
+    def test_carried_by_the_path(self):
+        # 1 ms after 10 ms: 10,000 through the pipe, though the path has brought 21,000; by
+        # 40 ms 20,000 + 30,000, though the pipe could carry 300,000
+        for delay_us in (None, 7_000):
+            one = model(*self.PATH, pipe=10_000_000, pipe_delay_us=delay_us)
+            after_us = delay_us or 0
+            self.assertEqual(carried(one, after_us + 11_000), 10_000)
+            self.assertEqual(carried(one, after_us + 40_000), 50_000)
+
+    def test_carried_after_what_waits(self):
+        # the pipe 500 kB/s * 40 ms - 5,000 - 2,500; the path 20,000 + 40,000 - 2,500
+        one = model(*self.PATH, 0, 2_500, pipe=500_000, pipe_backlog=5_000)
+        self.assertEqual(carried(one, 50_000), 12_500)
+
+
+class TestExpected(unittest.TestCase):
+    """A subflow that joins in 30 ms."""
+    ONE = model(1_000_000, 20_000, 20_000, wait_us=30_000)
+
+    def test_its_clock_starts_then(self):
+        self.assertEqual(arrival_us(self.ONE, 10_000), 30_000 + 20_000)
+
+    def test_nothing_is_carried_before(self):
+        self.assertEqual(carried(self.ONE, 30_000), 0)
+        self.assertEqual(carried(self.ONE, 39_999), 0)
+        # 20,000 at once, then 1 MB/s for 30 ms
+        self.assertEqual(carried(self.ONE, 70_000), 50_000)
+
+    def test_a_pipe_behind_it(self):
+        # in 30 + 10 + 7 ms, and 10,000 bytes at 500 kB/s
+        one = model(1_000_000, 20_000, 20_000, wait_us=30_000, pipe=500_000, pipe_delay_us=7_000)
+        self.assertEqual(arrival_us(one, 10_000), 67_000)
+        self.assertEqual(carried(one, 67_000), 10_000)
+
+
+class TestHorizon(unittest.TestCase):
+    def test_nothing_is_carried_beyond(self):
+        # 20,000 at once, then 1 MB/s until 40 ms
+        one = model(1_000_000, 20_000, 20_000, horizon_us=40_000)
+        self.assertEqual(carried(one, 39_000), 49_000)
+        self.assertEqual(carried(one, 40_000), 50_000)
+        self.assertEqual(carried(one, 40_001), 50_000)
+        self.assertEqual(carried(one, U64_MAX), 50_000)
+
+    def test_what_is_lost_already_carries_nothing(self):
+        self.assertEqual(carried(model(10**9, 1, 10**6, horizon_us=0), U64_MAX), 0)
+
+    def test_nothing_before_it_joins_and_after_it_is_lost(self):
+        one = model(1_000_000, 20_000, 20_000, wait_us=30_000, horizon_us=39_999)
+        self.assertEqual(carried(one, U64_MAX), 0)
+        one = model(1_000_000, 20_000, 20_000, wait_us=30_000, horizon_us=41_000)
+        self.assertEqual(carried(one, U64_MAX), 21_000)
+
+    def test_arrival_is_not_bounded(self):
+        # that it comes too late is report.c's business: it stops the subflow
+        one = model(1_000_000, 20_000, 20_000, horizon_us=1)
+        self.assertEqual(arrival_us(one, 10_000), 20_000)
+
+
+class TestSetWindow(unittest.TestCase):
+    @staticmethod
+    def of(cwnd, rtt_us, limit):
+        return window_and_rate(model(1, rtt_us, 0, cwnd=cwnd, limit=limit))
+
+    def test_the_congestion_window_limits(self):
+        # 20,000 bytes in 20 ms are 1 MB/s, less than the capacity
+        self.assertEqual(self.of(20_000, 20_000, 1_000_001), (20_000, 1_000_000))
+        self.assertEqual(self.of(20_000, 20_000, UNKNOWN), (20_000, 1_000_000))
+
+    def test_the_capacity_limits(self):
+        # 500 kB/s in 20 ms are 10,000 bytes; what exceeds them queues
+        self.assertEqual(self.of(20_000, 20_000, 500_000), (10_000, 500_000))
+
+    def test_even(self):
+        self.assertEqual(self.of(20_000, 20_000, 1_000_000), (20_000, 1_000_000))
+
+    def test_at_least_the_lowest_rate(self):
+        self.assertEqual(self.of(0, 20_000, UNKNOWN), (0, 125))
+        self.assertEqual(self.of(1, 60_000_000, UNKNOWN), (1, 125))
+
+    def test_as_much_as_fits_into_32_bits(self):
+        # 2^32 - 1 bytes within a microsecond, and as much per second for 60 s
+        self.assertEqual(self.of(U32_MAX, 1, UNKNOWN), (UNKNOWN // 10**6, UNKNOWN))
+        self.assertEqual(self.of(U32_MAX, 60_000_000, UNKNOWN), (U32_MAX, U32_MAX // 60))
+
+    def test_by_definition(self):
+        rand = rng("window")
+        for _ in range(10_000):
+            cwnd, rtt_us = spread(rand, 0, U32_MAX), spread(rand, 1, SPAN_MAX_US)
+            limit = spread(rand, RATE_MIN_BYTEPS, UNKNOWN)
+            window, rate = self.of(cwnd, rtt_us, limit)
+            at_once = limit * rtt_us // 10**6
+            self.assertEqual(window, min(cwnd, at_once), (cwnd, rtt_us, limit))
+            exact = min(cwnd * 10**6 // rtt_us, limit)
+            self.assertEqual(rate, max(exact, RATE_MIN_BYTEPS), (cwnd, rtt_us, limit))
+
+
+class TestTrustGuess(unittest.TestCase):
+    def test_the_guess_becomes_the_capacity(self):
+        # 125 kB/s in 20 ms are 2,500 bytes; slow start is over
+        one = model(1_000_000, 20_000, 20_000, limit=UNKNOWN, proven=125_000, growing=True,
+                    guessed=True)
+        self.assertEqual(trusted(one), (125_000, 125_000, 2_500, 0))
+
+    def test_slow_start_goes_on_below_it(self):
+        one = model(1_000_000, 20_000, 20_000, limit=UNKNOWN, proven=1_000_001, growing=True,
+                    guessed=True)
+        self.assertEqual(trusted(one), (1_000_001, 1_000_000, 20_000, 1))
+
+    def test_nothing_changes_without_one(self):
+        one = model(1_000_000, 20_000, 20_000, limit=UNKNOWN, proven=125_000, growing=True)
+        self.assertEqual(trusted(one), (UNKNOWN, 1_000_000, 20_000, 1))
+
+
+class TestPad(unittest.TestCase):
+    """PAD of a model: what has to leave before the last byte, held against the window."""
+
+    @staticmethod
+    def of(count, flight=0, backlog=0, cwnd=20_000, **more):
+        return model_pad_ns(model(1, 20_000, 0, flight, backlog, th=1_000_000, owd_us=12_000,
+                                  cwnd=cwnd, **more), count)
+
+    def test_what_the_window_takes_is_only_delayed(self):
+        self.assertEqual(self.of(10_000), 12 * MS)
+        self.assertEqual(self.of(10_000, 6_000, 4_000), 12 * MS)
+
+    def test_what_exceeds_it_leaves_first(self):
+        # 5,000 + 30,000 - (20,000 - 6,000) = 21,000 bytes at 1 MB/s
+        self.assertEqual(self.of(30_000, 6_000, 5_000), 12 * MS + 21 * MS)
+
+    def test_more_in_flight_than_the_window(self):
+        self.assertEqual(self.of(10_000, 30_000), 12 * MS + 10 * MS)
+        self.assertEqual(self.of(0, 30_000), 12 * MS)
+
+    def test_behind_a_split_helper(self):
+        # 21,000 bytes: 21 ms to the helper; 21,000 + 5,000 at 500 kB/s take 52 ms
+        self.assertEqual(self.of(30_000, 6_000, 5_000, pipe=500_000, pipe_delay_us=7_000,
+                                 pipe_backlog=5_000), (12 + 7 + 52) * MS)
+        # at 10 MB/s 2.6 ms: the path to the helper limits
+        self.assertEqual(self.of(30_000, 6_000, 5_000, pipe=10_000_000, pipe_delay_us=7_000,
+                                 pipe_backlog=5_000), (12 + 7 + 21) * MS)
+
+    def test_behind_a_helper_that_tcp_goes_through(self):
+        # max(12 + 21, 20 / 2 + 52) ms
+        self.assertEqual(self.of(30_000, 6_000, 5_000, pipe=500_000, pipe_backlog=5_000), 62 * MS)
+        # max(12 + 21, 10 + 21) ms: TCP has met a queue that the report doesn't tell of
+        self.assertEqual(self.of(30_000, 6_000, 5_000, pipe=10_000_000), 33 * MS)
+
+    def test_by_definition(self):
+        rand = rng("pad of a model")
+        for _ in range(10_000):
+            one = any_model(rand)
+            count = spread(rand, 0, U32_MAX)
+            rtt_us, flight, backlog, split = one[3], one[5], one[6], one[8] >> 5 & 1
+            pipe, delay_us, pipe_backlog, th, owd_us, cwnd = one[11:17]
+            queued = min(max(backlog + count - max(cwnd - flight, 0), 0), QUEUED_MAX_BYTES)
+            expected = direct_ns([(th, owd_us, queued)])[0]
+            if pipe:
+                through = helper_ns([((th, owd_us if split else rtt_us // 2, queued),
+                                      (pipe, delay_us, pipe_backlog))])[0]
+                expected = through if split else max(expected, through)
+            self.assertEqual(model_pad_ns(one, count), expected, (one, count))
+
+
+if __name__ == "__main__":
+    unittest.main()
