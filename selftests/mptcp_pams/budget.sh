@@ -121,7 +121,7 @@ reused_socket()
 	begin
 	paths "$1" 2mbit,200ms 20mbit,2ms
 	start_server
-	for i in $(seq $times); do
+	for i in $(seq "$times"); do
 		on_client "$XFER_DIR/reconnect" "$address" "$port" 1 "$bytes" up
 	done
 	fresh=$(reinjected "$client")

@@ -22,14 +22,14 @@ two_paths() { paths "$1" 20mbit,5ms 20mbit,15ms; }
 # no_leaks: scan twice, since what was freed lately may still be referred to
 no_leaks()
 {
-	[ -e $kmemleak ] || { say "no kmemleak in this kernel"; return 0; }
+	[ -e "$kmemleak" ] || { say "no kmemleak in this kernel"; return 0; }
 	sleep 6		# younger objects aren't told
-	echo scan >$kmemleak
+	echo scan >"$kmemleak"
 	sleep 6
-	echo scan >$kmemleak
-	grep -B3 -A20 mptcp_pams $kmemleak >"$work/leaks" || return 0
+	echo scan >"$kmemleak"
+	grep -B3 -A20 mptcp_pams "$kmemleak" >"$work/leaks" || return 0
 	cat "$work/leaks"
-	echo clear >$kmemleak
+	echo clear >"$kmemleak"
 	fail "memory leaked"
 }
 
@@ -47,17 +47,19 @@ reload_under_traffic()
 		"$address" "$port" &
 	local traffic=$!
 	for i in $(seq "$RELOADS"); do
+		# each time while a connection has our scheduler
+		until [ "$(users)" != 0 ]; do sleep 0.003; done
 		tries=0
 		until rmmod mptcp_pams 2>/dev/null; do
 			tries=$((tries + 1))
-			[ $tries -lt 20000 ] || fail "reload $i: the module is always in use"
+			[ "$tries" -lt 20000 ] || fail "reload $i: the module is always in use"
 			sleep 0.003
 		done
 		load || fail "reload $i: the module does not load"
-		kill -0 $traffic || fail "reload $i: the traffic ended"
+		kill -0 "$traffic" || fail "reload $i: the traffic ended"
 	done
-	kill $traffic
-	wait $traffic || :
+	kill "$traffic"
+	wait "$traffic" || :
 	transfer --bytes 200000
 	no_leaks
 }

@@ -5,7 +5,8 @@
  *
  *	netlink_table			missing, short, long, out of range, of
  *					another kind, doubled, unknown, garbage
- *	netlink_table unprivileged	without CAP_NET_ADMIN nothing can be changed
+ *	netlink_table unprivileged	without CAP_NET_ADMIN nothing can be changed,
+ *					no connection be seen and no event be heard
  *
  * Prints what went wrong and, at the end, how many messages were sent and
  * refused. Exit code: 0 all as it should be, 1 not, 2 usage.
@@ -303,29 +304,75 @@ static void drop_net_admin(void)
 		die("capset");
 }
 
+/* The id of the family's one group: an attribute of an attribute of the groups. */
+static void look_group(const struct nlmsghdr *hdr, void *arg)
+{
+	struct {
+		struct nlmsghdr hdr;
+		struct genlmsghdr genl;
+		uint8_t attributes[256];
+	} inner = { };
+
+	find_attribute(hdr, CTRL_ATTR_MCAST_GROUPS, inner.attributes,
+		       sizeof(inner.attributes));
+	inner.hdr.nlmsg_len = sizeof(inner);
+	/* the first group's attributes take the place of the groups */
+	memmove(inner.attributes, inner.attributes + NLA_HDRLEN,
+		sizeof(inner.attributes) - NLA_HDRLEN);
+	find_attribute(&inner.hdr, CTRL_ATTR_MCAST_GRP_ID, arg,
+		       sizeof(uint32_t));
+}
+
+static void join_group(void)
+{
+	uint32_t group = 0;
+	struct message m;
+
+	start(&m, GENL_ID_CTRL, 0, CTRL_CMD_GETFAMILY);
+	put(&m, CTRL_ATTR_FAMILY_NAME, MPTCP_PAMS_FAMILY_NAME,
+	    sizeof(MPTCP_PAMS_FAMILY_NAME));
+	talk_look(&m, look_group, &group);
+	if (!group)
+		wrong("the family has no group");
+	else if (!setsockopt(netlink, SOL_NETLINK, NETLINK_ADD_MEMBERSHIP,
+			     &group, sizeof(group)) || errno != EPERM)
+		wrong("the group of events may be joined");
+}
+
 static void unprivileged(void)
 {
-	static const uint8_t writing[] = { MPTCP_PAMS_CMD_PATH_SET,
-		MPTCP_PAMS_CMD_PATH_DEL, MPTCP_PAMS_CMD_PATH_FLUSH };
+	/* conn-get tells of others' connections, and takes their locks */
+	static const struct { uint8_t command; uint16_t flags; } refused_ones[] = {
+		{ MPTCP_PAMS_CMD_PATH_SET, 0 },
+		{ MPTCP_PAMS_CMD_PATH_DEL, 0 },
+		{ MPTCP_PAMS_CMD_PATH_FLUSH, 0 },
+		{ MPTCP_PAMS_CMD_CONN_GET, 0 },
+		{ MPTCP_PAMS_CMD_CONN_GET, NLM_F_DUMP },
+	};
+	uint32_t token = 0x0badbad;
 	struct message m;
 	size_t i;
 
-	for (i = 0; i < COUNT(writing); i++) {
-		start(&m, family, 0, writing[i]);
-		put_path(&m, MPTCP_PAMS_A_PATH_ADDRESS4);
-		if (writing[i] == MPTCP_PAMS_CMD_PATH_SET)
+	for (i = 0; i < COUNT(refused_ones); i++) {
+		uint8_t command = refused_ones[i].command;
+
+		start(&m, family, refused_ones[i].flags, command);
+		if (command != MPTCP_PAMS_CMD_CONN_GET)
+			put_path(&m, MPTCP_PAMS_A_PATH_ADDRESS4);
+		else if (!refused_ones[i].flags)
+			put(&m, MPTCP_PAMS_A_CONN_TOKEN, &token, sizeof(token));
+		if (command == MPTCP_PAMS_CMD_PATH_SET)
 			put_path(&m, MPTCP_PAMS_A_PATH_PIPE_RATE);
 		if (talk(&m).error != EPERM)
-			wrong("command %u is permitted", writing[i]);
+			wrong("command %u%s is permitted", command,
+			      refused_ones[i].flags ? ", a dump," : "");
 	}
-	/* reading is */
+	join_group();
+	/* reading paths and totals isn't refused */
 	number_of_paths();
 	start(&m, family, NLM_F_DUMP, MPTCP_PAMS_CMD_PATH_GET);
 	if (talk(&m).error)
 		wrong("path-get is refused");
-	start(&m, family, NLM_F_DUMP, MPTCP_PAMS_CMD_CONN_GET);
-	if (talk(&m).error)
-		wrong("conn-get is refused");
 }
 
 int main(int argc, char **argv)
