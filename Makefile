@@ -86,6 +86,17 @@ vm-check:
 	@tools/setup.sh stock
 	@selftests/vm/run '$(KVER)' $(TESTS)
 
+.PHONY: upstream-check
+upstream-check:
+	@tools/setup.sh um upstream
+	@selftests/upstream/run $(TESTS)
+
+.PHONY: debug-check
+debug-check:
+	@tools/setup.sh um tools
+	@$(MAKE) --no-print-directory tools
+	@selftests/vm/run um-debug $(TESTS)
+
 .PHONY: selftests
 selftests:
 	@$(MAKE) --no-print-directory -C selftests/mptcp_pams run_tests TESTS='$(TESTS)'
@@ -120,6 +131,8 @@ help:
 	@echo 'make check          every test there is; ends with N passed, N failed'
 	@echo 'make selftests      the selftests on this machine, as root, with the module loaded or built'
 	@echo 'make vm-check       the selftests in a stock kernel; KVER=6.12 or 7, TESTS="a.sh b.sh"'
+	@echo 'make upstream-check the kernel'"'"'s own MPTCP selftests with each scheduler; SCHEDS=, TESTS="SCRIPT [CASE]"'
+	@echo 'make debug-check    the selftests in a kernel with lockdep, KASAN and kmemleak; TESTS="a.sh b.sh"'
 	@echo 'make unit style     the parts of make check that boot nothing'
 	@echo 'make bench          every figure of Documentation/results.md, and that page: up to an hour'
 	@echo 'make clean          remove build/ (the kernels stay in the cache, see README.md)'

@@ -9,6 +9,7 @@
 #   um      the laboratory's user-mode kernel, and to run it
 #   stock   Debian's stock kernels in a chroot, and to boot them
 #   tools   pamsd and pamsctl
+#   upstream  what the kernel's own MPTCP selftests call
 #   check   the style gate, the unit tests and the fuzzers
 
 set -eu
@@ -22,6 +23,7 @@ packages_stock="$packages_build debootstrap qemu-system-x86 cpio gzip xz-utils
 packages_tools="$packages_build pkg-config libc6-dev libnl-3-dev libnl-genl-3-dev
 	libnl-route-3-dev libnl-idiag-3-dev libevent-dev libconfuse-dev libjansson-dev
 	libsodium-dev libncurses-dev libsystemd-dev"
+packages_upstream="$packages_um iptables iputils-ping"
 packages_check="$packages_build git sparse shellcheck perl libc6-dev libubsan1
 	python3-yaml python3-jsonschema clang libclang-rt-dev bash-completion man-db"
 
@@ -40,7 +42,7 @@ as_root() {
 	fi
 }
 
-[ $# -gt 0 ] || fail "which group? build, um, stock, tools or check"
+[ $# -gt 0 ] || fail "which group? build, um, stock, tools, upstream or check"
 command -v apt-get > /dev/null ||
 	fail "no apt-get here: install the equivalents of the packages listed in $0 by hand"
 
@@ -51,8 +53,9 @@ for group in "$@"; do
 	um) wanted="$wanted $packages_um" ;;
 	stock) wanted="$wanted $packages_stock" ;;
 	tools) wanted="$wanted $packages_tools" ;;
+	upstream) wanted="$wanted $packages_upstream" ;;
 	check) wanted="$wanted $packages_check" ;;
-	*) fail "group '$group' is unknown: build, um, stock, tools or check" ;;
+	*) fail "group '$group' is unknown: build, um, stock, tools, upstream or check" ;;
 	esac
 done
 

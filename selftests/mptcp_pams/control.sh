@@ -157,6 +157,27 @@ tracepoints()
 	done
 }
 
+# What the events of a candidate say under each scheduler is so, or they aren't there: minrtt works out no PAD.
+pad_events()
+{
+	need_module
+	grep -qw trace_event_reg /proc/kallsyms || { say "this kernel has no event tracing"; return 0; }
+	mountpoint -q "$tracing" || mount -t tracefs tracefs "$tracing"
+	paths "$1" 20mbit,5ms 5mbit,40ms
+	: >"$tracing/trace"
+	echo 1 >"$tracing/events/mptcp_pams/mptcp_pams_pad/enable"
+	start_server
+	transfer --bytes 500000 --requests 2
+	echo 0 >"$tracing/events/mptcp_pams/mptcp_pams_pad/enable"
+	# a minute, and 10 Gbit/s, are more than these paths ever have
+	awk '/mptcp_pams_pad: / {
+		for (i = 1; i <= NF; i++) { split($i, f, "="); v[f[1]] = f[2] + 0 }
+		n++
+		if (v["pad_ns"] < 1 || v["pad_ns"] > 6e10 || v["rate_byteps"] < 1 || v["rate_byteps"] > 1.25e9 ||
+		    v["srtt_us"] > 6e7 || v["owd_us"] > 6e7) { if (!bad++) print "the first wrong one: " $0 }
+	} END { print n + 0, "events,", bad + 0, "wrong"; exit bad > 0 }' "$tracing/trace" || fail "events of candidates are wrong"
+}
+
 add defaults
 add per_namespace
 add out_of_range net.mptcp_pams.reinject_eta_percent 10001
@@ -171,4 +192,7 @@ add lost_path_is_left
 add lost_path_among_many
 add all_lost
 add tracepoints
+for sched in minrtt minpad pams minfct; do
+	add pad_events $sched
+done
 run_cases "$@"

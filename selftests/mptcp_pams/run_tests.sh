@@ -16,7 +16,7 @@ if [ "${1-}" = -c ]; then
 	shift 2
 fi
 [ $# -gt 0 ] || set -- load.sh sysctl.sh choice.sh aggregation.sh transfer.sh failure.sh traps.sh lifetime.sh fallback.sh iperf3.sh \
-	control.sh netlink_fuzz.sh netlink_paths.sh pamsctl.sh pamsd.sh
+	control.sh netlink_fuzz.sh netlink_paths.sh pamsctl.sh pamsd.sh silence.sh kicks.sh memory.sh budget.sh retrans.sh churn.sh
 shopt -s extglob lastpipe	# loops over a command's lines count in this shell
 timeout_s=$(sed -n 's/^timeout=//p' settings)
 trouble='WARNING:|BUG:|Oops|refcount_t|possible .* (deadlock|recursion|dependency)|suspicious RCU|blocked for more than'
@@ -40,6 +40,19 @@ why=$(
 [ -z "$why" ] || refuse "$why"
 
 kernel_log() { dmesg | sed "1,/mptcp_pams selftest $1 $$/d" | grep -E -A12 "$trouble" | sed 's/^/# /'; }
+
+# leaks: what kmemleak, where the kernel has it, knows of the module; twice, since what was freed lately may still be referred to
+kmemleak=/sys/kernel/debug/kmemleak
+leaks()
+{
+	[ -e $kmemleak ] || return 1
+	sleep 6		# younger objects aren't told
+	echo scan >$kmemleak
+	sleep 6
+	echo scan >$kmemleak
+	grep -B3 -A20 mptcp_pams $kmemleak | sed 's/^/# /'
+	echo clear >$kmemleak
+}
 
 # result LINE: a case's line, without its number
 result()
@@ -71,6 +84,7 @@ run()
 		esac
 	done
 	[ "$seen" = "$plan" ] || result "not ok - $script: ended after $seen of $plan cases"
+	! leaks | grep . || result "not ok - $script: memory leaked"
 	! kernel_log "$script" | grep . || result "not ok - $script: the kernel complained"
 }
 

@@ -1,0 +1,128 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Disorder: the module, namespaces and connections come and go many times, under traffic; run_tests.sh looks for reports of the kernel.
+#
+#	client                                     server
+#	         c1 ---- 20 Mbit/s  5 ms ---- s1
+#	         c2 ---- 20 Mbit/s 15 ms ---- s2   10.0.0.2
+#
+# Environment:
+#	RELOADS		of the module (20; for a long run 1000)
+#	NETNS_CHURN	namespaces with connections in them (20; 200)
+#	CONNECTS	connections over one socket (500; 10000)
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
+
+: "${RELOADS:=20}" "${NETNS_CHURN:=20}" "${CONNECTS:=500}"
+# what a kernel without CONFIG_DEBUG_KMEMLEAK lacks
+kmemleak=/sys/kernel/debug/kmemleak
+
+two_paths() { paths "$1" 20mbit,5ms 20mbit,15ms; }
+
+# no_leaks: scan twice, since what was freed lately may still be referred to
+no_leaks()
+{
+	[ -e "$kmemleak" ] || { say "no kmemleak in this kernel"; return 0; }
+	sleep 6		# younger objects aren't told
+	echo scan >"$kmemleak"
+	sleep 6
+	echo scan >"$kmemleak"
+	grep -B3 -A20 mptcp_pams "$kmemleak" >"$work/leaks" || return 0
+	cat "$work/leaks"
+	echo clear >"$kmemleak"
+	fail "memory leaked"
+}
+
+# While short connections come and go all the time the module is taken out whenever nothing uses it, and put back at once; those that
+# are made meanwhile use the kernel's own scheduler. Only the client's end has ours: a listener would keep it.
+reload_under_traffic()
+{
+	local i tries=0
+
+	need_module
+	two_paths default
+	on_client sysctl -qw net.mptcp.scheduler="$1"
+	start_server
+	ip netns exec "$client" "$xfer" client --quiet --cold --conns 2 --requests 1000000 --gap 5-100 --bytes 1-40K --dir both --timeout 60000 \
+		"$address" "$port" &
+	local traffic=$!
+	for i in $(seq "$RELOADS"); do
+		# each time while a connection has our scheduler
+		until [ "$(users)" != 0 ]; do sleep 0.003; done
+		tries=0
+		until rmmod mptcp_pams 2>/dev/null; do
+			tries=$((tries + 1))
+			[ "$tries" -lt 20000 ] || fail "reload $i: the module is always in use"
+			sleep 0.003
+		done
+		load || fail "reload $i: the module does not load"
+		kill -0 "$traffic" || fail "reload $i: the traffic ended"
+	done
+	kill "$traffic"
+	wait "$traffic" || :
+	transfer --bytes 200000
+	no_leaks
+}
+
+# A path's report expires while the module goes.
+unload_while_reports_expire()
+{
+	local i
+
+	need_module
+	need_tool "$pamsctl"
+	for i in $(seq "$RELOADS"); do
+		"$pamsctl" path set 192.0.2.1 pipe-rate 5mbit ttl 10ms
+		"$pamsctl" path set 192.0.2.2 pipe-rate 5mbit ttl $((1 + i % 20))ms
+		sleep "0.0$((i % 3))"
+		rmmod mptcp_pams
+		load
+	done
+	no_leaks
+}
+
+# Namespaces go with connections and reports in them.
+netns_churn()
+{
+	local i
+
+	need_module
+	need_tool "$pamsctl"
+	for i in $(seq "$NETNS_CHURN"); do
+		two_paths "$1"
+		start_server
+		ip netns exec "$client" "$xfer" client --quiet --bytes 5M --conns 2 "$address" "$port" 2>/dev/null &
+		on_server "$pamsctl" path set 10.0.1.1 pipe-rate 5mbit loss-time "$((i % 3))s" ttl 1s
+		sleep "0.$((100 + i * 7 % 200))"
+		kill -9 $! "$server_pid"
+		ip netns del "$client"
+		ip netns del "$server"
+		wait $! || :
+		wait "$server_pid" || :
+	done
+	unload
+	load
+	no_leaks
+}
+
+# One socket, connected and disconnected again and again: half of the downloads are given up in the middle, uploads end.
+reconnects()
+{
+	two_paths "$1"
+	start_server
+	on_client "$XFER_DIR/reconnect" "$address" "$port" "$((CONNECTS / 2))" 20000
+	on_client "$XFER_DIR/reconnect" "$address" "$port" "$((CONNECTS / 2))" 20000 up
+	transfer --bytes 200000
+	stop_server
+	[ "$1" = default ] || unload
+	[ "$1" = default ] || load
+	no_leaks
+}
+
+[ "$SCHEDS" = default ] || add unload_while_reports_expire
+for sched in $SCHEDS; do
+	[ "$sched" = default ] || add reload_under_traffic "$sched"
+	[ "$sched" = default ] || add netns_churn "$sched"
+	add reconnects "$sched"
+done
+run_cases "$@"

@@ -1,0 +1,139 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# What the module does besides deciding: its timers and work items take the connection's lock, and have to be rare.
+#
+#	client                                    server
+#	         c1 ---- 20 Mbit/s 10 ms ---- s1
+#	         c2 ---- 20 Mbit/s 30 ms ---- s2   10.0.0.2
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
+
+tracing=/sys/kernel/tracing
+# goal: 20 kicks a second while data flows, and some at the beginning and the end
+kicks_per_s=20
+kicks_more=40
+
+begin()
+{
+	paths "$1" 20mbit,10ms 20mbit,30ms
+	start_server
+	on_client sysctl -qw net.ipv4.tcp_rmem="4096 131072 16000000"
+}
+
+# Where events can be traced every work item, timer and hrtimer whose function is the module's counts.
+can_trace()
+{
+	grep -qw trace_event_reg /proc/kallsyms || return 1
+	mountpoint -q "$tracing" || mount -t tracefs tracefs "$tracing"
+	[ -e "$tracing/events/workqueue/workqueue_execute_start" ]
+}
+
+trace_on()
+{
+	local event
+
+	echo 16384 >"$tracing/buffer_size_kb"
+	: >"$tracing/trace"
+	for event in workqueue/workqueue_execute_start timer/timer_expire_entry timer/hrtimer_expire_entry; do
+		echo 1 >"$tracing/events/$event/enable"
+	done
+}
+
+# Prints how many there were. An hrtimer that only queues a work item is the same kick.
+trace_off()
+{
+	local work timers
+
+	echo 0 >"$tracing/events/enable"
+	grep -q "^# entries-in-buffer/entries-written: \([0-9]*\)/\1 " "$tracing/trace" || echo "the trace is not complete" >&2
+	work=$(grep -c 'workqueue_execute_start: .*\[mptcp_pams\]' "$tracing/trace") || :
+	timers=$(grep -c 'timer_expire_entry: .*\[mptcp_pams\]' "$tracing/trace") || :
+	echo $((work > timers ? work : timers))
+}
+
+# Elsewhere: how often kernel threads that work for unbound queues fell asleep.
+switches() { cat /proc/[0-9]*/status | awk '/^Name:/ { w = $2 ~ /^kworker\/u/ } w && /^voluntary_ctxt/ { s += $2 } END { print s + 0 }'; }
+
+# kicks_of OPTION...: of a transfer; leaves kicks and us
+kicks_of()
+{
+	local before traced=
+
+	sleep 1
+	if can_trace; then
+		traced=yes
+		trace_on
+	fi
+	before=$(switches)
+	transfer "$@"
+	kicks=$(($(switches) - before))
+	[ -z "$traced" ] || kicks=$(trace_off)
+	us=$(duration_us)
+	say "$* took $us us: $kicks kicks, traced: ${traced:-no, context switches}"
+}
+
+# What the kernel's own scheduler makes of it is not the module's.
+own_kicks_of()
+{
+	paths default 20mbit,10ms 20mbit,30ms
+	start_server
+	on_client sysctl -qw net.ipv4.tcp_rmem="4096 131072 16000000"
+	kicks_of "$@"
+	own=$kicks
+	stop_server
+	remove_paths
+}
+
+# The application writes 100 KB a second: there is always a tail, and it is hardly ever at stake.
+steady_stream()
+{
+	need_module
+	own_kicks_of --bytes 1M --rate 100000 --timeout 30000
+	begin "$1"
+	kicks_of --bytes 1M --rate 100000 --timeout 30000
+	check "kicks in $((us / 1000)) ms" "$kicks - $own" "<=" "$kicks_per_s * $us / 1000000 + $kicks_more"
+}
+
+bulk()
+{
+	need_module
+	own_kicks_of --bytes 20M
+	begin "$1"
+	kicks_of --bytes 20M
+	check "kicks in $((us / 1000)) ms" "$kicks - $own" "<=" "$kicks_per_s * $us / 1000000 + $kicks_more"
+}
+
+# A connection that has nothing to send costs nothing.
+idle()
+{
+	need_module
+	begin "$1"
+	transfer --bytes 100K --requests 2 --gap 20000 &
+	sleep 5
+	can_trace || skip "this kernel has no event tracing"
+	trace_on
+	sleep 10
+	check "kicks in 10 s without data" "$(trace_off)" "<=" 1
+	wait $! || fail "the transfer did not survive"
+}
+
+# And so the totals that netlink tells.
+totals()
+{
+	need_module
+	need_tool "$pamsctl"
+	begin "$1"
+	transfer --bytes 1M --rate 100000 --timeout 30000
+	on_server "$pamsctl" --json stats >"$work/stats"
+	check "kicks in $(($(duration_us) / 1000)) ms, as told" "$(of kicks "$work/stats")" "<=" \
+		"$kicks_per_s * $(duration_us) / 1000000 + $kicks_more"
+}
+
+for sched in $SCHEDS; do
+	[ "$sched" != default ] || continue
+	add steady_stream "$sched"
+	add bulk "$sched"
+	add totals "$sched"
+	! can_trace || add idle "$sched"
+done
+run_cases "$@"
