@@ -29,8 +29,8 @@ Transfers
   direction    download in 7 of 10, else upload
 
 Pages: three of 10 to 60 objects, each over a new connection, six at a time, over 2 or 3
-paths of 1 to 300 Mbit/s and 3 to 100 ms, from any of which they begin; a pause of 0.3 to
-5 s between them. The first, and those that follow, count apart.
+paths of 1 to 300 Mbit/s and 3 to 100 ms, beginning on the one with the least delay; a pause
+of 0.3 to 5 s between them. The first, and those that follow, count apart.
 """
 
 import random
@@ -93,7 +93,7 @@ class Drawn:
         The connection begins on path 0; the client joins once it has heard from the
         server over it, and the join takes a round trip more than the request would.
         """
-        if not (self.scenario.cold or self.scenario.objects) or path == 0:
+        if not self.scenario.cold or path == 0:
             return 0
         delays_us = [self.scenario.paths[i].delay_us for i in (0, path)]
         return 2 * sum(delays_us) / 1e6
@@ -200,8 +200,9 @@ def draw_pages(seed, number):
     """The pages of that number."""
     random_of = random.Random(f"pages {seed} {number}")
     lossy = random_of.random() < 0.2
-    paths = tuple(_path(random_of, PAGE_RATE_BPS, PAGE_DELAY_US, lossy)
-                  for _ in range(random_of.choice((2, 2, 3))))
+    paths = tuple(sorted((_path(random_of, PAGE_RATE_BPS, PAGE_DELAY_US, lossy)
+                          for _ in range(random_of.choice((2, 2, 3)))),
+                         key=lambda path: path.delay_us))
     return Drawn(f"{seed}-p{number:03d}", Scenario(
         paths=paths, bytes_min=OBJECT_BYTES[0], bytes_max=OBJECT_BYTES[1], requests=PAGES,
         objects=random_of.randint(*OBJECTS), gap_ms=round(_between(random_of, PAGE_PAUSE_MS)),

@@ -36,8 +36,12 @@ from progress import Progress
 from scenario import Change, Path, Report, Scenario
 
 FORMAT = 1
-WIFI, LTE = Path(25_000_000, 5_000), Path(5_000_000, 25_000)
-LTE_RTT_S = 2 * LTE.delay_us / 1e6
+# A mobile network queues for a second: with the usual 100 packets a download overflows it,
+# and the repair of that, 264 ms, is longer than what is measured here.
+WIFI, LTE = Path(25_000_000, 5_000), Path(5_000_000, 25_000, 400)
+# The longest stall that may be: LTE's round trip is 50 ms, Wi-Fi's with a full queue 58,
+# in which TCP repairs what it lost there by itself just before.
+STALL_S = 0.060
 ERRORS_MS = range(-300, 301, 50)
 FADE_STEPS = 10
 # goals
@@ -158,7 +162,7 @@ def check(checks, case, name, rows):
                     more_goodput(case, name, rows) - 1, case.more_goodput, "%", 100, 1)
     checks.at_least(f"{name}: goodput, of that not told",
                     exact["goodput_bps"] / without["goodput_bps"], 1 - GUARD_COST, "%", 100, 1)
-    checks.at_most(f"{name}: longest stall", exact["stall_s"], LTE_RTT_S, "ms", 1e3)
+    checks.at_most(f"{name}: longest stall", exact["stall_s"], STALL_S, "ms", 1e3)
     for error_ms in ERRORS_MS:
         row = rows.get(f"{name} {error_ms:+d} ms")
         if not row or not error_ms:

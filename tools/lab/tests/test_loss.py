@@ -141,7 +141,7 @@ class Goals(unittest.TestCase):
 
     def test_missed(self):
         self.assertEqual(self.judged(lost=8), 1)
-        self.assertEqual(self.judged(stall_s=0.051), 1)
+        self.assertEqual(self.judged(stall_s=0.061), 1)
         self.assertEqual(self.judged(fct_s=3.1), 1)     # 300 ms too early costs 1.8 s then
         self.assertEqual(self.judged(goodput_bps=4.1e7 / 4), 1)
         self.assertEqual(self.judged(goodput_bps=3.8e7 / 4), 2)

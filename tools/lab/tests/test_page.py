@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The results page, made of figures that are made up here."""
+
+import unittest
+
+import base     # noqa: F401  pylint: disable=unused-import
+
+import drawn
+import page
+
+NAMES = ("default", "pams", "minfct", "minfct+memory")
+
+
+def _row(one, part, single_s, times):
+    return {"name": one.name, "part": part, "text": drawn.text(one), "single_s": single_s,
+            "joined_s": single_s, "alone_s": [single_s], "bound_s": single_s / 2,
+            "bound_counts": not part, "time_s": dict(zip(NAMES, times)),
+            "duplicates": dict.fromkeys(NAMES, 0.01), "again": "", "run": ""}
+
+
+def _data():
+    rows = [_row(one, "", 2.0, (2.0, 1.5, 1.0, 0.9)) for one in drawn.several(1, 8)]
+    for one in drawn.several(1, 16, kind="pages"):
+        rows += [_row(one, "first", 1.0, (4.0, 3.0, 1.4, 1.4)),
+                 _row(one, "later", 1.0, (4.0, 3.0, 2.0, 0.8))]
+    table = {"title": "T", "source": "S", "unit": "s", "columns": ["default", "pams"],
+             "note": "", "digits": 2, "better": "less", "rows": [
+                 {"label": "one to 1 Mbit/s", "paper": "", "note": "",
+                  "cells": {"default": 9.0, "pams": 4.5}}]}
+    decision = {"default": 100.0, "pams": 190.0, "minfct": 350.0}
+    return {"sweep": {"seed": 1, "count": 8, "rows": rows, "schedulers": list(NAMES[:3]),
+                      "remembers": True},
+            "seeds": {"tables": [table], "missing": ["nothing"]},
+            "video": {"text": "V", "tables": []},
+            "cost": {"decision_ns": {2: decision}, "decision_among_paths_ns": decision,
+                     "throughput_byteps": {"default": [1e9], "pams": [9e8], "minfct": [8e8]},
+                     "memory_bytes": (1024, 128)}}
+
+
+class Page(unittest.TestCase):
+    """page.py"""
+
+    def test_goals(self):
+        met = {(what, name): said for what, name, _, _, said in
+               page._goal_rows(_data())}     # pylint: disable=protected-access
+        self.assertEqual(met["later pages, worst against the best single path",
+                             "minfct+memory"], "met")
+        self.assertEqual(met["collapse, 4 MB over 5/25 + 5/25, s", "pams"], "met")
+        self.assertEqual(met["collapse, 4 MB over 5/25 + 5/25, s", "minfct"], "not met")
+        self.assertEqual(met["scenarios over 1.05 of the best single path", "minfct"], "met")
+        self.assertEqual(met["time per decision against default, 2 subflows", "minfct"],
+                         "not met")
+
+    def test_text(self):
+        text = page.text(_data(), "6.12")
+        for part in ("odd numbers: 4 scenarios", "All: 8 scenarios", "First pages: 2 scenarios",
+                     "Later pages: 2 scenarios", "minfct+memory"):
+            self.assertIn(part, text)
+
+    def test_only_the_reported_half(self):
+        data = _data()
+        data["sweep"]["rows"] = [row for row in data["sweep"]["rows"]
+                                 if row["name"][-1] in "13579"]
+        text = page.text(data, "6.12")
+        self.assertIn("odd numbers: 4 scenarios", text)
+        self.assertNotIn("All: ", text)
+
+
+if __name__ == "__main__":
+    unittest.main()
