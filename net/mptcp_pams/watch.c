@@ -148,11 +148,22 @@ static bool older_than(u32 stamp, u32 limit_us)
 	return age > 0 && jiffies_to_usecs(age) > limit_us;
 }
 
-/* Asked without the subflow's lock first. */
+/* Asked without the subflow's lock first. After an idle time TCP counts what it
+ * delivers from the first packet on; the last acknowledgment is old then.
+ */
 static bool seems_silent(const struct pams_subflow *sub, const struct tcp_sock *tp)
 {
-	return !sub->silent && tp->packets_out &&
-	       older_than(READ_ONCE(tp->rcv_tstamp), pams_silence_limit_us(sub, tp));
+	u32 limit_us;
+	s32 since_us;
+
+	if (sub->silent || !tp->packets_out)
+		return false;
+
+	limit_us = pams_silence_limit_us(sub, tp);
+	/* negative where a paced packet was given a time to come */
+	since_us = (u32)tcp_clock_us() - (u32)READ_ONCE(tp->delivered_mstamp);
+	return since_us > (s32)limit_us &&
+	       older_than(READ_ONCE(tp->rcv_tstamp), limit_us);
 }
 
 /* And with it, which also takes in what waited in its backlog. */
