@@ -202,19 +202,18 @@ static void silence_look(struct pams_conn *conn)
 /* The kernel counts how often its retransmission timer met a subflow without an
  * answer; after some it takes it out of use, and back when it answers.
  */
+static bool stale_check_is_due(const struct pams_conn *conn)
+{
+	return conn->silent && !msk_is_fallback(conn->msk) &&
+	       (s32)(tcp_jiffies32 - conn->stale_at) >= (s32)TCP_RTO_MIN;
+}
+
 static void stale_check(struct pams_conn *conn)
 {
-	if (!conn->silent || msk_is_fallback(conn->msk) ||
-	    (s32)(tcp_jiffies32 - conn->stale_at) < (s32)TCP_RTO_MIN)
+	if (!stale_check_is_due(conn))
 		return;
 	conn->stale_at = tcp_jiffies32;
 	msk_get_retrans(conn->msk, &conn->resend);
-}
-
-static bool stale_check_is_due(const struct pams_conn *conn)
-{
-	return conn->silent &&
-	       (s32)(tcp_jiffies32 - conn->stale_at) >= (s32)TCP_RTO_MIN;
 }
 
 static bool is_listed(struct mptcp_sock *msk, u32 id)
