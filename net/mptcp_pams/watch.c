@@ -349,7 +349,8 @@ static bool watch_look(struct pams_conn *conn)
 	struct msk_look look __uninitialized;
 	bool late;
 
-	if (inet_sk_state_load((struct sock *)conn->msk) == TCP_CLOSE)
+	if (inet_sk_state_load((struct sock *)conn->msk) == TCP_CLOSE ||
+	    conn->local_key != msk_local_key(conn->msk))
 		return false;
 	if (msk_is_acknowledged(conn->msk) && !msk_is_pending(conn->msk))
 		return conn->events;
@@ -426,10 +427,10 @@ static void kick_run(struct pams_conn *conn)
 
 	conn->counts.kicks++;
 	WRITE_ONCE(conn->wake, false);
-	msk_window_restore(msk, &conn->window);
 	if (inet_sk_state_load((struct sock *)msk) == TCP_CLOSE)
 		return;
 
+	msk_window_restore(msk, &conn->window);
 	gone_look(conn);
 	if (conn->sched->late) {
 		silence_look(conn);
