@@ -297,6 +297,9 @@ static void learn_answer(struct pams_subflow *sub, const struct sock *ssk)
 	if (READ_ONCE(tcp_sk(ssk)->rcv_tstamp) == sub->silent_tstamp)
 		return;
 	sub->silent = false;
+	/* report.c does it for usable ones, and may not be asked once this one is */
+	if (!sub->loss)
+		sub->stopped = false;
 	if (inet_csk(ssk)->icsk_ca_state < TCP_CA_Loss && sub->alarms < LEARN_ALARMS_MAX)
 		sub->alarms++;
 }
