@@ -38,6 +38,8 @@
 #define MEMORY_AGE		(600 * HZ)
 /* A path that hasn't joined by then isn't waited for. */
 #define MEMORY_JOIN_MAX_US	(500 * USEC_PER_MSEC)
+/* How many paths that are in use are passed over to make room. */
+#define MEMORY_TRIES_MAX	16
 
 static u32 memory_seed __read_mostly;
 
@@ -77,10 +79,13 @@ static void memory_remove(struct pams_memory *memory, struct pams_remembered *pa
 	kfree(path);
 }
 
-/* Room for one more: false if all paths are in use, or there is no memory. */
+/* Room for one more: false if the paths that were used longest ago are all in use, or
+ * there is no memory.
+ */
 static bool memory_make_room(struct pams_memory *memory)
 {
 	struct pams_remembered *path;
+	unsigned int tries = MEMORY_TRIES_MAX;
 
 	if (!memory->table)
 		memory->table = kcalloc(BIT(PAMS_MEMORY_BITS), sizeof(*memory->table),
@@ -90,11 +95,15 @@ static bool memory_make_room(struct pams_memory *memory)
 	if (memory->nr < PAMS_MEMORY_MAX)
 		return true;
 
-	path = list_last_entry(&memory->list, struct pams_remembered, list);
-	if (path->users)
-		return false;
-	memory_remove(memory, path);
-	return true;
+	while (tries--) {
+		path = list_last_entry(&memory->list, struct pams_remembered, list);
+		if (!path->users) {
+			memory_remove(memory, path);
+			return true;
+		}
+		list_move(&path->list, &memory->list);
+	}
+	return false;
 }
 
 static struct pams_remembered *memory_add(struct pams_net *net,
