@@ -30,6 +30,8 @@ static void expect(struct pams_conn *conn, struct pams_remembered *first)
 	struct pams_remembered *others[PAMS_EXPECTED_MAX];
 	unsigned int i, nr;
 
+	if (conn->expected[0].memory || conn->expected[1].memory)
+		return;		/* its state had been dropped for another one's */
 	nr = pams_memory_expect(first, others, PAMS_EXPECTED_MAX);
 	for (i = 0; i < nr; i++)
 		conn->expected[i] = (struct pams_expected){
@@ -96,6 +98,7 @@ static void view_expected(struct pams_conn *conn, const struct msk_look *look,
 		if (!expected->memory)
 			continue;
 		if (since_us > 2 * join_us) {
+			pams_memory_missed(expected->memory);
 			expect_no_more(expected);
 			continue;
 		}

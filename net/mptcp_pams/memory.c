@@ -256,6 +256,19 @@ u32 pams_memory_learn(struct pams_remembered *path, u32 old_byteps, u32 byteps,
 	return byteps;
 }
 
+/**
+ * pams_memory_missed - a path that was expected didn't join in time
+ * @path:	the path
+ *
+ * It isn't expected again before it has joined a connection.
+ */
+void pams_memory_missed(struct pams_remembered *path)
+{
+	spin_lock_bh(&path->net->memory.lock);
+	path->joined = false;
+	spin_unlock_bh(&path->net->memory.lock);
+}
+
 static bool memory_is_other(const struct pams_remembered *first,
 			    const struct pams_memory_key *key)
 {
