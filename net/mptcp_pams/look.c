@@ -46,8 +46,20 @@ static void expect_no_more(struct pams_expected *expected)
 	expected->memory = NULL;
 }
 
+/* How long after the first decision it could be used: TCP's clock still tells of the
+ * handshake, which may be long ago if nobody had anything to send.
+ */
+static u64 joined_after_us(const struct pams_conn *conn, const struct sock *ssk)
+{
+	u64 first_us = div_u64(conn->first_ns, NSEC_PER_USEC);
+	u64 joined_us = min(READ_ONCE(tcp_sk(ssk)->tcp_mstamp), tcp_clock_us());
+
+	return joined_us > first_us ? joined_us - first_us : 0;
+}
+
 /* A subflow that was not there before. */
-static noinline void subflow_is_new(struct pams_conn *conn, struct pams_subflow *sub)
+static noinline void subflow_is_new(struct pams_conn *conn, struct pams_subflow *sub,
+				    const struct sock *ssk)
 {
 	unsigned int i;
 
@@ -57,8 +69,7 @@ static noinline void subflow_is_new(struct pams_conn *conn, struct pams_subflow 
 	}
 	if (conn->sub[0]->model.id == PAMS_FIRST_SUBFLOW)
 		pams_memory_joined(conn->sub[0]->memory, sub->memory,
-				   div_u64(ktime_get_ns() - conn->first_ns,
-					   NSEC_PER_USEC));
+				   joined_after_us(conn, ssk));
 	for (i = 0; i < PAMS_EXPECTED_MAX; i++) {
 		if (conn->expected[i].memory == sub->memory)
 			expect_no_more(&conn->expected[i]);
@@ -171,7 +182,7 @@ void pams_look(struct pams_conn *conn, enum pams_detail detail,
 		if (unlikely(!sub))
 			continue;	/* no memory: not used */
 		if (unlikely(!sub->model.rtt_us))
-			subflow_is_new(conn, sub);
+			subflow_is_new(conn, sub, look->ssk[i]);
 		look->ssk[nr] = look->ssk[i];
 		look->id[nr] = look->id[i];
 		pams_learn(sub, look->ssk[i], ahead_us, tail);
