@@ -31,6 +31,7 @@
 #include <linux/jiffies.h>
 #include <net/sock.h>
 
+#include "features.h"
 #include "compat/hrtimer.h"
 #include "netlink.h"
 #include "pams.h"
