@@ -31,6 +31,7 @@
 #include <linux/jiffies.h>
 #include <net/sock.h>
 
+#include "features.h"
 #include "compat/hrtimer.h"
 #include "netlink.h"
 #include "pams.h"
@@ -153,14 +154,17 @@ static bool older_than(u32 stamp, u32 limit_us)
  */
 static bool seems_silent(const struct pams_subflow *sub, const struct tcp_sock *tp)
 {
-	u32 limit_us, since_us;
+	u32 limit_us;
+	s32 since_us;
 
 	if (sub->silent || !tp->packets_out)
 		return false;
 
 	limit_us = pams_silence_limit_us(sub, tp);
+	/* negative where a paced packet was given a time to come */
 	since_us = (u32)tcp_clock_us() - (u32)READ_ONCE(tp->delivered_mstamp);
-	return since_us > limit_us && older_than(READ_ONCE(tp->rcv_tstamp), limit_us);
+	return since_us > (s32)limit_us &&
+	       older_than(READ_ONCE(tp->rcv_tstamp), limit_us);
 }
 
 /* And with it, which also takes in what waited in its backlog. */
