@@ -68,7 +68,7 @@ struct pams_remembered {
  * @nr:		how many
  */
 struct pams_memory {
-	spinlock_t lock;
+	spinlock_t lock;	/* of all below, and of each path but its key */
 	struct hlist_head *table;
 	struct list_head list;
 	unsigned int nr;

@@ -97,7 +97,7 @@ class TestHeader(Case):
 
     def test_flag_may_be_a_byte(self):
         self.same_as_compiler({("mptcp_subflow_context", "stale"): "u8 stale;",
-                               ("mptcp_subflow_context", "closing"): "bool closing;"})
+                               ("mptcp_subflow_context", "backup"): "bool backup;"})
 
     def test_header_of_other_headers_does_not_compile(self):
         from kernels import PUBLIC

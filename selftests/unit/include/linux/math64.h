@@ -23,7 +23,7 @@ static inline u64 div_u64_rem(u64 dividend, u32 divisor, u32 *remainder)
 /* 128 bits in between, as in the kernel */
 static inline u64 mul_u64_u32_div(u64 value, u32 multiplier, u32 divisor)
 {
-	return (unsigned __int128)value * multiplier / divisor;
+	return (__uint128_t)value * multiplier / divisor;
 }
 
 #endif
