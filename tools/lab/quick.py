@@ -3,7 +3,8 @@
 
 Fails where one is over 3 % worse than in tools/bench/reference.json, or is there and
 was not measured. A figure that isn't there yet is told, no more: --set-reference
-writes what was measured. All of them are times: less is better. Harm is the mean of
+writes what was measured. All of them are times: less is better. Two more lines say that hosts build large segments
+and links carry single packets. Harm is the mean of
 the ratios where a better one counts as 1: a percentile of so few scenarios jumps by
 more than 3 % with each kernel.
 """
@@ -19,16 +20,31 @@ import sweep
 from checks import Checks
 from host import LabError
 from progress import Progress
+from scenario import FRAME_BITS
 
 REFERENCE = os.path.join(host.TOP, "tools", "bench", "reference.json")
 WORSE = 1.03
 SEED = 12           # not that of the results page
 COUNT = 30
 PAGES = 24          # a quarter of them
+BUSY_SEGMENTS = 1000
+SEGMENTS_AT_ONCE = 1.5
+
+
+def segments(results):
+    """(segments that a server sent at once in the mean, bytes of the largest mean packet):
+    hosts build large segments, and links carry single packets."""
+    busy = [result for result in results
+            if result["mib"]["server"].get("TcpOutSegs", 0) > BUSY_SEGMENTS]
+    sent, buffers = (sum(result["mib"]["server"].get(key, 0) for result in busy)
+                     for key in ("TcpOutSegs", "IpOutRequests"))
+    sizes = [path["down_bytes"] / path["down_packets"] for result in busy
+             for path in result["paths"] if path["down_packets"]]
+    return sent / buffers if buffers else None, max(sizes, default=None)
 
 
 def _figures(means, schedulers, args):
-    """{name: value}"""
+    """{name: value}, and the results of the sweep"""
     found = {}
     with Progress(args.quiet) as progress:
         lab = seeds.Lab(means, schedulers, args.jobs, progress)
@@ -39,7 +55,7 @@ def _figures(means, schedulers, args):
             for name, time in lab.times(scenario).items():
                 found[f"{name}: {title}, s"] = time
     several = drawn.several(SEED, COUNT) + drawn.several(SEED, PAGES, kind="pages")
-    rows = sweep.run(means, several, schedulers, args.jobs, args.quiet)[0]
+    rows, results = sweep.run(means, several, schedulers, args.jobs, args.quiet)
     for kind, part in sweep.parts_of(rows):
         for name in sweep.names_of(part):
             line = sweep.summary_of(part, name)
@@ -48,7 +64,7 @@ def _figures(means, schedulers, args):
                                ("joined_harm", "mean harm against the best path once joined")):
                 found[f"{name}: {len(part)} {kind}, {title}"] = line[key]
     return {name: value if value is None else round(value, 4) for name, value in found.items()
-            if not name.startswith("default:")}
+            if not name.startswith("default:")}, results
 
 
 def _reference():
@@ -63,7 +79,7 @@ def _reference():
 def command(args, means, schedulers):
     """Measure, compare; 1 if a figure fell back."""
     ours = [name for name in schedulers if name not in runs.PEERS]
-    figures = _figures(means, ours, args)
+    figures, results = _figures(means, ours, args)
     if args.set_reference:
         with open(REFERENCE, "w", encoding="utf-8") as out:
             json.dump({"format": 1, "kernel": means.kernel.release, "figures": figures},
@@ -72,6 +88,9 @@ def command(args, means, schedulers):
         print(f"written: {os.path.relpath(REFERENCE)}")
         return 0
     reference, checks = _reference(), Checks()
+    at_once, packet_bytes = segments(results)
+    checks.at_least("segments that hosts send at once", at_once, SEGMENTS_AT_ONCE, digits=2)
+    checks.at_most("largest mean packet on a link", packet_bytes, FRAME_BITS / 8, "bytes")
     for name, value in reference.items():
         checks.at_most(name, figures.get(name), value * WORSE, digits=4)
     print("\n".join(checks.lines()))

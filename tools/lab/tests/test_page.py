@@ -7,6 +7,7 @@ import base     # noqa: F401  pylint: disable=unused-import
 
 import drawn
 import page
+import quick
 
 NAMES = ("default", "pams", "minfct", "minfct+memory")
 
@@ -64,6 +65,20 @@ class Page(unittest.TestCase):
         text = page.text(data, "6.12")
         self.assertIn("odd numbers: 4 scenarios", text)
         self.assertNotIn("All: ", text)
+
+
+class Segments(unittest.TestCase):
+    """quick.py"""
+
+    def test_busy_ones_only(self):
+        def result(sent, buffers, size):
+            return {"mib": {"server": {"TcpOutSegs": sent, "IpOutRequests": buffers}},
+                    "paths": [{"down_bytes": size * 10, "down_packets": 10},
+                              {"down_bytes": 0, "down_packets": 0}]}
+
+        self.assertEqual(quick.segments([result(4000, 1000, 1400), result(2000, 1000, 1500),
+                                         result(10, 10, 60_000)]), (3.0, 1500.0))
+        self.assertEqual(quick.segments([]), (None, None))
 
 
 if __name__ == "__main__":
