@@ -186,7 +186,6 @@ struct pams_subflow {
  * @pick:	the choice, see pick.h
  * @late:	whose data to send again, and how much of it; NULL: none is
  * @detail:	what @model.pad_ns has to be
- * @late_share:	of what was written, the part that may be sent again for being late
  * @window_shift: 2^-n of the receive window stays free; 0: none
  * @cuts:	hands over less than a fragment
  * @closely:	looks at a tail more often than each tick
@@ -204,7 +203,6 @@ struct pams_sched {
 	int (*pick)(const struct pams_view *view, u32 *bytes);
 	int (*late)(const struct pams_view *view, u32 eta_percent, u64 *bytes);
 	enum pams_detail detail;
-	u8 late_share;
 	u8 window_shift;
 	bool cuts;
 	bool closely;

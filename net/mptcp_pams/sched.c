@@ -228,7 +228,6 @@ static const struct pams_sched sched_pams = {
 	.pick		= pams_pick_pams,
 	.late		= pams_late_pams,
 	.detail		= PAMS_DETAIL_PAD,
-	.late_share	= 6,
 	.window_shift	= 4,
 };
 
@@ -237,7 +236,6 @@ static const struct pams_sched sched_minfct = {
 	.pick		= pams_pick_minfct,
 	.late		= pams_late_minfct,
 	.detail		= PAMS_DETAIL_ARRIVAL,
-	.late_share	= 9,
 	.window_shift	= 3,
 	.cuts		= true,
 	.closely	= true,
