@@ -237,6 +237,7 @@ struct pams_expected {
  * @deferring:	the last decision was to wait,
  * @defer_end_ns: until then; of ktime_get_ns()
  * @pause_us:	between looks
+ * @backed_off:	that grew, since nothing arrived
  * @delivered:	packets, of all subflows, at the last look
  * @silent:	at least one subflow is silent
  * @reported:	of at least one subflow's path something was reported
@@ -272,6 +273,7 @@ struct pams_conn {
 	bool wake;
 	bool timed;
 	bool deferring;
+	bool backed_off;
 	bool silent;
 	bool reported;
 	bool events;

@@ -93,7 +93,7 @@ static void look_after(struct pams_conn *conn, const struct msk_look *look)
 
 	if (!conn->sched->late && !conn->reported)
 		return;
-	if (!conn->timed)
+	if (!conn->timed || conn->backed_off)
 		pams_watch(conn, PAMS_TICK_US);
 	if (conn->sched->closely && left <= SCHED_SOON_BYTES &&
 	    conn->pause_us > PAMS_CLOSE_US && look->several)

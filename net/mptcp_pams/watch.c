@@ -74,6 +74,7 @@ static void watch_arm(struct pams_conn *conn, u32 pause_us)
 void pams_watch(struct pams_conn *conn, u32 pause_us)
 {
 	conn->pause_us = pause_us;
+	conn->backed_off = false;
 	watch_arm(conn, pause_us);
 }
 
@@ -321,8 +322,11 @@ static u32 next_pause_us(struct pams_conn *conn, const struct pams_view *view,
 		return moved || !conn->pause_us || conn->pause_us > PAMS_TICK_US ?
 		       close_us : max(conn->pause_us + conn->pause_us / 4, close_us);
 	}
-	return moved ? PAMS_TICK_US :
-	       clamp(2 * conn->pause_us, PAMS_TICK_US, WATCH_PAUSE_MAX_US);
+	/* what was reported of a path comes true at a time of its own */
+	if (moved || conn->reported)
+		return PAMS_TICK_US;
+	conn->backed_off = true;
+	return clamp(2 * conn->pause_us, PAMS_TICK_US, WATCH_PAUSE_MAX_US);
 }
 
 static bool wait_is_over(const struct pams_conn *conn)
