@@ -327,8 +327,7 @@ static void hand_over_again(struct mptcp_sock *msk, struct msk_window *window,
 
 	msk->snd_burst = bytes;
 	if (!msk_is_resending(msk, resend) ||
-	    !before64(resend->end, resend->sent_end) ||
-	    !sock_owned_by_user_nocheck((struct sock *)msk)) {
+	    !before64(resend->end, resend->sent_end)) {
 		msk_window_restore(msk, window);
 		return;
 	}
@@ -991,6 +990,42 @@ bool msk_head_is_due(struct mptcp_sock *msk, u32 (*due_us)(const struct sock *ss
 			*wait_us = us;
 	}
 	return !*wait_us;
+}
+
+/* Nothing of what was sent is pending. */
+static void nothing_again(struct mptcp_sock *msk)
+{
+	struct mptcp_data_frag *dfrag;
+
+	list_for_each_entry(dfrag, &msk->rtx_queue, list) {
+		if (!before64(dfrag->data_seq, msk->snd_nxt))
+			break;
+		dfrag->already_sent = min_t(u64, dfrag->data_len,
+					    msk->snd_nxt - dfrag->data_seq);
+		if (dfrag->already_sent < dfrag->data_len)
+			break;
+	}
+	msk->first_pending = list_entry_is_head(dfrag, &msk->rtx_queue, list) ?
+			     NULL : dfrag;
+}
+
+/**
+ * msk_stale_check - have the kernel count, and mark, subflows that don't answer
+ * @msk:	the connection, owned in process context; nothing is pending again, and
+ *		what a silent subflow held was sent again. Decisions meanwhile have to be
+ *		refused
+ *
+ * With the mark the kernel makes all that isn't acknowledged pending again, also what
+ * is on its way on other subflows: that is taken back.
+ */
+void msk_stale_check(struct mptcp_sock *msk)
+{
+	const struct mptcp_data_frag *next;
+
+	pams_subflow_get_retrans(msk);
+	next = msk->first_pending;
+	if (next && before64(next->data_seq + next->already_sent, msk->snd_nxt))
+		nothing_again(msk);
 }
 
 /* --- at load --- */

@@ -157,6 +157,7 @@ u32 msk_resend_head(struct mptcp_sock *msk, struct sock *ssk,
 		    struct msk_sent_again *again, u32 from_seq,
 		    struct msk_resend *resend);
 
+void msk_stale_check(struct mptcp_sock *msk);
 int msk_check(struct socket *sock);
 
 #endif /* _MPTCP_PAMS_MSK_H */

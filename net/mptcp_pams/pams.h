@@ -242,6 +242,7 @@ struct pams_expected {
  * @silent:	at least one subflow is silent
  * @reported:	of at least one subflow's path something was reported
  * @events:	at least one subflow has events to be told
+ * @refusing:	no decision is made: the kernel is asked something
  * @stale_at:	tcp_jiffies32 when the kernel's stale check was asked last
  * @window:	what the kernel was told of the receive window
  * @resend:	what is pending again
@@ -274,6 +275,7 @@ struct pams_conn {
 	bool timed;
 	bool deferring;
 	bool backed_off;
+	bool refusing;
 	bool silent;
 	bool reported;
 	bool events;

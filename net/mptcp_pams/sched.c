@@ -126,6 +126,8 @@ static int decide(struct mptcp_sock *msk, const struct pams_sched *sched)
 
 	if (unlikely(!conn))
 		return msk_schedule_any(msk) ? 0 : -EAGAIN;
+	if (unlikely(conn->refusing))
+		return -EAGAIN;
 	conn->counts.decisions++;
 	if (conn->counts.reinjected_bytes && !after_resend(conn)) {
 		msk_window_restore(msk, &conn->window);

@@ -206,7 +206,8 @@ static void silence_look(struct pams_conn *conn)
  */
 static bool stale_check_is_due(const struct pams_conn *conn)
 {
-	return conn->silent && !msk_is_fallback(conn->msk) &&
+	return conn->silent && !msk_is_fallback(conn->msk) && !conn->resend.keep &&
+	       !conn->lost_id &&
 	       (s32)(tcp_jiffies32 - conn->stale_at) >= (s32)TCP_RTO_MIN;
 }
 
@@ -215,7 +216,9 @@ static void stale_check(struct pams_conn *conn)
 	if (!stale_check_is_due(conn))
 		return;
 	conn->stale_at = tcp_jiffies32;
-	msk_get_retrans(conn->msk, &conn->resend);
+	conn->refusing = true;
+	msk_stale_check(conn->msk);
+	conn->refusing = false;
 }
 
 static bool is_listed(struct mptcp_sock *msk, u32 id)
@@ -437,12 +440,12 @@ static void kick_run(struct pams_conn *conn)
 
 	msk_window_restore(msk, &conn->window);
 	gone_look(conn);
-	if (conn->sched->late) {
+	if (conn->sched->late)
 		silence_look(conn);
-		stale_check(conn);
-	}
 	if (!resend_all(conn))
 		return;
+	if (conn->sched->late)
+		stale_check(conn);
 	pams_netlink_events(conn);
 
 	if (msk_is_pending(msk))
