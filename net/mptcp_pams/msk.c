@@ -775,8 +775,6 @@ u32 msk_resend_tail(struct mptcp_sock *msk, struct sock *ssk,
  * @msk:	the connection, owned in process context, nothing pending again
  * @ssk:	the subflow; locked meanwhile
  * @again:	what of it was sent again; updated
- * @from_seq:	TCP's sequence number from which on nothing arrives; asked for with the
- *		first of a series
  * @resend:	set to what is pending now: a range within one fragment. It waits for
  *		room elsewhere, and goes before anything new
  *
@@ -785,8 +783,7 @@ u32 msk_resend_tail(struct mptcp_sock *msk, struct sock *ssk,
  * Return: bytes that will be sent again; 0 if there are no more.
  */
 u32 msk_resend_head(struct mptcp_sock *msk, struct sock *ssk,
-		    struct msk_sent_again *again, u32 from_seq,
-		    struct msk_resend *resend)
+		    struct msk_sent_again *again, struct msk_resend *resend)
 {
 	struct mptcp_data_frag *dfrag = NULL;
 	struct msk_range range;
@@ -795,8 +792,8 @@ u32 msk_resend_head(struct mptcp_sock *msk, struct sock *ssk,
 	lock_sock(ssk);
 	if (!again->lost) {
 		again->lost = true;
-		again->lost_from = from_seq;
-		again->lost_to = from_seq;
+		again->lost_from = tcp_sk(ssk)->snd_una;
+		again->lost_to = again->lost_from;
 	}
 	if (!(ssk->sk_shutdown & SEND_SHUTDOWN))
 		dfrag = first_range(msk, ssk, again, again->lost_to, &range);

@@ -154,8 +154,7 @@ u32 msk_resend_tail(struct mptcp_sock *msk, struct sock *ssk,
 		    struct msk_sent_again *again, u64 max_bytes,
 		    struct msk_resend *resend);
 u32 msk_resend_head(struct mptcp_sock *msk, struct sock *ssk,
-		    struct msk_sent_again *again, u32 from_seq,
-		    struct msk_resend *resend);
+		    struct msk_sent_again *again, struct msk_resend *resend);
 
 void msk_stale_check(struct mptcp_sock *msk);
 int msk_check(struct socket *sock);

@@ -370,8 +370,7 @@ static inline u32 pams_owd_us(const struct tcp_sock *tp, u32 rtt_us)
 /* report.c */
 void pams_report_apply(struct pams_conn *conn, const struct msk_look *look,
 		       struct pams_view *view);
-u32 pams_report_lost_from(struct pams_conn *conn, const struct pams_subflow *sub,
-			  const struct tcp_sock *tp);
+bool pams_report_is_lost(struct pams_conn *conn, const struct pams_subflow *sub);
 
 /* Is there anything that pams_report_apply() may have to say? */
 static inline bool pams_report_any(const struct pams_conn *conn)

@@ -250,32 +250,20 @@ void pams_report_apply(struct pams_conn *conn, const struct msk_look *look,
 }
 
 /**
- * pams_report_lost_from - what of a stopped subflow's data is lost
+ * pams_report_is_lost - does what a stopped subflow was given not arrive any more?
  * @conn:	the connection; its socket is owned
  * @sub:	the subflow, stopped
- * @tp:		its TCP socket
  *
- * Before the loss what the path doesn't carry any more, after it and in silence
- * everything that isn't acknowledged.
- *
- * Return: TCP's sequence number from which on data doesn't arrive.
+ * Once the loss time has come, or in silence. Before it, what is on its way may still
+ * arrive: sent again too early it stands in the other path's queue for nothing.
  */
-u32 pams_report_lost_from(struct pams_conn *conn, const struct pams_subflow *sub,
-			  const struct tcp_sock *tp)
+bool pams_report_is_lost(struct pams_conn *conn, const struct pams_subflow *sub)
 {
-	u32 una = READ_ONCE(tp->snd_una);
-	u32 given = READ_ONCE(tp->write_seq) - una;
-	u64 now_ns = ktime_get_ns();
-	u64 loss_ns = 0;
+	bool lost = sub->silent;
 
 	rcu_read_lock();
-	if (!sub->silent && sub->loss &&
-	    sub->generation == (u32)pams_paths_generation(&conn->net->paths))
-		loss_ns = sub->loss->report.loss_ns;
+	if (!lost && sub->generation == (u32)pams_paths_generation(&conn->net->paths))
+		lost = !sub->loss || sub->loss->report.loss_ns <= ktime_get_ns();
 	rcu_read_unlock();
-
-	if (loss_ns <= now_ns)
-		return una;
-	return una + min_t(u64, given, pad_carried_bytes(loss_ns - now_ns,
-							 sub->model.th_byteps));
+	return lost;
 }

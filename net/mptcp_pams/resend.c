@@ -38,16 +38,13 @@ static bool lost_left(struct pams_conn *conn, const struct pams_subflow *sub,
 		      const struct tcp_sock *tp)
 {
 	const struct msk_sent_again *again = &sub->again;
-	u32 write_seq = READ_ONCE(tp->write_seq);
-	u32 from_seq;
 
 	if (again->lost)
 		return true;
-	from_seq = pams_report_lost_from(conn, sub, tp);
-	if (!before(from_seq, write_seq))
-		return false;
-	return again->from == again->to || before(from_seq, again->from) ||
-	       before(again->to, write_seq);
+	return pams_report_is_lost(conn, sub) &&
+	       (again->from == again->to ||
+		before(READ_ONCE(tp->snd_una), again->from) ||
+		before(again->to, READ_ONCE(tp->write_seq)));
 }
 
 /* Which subflow's path is lost with data on it, if there is another? */
@@ -157,16 +154,14 @@ static bool resend_lost(struct pams_conn *conn, const struct pams_view *view,
 {
 	int from = view_lost(conn, view, look);
 	struct pams_subflow *sub;
-	u32 bytes, from_seq;
+	u32 bytes;
 
 	conn->lost_id = 0;
 	if (from < 0)
 		return false;
 
 	sub = pams_subflow_of(view->sub[from]);
-	from_seq = pams_report_lost_from(conn, sub, tcp_sk(look->ssk[from]));
-	bytes = msk_resend_head(conn->msk, look->ssk[from], &sub->again, from_seq,
-				&conn->resend);
+	bytes = msk_resend_head(conn->msk, look->ssk[from], &sub->again, &conn->resend);
 	if (!bytes)
 		return false;
 	conn->lost_id = sub->model.id;

@@ -108,7 +108,9 @@ static int hand_over(struct pams_conn *conn, const struct msk_look *look,
 		.bytes = min(bytes, view->sub[target]->room_bytes),
 		.window_bytes = look->window_end - look->snd_nxt,
 		.unscheduled_bytes = view->unscheduled_bytes,
-		.cuts = conn->sched->cuts,
+		/* no more than arrives before the path is lost */
+		.cuts = conn->sched->cuts ||
+			view->sub[target]->horizon_us != MODEL_HORIZON_NONE,
 	};
 
 	return msk_hand_over(conn->msk, &conn->window, &conn->resend, &order);
