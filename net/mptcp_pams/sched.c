@@ -46,7 +46,6 @@ static bool after_resend(struct pams_conn *conn)
 	msk_resend_skip(conn->msk, &conn->resend);
 	if (conn->lost_id) {
 		/* the kick ends @resend, once it has seen if a subflow has gone */
-		conn->lost_id = 0;
 		pams_watch_kick(conn);
 		return false;
 	}

@@ -440,6 +440,8 @@ static void kick_run(struct pams_conn *conn)
 
 	msk_window_restore(msk, &conn->window);
 	gone_look(conn);
+	if (!msk_is_resending(msk, &conn->resend))
+		conn->lost_id = 0;
 	if (conn->sched->late)
 		silence_look(conn);
 	if (!resend_all(conn))
