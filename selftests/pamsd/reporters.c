@@ -9,7 +9,7 @@
  *						receiving alone costs here
  *
  * Keys are those of --config. Each report has a pipe whose values change and
- * is about the source. At the end: what was sent, and challenges answered.
+ * is about 127.0.0.1. At the end: what was sent, and challenges answered.
  */
 #include <arpa/inet.h>
 #include <poll.h>
@@ -32,6 +32,7 @@ struct reporter {
 	uint8_t session[REPORT_SESSION_BYTES];
 	uint8_t cookie[REPORT_COOKIE_BYTES];
 	uint64_t counter;
+	uint64_t echo;
 	uint64_t next_us;
 };
 
@@ -61,14 +62,15 @@ static int print_config(unsigned int peers)
 		key_of(key, i);
 		sodium_bin2base64(text, sizeof(text), key, sizeof(key),
 				  sodium_base64_VARIANT_ORIGINAL);
-		printf("\tpeer \"p%u\" { key = \"%s\" }\n", i, text);
+		printf("\tpeer \"p%u\" { key = \"%s\" "
+		       "prefixes = {\"127.0.0.1\"} }\n", i, text);
 	}
 	return 0;
 }
 
 static void report(struct reporter *reporter)
 {
-	struct report report = { .count = 1 };
+	struct report report = { .path_count = 1, .name_count = 1 };
 	struct report_path *path = report.paths;
 	uint8_t buf[REPORT_BYTES_MAX];
 	size_t len;
@@ -76,7 +78,12 @@ static void report(struct reporter *reporter)
 	path->flags = REPORT_PIPE;
 	path->rate_byteps = 500000 + randombytes_uniform(100000);
 	path->backlog_bytes = randombytes_uniform(100000);
+	report.names[0].kind = REPORT_NAME_PREFIX;
+	report.names[0].prefix_len = 32;
+	memcpy(report.names[0].address, "\177\0\0\1", 4);
 	memcpy(report.cookie, reporter->cookie, sizeof(report.cookie));
+	report.sent_ms = now_us() / 1000;
+	report.echo = reporter->echo;
 	len = report_seal(buf, &reporter->keys, reporter->session,
 			  ++reporter->counter, &report);
 	if (send(reporter->fd, buf, len, 0) == (ssize_t)len)
@@ -85,18 +92,19 @@ static void report(struct reporter *reporter)
 
 static void answer(struct reporter *reporter)
 {
-	uint8_t buf[REPORT_CHALLENGE_BYTES];
-	struct report_challenge challenge;
+	uint8_t buf[REPORT_ANSWER_BYTES];
+	struct report_answer answer;
 	struct report_header header;
 	ssize_t len;
 
 	len = recv(reporter->fd, buf, sizeof(buf), MSG_DONTWAIT);
 	if (len < 0 || report_peek(buf, len, &header) ||
-	    header.type != REPORT_TYPE_CHALLENGE ||
-	    report_open_challenge(buf, len, &reporter->keys, &challenge))
+	    header.type != REPORT_TYPE_ANSWER ||
+	    report_open_answer(buf, len, &reporter->keys, &answer))
 		return;
 	challenges++;
-	memcpy(reporter->cookie, challenge.cookie, sizeof(challenge.cookie));
+	memcpy(reporter->cookie, answer.cookie, sizeof(answer.cookie));
+	reporter->echo = answer.stamp;
 	report(reporter);
 }
 
