@@ -97,6 +97,8 @@ static void seal_and_open(const uint8_t *data, size_t size)
 		return;
 	buf[6] = len >> 8;
 	buf[7] = len;
+	crypto_shorthash(buf + REPORT_HEADER_BYTES - REPORT_MARK_BYTES, buf,
+			 REPORT_HEADER_BYTES - REPORT_MARK_BYTES, keys.mark);
 	crypto_aead_xchacha20poly1305_ietf_encrypt(buf + REPORT_HEADER_BYTES,
 						   NULL, data, size, buf,
 						   REPORT_HEADER_BYTES, NULL,

@@ -325,6 +325,8 @@ static enum report_error entries(struct report *report, const void *bytes,
 	buf[6] = len >> 8;
 	buf[7] = len;
 	memcpy(buf + 8, keys.id, sizeof(keys.id));
+	crypto_shorthash(buf + REPORT_HEADER_BYTES - REPORT_MARK_BYTES, buf,
+			 REPORT_HEADER_BYTES - REPORT_MARK_BYTES, keys.mark);
 	crypto_aead_xchacha20poly1305_ietf_encrypt(buf + REPORT_HEADER_BYTES,
 						   NULL, clear, clear_len, buf,
 						   REPORT_HEADER_BYTES, NULL,

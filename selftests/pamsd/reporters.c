@@ -7,11 +7,16 @@
  *	reporters PORT PEERS RATE SECONDS	each RATE times a second
  *	reporters --receive PORT SECONDS	takes them and looks at none: what
  *						receiving alone costs here
+ *	reporters --flood PORT RATE SECONDS junk|stranger|forged
+ *						datagrams that are nobody's: of no
+ *						protocol, of an unknown key, or with
+ *						the name of the first reporter's key
  *
  * Keys are those of --config. Each report has a pipe whose values change and
  * is about 127.0.0.1. At the end: what was sent, and challenges answered.
  */
 #include <arpa/inet.h>
+#include <netinet/udp.h>
 #include <poll.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -161,6 +166,54 @@ static void run(unsigned int peers, unsigned int rate_ps, unsigned int seconds)
 	}
 }
 
+/* What a flood of that kind sends; each is a little different. */
+static void make_forged(uint8_t *buf, size_t len, const char *kind)
+{
+	struct report_keys keys;
+	uint8_t key[REPORT_KEY_BYTES];
+
+	randombytes_buf(buf, len);
+	if (!strcmp(kind, "junk"))
+		return;
+	memcpy(buf, "PAMS", 4);
+	buf[4] = REPORT_VERSION;
+	buf[5] = REPORT_TYPE_REPORT;
+	buf[6] = len >> 8;
+	buf[7] = len;
+	if (strcmp(kind, "forged"))
+		return;
+	key_of(key, 0);
+	report_keys_derive(&keys, key);
+	memcpy(buf + 8, keys.id, REPORT_ID_BYTES);
+}
+
+#define FLOOD_BYTES	144
+#define FLOOD_BATCH	60	/* of one system call: the kernel cuts it */
+
+static int flood(int port, unsigned int rate_ps, unsigned int seconds,
+		 const char *kind)
+{
+	static uint8_t datagrams[FLOOD_BATCH][FLOOD_BYTES];
+	uint64_t begin_us = now_us(), end_us = begin_us + seconds * US_PER_S;
+	int fd = open_socket(port, connect), bytes = FLOOD_BYTES;
+	uint64_t us, due, flooded = 0;
+
+	for (unsigned int i = 0; i < FLOOD_BATCH; i++)
+		make_forged(datagrams[i], FLOOD_BYTES, kind);
+	if (setsockopt(fd, IPPROTO_UDP, UDP_SEGMENT, &bytes, sizeof(bytes))) {
+		perror("reporters: UDP_SEGMENT");
+		return 1;
+	}
+	while ((us = now_us()) < end_us) {
+		due = (us - begin_us) * rate_ps / US_PER_S;
+		for (; flooded < due; flooded += FLOOD_BATCH)
+			send(fd, datagrams, sizeof(datagrams), 0);
+		usleep(500);
+	}
+	printf("{\"sent\": %llu}\n", (unsigned long long)flooded);
+	return 0;
+}
+
 static int receive(int port, unsigned int seconds)
 {
 	uint64_t end_us = now_us() + seconds * US_PER_S, us;
@@ -191,6 +244,9 @@ int main(int argc, char **argv)
 		return print_config(atoi(argv[2]));
 	if (argc == 4 && !strcmp(argv[1], "--receive"))
 		return receive(atoi(argv[2]), atoi(argv[3]));
+	if (argc == 6 && !strcmp(argv[1], "--flood"))
+		return flood(atoi(argv[2]), atoi(argv[3]), atoi(argv[4]),
+			     argv[5]);
 	if (argc != 5 || atoi(argv[2]) < 1 || atoi(argv[2]) > PEERS_MAX ||
 	    atoi(argv[3]) < 1) {
 		fputs("usage: reporters PORT PEERS RATE SECONDS\n", stderr);

@@ -172,6 +172,8 @@ int main(void)
 	print_hex("report_key", keys.report, sizeof(keys.report));
 	printf(",\n  ");
 	print_hex("answer_key", keys.answer, sizeof(keys.answer));
+	printf(",\n  ");
+	print_hex("mark_key", keys.mark, sizeof(keys.mark));
 	printf(",\n  \"reports\": [\n");
 	print_report("the first of a session", &keys, 1, &first);
 	printf(",\n");

@@ -28,7 +28,8 @@
 #define REPORT_COOKIE_BYTES	16
 #define REPORT_TAG_BYTES	16
 
-#define REPORT_HEADER_BYTES	40
+#define REPORT_MARK_BYTES	8
+#define REPORT_HEADER_BYTES	48
 #define REPORT_FIXED_BYTES	40
 /* With 48 bytes of IPv6 and UDP, less than the 1280 that every way takes. */
 #define REPORT_BYTES_MAX	1200
@@ -53,9 +54,13 @@ enum report_error {
 	REPORT_MALFORMED,	/* authentic, but not as documented */
 };
 
-/* What a peer's key gives: one key for each type, and a name for the pair. */
+/*
+ * What a peer's key gives: one key for each type, one for the mark by which
+ * forged datagrams are told cheaply, and a name for the pair.
+ */
 struct report_keys {
 	uint8_t id[REPORT_ID_BYTES];
+	uint8_t mark[16];
 	uint8_t report[REPORT_KEY_BYTES];
 	uint8_t answer[REPORT_KEY_BYTES];
 };

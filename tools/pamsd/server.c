@@ -28,10 +28,10 @@
 /* One more than the longest, to tell what is longer. */
 #define DATAGRAM_BYTES	(REPORT_BYTES_MAX + 1)
 /*
- * What comes while the daemon isn't running, for 20 ms at 200,000 a second: the
+ * What comes while the daemon isn't running, for 80 ms at 200,000 a second: the
  * kernel counts about a kilobyte for each.
  */
-#define RECEIVE_BUFFER	4194304
+#define RECEIVE_BUFFER	16777216
 /* Datagrams that can't be a peer's: in a second, before they are filtered. */
 #define JUNK_PS		5000
 #define SECOND_US	1000000
