@@ -498,7 +498,7 @@ enum report_error report_open(const uint8_t *buf, size_t len,
 
 	if (!unseal(clear, buf, len, keys, keys->report))
 		return REPORT_AUTH;
-	end = clear + len - REPORT_HEADER_BYTES - REPORT_TAG_BYTES;
+	end = clear + (len - REPORT_HEADER_BYTES - REPORT_TAG_BYTES);
 	report->path_count = 0;
 	report->name_count = 0;
 	report->skipped = 0;
