@@ -350,7 +350,8 @@ struct json_t *reporter_status(const struct reporter *reporter);
 struct subflow {
 	struct prefix local, peer;
 	uint16_t peer_port;
-	uint32_t token;		/* by which the peer's kernel knows it */
+	uint32_t own_token;	/* by which this kernel knows its connection, */
+	uint32_t token;		/* and by which the peer's does */
 	uint8_t local_id;	/* of this machine's side */
 	uint8_t remote_id;
 	char interface[IF_NAMESIZE];	/* that has the local address, or "" */

@@ -3,9 +3,11 @@
  * subflows - this machine's subflows of MPTCP connections, by interface
  *
  * sock_diag tells of each TCP socket that is a subflow: its addresses, and, to
- * who has CAP_NET_ADMIN, the peer's token of the connection and the address ids
- * of both sides. That is what the server's kernel knows the subflow by, whatever
- * NAT makes of its addresses.
+ * who has CAP_NET_ADMIN, the connection's tokens and the address ids of both
+ * sides. The peer's token is what the server's kernel knows the connection by,
+ * whatever NAT makes of its addresses. Only subflows that this machine joined
+ * have it; the first one, which has none, gets it from these. A connection of
+ * one subflow has no other path to choose, and isn't told of.
  *
  * A subflow belongs to the interface that has its local address. When the
  * interface is gone, so is the address; then what was known last counts.
@@ -103,18 +105,39 @@ static int take(struct nl_msg *msg, void *arg)
 	    nla_parse_nested(mptcp, MPTCP_SUBFLOW_ATTR_MAX,
 			     ulp[INET_ULP_INFO_MPTCP], NULL) ||
 	    !mptcp[MPTCP_SUBFLOW_ATTR_TOKEN_REM] ||
+	    !mptcp[MPTCP_SUBFLOW_ATTR_TOKEN_LOC] ||
 	    !mptcp[MPTCP_SUBFLOW_ATTR_ID_LOC] ||
 	    !mptcp[MPTCP_SUBFLOW_ATTR_ID_REM])
 		return NL_OK;
 	subflow = &subflows->list[subflows->count];
 	subflow->token = nla_get_u32(mptcp[MPTCP_SUBFLOW_ATTR_TOKEN_REM]);
+	subflow->own_token = nla_get_u32(mptcp[MPTCP_SUBFLOW_ATTR_TOKEN_LOC]);
 	subflow->local_id = nla_get_u8(mptcp[MPTCP_SUBFLOW_ATTR_ID_LOC]);
 	subflow->remote_id = nla_get_u8(mptcp[MPTCP_SUBFLOW_ATTR_ID_REM]);
 	subflow->peer_port = ntohs(diag->id.idiag_dport);
 	prefix_from(&subflow->local, diag->idiag_family, diag->id.idiag_src);
 	prefix_from(&subflow->peer, diag->idiag_family, diag->id.idiag_dst);
-	subflows->count += subflow->token != 0;
+	subflows->count += subflow->own_token != 0;
 	return NL_OK;
+}
+
+/* Give each subflow its connection's token; without one it is left out. */
+static void complete_tokens(struct subflows *subflows)
+{
+	unsigned int kept = 0;
+
+	for (unsigned int i = 0; i < subflows->count; i++) {
+		struct subflow *subflow = &subflows->list[i];
+
+		for (unsigned int j = 0; !subflow->token &&
+					 j < subflows->count; j++)
+			if (subflows->list[j].own_token == subflow->own_token)
+				subflow->token = subflows->list[j].token;
+	}
+	for (unsigned int i = 0; i < subflows->count; i++)
+		if (subflows->list[i].token)
+			subflows->list[kept++] = subflows->list[i];
+	subflows->count = kept;
 }
 
 static int ask(int family)
@@ -149,6 +172,7 @@ int subflows_read(struct subflows *subflows)
 		subflows_close();
 		return -EIO;
 	}
+	complete_tokens(subflows);
 	if (subflows->count)
 		learn_owners();
 	for (unsigned int i = 0; i < subflows->count; i++) {
