@@ -343,7 +343,7 @@ static void what_is_not_known_is_skipped(void)
 {
 	struct report out;
 
-	check(takes(&out, "\x01\x02\x03\x00" "\x63\x03xyz" "\x01\x02\x04\x00"));
+	check(takes(&out, "\1\2\3\0\143\3xyz\1\2\4\0"));
 	check(out.path_count == 2 && out.skipped == 1);
 	check(out.paths[1].id == 4);
 	/* more bytes than are known, a flag that isn't */

@@ -11,6 +11,8 @@
 
 #include "report.h"
 
+#define fallthrough	__attribute__((__fallthrough__))
+
 static void print_hex(const char *name, const uint8_t *bytes, size_t count)
 {
 	printf("\"%s\": \"", name);
@@ -50,7 +52,7 @@ static void print_name(const struct report_name *name, bool last)
 	case REPORT_NAME_PREFIX:
 		printf(", \"prefix_len\": %u, ", name->prefix_len);
 		print_hex("address", name->address, name->ipv6 ? 16 : 4);
-		/* fall through */
+		fallthrough;
 	default:
 		printf(", \"port\": %u", name->port);
 	}

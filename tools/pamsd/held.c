@@ -456,31 +456,37 @@ static json_t *name_status(const struct held *held)
 	return object;
 }
 
+static json_t *one_status(const struct held *held, uint64_t ms)
+{
+	const struct held_path *path = &held->session->paths[held->id];
+	json_t *object, *value;
+
+	if (path->pipe_until_ms <= ms && path->loss_until_ms <= ms)
+		return NULL;
+	object = name_status(held);
+	if (path->pipe_until_ms > ms) {
+		value = json_integer(path->state.rate_byteps);
+		json_object_set_new(object, "rate_byteps", value);
+		value = json_integer(path->state.backlog_bytes);
+		json_object_set_new(object, "backlog_bytes", value);
+	}
+	if (path->loss_until_ms > ms) {
+		value = json_integer(path->loss_at_ms - (int64_t)ms);
+		json_object_set_new(object, "loss_ms", value);
+	}
+	return object;
+}
+
 json_t *held_status(const struct peer *peer, uint64_t ms)
 {
-	json_t *paths = json_array();
+	json_t *paths = json_array(), *object;
 
 	for (unsigned int i = 0; i < peer->held_count; i++) {
-		const struct held *held = &peer->held[i];
-		const struct held_path *path;
-		json_t *object;
-
-		if (!held->session)
+		if (!peer->held[i].session)
 			continue;
-		path = &held->session->paths[held->id];
-		if (path->pipe_until_ms <= ms && path->loss_until_ms <= ms)
-			continue;
-		object = name_status(held);
-		if (path->pipe_until_ms > ms) {
-			json_object_set_new(object, "rate_byteps",
-				json_integer(path->state.rate_byteps));
-			json_object_set_new(object, "backlog_bytes",
-				json_integer(path->state.backlog_bytes));
-		}
-		if (path->loss_until_ms > ms)
-			json_object_set_new(object, "loss_ms",
-				json_integer(path->loss_at_ms - (int64_t)ms));
-		json_array_append_new(paths, object);
+		object = one_status(&peer->held[i], ms);
+		if (object)
+			json_array_append_new(paths, object);
 	}
 	return paths;
 }

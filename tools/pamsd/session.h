@@ -21,7 +21,7 @@
 #define REFUSED_MAX	16
 #define SECRET_BYTES	32
 
-static_assert(SECRET_BYTES == crypto_generichash_KEYBYTES, "secret");
+static_assert(crypto_generichash_KEYBYTES == SECRET_BYTES, "secret");
 
 /* A path as the newest report of a session had it. */
 struct held_path {

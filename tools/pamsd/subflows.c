@@ -14,6 +14,7 @@
  */
 #include <errno.h>
 #include <ifaddrs.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <linux/inet_diag.h>
@@ -80,8 +81,8 @@ static void learn_owners(void)
 		if (!owner)
 			owner = &owners[owner_next++ % OWNERS_MAX];
 		owner->address = address;
-		memset(owner->name, 0, sizeof(owner->name));
-		strncpy(owner->name, entry->ifa_name, IF_NAMESIZE - 1);
+		snprintf(owner->name, sizeof(owner->name), "%s",
+			 entry->ifa_name);
 	}
 	freeifaddrs(list);
 }
@@ -121,6 +122,16 @@ static int take(struct nl_msg *msg, void *arg)
 	return NL_OK;
 }
 
+/* The peer's token of a connection; 0: no subflow has it. */
+static uint32_t token_of(const struct subflows *subflows, uint32_t own_token)
+{
+	for (unsigned int i = 0; i < subflows->count; i++)
+		if (subflows->list[i].own_token == own_token &&
+		    subflows->list[i].token)
+			return subflows->list[i].token;
+	return 0;
+}
+
 /* Give each subflow its connection's token; without one it is left out. */
 static void complete_tokens(struct subflows *subflows)
 {
@@ -129,10 +140,8 @@ static void complete_tokens(struct subflows *subflows)
 	for (unsigned int i = 0; i < subflows->count; i++) {
 		struct subflow *subflow = &subflows->list[i];
 
-		for (unsigned int j = 0; !subflow->token &&
-					 j < subflows->count; j++)
-			if (subflows->list[j].own_token == subflow->own_token)
-				subflow->token = subflows->list[j].token;
+		if (!subflow->token)
+			subflow->token = token_of(subflows, subflow->own_token);
 	}
 	for (unsigned int i = 0; i < subflows->count; i++)
 		if (subflows->list[i].token)
