@@ -649,6 +649,25 @@ static void server_that_forgot_is_told_again(void)
 	check(world_is_lost(&world, 0));
 }
 
+/* Data flows, and from some time on nothing gets through: that is noticed. */
+static void silence_is_noticed(void)
+{
+	begin();
+	for (unsigned int i = 0; i < 600; i++) {
+		if (i == 300) {
+			check(!world.announcer.asked_ms);
+			world.network[0].dead = true;
+			world.network[1].dead = true;
+		}
+		announce_periodic(&world.announcer, world.us / 1000,
+				  world_send, &world);
+		world_for(&world, 100);
+	}
+	check(count_of(NULL, "acknowledged") <= 20);
+	check(world.announcer.asked_ms &&
+	      world.us / 1000 - world.announcer.asked_ms > 20000);
+}
+
 /* The module comes back and knows nothing. */
 static void kernel_is_told_again(void)
 {
@@ -738,6 +757,7 @@ int main(void)
 	run(a_restart_is_not_two_hosts);
 	run(other_versions_are_said);
 	run(server_that_forgot_is_told_again);
+	run(silence_is_noticed);
 	run(kernel_is_told_again);
 	run(answers_of_others_change_nothing);
 	run(repeated_prediction_is_sent_seldom);

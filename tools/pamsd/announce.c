@@ -24,6 +24,8 @@
 #define NEAR_MS		10
 /* Said again after that long, a loss is a change: the server may have forgotten. */
 #define REPEAT_MS	200
+/* While data flows an answer is asked for that often, to notice if none comes. */
+#define ASK_MS		5000
 /* "Not taken" is answered at once only so often. */
 #define AGAIN_MS	100
 
@@ -330,10 +332,14 @@ void announce_periodic(struct announcer *announcer, uint64_t ms,
 		       announce_send_fn send, void *arg)
 {
 	unsigned int ways[ANNOUNCE_WAYS_MAX];
+	bool ask;
 
 	if (!by_quality(announcer, ways))
 		return;
-	send_over(announcer, ways[0], false, ms, send, arg);
+	ask = ms - announcer->heard_ms >= ASK_MS;
+	send_over(announcer, ways[0], ask, ms, send, arg);
+	if (ask && !announcer->asked_ms)
+		announcer->asked_ms = ms;
 	announcer->last_ms = ms;
 }
 
@@ -344,6 +350,7 @@ static void take_cookie(struct announcer *announcer, struct announce_way *way,
 {
 	way->answered = answer->counter;
 	way->heard_ms = ms;
+	announcer->heard_ms = ms;
 	announcer->asked_ms = 0;
 	if (answer->counter > announcer->echo_counter) {
 		announcer->echo_counter = answer->counter;

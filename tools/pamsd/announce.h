@@ -73,6 +73,7 @@ struct announcer {
 	uint64_t next_ms;	/* when it is, or ANNOUNCE_NEVER */
 	uint64_t last_ms;	/* when anything was last sent; 0: never */
 	uint64_t asked_ms;	/* since when no answer came; 0: one did */
+	uint64_t heard_ms;	/* when the last answer came */
 	uint64_t reports, answers, dropped;
 };
 
@@ -88,7 +89,7 @@ void announce_set(struct announcer *announcer, unsigned int id,
 /* Send what is due: restate what isn't acknowledged, over every way. */
 void announce_run(struct announcer *announcer, uint64_t ms,
 		  announce_send_fn send, void *arg);
-/* Send everything over the best way, without asking for an answer. */
+/* Send everything over the best way; an answer is asked for now and then. */
 void announce_periodic(struct announcer *announcer, uint64_t ms,
 		       announce_send_fn send, void *arg);
 /* A way has come up, or is another: what isn't known is sent at once. */

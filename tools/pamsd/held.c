@@ -175,23 +175,6 @@ static bool owns(const struct peer *peer, const struct pams_path *key)
 	return false;
 }
 
-/* Behind NAT a source address is others', too, so it has to be allowed. */
-static bool may_name_source(struct peer *peer, const struct pams_path *key,
-			    const union address *from, uint64_t ms)
-{
-	char text[ADDRESS_TEXT];
-
-	if (peer->config->source || owns(peer, key))
-		return true;
-	peer->drops[DROP_NOT_ITS_PATH]++;
-	if (!peer->source_said_ms || ms - peer->source_said_ms > HOUR_MS) {
-		peer->source_said_ms = ms;
-		say("peer '%s' reports about its own address, seen as %s, "
-		    "which is ignored: it needs prefixes or source = true",
-		    peer->config->name, address_text(text, from));
-	}
-	return false;
-}
 
 /* --- names and their paths --- */
 
@@ -305,6 +288,27 @@ static void take_names(struct peer *peer, const struct peers_env *env,
 			withdraw(peer, env, &peer->held[i], ms);
 }
 
+/* There is something to say of a path, but it has no name that counts. */
+static void say_nameless(struct peer *peer, const struct session *session,
+			 uint8_t id, uint64_t ms)
+{
+	const struct held_path *path = &session->paths[id];
+	char text[ADDRESS_TEXT];
+
+	if (!path->refused.sa.sa_family ||
+	    !(path->state.flags & (REPORT_PIPE | REPORT_LOSS)) ||
+	    (peer->source_said_ms && ms - peer->source_said_ms < HOUR_MS))
+		return;
+	for (unsigned int i = 0; i < peer->held_count; i++)
+		if (peer->held[i].session == session && peer->held[i].id == id)
+			return;
+	peer->source_said_ms = ms;
+	say("peer '%s' reports about a path that has no name here: it names no "
+	    "subflow of a connection, and its address, seen as %s, only counts "
+	    "with prefixes or source = true", peer->config->name,
+	    address_text(text, &path->refused));
+}
+
 static void tell_path(struct peer *peer, const struct peers_env *env,
 		      const struct session *session, uint8_t id, uint64_t ms)
 {
@@ -361,8 +365,10 @@ static void take_path(struct peer *peer, const struct peers_env *env,
 	take_state(path, state, peer->config, counter, age_ms, ms);
 	take_names(peer, env, session, state->id, report, ms);
 	tell_path(peer, env, session, state->id, ms);
+	say_nameless(peer, session, state->id, ms);
 }
 
+/* Behind NAT a source address is others', too, so it has to be allowed. */
 static void take_source(struct peer *peer, const struct peers_env *env,
 			struct session *session, const struct report_name *name,
 			uint64_t counter, const union address *from,
@@ -375,8 +381,11 @@ static void take_source(struct peer *peer, const struct peers_env *env,
 	if (counter <= path->source_counter)
 		return;
 	source_key(&key, from, name->port);
-	if (!may_name_source(peer, &key, from, ms))
+	if (!peer->config->source && !owns(peer, &key)) {
+		peer->drops[DROP_NOT_ITS_PATH]++;
+		path->refused = *from;
 		return;
+	}
 	old = path->source_counter ? find(peer, &path->source) : NULL;
 	if (old && old->session == session && old->id == name->id &&
 	    memcmp(&path->source, &key, sizeof(key)))

@@ -33,6 +33,8 @@
 #define IDLE_TICK_MS	100
 /* New subflows are looked for that often. */
 #define SUBFLOWS_US	1000000
+/* And for a loss unless they were just read. */
+#define SUBFLOWS_FRESH_US	50000
 /* A way is avoided that long before its loss. */
 #define AVOID_MS	1000
 /* Data flows as long as it flowed this lately: idle ticks, and some more. */
@@ -332,7 +334,8 @@ static void set_loss(struct reporter *reporter, struct interface *interface,
 	if (!reporter->ready)
 		return;
 	tell_kernel(reporter, interface, us / 1000);
-	read_subflows(reporter, us);
+	if (us - reporter->subflows_us >= SUBFLOWS_FRESH_US)
+		read_subflows(reporter, us);
 	update_targets(reporter, us);
 }
 

@@ -32,6 +32,7 @@ struct held_path {
 	uint64_t loss_until_ms;		/* 0: no loss */
 	uint64_t source_counter;	/* of the report that taught it; or 0 */
 	struct pams_path source;	/* key only */
+	union address refused;		/* a source that it may not name */
 };
 
 struct session {

@@ -227,6 +227,7 @@ void target_periodic(struct target *target)
 {
 	look_at_ways(target);
 	announce_periodic(&target->announcer, now_ms(), send_report, target);
+	say_silence(target, now_ms());
 }
 
 bool target_is_at(const struct target *target, const struct prefix *address)
