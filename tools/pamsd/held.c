@@ -175,7 +175,6 @@ static bool owns(const struct peer *peer, const struct pams_path *key)
 	return false;
 }
 
-
 /* --- names and their paths --- */
 
 static struct held *find(const struct peer *peer, const struct pams_path *key)
