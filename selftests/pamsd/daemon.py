@@ -187,7 +187,9 @@ class Pair:
         self.relay = Relay(self.port)
         self.reporter = Daemon(folder, "reporter", self.reporter_config())
 
-    def server_config(self, key=None, extra=""):
+    def server_config(self, key=None, extra=None):
+        if extra is None:
+            extra = self.options.get("extra", 'prefixes = {"127.0.0.1"}')
         return (f'server {{\n\tlisten = {{"127.0.0.1:{self.port}"}}\n'
                 f'\tpeer "a" {{\n\t\tkey = "{key or self.key}"\n\t\t{extra}\n\t}}\n}}\n')
 

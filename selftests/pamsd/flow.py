@@ -173,7 +173,7 @@ def connections_are_measured(folder):
     """A TCP connection whose peer is in the prefix: here, of lo."""
     port, key = free_port(), new_key()
     server = Daemon(folder, "server", f'server {{ listen = {{"127.0.0.1:{port}"}}\n'
-                    f'peer "a" {{ key = "{key}" }} }}\n')
+                    f'peer "a" {{ key = "{key}" prefixes = {{"127.0.0.1"}} }} }}\n')
     reporter = Daemon(folder, "reporter",
                       f'reporter {{ to "s" {{ address = "127.0.0.1:{port}" key = "{key}" }}\n'
                       f'interface "lo" {{ about = {{"127.0.0.1"}} measure = "tcp" }} }}\n')

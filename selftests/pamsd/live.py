@@ -12,6 +12,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -74,7 +75,7 @@ def garbage(folder):
         data = random.randbytes(random.randrange(0, 1500))
         if number % 2 and len(data) > 8:
             # of the right shape, but of nobody
-            data = b"PAMS\x01\x01" + len(data).to_bytes(2, "big") + data[8:]
+            data = b"PAMS\x02\x01" + len(data).to_bytes(2, "big") + data[8:]
         datagrams.append(data)
     pair.flood(datagrams)
     within("all are counted", lambda: total(pair.server.dropped()) >= 2000)
@@ -147,8 +148,8 @@ def replay_of_an_old_session(folder):
     peer = pair.server.peer()
     for datagram in old:
         pair.relay.to_server(datagram)
-    within("all are counted", lambda: pair.server.peer()["dropped"]["cookie"]
-           >= peer["dropped"]["cookie"] + len(old))
+    within("all are counted", lambda: total(pair.server.peer()["dropped"])
+           >= total(peer["dropped"]) + len(old))
     check(pair.server.peer()["accepted"] == peer["accepted"], "none is accepted")
     check(pair.server.peer()["sessions"] == 2, "no session by replay")
     pair.arrives(9000)
@@ -160,10 +161,10 @@ def server_restarts(folder):
     pair = Pair(folder)
     pair.arrives()
     old = list(pair.relay.kept_up)
-    for number in (signal.SIGTERM, signal.SIGKILL):
+    for number, loss_ms in ((signal.SIGTERM, 9000), (signal.SIGKILL, 14000)):
         pair.server.stop(number)
         pair.server.start()
-        pair.arrives(9000)
+        pair.arrives(loss_ms)
         check(pair.server.peer()["sessions"] == 1, "one session")
     pair.reporter.stop()
     pair.server.stop()
@@ -239,15 +240,15 @@ def flood_of_an_authentic_peer(folder):
 
 def only_its_own_paths(folder):
     pair = Pair(folder, about='"10.9.9.9", "127.0.0.1", "10.9.8.0/24"')
-    pair.loss()
+    pair.arrives()
     within("its own is taken", lambda: pair.server.peer()["paths"])
     peer = pair.server.peer()
     check([path["prefix"] for path in peer["paths"]] == ["127.0.0.1/32"], f"{peer}")
     check(peer["dropped"]["not-its-path"] >= 2, f"{peer}")
-    pair.server.write(pair.server_config(extra='prefixes = {"10.9.0.0/16"}'))
+    pair.server.write(pair.server_config(extra='prefixes = {"127.0.0.0/8", "10.9.0.0/16"}'))
     pair.server.send(signal.SIGHUP)
     within("it has read it", lambda: "was read again" in pair.server.said())
-    pair.loss()
+    pair.loss(9000)
     within("all are taken", lambda: len(pair.server.peer()["paths"]) == 3)
     pair.stop()
 
@@ -265,12 +266,177 @@ def prefix_wider_than_its_own(folder):
 
 
 def about_its_source(folder):
-    """A loss comes from the address itself and, by number, another way."""
-    pair = Pair(folder, about='"source"', interface="port = 5000")
+    """By prefix or by source = true, an address may be said to be the peer's own."""
+    for extra in ('prefixes = {"127.0.0.1"}', "source = true"):
+        pair = Pair(folder, about='"source"', interface="port = 5000", extra=extra)
+        pair.arrives()
+        check([(path["prefix"], path["port"]) for path in pair.server.peer()["paths"]]
+              == [("127.0.0.1/32", 5000)], f"{pair.server.peer()}")
+        check("not-its-path" not in pair.server.dropped(), f"{pair.server.dropped()}")
+        pair.stop()
+
+
+def own_address_is_not_enough(folder):
+    """Else it isn't: behind NAT it is others', too."""
+    pair = Pair(folder, about='"source"', extra="")
+    pair.loss()
+    within("it is said", lambda: "pamsd: peer 'a' reports about a path that has no name here"
+           in pair.server.said())
+    check(not pair.server.peer()["paths"], f"{pair.server.peer()}")
+    pair.stop()
+
+
+def newest_wins(folder):
+    """The news of a loss are overtaken by those of its end."""
+    pair = Pair(folder)
     pair.arrives()
-    check([(path["prefix"], path["port"]) for path in pair.server.peer()["paths"]]
-          == [("127.0.0.1/32", 5000)], f"{pair.server.peer()}")
-    check("not-its-path" not in pair.server.dropped(), f"{pair.server.dropped()}")
+    within("repeats are over", lambda: pair.server.peer()["age_ms"] > 300)
+    held = []
+    pair.relay.change = lambda datagram, up: [] if up and not held.append(datagram) else [datagram]
+    pair.loss(9000)
+    within("some are held up", lambda: len(held) > 1)
+    pair.relay.change = lambda datagram, up: [datagram]
+    pair.reporter.tell('{"interface": "lo", "no_loss": true}')
+    within("it is taken back", lambda: not pair.server.peer()["paths"])
+    within("repeats are over", lambda: pair.server.peer()["age_ms"] > 300)
+    for datagram in held:
+        pair.relay.to_server(datagram)
+    time.sleep(0.3)
+    check(not pair.server.peer()["paths"], f"a loss from before its end: {pair.server.peer()}")
+    pair.stop()
+
+
+def held_back_is_old(folder):
+    """A report that comes seconds late, with none that is newer, doesn't count."""
+    pair = Pair(folder)
+    pair.arrives()
+    pair.reporter.tell('{"interface": "lo", "no_loss": true}')
+    within("it is taken back", lambda: not pair.server.peer()["paths"])
+    within("repeats are over", lambda: pair.server.peer()["age_ms"] > 300)
+    held = []
+    pair.relay.change = lambda datagram, up: [] if up and not held.append(datagram) else [datagram]
+    pair.loss(9000)
+    time.sleep(6)
+    pair.relay.to_server(held[0])
+    time.sleep(0.3)
+    check(not pair.server.peer()["paths"], f"{pair.server.peer()}")
+    check(pair.server.peer()["dropped"]["old"] == 1, f"{pair.server.peer()}")
+    pair.relay.change = lambda datagram, up: [datagram]
+    within("a new one does", lambda: pair.server.peer()["paths"])
+    pair.stop()
+
+
+def burst_of_loss(folder):
+    """All that is sent in 150 ms is lost. Five copies within 80 ms were."""
+    pair = Pair(folder)
+    pair.arrives(60000)
+    within("repeats are over", lambda: pair.server.peer()["age_ms"] > 300)
+    pair.relay.change = lambda datagram, up: []
+    pair.reporter.tell('{"interface": "lo", "no_loss": true}')
+    time.sleep(0.15)
+    pair.relay.change = lambda datagram, up: [datagram]
+    within("it is taken back", lambda: not pair.server.peer()["paths"])
+    within("it is acknowledged", lambda: pair.reporter.status()["reporter"]["to"][0]["known"])
+    pair.stop()
+
+
+def two_reporters_with_one_key(folder):
+    """Neither ends the other's session, and it is said."""
+    pair = Pair(folder)
+    other = Daemon(folder, "other", pair.reporter_config())
+    for number in range(40):
+        for reporter in (pair.reporter, other):
+            reporter.tell(f'{{"interface": "lo", "loss_ms": {3000 + 2000 * (number % 2)}}}')
+        time.sleep(0.05)
+    check(pair.server.peer()["sessions"] == 2, f"{pair.server.peer()}")
+    check(pair.server.said().count("two reporters use the key of peer 'a', at 127.0.0.1:") == 1,
+          pair.server.said())
+    other.stop()
+    pair.stop()
+
+
+def replayed_request(folder):
+    """The first report of a session comes 1000 times a second, when another one begins."""
+    pair = Pair(folder)
+    pair.arrives()
+    first = pair.relay.kept_up[0]
+    pair.reporter.stop()
+    ended = []
+
+    def replay_it():
+        while not ended:
+            pair.relay.to_server(first)
+            time.sleep(0.001)
+
+    pair.server.stop()
+    pair.server.start()
+    thread = threading.Thread(target=replay_it, daemon=True)
+    thread.start()
+    time.sleep(1.5)
+    pair.reporter.start()
+    within("a session", lambda: pair.server.peer()["sessions"] == 1, 1.5)
+    ended.append(True)
+    thread.join()
+    pair.stop()
+
+
+def other_versions(folder):
+    """Whose they are is said."""
+    pair = Pair(folder)
+    pair.arrives()
+    for version in (1, 3, 1):
+        datagram = bytearray(pair.relay.kept_up[0])
+        datagram[4] = version
+        pair.relay.to_server(datagram)
+    within("they are counted", lambda: pair.server.dropped().get("version") == 3)
+    check(pair.server.said().count("pamsd: peer 'a' at 127.0.0.1:") == 1 and
+          "speaks version 1 of the report protocol, this is version 2" in pair.server.said(),
+          pair.server.said())
+    pair.stop()
+
+
+def loss_is_capped(folder):
+    pair = Pair(folder)
+    pair.server.write(pair.server_config().replace("server {", "server {\n\tloss-max-s = 1"))
+    pair.server.send(signal.SIGHUP)
+    within("it has read it", lambda: "was read again" in pair.server.said())
+    pair.reporter.tell('{"interface": "lo", "loss_ms": 0, "ttl_ms": 86400000}')
+    within("it is known", lambda: pair.server.peer()["paths"])
+    within("it is over", lambda: not pair.server.peer()["paths"])
+    pair.stop()
+
+
+def several_addresses(folder):
+    """One key, one session, two addresses of the server: what is lost at one comes to the other."""
+    pair = Pair(folder)
+    pair.server.write(pair.server_config().replace(
+        f'"127.0.0.1:{pair.port}"', f'"127.0.0.1:{pair.port}", "[::1]:{pair.port}"'))
+    pair.server.send(signal.SIGHUP)
+    within("it has read it", lambda: "was read again" in pair.server.said())
+    pair.reporter.write(pair.reporter_config().replace(
+        f'"127.0.0.1:{pair.relay.port}"', f'{{"127.0.0.1:{pair.relay.port}", "[::1]:{pair.port}"}}'))
+    pair.relay.change = lambda datagram, up: []
+    pair.reporter.send(signal.SIGHUP)
+    within("it has read it", lambda: "was read again" in pair.reporter.said())
+    pair.arrives()
+    pair.relay.change = lambda datagram, up: [datagram]
+    pair.arrives(9000)
+    check(pair.server.peer()["sessions"] == 1, f"{pair.server.peer()}")
+    pair.stop()
+
+
+def silence_is_said(folder):
+    """A server with another key doesn't answer."""
+    pair = Pair(folder)
+    pair.reporter.stop()
+    pair.reporter.write(pair.reporter_config(key=new_key()))
+    pair.reporter.start()
+    within("it is said", lambda: "pamsd: 's' at 127.0.0.1:" in pair.reporter.said() and
+           "doesn't answer" in pair.reporter.said(), 20)
+    pair.server.write(pair.server_config(key=pair.reporter.file.read_text().split('key = "')[1]
+                                         .split('"')[0]))
+    pair.server.send(signal.SIGHUP)
+    within("it answers", lambda: "pamsd: 's' answers\n" in pair.reporter.said())
     pair.stop()
 
 
@@ -436,6 +602,8 @@ if __name__ == "__main__":
         garbage, truncation, every_byte_changed, replay, replay_of_an_old_session,
         server_restarts, challenge_replayed, answers_are_limited, wrong_key,
         flood_of_an_authentic_peer, only_its_own_paths, prefix_wider_than_its_own,
-        about_its_source, reload, reload_of_a_bad_file, reload_of_what_does_not_work,
+        about_its_source, own_address_is_not_enough, newest_wins, held_back_is_old, burst_of_loss,
+        two_reporters_with_one_key, replayed_request, other_versions, loss_is_capped,
+        several_addresses, silence_is_said, reload, reload_of_a_bad_file, reload_of_what_does_not_work,
         ends_in_order, two_at_one_socket, lines_that_are_refused, plugin,
         plugin_that_is_not_there, missing_module_is_said_once]))

@@ -22,6 +22,9 @@
 #define RATE_AGE_MS	10000
 /* Of a peer: what its reporter sends at most, and as much again. */
 #define RATE_PS		200
+#define LOSS_MAX_S	60
+/* Of one server. */
+#define ADDRESSES_MAX	4
 
 static void (*tell)(const char *line);
 /* What validators compare with: keys seen so far in this file. */
@@ -140,6 +143,11 @@ static int check_interval(cfg_t *cfg, cfg_opt_t *opt)
 	return check_range(cfg, opt, 20, 1000);
 }
 
+static int check_loss_max(cfg_t *cfg, cfg_opt_t *opt)
+{
+	return check_range(cfg, opt, 1, MPTCP_PAMS_TIME_MAX_MS / 1000);
+}
+
 static int check_age(cfg_t *cfg, cfg_opt_t *opt)
 {
 	return check_range(cfg, opt, 100, 3600000);
@@ -225,6 +233,11 @@ static int check_to(cfg_t *cfg, cfg_opt_t *opt)
 
 	if (!cfg_size(section, "address")) {
 		cfg_error(cfg, "to '%s' needs an address", cfg_title(section));
+		return -1;
+	}
+	if (cfg_size(section, "address") > ADDRESSES_MAX) {
+		cfg_error(cfg, "to '%s' has more than %d addresses",
+			  cfg_title(section), ADDRESSES_MAX);
 		return -1;
 	}
 	return check_one_key(cfg, section);
@@ -316,8 +329,10 @@ static void get_key(cfg_t *section, uint8_t key[REPORT_KEY_BYTES])
 		key_read(key, cfg_getstr(section, "key-file"));
 }
 
-static void get_peer(struct peer_config *peer, cfg_t *section)
+static void get_peer(struct peer_config *peer, cfg_t *section, cfg_t *server)
 {
+	peer->source = cfg_getbool(section, "source");
+	peer->loss_max_s = cfg_getint(server, "loss-max-s");
 	peer->name = copy(cfg_title(section));
 	get_key(section, peer->key);
 	peer->rate_ps = cfg_getint(section, "rate");
@@ -340,15 +355,20 @@ static void get_server(struct config *config, cfg_t *server)
 	config->peer_count = cfg_size(server, "peer");
 	config->peers = array_of(config->peer_count, sizeof(*config->peers));
 	for (unsigned int i = 0; i < config->peer_count; i++)
-		get_peer(&config->peers[i], cfg_getnsec(server, "peer", i));
+		get_peer(&config->peers[i], cfg_getnsec(server, "peer", i),
+			 server);
 }
 
 static void get_target(struct target_config *target, cfg_t *section)
 {
 	target->name = copy(cfg_title(section));
 	get_key(section, target->key);
-	address_parse(&target->address, cfg_getstr(section, "address"),
-		      REPORT_PORT);
+	target->address_count = cfg_size(section, "address");
+	target->addresses = array_of(target->address_count,
+				     sizeof(*target->addresses));
+	for (unsigned int i = 0; i < target->address_count; i++)
+		address_parse(&target->addresses[i],
+			      cfg_getnstr(section, "address", i), REPORT_PORT);
 	target->via_count = cfg_size(section, "via");
 	target->via = array_of(target->via_count, sizeof(*target->via));
 	for (unsigned int i = 0; i < target->via_count; i++)
@@ -428,16 +448,18 @@ struct config *config_read(const char *file, void (*say_fault)(const char *))
 		CFG_STR("key-file", NULL, CFGF_NODEFAULT),
 		CFG_STR_LIST("prefixes", "{}", CFGF_NONE),
 		CFG_INT("rate", RATE_PS, CFGF_NONE),
+		CFG_BOOL("source", cfg_false, CFGF_NONE),
 		CFG_END()
 	};
 	cfg_opt_t server[] = {
 		CFG_STR_LIST("listen", "{\"0.0.0.0\", \"::\"}", CFGF_NONE),
+		CFG_INT("loss-max-s", LOSS_MAX_S, CFGF_NONE),
 		CFG_SEC("peer", peer,
 			CFGF_MULTI | CFGF_TITLE | CFGF_NO_TITLE_DUPES),
 		CFG_END()
 	};
 	cfg_opt_t to[] = {
-		CFG_STR("address", NULL, CFGF_NODEFAULT),
+		CFG_STR_LIST("address", "{}", CFGF_NONE),
 		CFG_STR("key", NULL, CFGF_NODEFAULT),
 		CFG_STR("key-file", NULL, CFGF_NODEFAULT),
 		CFG_STR_LIST("via", "{}", CFGF_NONE),
@@ -478,6 +500,7 @@ struct config *config_read(const char *file, void (*say_fault)(const char *))
 	set_check(peer, "prefixes", check_prefix);
 	set_check(peer, "rate", check_rate);
 	set_check(server, "listen", check_listen);
+	set_check(server, "loss-max-s", check_loss_max);
 	set_check(server, "peer", check_peer);
 	set_check(to, "address", check_listen);
 	set_check(to, "key", check_key);
@@ -530,6 +553,7 @@ void config_free(struct config *config)
 	for (unsigned int i = 0; i < config->target_count; i++) {
 		free(config->targets[i].name);
 		free(config->targets[i].via);
+		free(config->targets[i].addresses);
 	}
 	for (unsigned int i = 0; i < config->interface_count; i++) {
 		struct interface_config *interface = &config->interfaces[i];

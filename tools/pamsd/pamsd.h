@@ -2,14 +2,15 @@
 /*
  * pamsd - what its files share, grouped by the file that has it
  *
- *	server:   udp -> server.c -> peer.c -> kernel.c -> module
+ *	server:   udp -> server.c -> peer.c -> session.c
+ *	                             peer.c -> held.c -> kernel.c -> module
  *	reporter: source_*.c -> estimate.c -\
  *	          links.c (carrier) ---------> reporter.c -> target.c -> udp
  *	          control.c, plugin.c -------/      \------> kernel.c
  *	                  (lines.c)
  *
- * One thread, one event loop. Units: times in ms or us of the monotonic clock,
- * rates in bytes per second.
+ * One thread, one event loop. Units: times in ms or us since boot, rates in
+ * bytes per second.
  */
 #ifndef PAMSD_H
 #define PAMSD_H
@@ -76,12 +77,15 @@ struct peer_config {
 	struct prefix *prefixes;
 	unsigned int prefix_count;
 	unsigned int rate_ps;	/* reports a second that are taken */
+	bool source;		/* its source address is its own */
+	unsigned int loss_max_s; /* the server's: how long a loss may hold */
 };
 
 struct target_config {
 	char *name;
 	uint8_t key[REPORT_KEY_BYTES];
-	union address address;
+	union address *addresses;	/* of the one server, at least one */
+	unsigned int address_count;
 	char (*via)[IF_NAMESIZE];
 	unsigned int via_count;
 };
@@ -142,6 +146,7 @@ void say_line(const char *line);
 
 /* --- clock.c --- */
 
+/* Since boot, with the time asleep. */
 uint64_t now_us(void);
 uint64_t now_ms(void);
 
@@ -169,39 +174,69 @@ void kernel_free(struct kernel *kernel);
 void kernel_wanted(struct kernel *kernel);
 /* 0 or -errno. -ENOENT: there is no module, which has been said. */
 int kernel_set(struct kernel *kernel, const struct pams_path *path);
+int kernel_del(struct kernel *kernel, const struct pams_path *path);
+/* Has it a subflow of that key? 0, -ENOENT, or -EAGAIN: there is no module. */
+int kernel_find_subflow(struct kernel *kernel, const struct pams_path *key);
 struct json_t *kernel_status(const struct kernel *kernel);
 
-/* --- peer.c: who reports to us --- */
+/* --- peer.c, session.c, held.c: who reports to us, and what --- */
 
 struct peers;
+
+/* What the server's core needs of the outside; tests have their own. */
+struct peers_env {
+	/* 0 or -errno, -ENOENT: there is no module */
+	int (*path_set)(const struct pams_path *path, void *arg);
+	int (*path_del)(const struct pams_path *path, void *arg);
+	/* Has the kernel that subflow? 0, -ENOENT, or -EAGAIN: can't tell */
+	int (*subflow_find)(const struct pams_path *key, void *arg);
+	void *arg;
+};
 
 /* Why a report, or a part of it, was not taken. */
 enum drop {
 	DROP_REPORT_ERRORS = REPORT_MALFORMED,	/* as enum report_error */
 	DROP_UNKNOWN_PEER,
-	DROP_NOT_FOR_US,	/* a challenge, at a server */
+	DROP_NOT_FOR_US,	/* an answer, at a server */
 	DROP_REPLAY,
 	DROP_COOKIE,
+	DROP_OLD,
 	DROP_RATE,
 	DROP_CHALLENGE_RATE,
-	DROP_NOT_ITS_PATH,	/* the path only, not the report */
-	DROP_TOO_MANY_PATHS,	/* likewise */
-	DROP_KERNEL,		/* likewise: the kernel refused it */
+	DROP_NOT_ITS_PATH,	/* the name only, not the report */
+	DROP_UNVERIFIED,	/* likewise, as all that follow */
+	DROP_NO_CONNECTION,
+	DROP_GUESSES,
+	DROP_TOO_MANY_PATHS,
+	DROP_KERNEL,		/* the kernel refused it */
 	DROPS,
 };
 
-struct peers *peers_new(const struct config *config, struct kernel *kernel);
+struct peers *peers_new(const struct config *config,
+			const struct peers_env *env);
 void peers_free(struct peers *peers);
 /*
- * Take a datagram. If it calls for an answer that is in answer, and its length
- * is returned; else 0.
+ * Take a datagram that came at that time, of now_us(). If it calls for an
+ * answer that is in answer, and its length is returned; else 0.
  */
 size_t peers_receive(struct peers *peers, const uint8_t *buf, size_t len,
-		     const union address *from,
-		     uint8_t answer[REPORT_CHALLENGE_BYTES]);
+		     const union address *from, uint64_t us,
+		     uint8_t answer[REPORT_ANSWER_BYTES]);
 /* Tell the kernel all that still holds. */
-void peers_feed(struct peers *peers);
-struct json_t *peers_status(const struct peers *peers);
+void peers_feed(struct peers *peers, uint64_t ms);
+unsigned int peers_count(const struct peers *peers);
+const uint8_t *peers_id(const struct peers *peers, unsigned int index);
+/* What was dropped since it can't be of a peer. */
+uint64_t peers_junk(const struct peers *peers);
+struct json_t *peers_status(const struct peers *peers, uint64_t ms);
+
+/* --- filter.c: what the kernel drops before a socket of the server --- */
+
+/* Let only datagrams with the key ids of these peers come. */
+void filter_attach(int fd, const struct peers *peers);
+void filter_detach(int fd);
+/* Datagrams that the kernel dropped at this socket, filtered or for room. */
+uint32_t filter_drops(int fd);
 
 /* --- server.c: the sockets of the server --- */
 
@@ -248,6 +283,7 @@ struct link {
 	char name[IF_NAMESIZE];
 	unsigned int ifindex;	/* 0: there is none */
 	bool known, up;		/* up: with carrier */
+	bool lost;		/* its path is or will be soon: reporter.c */
 	bool counted;		/* the next two are of a sample */
 	uint64_t bytes;		/* counter: sent and received */
 	uint64_t window_us;	/* begin of the window, */
@@ -307,21 +343,53 @@ const char *reporter_loss(struct reporter *reporter, const char *interface,
 			  bool no_loss, uint32_t loss_ms, uint32_t ttl_ms);
 struct json_t *reporter_status(const struct reporter *reporter);
 
+/* --- subflows.c: this machine's subflows of MPTCP connections --- */
+
+#define SUBFLOWS_MAX	256
+
+struct subflow {
+	struct prefix local, peer;
+	uint16_t peer_port;
+	uint32_t own_token;	/* by which this kernel knows its connection, */
+	uint32_t token;		/* and by which the peer's does */
+	uint8_t local_id;	/* of this machine's side */
+	uint8_t remote_id;
+	char interface[IF_NAMESIZE];	/* that has the local address, or "" */
+};
+
+struct subflows {
+	unsigned int count;
+	struct subflow list[SUBFLOWS_MAX];
+};
+
+/* 0 or -errno. Without CAP_NET_ADMIN there are none. */
+int subflows_read(struct subflows *subflows);
+void subflows_close(void);
+
+/* --- announce.c: what the server is to know is said until it does --- */
+
+struct announce_path;
+
 /* --- target.c: a server that is reported to --- */
 
 struct target;
 
 struct target *target_new(struct event_base *base,
 			  const struct target_config *config,
-			  struct links *links,
-			  void (*challenged)(struct target *target, void *arg),
-			  void *arg);
+			  struct links *links);
 void target_free(struct target *target);
-/* Has that link an address from which the target can be reached? */
-bool target_reached(const struct target *target, const struct link *link);
-/* Through that link, or through the best there is. report.cookie is set. */
-void target_send(struct target *target, struct report *report,
-		 const struct link *through);
+/* Path id is about the address of that link. */
+void target_add_source(struct target *target, const struct link *link,
+		       unsigned int id);
+/* Is that one of the server's addresses? */
+bool target_is_at(const struct target *target, const struct prefix *address);
+/* That is what is known of path id: sent by the next two. */
+void target_set(struct target *target, unsigned int id,
+		const struct announce_path *path);
+/* Send what changed, as often as it takes. */
+void target_run(struct target *target);
+/* Send everything, once. */
+void target_periodic(struct target *target);
 struct json_t *target_status(const struct target *target);
 
 /* --- lines.c: what is said in lines of JSON --- */
