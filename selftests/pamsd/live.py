@@ -307,6 +307,24 @@ def reload_of_a_bad_file(folder):
     pair.stop()
 
 
+def reload_of_a_directory(folder):
+    """Where the configuration should be."""
+    pair = Pair(folder)
+    pair.arrives()
+    text = pair.server.file.read_text()
+    pair.server.file.unlink()
+    pair.server.file.mkdir()
+    pair.server.send(signal.SIGHUP)
+    within("it is refused", lambda: "pamsd: the old configuration is kept\n" in pair.server.said())
+    check(f"pamsd: {pair.server.file}: is a directory, not a file\n" in pair.server.said(),
+          pair.server.said())
+    pair.server.file.rmdir()
+    pair.server.file.touch(mode=0o600)
+    pair.server.file.write_text(text)
+    pair.arrives(9000)
+    pair.stop()
+
+
 def reload_of_what_does_not_work(folder):
     pair = Pair(folder)
     pair.arrives()
@@ -394,18 +412,21 @@ def plugin(folder):
     program.chmod(0o755)
     pair = Pair(folder, interface=f'plugin = {{"{program}"}}')
     within("its loss time arrives", lambda: pair.losses(7000))
-    check(f"pamsd: lo: the plugin {program} says what is not understood: this is not JSON\n"
+    check(f"pamsd: lo: the plugin {program} wrote a line that is refused: this is not JSON\n"
           in pair.reporter.said(), pair.reporter.said())
     within("it is started again",
            lambda: (Path(folder) / "started").read_text() == "lo\nlo\n")
     check(f"pamsd: lo: the plugin {program} has ended; again in 1 s\n" in pair.reporter.said(),
           pair.reporter.said())
-    check(pair.reporter.said().count("not understood") == 1, "said once")
+    check(pair.reporter.said().count("is refused") == 1, "said once")
     pair.stop()
 
 
-def plugin_that_is_not_there(folder):
-    pair = Pair(folder, interface=f'plugin = {{"{folder}/none"}}')
+def plugin_that_does_not_start(folder):
+    program = Path(folder) / "predict"
+    program.write_text("#!/nonesuch\n")
+    program.chmod(0o755)
+    pair = Pair(folder, interface=f'plugin = {{"{program}"}}')
     within("it is said", lambda: "has ended; again in 2 s" in pair.reporter.said())
     pair.arrives()
     check(pair.reporter.stop() == 0, "it ends in order")
@@ -436,6 +457,7 @@ if __name__ == "__main__":
         garbage, truncation, every_byte_changed, replay, replay_of_an_old_session,
         server_restarts, challenge_replayed, answers_are_limited, wrong_key,
         flood_of_an_authentic_peer, only_its_own_paths, prefix_wider_than_its_own,
-        about_its_source, reload, reload_of_a_bad_file, reload_of_what_does_not_work,
+        about_its_source, reload, reload_of_a_bad_file, reload_of_a_directory,
+        reload_of_what_does_not_work,
         ends_in_order, two_at_one_socket, lines_that_are_refused, plugin,
-        plugin_that_is_not_there, missing_module_is_said_once]))
+        plugin_that_does_not_start, missing_module_is_said_once]))

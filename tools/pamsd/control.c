@@ -159,6 +159,7 @@ static int reach(const char *path)
 static int listen_at(const char *path)
 {
 	struct sockaddr_un address;
+	struct stat st;
 	mode_t mask;
 	int fd, err;
 
@@ -170,6 +171,8 @@ static int listen_at(const char *path)
 		close(err);
 		return -EADDRINUSE;
 	}
+	if (!lstat(path, &st) && !S_ISSOCK(st.st_mode))
+		return -EEXIST;
 	if (err == -ECONNREFUSED)
 		unlink(path);
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -227,9 +230,22 @@ void control_free(struct control *control)
 	free(control);
 }
 
+/* 0 if the answer isn't a fault. */
+static int judge(const char *answer, size_t len)
+{
+	json_t *object = json_loadb(answer, len, 0, NULL);
+	int status = !object || json_object_get(object, "error") ? 1 : 0;
+
+	json_decref(object);
+	return status;
+}
+
 int control_tell(const char *path, const char *line)
 {
-	int fd = reach(path), c;
+	int fd = reach(path), status = 1;
+	char *answer = NULL;
+	size_t room = 0;
+	ssize_t len;
 	FILE *stream;
 
 	if (fd < 0) {
@@ -243,11 +259,14 @@ int control_tell(const char *path, const char *line)
 	}
 	fprintf(stream, "%s\n", line);
 	fflush(stream);
-	c = fgetc(stream);
-	if (c == EOF)
+	len = getline(&answer, &room, stream);
+	if (len > 0) {
+		fwrite(answer, len, 1, stdout);
+		status = judge(answer, len);
+	} else {
 		say("no answer from the control socket %s", path);
-	for (; c != EOF; c = c == '\n' ? EOF : fgetc(stream))
-		putchar(c);
+	}
+	free(answer);
 	fclose(stream);
-	return ferror(stdout) ? 1 : 0;
+	return status;
 }

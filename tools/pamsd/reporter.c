@@ -197,7 +197,9 @@ static void fill(const struct reporter *reporter, struct report_path *entry,
 
 	memset(entry, 0, sizeof(*entry));
 	fill_key(entry, path, id, through_own);
-	fill_pipe(reporter, entry, path->interface, us);
+	/* What was measured drains to behind this link, not to here. */
+	if (!path->about->source)
+		fill_pipe(reporter, entry, path->interface, us);
 	fill_loss(entry, path->interface, us / 1000, all);
 }
 
