@@ -8,6 +8,7 @@ reloading, control socket, plugins. Prints TAP.
 import json
 import os
 import random
+import re
 import signal
 import socket
 import subprocess
@@ -219,6 +220,29 @@ def wrong_key(folder):
     pair.loss()
     within("it is counted", lambda: pair.server.dropped().get("unknown-peer"))
     check(not pair.server.peer()["paths"], "nothing is known")
+    check(re.search(r"pamsd: a report from 127.0.0.1:[0-9]+ has a key that no peer has: is it the same at both "
+                    r"ends\?\n", pair.server.said()), pair.server.said())
+    within("the reporter logs it", lambda: "no answer from 's'" in pair.reporter.said())
+    check(pair.server.said().count("no peer has") == 1, "rate-limited")
+    pair.stop()
+
+
+def blocked_on_the_way(folder):
+    """As a firewall does it: the reporter's log tells, and when it is over."""
+    pair = Pair(folder)
+    pair.reporter.stop()
+    pair.relay.change = lambda datagram, up: []
+    pair.reporter.start()
+    line = (f"pamsd: no answer from 's' at 127.0.0.1:{pair.relay.port}: is its pamsd running, does every "
+            "firewall let UDP to this port pass, and is the key the same there? Its log tells if reports "
+            "arrive\n")
+    within("it is logged", lambda: line in pair.reporter.said())
+    check(pair.reporter.status()["reporter"]["to"][0]["unanswered_ms"] >= 3000, "and in the status")
+    pair.relay.change = lambda datagram, up: [datagram]
+    pair.loss()
+    within("its end is logged", lambda: pair.reporter.said().endswith(
+        f"pamsd: 's' at 127.0.0.1:{pair.relay.port} answers\n"))
+    check(pair.reporter.status()["reporter"]["to"][0]["unanswered_ms"] == 0, "and in the status")
     pair.stop()
 
 
@@ -455,7 +479,7 @@ if __name__ == "__main__":
     sys.exit(run_cases([
         session_and_loss, no_loss_takes_it_back, lost_reports_are_repeated, silent_when_idle,
         garbage, truncation, every_byte_changed, replay, replay_of_an_old_session,
-        server_restarts, challenge_replayed, answers_are_limited, wrong_key,
+        server_restarts, challenge_replayed, answers_are_limited, wrong_key, blocked_on_the_way,
         flood_of_an_authentic_peer, only_its_own_paths, prefix_wider_than_its_own,
         about_its_source, reload, reload_of_a_bad_file, reload_of_a_directory,
         reload_of_what_does_not_work,

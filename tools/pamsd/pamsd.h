@@ -159,6 +159,29 @@ __attribute__((__format__(__printf__, 1, 2)))
 void say(const char *format, ...);
 void say_line(const char *line);
 
+/* A line that is logged at most once a minute, with how often it was not. */
+struct seldom {
+	uint64_t logged_ms;	/* 0: never */
+	uint64_t left_out;
+};
+
+__attribute__((__format__(__printf__, 2, 3)))
+void say_seldom(struct seldom *seldom, const char *format, ...);
+
+/* --- unanswered.c: is a server silent? --- */
+
+struct unanswered;
+
+/* Name and address stay where they are. */
+struct unanswered *unanswered_new(struct event_base *base, const char *name,
+				  const union address *address);
+void unanswered_free(struct unanswered *unanswered);
+/* Something that calls for an answer was sent; an answer came. */
+void unanswered_sent(struct unanswered *unanswered);
+void unanswered_heard(struct unanswered *unanswered);
+/* How long an answer has been waited for; 0: none is. */
+uint64_t unanswered_ms(const struct unanswered *unanswered);
+
 /* --- notify.c: systemd is told --- */
 
 void notify(const char *state);

@@ -70,6 +70,7 @@ struct peers {
 	unsigned int count;
 	uint64_t received;
 	uint64_t drops[DROPS];		/* of nobody in particular */
+	struct seldom unknown;
 };
 
 static const char *drop_name(enum drop drop)
@@ -440,6 +441,7 @@ size_t peers_receive(struct peers *peers, const uint8_t *buf, size_t len,
 	struct report_header header;
 	struct report report;
 	enum report_error error;
+	char text[ADDRESS_TEXT];
 	struct peer *peer;
 	uint64_t us = now_us();
 
@@ -456,6 +458,9 @@ size_t peers_receive(struct peers *peers, const uint8_t *buf, size_t len,
 	peer = find(peers, header.id);
 	if (!peer) {
 		peers->drops[DROP_UNKNOWN_PEER]++;
+		say_seldom(&peers->unknown, "a report from %s has a key that "
+			   "no peer has: is it the same at both ends?",
+			   address_text(text, from));
 		return 0;
 	}
 	if (is_session(peer, header.session) &&

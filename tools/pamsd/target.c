@@ -30,6 +30,7 @@ struct target {
 	uint8_t cookie[REPORT_COOKIE_BYTES];
 	uint64_t counter;	/* of the last report */
 	uint64_t answered;	/* counter that the last challenge answered */
+	struct unanswered *unanswered;
 	int error;		/* of sending, the last one said */
 	uint64_t sent, challenges, dropped, errors;
 };
@@ -57,6 +58,7 @@ static void receive(evutil_socket_t fd, short what, void *arg)
 		return;
 	}
 	target->challenges++;
+	unanswered_heard(target->unanswered);
 	target->answered = challenge.counter;
 	/* A second answer to the same question changes nothing. */
 	if (!memcmp(target->cookie, challenge.cookie, REPORT_COOKIE_BYTES))
@@ -139,6 +141,8 @@ void target_send(struct target *target, struct report *report,
 	if (send_through(target, buf, len, through ?: best_of(target)) >= 0) {
 		target->sent++;
 		target->error = 0;
+		if (!target->challenges)
+			unanswered_sent(target->unanswered);
 		return;
 	}
 	target->errors++;
@@ -164,8 +168,10 @@ struct target *target_new(struct event_base *base,
 	target->arg = arg;
 	target->fd = socket(config->address.sa.sa_family,
 			    SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	target->unanswered = unanswered_new(base, config->name,
+					    &config->address);
 	target->via = calloc(config->via_count + 1, sizeof(*target->via));
-	if (target->fd < 0 || !target->via ||
+	if (target->fd < 0 || !target->via || !target->unanswered ||
 	    report_keys_derive(&target->keys, config->key)) {
 		say("can't report to '%s': %s", config->name, strerror(errno));
 		goto fail;
@@ -193,6 +199,7 @@ void target_free(struct target *target)
 		event_free(target->event);
 	if (target->fd >= 0)
 		close(target->fd);
+	unanswered_free(target->unanswered);
 	free(target->via);
 	sodium_memzero(target, sizeof(*target));
 	free(target);
@@ -202,11 +209,13 @@ json_t *target_status(const struct target *target)
 {
 	char text[ADDRESS_TEXT];
 
-	return json_pack("{s:s, s:s, s:I, s:I, s:I, s:I}",
+	return json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:I}",
 			 "name", target->config->name, "address",
 			 address_text(text, &target->config->address),
 			 "sent", (json_int_t)target->sent,
 			 "challenges", (json_int_t)target->challenges,
 			 "dropped", (json_int_t)target->dropped,
-			 "errors", (json_int_t)target->errors);
+			 "errors", (json_int_t)target->errors,
+			 "unanswered_ms",
+			 (json_int_t)unanswered_ms(target->unanswered));
 }
