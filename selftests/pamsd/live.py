@@ -5,6 +5,7 @@ reloading, control socket, plugins. Prints TAP.
 
     selftests/pamsd/live.py [CASE...]
 """
+import itertools
 import json
 import os
 import random
@@ -374,6 +375,58 @@ def ends_in_order(folder):
         check(not daemon.socket.exists(), "the socket is gone")
 
 
+def address_that_comes_later(folder):
+    """At boot an interface may have no address yet: the daemon doesn't end, and hears once it has."""
+    for address, text in (("10.99.0.1", "10.99.0.1"), ("2001:db8::99", "[2001:db8::99]")):
+        port, key = free_port(), new_key()
+        server = Daemon(folder, "server", f'server {{\n\tlisten = {{"{text}:{port}"}}\n'
+                        f'\tpeer "a" {{ key = "{key}" }}\n}}\n')
+        reporter = Daemon(folder, "reporter",
+                          f'reporter {{\n\tto "s" {{ address = "{text}:{port}" key = "{key}" }}\n'
+                          f'\tinterface "lo" {{ about = {{"{address}"}} measure = "none" }}\n}}\n')
+        subprocess.run(["ip", "addr", "add", address, "dev", "lo", *["nodad"] * (":" in address)], check=True)
+        reporter.tell('{"interface": "lo", "loss_ms": 5000}')
+        within("a report arrives", lambda: server.peer()["accepted"])
+        reporter.stop()
+        server.stop()
+
+
+def address_that_is_deleted(folder):
+    """Another one of the interface is reported from; one that is deprecated is not."""
+    for address in ("10.99.1.1/32", "10.99.1.2/32", "10.99.1.9/32"):
+        subprocess.run(["ip", "addr", "add", address, "dev", "lo"], check=True)
+    port, key = free_port(), new_key()
+    server = Daemon(folder, "server", f'server {{\n\tlisten = {{"10.99.1.9:{port}"}}\n'
+                    f'\tpeer "a" {{ key = "{key}" }}\n}}\n')
+    reporter = Daemon(folder, "reporter",
+                      f'reporter {{\n\tto "s" {{ address = "10.99.1.9:{port}" key = "{key}" }}\n'
+                      f'\tinterface "lo" {{ about = {{"source"}} measure = "none" }}\n}}\n')
+
+    # each is news
+    times_ms = itertools.cycle(int(10000 * 1.25 ** number) for number in range(40))
+
+    def comes_from(address):
+        """The loss time that is told now becomes known of that address."""
+        loss_ms = next(times_ms)
+        reporter.tell(f'{{"interface": "lo", "loss_ms": {loss_ms}}}')
+        time.sleep(0.1)
+        return [path for path in server.peer()["paths"] if path["prefix"] == address + "/32"
+                and abs(path.get("loss_ms", 0) - loss_ms) < 1500]
+
+    def ip(command):
+        subprocess.run(["ip", "addr", *command.split(), "dev", "lo"], check=True)
+
+    within("it comes from the first address", lambda: comes_from("127.0.0.1"))
+    ip("change 127.0.0.1/8 preferred_lft 0")
+    within("the first one is deprecated", lambda: comes_from("10.99.1.1"))
+    ip("del 10.99.1.1/32")
+    within("the second one is deleted", lambda: comes_from("10.99.1.2"))
+    ip("change 127.0.0.1/8 preferred_lft forever")
+    within("the first one is there again", lambda: comes_from("127.0.0.1"))
+    reporter.stop()
+    server.stop()
+
+
 def two_at_one_socket(folder):
     pair = Pair(folder)
     second = subprocess.run([pair.server.process.args[0], "-c", pair.reporter.file], check=False,
@@ -446,6 +499,27 @@ def plugin(folder):
     pair.stop()
 
 
+def plugin_that_repeats_itself(folder):
+    """The same prediction 100 times a second is reported as one."""
+    program = Path(folder) / "predict"
+    program.write_text("""#!/usr/bin/python3
+import time
+end = time.monotonic() + 30
+while True:
+    print('{"loss_ms": %d}' % ((end - time.monotonic()) * 1000), flush=True)
+    time.sleep(0.01)
+""")
+    program.chmod(0o755)
+    pair = Pair(folder, interface=f'plugin = {{"{program}"}}')
+    within("its loss time arrives", lambda: pair.losses(30000))
+    time.sleep(0.5)
+    before = len(pair.relay.kept_up)
+    time.sleep(2)
+    count = len(pair.relay.kept_up) - before
+    check(count < 20, f"{count} reports in 2 s")
+    pair.stop()
+
+
 def plugin_that_does_not_start(folder):
     program = Path(folder) / "predict"
     program.write_text("#!/nonesuch\n")
@@ -483,5 +557,7 @@ if __name__ == "__main__":
         flood_of_an_authentic_peer, only_its_own_paths, prefix_wider_than_its_own,
         about_its_source, reload, reload_of_a_bad_file, reload_of_a_directory,
         reload_of_what_does_not_work,
-        ends_in_order, two_at_one_socket, lines_that_are_refused, plugin,
-        plugin_that_does_not_start, missing_module_is_said_once]))
+        ends_in_order, address_that_comes_later, address_that_is_deleted,
+        two_at_one_socket, lines_that_are_refused, plugin,
+        plugin_that_repeats_itself, plugin_that_does_not_start,
+        missing_module_is_said_once]))

@@ -308,9 +308,12 @@ struct link {
 	uint64_t window_us;	/* begin of the window, */
 	uint64_t window_bytes;	/* and what moved in it */
 	uint64_t moved_us;	/* when it last carried data; 0: never seen */
+	/* what to send from, of the addresses below: of each family one */
 	bool has_address4, has_address6;
 	struct in_addr address4;
 	struct in6_addr address6;
+	struct link_address *addresses;
+	unsigned int address_count;
 };
 
 struct links;

@@ -34,6 +34,7 @@
 #define IDLE_TICK_MS	100
 /* At a tenth of reports lost all of these are in one case of 100,000. */
 #define REPEATS		5
+#define SAME_MS		20
 /* Data flows as long as it flowed this lately: idle ticks, and some more. */
 #define FLOW_US		150000
 /* A path that has nothing to tell but its address says that once in this. */
@@ -315,6 +316,22 @@ static void set_loss(struct reporter *reporter, struct interface *interface,
 	arm(reporter, TICK_MS);
 }
 
+/*
+ * A program may predict the same again and again. What is the same but for
+ * SAME_MS, or an eighth of the time until then, is no news.
+ */
+static bool is_news(const struct interface *interface, bool loss,
+		    uint32_t loss_ms, uint32_t ttl_ms)
+{
+	uint64_t at_ms = now_ms() + loss_ms, held_ms = interface->loss_at_ms;
+	uint64_t off_ms = at_ms > held_ms ? at_ms - held_ms : held_ms - at_ms;
+
+	if (!interface->said || interface->loss != loss)
+		return true;
+	return loss && (interface->loss_ttl_ms != ttl_ms ||
+			off_ms > SAME_MS + loss_ms / 8);
+}
+
 const char *reporter_loss(struct reporter *reporter, const char *name,
 			  bool no_loss, uint32_t loss_ms, uint32_t ttl_ms)
 {
@@ -323,7 +340,9 @@ const char *reporter_loss(struct reporter *reporter, const char *name,
 
 		if (strcmp(interface->config->name, name))
 			continue;
-		set_loss(reporter, interface, !no_loss, loss_ms, ttl_ms);
+		if (is_news(interface, !no_loss, loss_ms, ttl_ms))
+			set_loss(reporter, interface, !no_loss, loss_ms,
+				 ttl_ms);
 		return NULL;
 	}
 	return "this interface is not configured";

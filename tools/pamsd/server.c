@@ -161,6 +161,8 @@ static int open_socket(const union address *address)
 		return -errno;
 	/* Only a wish: the system may allow less. */
 	setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes));
+	/* At boot an interface may get its address later. (IPv6's, too.) */
+	setsockopt(fd, IPPROTO_IP, IP_FREEBIND, &one, sizeof(one));
 	if (family == AF_INET)
 		err = setsockopt(fd, IPPROTO_IP, IP_PKTINFO, &one, sizeof(one));
 	else
