@@ -387,6 +387,7 @@ def address_that_comes_later(folder):
         subprocess.run(["ip", "addr", "add", address, "dev", "lo", *["nodad"] * (":" in address)], check=True)
         reporter.tell('{"interface": "lo", "loss_ms": 5000}')
         within("a report arrives", lambda: server.peer()["accepted"])
+        subprocess.run(["ip", "addr", "del", address + ("/128" if ":" in address else "/32"), "dev", "lo"], check=True)
         reporter.stop()
         server.stop()
 

@@ -47,6 +47,9 @@ static const struct command commands[] = {
 	{ "peers", peers_command, OPT_CONTROL,
 	  "peers                      who reports to pamsd here, and to whom "
 	  "it reports" },
+	{ "metrics", metrics_command, OPT_CONTROL,
+	  "metrics                    totals of module and pamsd, as "
+	  "OpenMetrics" },
 	{ "pair", pair_command, 0,
 	  "pair NAME SERVER [LINK...] pamsd's configuration for NAME and "
 	  "SERVER, with a new key" },
@@ -72,7 +75,7 @@ static const char option_text[] =
 	"other\n"
 	"    --dry-run        load: only say what would be done\n"
 	"    --module FILE    load, doctor: the module's file\n"
-"    --control PATH   peers, doctor: pamsd's control socket\n"
+"    --control PATH   peers, metrics, doctor: pamsd's control socket\n"
 	"-h, --help\n"
 	"-V, --version\n";
 

@@ -4,6 +4,7 @@
  *
  * Nothing is written: what is printed is for people to read, and to paste.
  */
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,9 +20,11 @@
 /* It becomes a file's name, and stands in quotes. */
 static bool is_name(const char *name)
 {
-	return *name && *name != '.' && strlen(name) < 64 &&
-	       !name[strspn(name, "abcdefghijklmnopqrstuvwxyz"
-			    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")];
+	const char *at = name;
+
+	while (isalnum((unsigned char)*at) || (*at && strchr("._-", *at)))
+		at++;
+	return *name && *name != '.' && !*at && at - name < 64;
 }
 
 static void print_server(FILE *to, const char *name)

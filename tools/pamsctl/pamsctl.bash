@@ -56,7 +56,7 @@ _pamsctl_options()
 	top) echo --once --batch --count --interval ;;
 	load) echo --dry-run --module ;;
 	doctor) echo --module --control ;;
-	peers) echo --control ;;
+	peers | metrics) echo --control ;;
 	esac
 }
 
@@ -64,7 +64,7 @@ _pamsctl_options()
 _pamsctl_choices()
 {
 	case ${words[0]-} in
-	'') echo path conn stats monitor top sched load doctor peers pair ;;
+	'') echo path conn stats monitor top sched load doctor peers metrics pair ;;
 	path)
 		case ${words[1]-} in
 		'') echo show set del flush ;;

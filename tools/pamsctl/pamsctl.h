@@ -12,7 +12,7 @@
  *	quantity.c		rates, sizes and times as people write them
  *	key.c			a path's key, from words and as text
  *	path.c conn.c stats.c monitor.c top.c sched.c load.c doctor.c
- *	peers.c pair.c overview.c
+ *	peers.c pair.c metrics.c overview.c
  *				the commands
  *	pamsd.c			asks the daemon
  *	scheduler.c		the kernel's MPTCP schedulers
@@ -148,6 +148,7 @@ int sched_command(struct words *words);
 int load_command(struct words *words);
 int doctor_command(struct words *words);
 int peers_command(struct words *words);
+int metrics_command(struct words *words);
 int pair_command(struct words *words);
 int overview(void);			/* without a command */
 
