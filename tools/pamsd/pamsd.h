@@ -192,8 +192,8 @@ void notify(const char *state);
 bool privilege_to_tell(void);
 /* Become that user, NULL to stay who it is. 0, or -1 if it can't, said why. */
 int privilege_drop(const char *user, bool to_tell);
-/* In the child that becomes a plugin. */
-void privilege_drop_all(void);
+/* In the child that becomes a plugin; 0 or -1. */
+int privilege_drop_all(void);
 
 /* --- clock.c --- */
 

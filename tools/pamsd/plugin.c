@@ -133,7 +133,8 @@ static void become(const struct plugin *plugin, int output, pid_t daemon)
 	    dup2(output, STDOUT_FILENO) < 0 ||
 	    close_range(STDERR_FILENO + 1, ~0U, 0))
 		_exit(127);
-	privilege_drop_all();
+	if (privilege_drop_all())
+		_exit(127);
 	unsetenv("NOTIFY_SOCKET");
 	unsetenv("CREDENTIALS_DIRECTORY");
 	setenv("PAMSD_INTERFACE", plugin->config->name, 1);
