@@ -65,7 +65,7 @@ static void answer(struct client *client, json_t *object)
 	free(text);
 }
 
-static void has_read(struct bufferevent *buffer, void *arg)
+static void on_readable(struct bufferevent *buffer, void *arg)
 {
 	struct evbuffer *input = bufferevent_get_input(buffer);
 	struct evbuffer *output = bufferevent_get_output(buffer);
@@ -85,14 +85,14 @@ static void has_read(struct bufferevent *buffer, void *arg)
 		drop(client);
 }
 
-static void has_ended(struct bufferevent *buffer, short what, void *arg)
+static void on_closed(struct bufferevent *buffer, short what, void *arg)
 {
 	(void)buffer;
 	if (what & (BEV_EVENT_EOF | BEV_EVENT_ERROR))
 		drop(arg);
 }
 
-static void has_client(evutil_socket_t fd, short what, void *arg)
+static void on_connect(evutil_socket_t fd, short what, void *arg)
 {
 	struct control *control = arg;
 	struct client *client;
@@ -119,7 +119,7 @@ static void has_client(evutil_socket_t fd, short what, void *arg)
 	client->next = control->clients;
 	control->clients = client;
 	control->count++;
-	bufferevent_setcb(client->buffer, has_read, NULL, has_ended, client);
+	bufferevent_setcb(client->buffer, on_readable, NULL, on_closed, client);
 	bufferevent_enable(client->buffer, EV_READ | EV_WRITE);
 }
 
@@ -206,7 +206,7 @@ struct control *control_new(struct event_base *base, const char *path,
 	}
 	control->path = strdup(path);
 	control->event = event_new(base, control->fd, EV_READ | EV_PERSIST,
-				   has_client, control);
+				   on_connect, control);
 	if (!control->path || !control->event ||
 	    event_add(control->event, NULL)) {
 		control_free(control);

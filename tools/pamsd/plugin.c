@@ -73,7 +73,7 @@ static void start_later(struct plugin *plugin)
 		plugin->again_s *= 2;
 }
 
-static void has_said(struct bufferevent *buffer, void *arg)
+static void on_output(struct bufferevent *buffer, void *arg)
 {
 	struct evbuffer *input = bufferevent_get_input(buffer);
 	struct plugin *plugin = arg;
@@ -104,7 +104,7 @@ static void has_said(struct bufferevent *buffer, void *arg)
 	}
 }
 
-static void has_ended(struct bufferevent *buffer, short what, void *arg)
+static void on_closed(struct bufferevent *buffer, short what, void *arg)
 {
 	(void)buffer;
 	if (!(what & (BEV_EVENT_EOF | BEV_EVENT_ERROR)))
@@ -166,7 +166,7 @@ static int run(struct plugin *plugin)
 		stop(plugin);
 		return -ENOMEM;
 	}
-	bufferevent_setcb(plugin->buffer, has_said, NULL, has_ended, plugin);
+	bufferevent_setcb(plugin->buffer, on_output, NULL, on_closed, plugin);
 	bufferevent_enable(plugin->buffer, EV_READ);
 	return 0;
 }
