@@ -59,7 +59,11 @@ pipe() { tc -n "$helper" qdisc "$1" dev h2 root tbf rate "$2" burst 3028 limit 1
 # --- daemons ---
 
 # configure NAME: its configuration, from standard input, goes behind where its socket is
-configure() { { echo "control = \"$work/$1.socket\""; cat; } >"$work/$1.conf"; }
+configure()
+{
+	{ echo "control = \"$work/$1.socket\""; cat; } >"$work/$1.conf"
+	chmod 600 "$work/$1.conf"	# there are keys in it
+}
 
 # The keys are made anew for each case.
 server_config()

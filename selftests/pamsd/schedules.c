@@ -38,6 +38,12 @@ void say(const char *format, ...)
 	(void)format;
 }
 
+void say_seldom(struct seldom *seldom, const char *format, ...)
+{
+	(void)seldom;
+	(void)format;
+}
+
 static void change(void)
 {
 	unsigned int id = world_random(&world) % WAYS;

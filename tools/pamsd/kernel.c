@@ -154,8 +154,11 @@ static int call(struct kernel *kernel,
 
 int kernel_set(struct kernel *kernel, const struct pams_path *path)
 {
-	int err = call(kernel, pams_nl_path_set, path);
+	struct pams_path told = *path;
+	int err;
 
+	strcpy(told.origin, "pamsd");
+	err = call(kernel, pams_nl_path_set, &told);
 	if (kernel->out)
 		return -ENOENT;
 	kernel->sets++;

@@ -60,6 +60,20 @@ socklen_t address_len(const union address *address);
 const char *address_text(char text[ADDRESS_TEXT], const union address *address);
 const char *prefix_text(char text[ADDRESS_TEXT], const struct prefix *prefix);
 
+void prefix_cut(struct prefix *prefix);	/* no bits after its length */
+bool prefix_is_multicast(const struct prefix *prefix);
+
+/* --- file.c: files that only root may read --- */
+
+/*
+ * The file's text, of at most max bytes and with more bytes free behind it, and
+ * its mode; or NULL and *why, which is good until the next call.
+ */
+#define FILE_SPARE	64
+char *file_read(const char *file, size_t max, mode_t *mode, const char **why);
+/* Wipe it, too. */
+void file_free(char *content);
+
 /* --- key.c: keys and files of them --- */
 
 #define KEY_TEXT	45	/* base64, and the zero */
@@ -67,7 +81,7 @@ const char *prefix_text(char text[ADDRESS_TEXT], const struct prefix *prefix);
 const char *key_parse(uint8_t key[REPORT_KEY_BYTES], const char *text);
 /* The answer is good until the next call. */
 const char *key_read(uint8_t key[REPORT_KEY_BYTES], const char *file);
-int key_generate(char text[KEY_TEXT]);
+void key_generate(char text[KEY_TEXT]);
 
 /* --- config.c: the configuration --- */
 
@@ -135,14 +149,41 @@ struct config {
  * the file's name and the line's number.
  */
 struct config *config_read(const char *file, void (*say)(const char *line));
+/* Wipes its keys. */
 void config_free(struct config *config);
-const char *measure_name(enum measure measure);
+/*
+ * Only the control socket's path, which needs no key: "" for none. NULL if the
+ * file is refused. The caller frees it.
+ */
+char *config_read_control(const char *file, void (*say)(const char *line));
 
 /* --- log.c --- */
 
 __attribute__((__format__(__printf__, 1, 2)))
 void say(const char *format, ...);
 void say_line(const char *line);
+
+/* A line that is logged at most once a minute, with how often it was not. */
+struct seldom {
+	uint64_t logged_ms;	/* 0: never */
+	uint64_t left_out;
+};
+
+__attribute__((__format__(__printf__, 2, 3)))
+void say_seldom(struct seldom *seldom, const char *format, ...);
+
+/* --- notify.c: systemd is told --- */
+
+void notify(const char *state);
+
+/* --- privilege.c --- */
+
+/* May this process tell the kernel of paths? */
+bool privilege_to_tell(void);
+/* Become that user, NULL to stay who it is. 0, or -1 if it can't, said why. */
+int privilege_drop(const char *user, bool to_tell);
+/* In the child that becomes a plugin; 0 or -1. */
+int privilege_drop_all(void);
 
 /* --- clock.c --- */
 
@@ -289,9 +330,12 @@ struct link {
 	uint64_t window_us;	/* begin of the window, */
 	uint64_t window_bytes;	/* and what moved in it */
 	uint64_t moved_us;	/* when it last carried data; 0: never seen */
+	/* what to send from, of the addresses below: of each family one */
 	bool has_address4, has_address6;
 	struct in_addr address4;
 	struct in6_addr address6;
+	struct link_address *addresses;
+	unsigned int address_count;
 };
 
 struct links;

@@ -21,6 +21,7 @@ struct peers {
 	unsigned int count;
 	uint64_t received;
 	uint64_t drops[DROPS];		/* of nobody in particular */
+	struct seldom unknown;
 };
 
 static const char *drop_name(enum drop drop)
@@ -266,6 +267,7 @@ size_t peers_receive(struct peers *peers, const uint8_t *buf, size_t len,
 	struct session *session;
 	struct report report;
 	enum report_error error;
+	char text[ADDRESS_TEXT];
 	struct peer *peer;
 
 	peers->received++;
@@ -285,6 +287,9 @@ size_t peers_receive(struct peers *peers, const uint8_t *buf, size_t len,
 	peer = find(peers, header.id);
 	if (!peer) {
 		peers->drops[DROP_UNKNOWN_PEER]++;
+		say_seldom(&peers->unknown, "a report from %s has a key that "
+			   "no peer has: is it the same at both ends?",
+			   address_text(text, from));
 		return 0;
 	}
 	session = session_find(peer, header.session);

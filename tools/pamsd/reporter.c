@@ -37,6 +37,8 @@
 #define SUBFLOWS_FRESH_US	50000
 /* A way is avoided that long before its loss. */
 #define AVOID_MS	1000
+/* What is_news() takes for the same. */
+#define SAME_MS		20
 /* Data flows as long as it flowed this lately: idle ticks, and some more. */
 #define FLOW_US		150000
 /* A path that has nothing to tell but its address says that once in this. */
@@ -243,7 +245,9 @@ static void set_path(const struct reporter *reporter, struct target *target,
 
 	memset(&entry, 0, sizeof(entry));
 	fill_names(reporter, target, &entry, path);
-	fill_pipe(reporter, &entry, interface, us);
+	/* What was measured drains to behind this link, not to here. */
+	if (!path->about->source)
+		fill_pipe(reporter, &entry, interface, us);
 	entry.loss = interface->loss;
 	entry.lasting = interface->loss && interface->lasting;
 	if (interface->loss) {
@@ -339,6 +343,22 @@ static void set_loss(struct reporter *reporter, struct interface *interface,
 	update_targets(reporter, us);
 }
 
+/*
+ * A program may predict the same again and again. What is the same but for
+ * SAME_MS, or an eighth of the time until then, is no news.
+ */
+static bool is_news(const struct interface *interface, bool loss,
+		    uint32_t loss_ms, uint32_t ttl_ms)
+{
+	uint64_t at_ms = now_ms() + loss_ms, held_ms = interface->loss_at_ms;
+	uint64_t off_ms = at_ms > held_ms ? at_ms - held_ms : held_ms - at_ms;
+
+	if (!interface->said || interface->loss != loss)
+		return true;
+	return loss && (interface->loss_ttl_ms != ttl_ms ||
+			off_ms > SAME_MS + loss_ms / 8);
+}
+
 const char *reporter_loss(struct reporter *reporter, const char *name,
 			  bool no_loss, uint32_t loss_ms, uint32_t ttl_ms)
 {
@@ -347,8 +367,9 @@ const char *reporter_loss(struct reporter *reporter, const char *name,
 
 		if (strcmp(interface->config->name, name))
 			continue;
-		set_loss(reporter, interface, !no_loss, false, loss_ms,
-			 ttl_ms);
+		if (is_news(interface, !no_loss, loss_ms, ttl_ms))
+			set_loss(reporter, interface, !no_loss, false, loss_ms,
+				 ttl_ms);
 		return NULL;
 	}
 	return "this interface is not configured";

@@ -254,6 +254,8 @@ static int open_socket(const union address *address)
 	if (fd < 0)
 		return -errno;
 	enlarge_buffer(fd);
+	/* At boot an interface may get its address later. (IPv6's, too.) */
+	setsockopt(fd, IPPROTO_IP, IP_FREEBIND, &one, sizeof(one));
 	if (family == AF_INET)
 		err = setsockopt(fd, IPPROTO_IP, IP_PKTINFO, &one, sizeof(one));
 	else

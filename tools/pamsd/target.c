@@ -17,8 +17,11 @@
 #include "announce.h"
 #include "pamsd.h"
 
-/* So long without an answer is said. */
-#define SILENT_MS	10000
+/*
+ * So long without an answer is logged: one takes a round trip, and some reports
+ * may be lost.
+ */
+#define SILENT_MS	3000
 #define FAMILIES	2
 
 struct way {
@@ -126,6 +129,10 @@ static void arm(struct target *target, uint64_t ms)
 	evtimer_add(target->timer, &after);
 }
 
+/*
+ * A report that is dropped on the way, or whose key the server doesn't know,
+ * gets no answer at all. Who set this up can only learn it from here.
+ */
 static void say_silence(struct target *target, uint64_t ms)
 {
 	const struct announcer *announcer = &target->announcer;
@@ -135,8 +142,9 @@ static void say_silence(struct target *target, uint64_t ms)
 	    ms - announcer->asked_ms < SILENT_MS)
 		return;
 	target->silent = true;
-	say("'%s' at %s doesn't answer: is pamsd there, with the same key, and "
-	    "does its UDP port get through?", target->config->name,
+	say("no answer from '%s' at %s: is its pamsd running, does every "
+	    "firewall let UDP to this port pass, and is the key the same "
+	    "there? Its log tells if reports arrive", target->config->name,
 	    address_text(text, &target->config->addresses[0]));
 }
 
@@ -162,6 +170,7 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
 {
 	struct target *target = arg;
 	uint8_t buf[REPORT_BYTES_MAX + 1];
+	char text[ADDRESS_TEXT];
 	ssize_t len;
 
 	(void)what;
@@ -173,7 +182,8 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
 		    !target->silent)
 			continue;
 		target->silent = false;
-		say("'%s' answers", target->config->name);
+		say("'%s' at %s answers", target->config->name,
+		    address_text(text, &target->config->addresses[0]));
 	}
 	run(target);
 }
@@ -355,19 +365,23 @@ json_t *target_status(const struct target *target)
 {
 	const struct announcer *announcer = &target->announcer;
 	char text[ADDRESS_TEXT];
-	uint64_t heard_ms = 0;
+	uint64_t heard_ms = 0, unanswered_ms = 0;
 	json_t *object;
 
 	for (unsigned int i = 0; i < announcer->way_count; i++)
 		if (announcer->ways[i].heard_ms > heard_ms)
 			heard_ms = announcer->ways[i].heard_ms;
-	object = json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:b}",
+	if (announcer->asked_ms &&
+	    (target->silent || !announce_is_known(announcer)))
+		unanswered_ms = now_ms() - announcer->asked_ms;
+	object = json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:b}",
 			   "name", target->config->name, "address",
 			   address_text(text, &target->config->addresses[0]),
 			   "sent", (json_int_t)announcer->reports,
 			   "answers", (json_int_t)announcer->answers,
 			   "dropped", (json_int_t)announcer->dropped,
 			   "errors", (json_int_t)target->errors,
+			   "unanswered_ms", (json_int_t)unanswered_ms,
 			   "known", announce_is_known(announcer));
 	if (heard_ms)
 		json_object_set_new(object, "answered_ms",
