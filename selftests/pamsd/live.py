@@ -366,6 +366,10 @@ def lines_that_are_refused(folder):
             ('{"interface": "lo", "no_loss": false}', "no_loss can only be true"),
             ('{"interface": "lo", "loss_ms": 1, "ttl_ms": 0}',
              "ttl_ms is not a whole number from 1 to 86400000 beside loss_ms"),
+            ('{"interface": "lo", "loss_ms": 1, "spread_ms": -1}',
+             "spread_ms is not a whole number from 0 to 86400000 beside loss_ms"),
+            ('{"interface": "lo", "no_loss": true, "spread_ms": 1}',
+             "spread_ms is not a whole number from 0 to 86400000 beside loss_ms"),
             ('{"interface": "eth9", "loss_ms": 1}', "this interface is not configured"),
             ('{"interface": "lo", "loss": 1}', "this name is not known"),
             ('{"command": "stop"}', 'the only command is "status", alone')):
@@ -383,6 +387,17 @@ def lines_that_are_refused(folder):
             cut = True
         check(cut, "a line without end is cut off")
     pair.arrives()
+    pair.stop()
+
+
+def uncertain_loss(folder):
+    """It is reported one standard deviation early, and not before now."""
+    pair = Pair(folder)
+    for spread_ms, told_ms in ((4000, 16000), (30000, 0)):
+        answer = pair.reporter.tell('{"interface": "lo", "loss_ms": 20000, '
+                                    f'"spread_ms": {spread_ms}}}')
+        check(answer == {"ok": True}, f"the reporter says {answer}")
+        within(f"a loss in {told_ms} ms arrives", lambda: pair.losses(told_ms))
     pair.stop()
 
 
@@ -437,5 +452,5 @@ if __name__ == "__main__":
         server_restarts, challenge_replayed, answers_are_limited, wrong_key,
         flood_of_an_authentic_peer, only_its_own_paths, prefix_wider_than_its_own,
         about_its_source, reload, reload_of_a_bad_file, reload_of_what_does_not_work,
-        ends_in_order, two_at_one_socket, lines_that_are_refused, plugin,
-        plugin_that_is_not_there, missing_module_is_said_once]))
+        ends_in_order, two_at_one_socket, lines_that_are_refused,
+        uncertain_loss, plugin, plugin_that_is_not_there, missing_module_is_said_once]))
