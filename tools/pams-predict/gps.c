@@ -42,11 +42,11 @@ struct gps *gps_connect(const char *where)
 	return gps;
 }
 
+/* The end of the connection ends the watch; to say so first may raise SIGPIPE. */
 void gps_disconnect(struct gps *gps)
 {
 	if (!gps)
 		return;
-	gps_stream(&gps->data, WATCH_DISABLE, NULL);
 	gps_close(&gps->data);
 	free(gps);
 }
