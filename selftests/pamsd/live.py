@@ -628,6 +628,10 @@ def lines_that_are_refused(folder):
             ('{"interface": "lo", "no_loss": false}', "no_loss can only be true"),
             ('{"interface": "lo", "loss_ms": 1, "ttl_ms": 0}',
              "ttl_ms is not a whole number from 1 to 86400000 beside loss_ms"),
+            ('{"interface": "lo", "loss_ms": 1, "spread_ms": -1}',
+             "spread_ms is not a whole number from 0 to 86400000 beside loss_ms"),
+            ('{"interface": "lo", "no_loss": true, "spread_ms": 1}',
+             "spread_ms is not a whole number from 0 to 86400000 beside loss_ms"),
             ('{"interface": "eth9", "loss_ms": 1}', "this interface is not configured"),
             ('{"interface": "lo", "loss": 1}', "this name is not known"),
             ('{"command": "stop"}', 'the only command is "status", alone')):
@@ -645,6 +649,17 @@ def lines_that_are_refused(folder):
             cut = True
         check(cut, "a line without end is cut off")
     pair.arrives()
+    pair.stop()
+
+
+def uncertain_loss(folder):
+    """It is reported one and a half standard deviations early, and not before now."""
+    pair = Pair(folder)
+    for spread_ms, told_ms in ((4000, 14000), (30000, 0)):
+        answer = pair.reporter.tell('{"interface": "lo", "loss_ms": 20000, '
+                                    f'"spread_ms": {spread_ms}}}')
+        check(answer == {"ok": True}, f"the reporter says {answer}")
+        within(f"a loss in {told_ms} ms arrives", lambda: pair.losses(told_ms))
     pair.stop()
 
 
@@ -727,6 +742,6 @@ if __name__ == "__main__":
         several_addresses, silence_is_said, reload, reload_of_a_bad_file, reload_of_a_directory,
         reload_of_what_does_not_work,
         ends_in_order, address_that_comes_later, address_that_is_deleted,
-        two_at_one_socket, lines_that_are_refused, plugin,
+        two_at_one_socket, lines_that_are_refused, uncertain_loss, plugin,
         plugin_that_repeats_itself, plugin_that_does_not_start,
         missing_module_is_said_once]))
