@@ -309,7 +309,7 @@ int path_command(struct words *words)
 	case 1:
 		if (parse_key(words, &path) || parse_values(words, &path))
 			return USAGE;
-		strcpy(path.origin, "pamsctl");
+		snprintf(path.origin, sizeof(path.origin), "pamsctl");
 		return change("path set", &path, pams_nl_path_set);
 	case 2:
 		if (parse_key(words, &path) || no_more_words(words))

@@ -157,7 +157,7 @@ int kernel_set(struct kernel *kernel, const struct pams_path *path)
 	struct pams_path told = *path;
 	int err;
 
-	strcpy(told.origin, "pamsd");
+	snprintf(told.origin, sizeof(told.origin), "pamsd");
 	err = call(kernel, pams_nl_path_set, &told);
 	if (kernel->out)
 		return -ENOENT;
