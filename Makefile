@@ -126,7 +126,7 @@ help:
 	@echo '                    ARCH=um for a user-mode kernel, MPTCP_SRC=DIR where there is no BTF,'
 	@echo '                    BTF=FILE where it lies elsewhere'
 	@echo 'make install        put it under /lib/modules (make uninstall takes it away)'
-	@echo 'make tools          the programs pamsctl and pamsd, in build/tools (make install-tools, uninstall-tools)'
+	@echo 'make tools          the programs pamsctl, pamsd and pams-predict, in build/tools (make install-tools, uninstall-tools)'
 	@echo 'make demo           default against pams over two paths, as a table and a picture'
 	@echo 'make check          every test there is; ends with N passed, N failed'
 	@echo 'make selftests      the selftests on this machine, as root, with the module loaded or built'

@@ -336,7 +336,8 @@ int main(int argc, char **argv)
 		return report();
 	}
 	if (!number) {
-		fprintf(stderr, "usage: netlink_paths fill|large|collisions N, ages ROUNDS, or changes\n");
+		fputs("usage: netlink_paths fill|large|collisions N, ages ROUNDS, or changes\n",
+		      stderr);
 		return 2;
 	}
 	open_netlink();

@@ -298,11 +298,11 @@ connections()
 	ctl --json conn show | tr -d ' \n' | sed 's/{"id"/\n&/g' >"$work/conn"
 	check "srtt" "$(of srtt_us "$work/conn" | head -n 1)" ">" 0
 	check "rate" "$(of rate_byteps "$work/conn" | head -n 1)" ">" 0
-	shows "  pams  " conn show "$(ctl conn show | sed -n 's/^token \([^ ]*\) .*/\1/p' | head -n 1)"
+	shows "  pams  " conn show "$(ctl conn show | sed -n 's/^\(0x[^ ]*\) .*/\1/p' | head -n 1)"
 	shows " 1 connections, " top --once
 	shows '"scheduler":"pams"' --json top --once
 	check "pictures" "$(ctl top --batch --count 3 --interval 200ms | grep -c '^mptcp_pams: ')" == 3
-	ctl top --batch --count 3 --interval 200ms | grep -q '/s) deferrals ' || fail "no rates"
+	ctl top --batch --count 3 --interval 200ms | grep -q ' PER-SECOND  DEFERRALS' || fail "no rates"
 	shows "connections    1" stats
 	exits 1 "conn show: " conn show 0x0badbad
 	wait $!
@@ -323,7 +323,10 @@ report_reaches_subflow()
 	within 20 not_piped || fail "the pipe is still there"
 	wait $!
 }
-piped() { ctl conn show | grep "dev c1 .*, pipe"; }
+# subflows NAME: conn show's lines of the subflows on that interface, with what is below, each as one line
+subflows() { ctl conn show | awk -v name="$1" '
+	/^ *[0-9]+  / { on = $2 == name } on { printf "%s%s", /^ *[0-9]+  / ? "\n" : " ", $0 } /^$/ { on = 0 } END { print "" }'; }
+piped() { subflows c1 | grep ", pipe"; }
 not_piped() { ! piped; }
 
 # A loss time stops the subflow, which is told and shown.
@@ -342,14 +345,14 @@ loss_stops_subflow()
 	sleep 0.2
 	ctl path set dev c1 loss-time 300ms
 	within 50 grep -q '"event":"path-stopped".*"dev":"c1"' "$work/events" || fail "no event: $(cat "$work/events")"
-	ctl conn show | grep 'dev c1 .*, stopped, lost' || fail "it is not shown: $(ctl conn show)"
+	subflows c1 | grep ', stopped.*, lost' || fail "it is not shown: $(ctl conn show)"
 	ctl stats
 	ctl path set dev c1 no-loss
 	within 20 not_stopped || fail "it is still stopped"
 	wait "$transfer"
 	kill "$monitor"
 }
-not_stopped() { ! ctl conn show | grep 'dev c1 .*, stopped'; }
+not_stopped() { ! subflows c1 | grep ', stopped'; }
 
 # --- schedulers ---
 

@@ -59,7 +59,11 @@ pipe() { tc -n "$helper" qdisc "$1" dev h2 root tbf rate "$2" burst 3028 limit 1
 # --- daemons ---
 
 # configure NAME: its configuration, from standard input, goes behind where its socket is
-configure() { { echo "control = \"$work/$1.socket\""; cat; } >"$work/$1.conf"; }
+configure()
+{
+	{ echo "control = \"$work/$1.socket\""; cat; } >"$work/$1.conf"
+	chmod 600 "$work/$1.conf"	# there are keys in it
+}
 
 # The keys are made anew for each case.
 server_config()
@@ -279,24 +283,56 @@ module_comes_and_goes()
 }
 says() { grep -q "$1" "$work/server.err"; }
 
-# The cable is pulled: the other path, 20 ms long, brings the news, and the source's address was learnt before.
-pulled_cable_is_known_at_once()
+# A client whose connection has a subflow over each of its links, and that reports about the first. The server gave it no prefix.
+# from_client BYTES: the transfer that goes on meanwhile
+from_client()
 {
 	begin
 	server_config
 	client_config
 	start "$server" server
+	start_server
+	transfer --bytes "$1" --timeout 60000 &
+	transfer_pid=$!
+	within 50 both_subflows || fail "there is no second subflow"
 	start "$client" client
 	within 20 learnt || fail "no report arrives"
-	start_server
-	transfer --bytes 200K
-	ip -n "$server" link set s1 down
-	soon 50 "the loss is known" is_lost 10.0.1.1
-	ip -n "$server" link set s1 up
-	# the kernel tells of carriers that follow each other quickly a second later
-	soon 1300 "its end is" is_not_lost 10.0.1.1
 }
 learnt() { tell server '{"command": "status"}' | grep -q '"sessions":1'; }
+both_subflows() { [ "$(on_server "$pamsctl" --json conn show | grep -c '"remote_address"')" = 2 ]; }
+
+# The kernel was told that a subflow is lost, by the token of its connection, and means the one over the first link.
+subflow_is_lost()
+{
+	on_server "$pamsctl" --json path show | tr -d ' \n' | grep -q '"token":.*"loss"' &&
+		on_server "$pamsctl" --json conn show | tr -d ' \n' | tr '{' '\n' | grep '"remote_address":"10.0.1.1"' | grep -q '"stopped":true'
+}
+subflow_is_not_lost() { ! on_server "$pamsctl" --json path show | grep -q '"loss"'; }
+
+# The cable is pulled: the other path, 20 ms long, brings the news.
+pulled_cable_is_known_at_once()
+{
+	from_client 8M
+	ip -n "$server" link set s1 down
+	soon 50 "the loss is known" subflow_is_lost
+	ip -n "$server" link set s1 up
+	# the kernel tells of carriers that follow each other quickly a second later
+	soon 1300 "its end is" subflow_is_not_lost
+	wait "$transfer_pid" || fail "the transfer did not survive"
+}
+
+# The first link carries nothing any more but is up, and carried data last: the news takes the other.
+dead_link_is_no_way_for_its_loss()
+{
+	from_client 6M
+	tc -n "$client" qdisc change dev c1 root netem rate 8mbit delay 10ms loss 100%
+	tell client '{"interface": "c1", "loss_ms": 0}' >/dev/null
+	soon 50 "the loss is known" subflow_is_lost
+	tc -n "$client" qdisc change dev c1 root netem rate 8mbit delay 10ms loss 0%
+	tell client '{"interface": "c1", "no_loss": true}' >/dev/null
+	soon 200 "its end is" subflow_is_not_lost
+	wait "$transfer_pid" || fail "the transfer did not survive"
+}
 
 # The server's own cable: its daemon tells its own kernel, of all that leaves there.
 own_cable_is_known_at_once()
@@ -336,6 +372,7 @@ add loss_stops_and_no_loss_does_not
 add killed_and_started_again
 add module_comes_and_goes
 add pulled_cable_is_known_at_once
+add dead_link_is_no_way_for_its_loss
 add own_cable_is_known_at_once
 add interface_comes_and_goes
 run_cases "$@"

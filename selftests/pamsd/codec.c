@@ -16,23 +16,61 @@ static uint8_t session[REPORT_SESSION_BYTES] = "a session......";
 
 static struct report example(void)
 {
-	struct report report = { .count = 2 };
+	struct report report = {
+		.sent_ms = 1ULL << 40, .echo = ~0ULL, .acknowledge = true,
+		.path_count = 3, .name_count = 6,
+	};
 
 	report.paths[0] = (struct report_path) {
+		.id = 15,
 		.flags = REPORT_PIPE | REPORT_DELAY | REPORT_HS_RATE |
-			 REPORT_LOSS,
-		.key = REPORT_KEY_ADDRESS4, .id = 255, .prefix_len = 32,
-		.port = 65535, .address = { 10, 0, 2, 1 },
+			 REPORT_LOSS | REPORT_BY_SOURCE,
 		.rate_byteps = 125, .hs_rate_byteps = 12500000000,
 		.backlog_bytes = 2147483648, .delay_us = 60000000,
 		.loss_ms = 86400000, .pipe_ttl_ms = 86400000,
 		.loss_ttl_ms = 86400000,
 	};
-	report.paths[1] = (struct report_path) {
-		.flags = REPORT_NO_LOSS, .key = REPORT_KEY_LEARNT, .id = 7,
+	report.paths[1] = (struct report_path) { .id = 7 };
+	report.paths[2] = (struct report_path) {
+		.id = 0, .flags = REPORT_LOSS, .loss_ms = -86400000,
+	};
+	report.names[0] = (struct report_name) {
+		.kind = REPORT_NAME_SOURCE, .id = 15, .port = 65535,
+	};
+	report.names[1] = (struct report_name) {
+		.kind = REPORT_NAME_PREFIX, .id = 7, .prefix_len = 32,
+		.address = { 10, 0, 2, 1 },
+	};
+	report.names[2] = (struct report_name) {
+		.kind = REPORT_NAME_PREFIX, .id = 7, .ipv6 = true,
+		.prefix_len = 128, .port = 1,
+		.address = { 0x20, 1, [15] = 1 },
+	};
+	report.names[3] = (struct report_name) {
+		.kind = REPORT_NAME_SUBFLOW, .id = 7, .token = 0xffffffff,
+		.local_id = 255, .remote_id = 0,
+	};
+	report.names[4] = (struct report_name) {
+		.kind = REPORT_NAME_SUBFLOW, .id = 7, .token = 1,
+		.local_id = 0, .remote_id = 255,
+	};
+	report.names[5] = (struct report_name) {
+		.kind = REPORT_NAME_SUBFLOW, .id = 0, .token = 1,
 	};
 	memcpy(report.cookie, "a cookie.......", REPORT_COOKIE_BYTES);
 	return report;
+}
+
+static bool same(const struct report *a, const struct report *b)
+{
+	return !memcmp(a->cookie, b->cookie, sizeof(a->cookie)) &&
+	       a->sent_ms == b->sent_ms && a->echo == b->echo &&
+	       a->acknowledge == b->acknowledge &&
+	       a->path_count == b->path_count &&
+	       a->name_count == b->name_count &&
+	       !memcmp(a->paths, b->paths,
+		       a->path_count * sizeof(*a->paths)) &&
+	       !memcmp(a->names, b->names, a->name_count * sizeof(*a->names));
 }
 
 /* Sealed and opened again, as a server does. */
@@ -45,6 +83,7 @@ static enum report_error through(const struct report *in, struct report *out)
 
 	memset(out, 0, sizeof(*out));
 	len = report_seal(buf, &keys, session, 42, in);
+	check(len == report_bytes(in));
 	error = report_peek(buf, len, &header);
 	return error ?: report_open(buf, len, &keys, out);
 }
@@ -54,12 +93,34 @@ static void what_goes_in_comes_out(void)
 	struct report in = example(), out;
 
 	check(through(&in, &out) == REPORT_OK);
-	check(!memcmp(&in, &out, sizeof(in)));
-	in.count = REPORT_PATHS_MAX;
-	for (unsigned int i = 2; i < REPORT_PATHS_MAX; i++)
-		in.paths[i] = in.paths[0];
-	check(through(&in, &out) == REPORT_OK);
-	check(!memcmp(&in, &out, sizeof(in)));
+	check(same(&in, &out));
+	check(!out.skipped);
+}
+
+/* 130 subflows go into four entries; beyond what fits nothing is made. */
+static void as_much_as_fits(void)
+{
+	uint8_t buf[REPORT_BYTES_MAX];
+	struct report in = { }, out;
+
+	for (unsigned int i = 0; i < REPORT_PATHS_MAX; i++) {
+		in.paths[i] = example().paths[0];
+		in.paths[i].flags &= ~REPORT_HS_RATE;
+		in.paths[i].hs_rate_byteps = 0;
+		in.paths[i].id = i;
+	}
+	in.path_count = REPORT_PATHS_MAX;
+	check(through(&in, &out) == REPORT_OK && same(&in, &out));
+	in.path_count = 1;
+	in.name_count = 130;
+	for (unsigned int i = 0; i < in.name_count; i++)
+		in.names[i] = (struct report_name) {
+			.kind = REPORT_NAME_SUBFLOW, .token = i,
+		};
+	check(through(&in, &out) == REPORT_OK && same(&in, &out));
+	in.path_count = REPORT_PATHS_MAX;
+	check(report_bytes(&in) > REPORT_BYTES_MAX);
+	check(!report_seal(buf, &keys, session, 42, &in));
 }
 
 static void header_is_what_was_sealed(void)
@@ -69,7 +130,6 @@ static void header_is_what_was_sealed(void)
 	struct report_header header;
 	size_t len = report_seal(buf, &keys, session, ~0ULL, &in);
 
-	check(len == REPORT_BYTES(2));
 	check(report_peek(buf, len, &header) == REPORT_OK);
 	check(header.type == REPORT_TYPE_REPORT);
 	check(header.counter == ~0ULL);
@@ -77,22 +137,45 @@ static void header_is_what_was_sealed(void)
 	check(!memcmp(header.session, session, sizeof(session)));
 }
 
-static void challenge_goes_through(void)
+static void answer_goes_through(void)
 {
-	struct report_challenge in = { .counter = 1ULL << 63 }, out;
-	uint8_t buf[REPORT_CHALLENGE_BYTES];
+	struct report_answer in = { .counter = 1ULL << 63, .stamp = 7,
+				    .taken = true }, out = { };
+	uint8_t buf[REPORT_ANSWER_BYTES];
 	struct report_header header;
 	size_t len;
 
 	memcpy(in.session, session, sizeof(session));
 	memset(in.cookie, 0xee, sizeof(in.cookie));
-	len = report_seal_challenge(buf, &keys, session, 7, &in);
-	check(len == REPORT_CHALLENGE_BYTES);
+	len = report_seal_answer(buf, &keys, session, 7, &in);
+	check(len == REPORT_ANSWER_BYTES);
 	check(report_peek(buf, len, &header) == REPORT_OK);
-	check(header.type == REPORT_TYPE_CHALLENGE);
-	check(report_open_challenge(buf, len, &keys, &out) == REPORT_OK);
-	check(!memcmp(&in, &out, sizeof(in)));
-	check(report_open_challenge(buf, len, &other, &out) == REPORT_AUTH);
+	check(header.type == REPORT_TYPE_ANSWER);
+	check(report_open_answer(buf, len, &keys, &out) == REPORT_OK);
+	check(!memcmp(in.session, out.session, sizeof(in.session)));
+	check(!memcmp(in.cookie, out.cookie, sizeof(in.cookie)));
+	check(in.counter == out.counter && in.stamp == out.stamp && out.taken);
+	check(report_open_answer(buf, len, &other, &out) == REPORT_AUTH);
+}
+
+/* The smallest report, of one path without anything, is an answer's size. */
+static void no_answer_is_larger(void)
+{
+	uint8_t buf[REPORT_BYTES_MAX];
+	struct report in = { .path_count = 1 }, none = { };
+
+	check(report_seal(buf, &keys, session, 1, &in) == REPORT_ANSWER_BYTES);
+	check(report_seal(buf, &keys, session, 1, &none) ==
+	      REPORT_ANSWER_BYTES);
+	for (unsigned int i = 1; i < 5; i++) {
+		struct report out;
+
+		in.name_count = i;
+		in.names[i - 1] = (struct report_name) {
+			.kind = REPORT_NAME_SUBFLOW, .token = i,
+		};
+		check(through(&in, &out) == REPORT_OK && same(&in, &out));
+	}
 }
 
 static enum report_error take(const uint8_t *buf, size_t len)
@@ -101,7 +184,7 @@ static enum report_error take(const uint8_t *buf, size_t len)
 	struct report report;
 	enum report_error error = report_peek(buf, len, &header);
 
-	if (!error && header.type == REPORT_TYPE_CHALLENGE)
+	if (!error && header.type == REPORT_TYPE_ANSWER)
 		return REPORT_TYPE_UNKNOWN;
 	return error ?: report_open(buf, len, &keys, &report);
 }
@@ -157,6 +240,28 @@ static void first_bytes_tell_why(void)
 	check(!strcmp(report_error_name(REPORT_VERSION_UNKNOWN), "version"));
 }
 
+/* Whose datagram of another version it is can be said. */
+static void the_key_has_one_name_in_every_version(void)
+{
+	static const uint8_t first[REPORT_ID_BYTES] = {
+		0x51, 0x51, 0x49, 0x62, 0xd8, 0xc9, 0x05, 0x56,
+	};
+	uint8_t key[REPORT_KEY_BYTES], buf[REPORT_HEADER_BYTES + 16];
+	struct report_header header;
+	struct report_keys same_key;
+
+	for (unsigned int i = 0; i < sizeof(key); i++)
+		key[i] = i;
+	report_keys_derive(&same_key, key);
+	check(!memcmp(same_key.id, first, sizeof(first)));
+	memset(buf, 0, sizeof(buf));
+	memcpy(buf, "PAMS\1\1", 6);
+	memcpy(buf + 8, first, sizeof(first));
+	check(report_peek(buf, sizeof(buf), &header) ==
+	      REPORT_VERSION_UNKNOWN);
+	check(!memcmp(header.id, first, sizeof(first)));
+}
+
 static void other_key_opens_nothing(void)
 {
 	struct report in = example(), out;
@@ -166,73 +271,104 @@ static void other_key_opens_nothing(void)
 	check(report_open(buf, len, &keys, &out) == REPORT_AUTH);
 	check(report_open(buf, len, &other, &out) == REPORT_OK);
 	check(memcmp(keys.id, other.id, sizeof(keys.id)));
-	check(memcmp(keys.report, keys.challenge, sizeof(keys.report)));
+	check(memcmp(keys.report, keys.answer, sizeof(keys.report)));
 }
 
 /* A report with one value wrong, authentic all the same. */
 #define refuses(field, value) do {					\
 	struct report in = example(), out;				\
-	in.paths[0].field = (value);					\
+	in.field = (value);						\
 	check_at(through(&in, &out) == REPORT_MALFORMED,		\
 		 #field " = " #value, __LINE__);			\
 } while (0)
 
 static void values_out_of_range_are_refused(void)
 {
-	refuses(flags, REPORT_PIPE | REPORT_LOSS | 0x20);
-	refuses(flags, REPORT_PIPE | REPORT_LOSS | REPORT_NO_LOSS);
-	refuses(flags, REPORT_PIPE | REPORT_LOSS);	/* has a delay */
-	refuses(flags, REPORT_LOSS);			/* has a rate */
-	refuses(flags, REPORT_DELAY | REPORT_LOSS);
-	refuses(flags, REPORT_PIPE | REPORT_DELAY | REPORT_HS_RATE);
-	refuses(key, 2);
-	refuses(key, 5);
-	refuses(key, REPORT_KEY_SOURCE);		/* has an address */
-	refuses(prefix_len, 33);
-	refuses(address[4], 1);
-	refuses(rate_byteps, 124);
-	refuses(rate_byteps, 12500000001);
-	refuses(hs_rate_byteps, 0);
-	refuses(hs_rate_byteps, 12500000001);
-	refuses(backlog_bytes, 2147483649);
-	refuses(delay_us, 60000001);
-	refuses(loss_ms, 86400001);
-	refuses(pipe_ttl_ms, 86400001);
-	refuses(loss_ttl_ms, 86400001);
+	refuses(paths[0].id, 16);
+	refuses(paths[0].id, 7);		/* twice */
+	refuses(paths[0].flags, REPORT_DELAY | REPORT_LOSS);
+	refuses(paths[0].flags, REPORT_HS_RATE);
+	refuses(paths[0].rate_byteps, 124);
+	refuses(paths[0].rate_byteps, 12500000001);
+	refuses(paths[0].hs_rate_byteps, 0);
+	refuses(paths[0].hs_rate_byteps, 12500000001);
+	refuses(paths[0].backlog_bytes, 2147483649);
+	refuses(paths[0].delay_us, 60000001);
+	refuses(paths[0].loss_ms, 86400001);
+	refuses(paths[0].loss_ms, -86400001);
+	refuses(paths[0].pipe_ttl_ms, 86400001);
+	refuses(paths[0].loss_ttl_ms, 86400001);
+	refuses(names[0].id, 16);
+	refuses(names[1].prefix_len, 33);
+	refuses(names[2].prefix_len, 129);
+	refuses(names[3].id, 255);
 }
 
-/* Reserved fields and the count can't be set wrong but by hand. */
-static void seal_raw(uint8_t *buf, size_t len, const uint8_t *clear)
+/* Entries that can't be made by the codec. */
+static enum report_error entries(struct report *report, const void *bytes,
+				 size_t count)
 {
-	uint8_t *at = buf + REPORT_HEADER_BYTES;
-	size_t clear_len = len - REPORT_HEADER_BYTES - REPORT_TAG_BYTES;
+	uint8_t clear[REPORT_BYTES_MAX] = { }, buf[REPORT_BYTES_MAX] = { };
+	size_t clear_len = REPORT_FIXED_BYTES + count, len;
+	struct report_header header;
 
-	crypto_aead_xchacha20poly1305_ietf_encrypt(at, NULL, clear, clear_len,
-						   buf, REPORT_HEADER_BYTES,
-						   NULL, buf + 16,
-						   keys.report);
-}
+	memcpy(clear + REPORT_FIXED_BYTES, bytes, count);
+	if (clear_len < REPORT_BYTES_MIN - REPORT_HEADER_BYTES - 16 - 2) {
+		size_t pad = REPORT_BYTES_MIN - REPORT_HEADER_BYTES - 16 -
+			     clear_len;
 
-static void reserved_fields_are_zero(void)
-{
-	static const unsigned int reserved[] = {
-		16, 17, 23,		/* the count, and what follows it */
-		24 + 6, 24 + 7, 24 + 60, 24 + 63,
-	};
-	uint8_t clear[REPORT_FIXED_BYTES + REPORT_PATH_BYTES] = { };
-	struct report in = { .count = 1 };
-	uint8_t buf[REPORT_BYTES_MAX];
-	size_t len = report_seal(buf, &keys, session, 42, &in);
-
-	clear[16] = 1;
-	seal_raw(buf, len, clear);
-	check(take(buf, len) == REPORT_OK);
-	for (unsigned int i = 0; i < sizeof(reserved) / sizeof(int); i++) {
-		clear[reserved[i]] ^= 2;
-		seal_raw(buf, len, clear);
-		check(take(buf, len) == REPORT_MALFORMED);
-		clear[reserved[i]] ^= 2;
+		clear[clear_len + 1] = pad - 2;
+		clear_len += pad;
 	}
+	len = REPORT_HEADER_BYTES + clear_len + REPORT_TAG_BYTES;
+	memcpy(buf, "PAMS\2\1", 6);
+	buf[6] = len >> 8;
+	buf[7] = len;
+	memcpy(buf + 8, keys.id, sizeof(keys.id));
+	crypto_shorthash(buf + REPORT_HEADER_BYTES - REPORT_MARK_BYTES, buf,
+			 REPORT_HEADER_BYTES - REPORT_MARK_BYTES, keys.mark);
+	crypto_aead_xchacha20poly1305_ietf_encrypt(buf + REPORT_HEADER_BYTES,
+						   NULL, clear, clear_len, buf,
+						   REPORT_HEADER_BYTES, NULL,
+						   buf + 16, keys.report);
+	check(report_peek(buf, len, &header) == REPORT_OK);
+	return report_open(buf, len, &keys, report);
+}
+
+#define takes(report, bytes)						\
+	(entries(report, bytes, sizeof(bytes) - 1) == REPORT_OK)
+
+/* What a later version adds is passed over. */
+static void what_is_not_known_is_skipped(void)
+{
+	struct report out;
+
+	check(takes(&out, "\1\2\3\0\143\3xyz\1\2\4\0"));
+	check(out.path_count == 2 && out.skipped == 1);
+	check(out.paths[1].id == 4);
+	/* more bytes than are known, a flag that isn't */
+	check(takes(&out, "\x01\x0e\x05\x88\0\0\x03\x20\0\0\0\0more"));
+	check(out.path_count == 1 && out.paths[0].loss_ms == 800);
+	check(out.paths[0].flags == REPORT_LOSS);
+	check(takes(&out, "\x02\x06\x05\x00\x13\x88++"));
+	check(out.name_count == 1 && out.names[0].port == 5000);
+	check(takes(&out, "\x03\x09\x05\x18\x00\x00\x0a\x09\x08\x00+"));
+	check(out.name_count == 1 && !out.names[0].ipv6);
+}
+
+static void entries_that_are_cut_are_refused(void)
+{
+	struct report out;
+
+	check(!takes(&out, "\x01\x01\x03"));
+	check(!takes(&out, "\x01\x02\x03\x08"));	/* no loss time */
+	check(!takes(&out, "\x02\x03\x03\x00\x00"));
+	check(!takes(&out, "\x03\x07\x03\x18\0\0\x0a\x09\x08"));
+	check(!takes(&out, "\x04\x01\x03"));
+	check(!takes(&out, "\x04\x06\x03zzzzz"));
+	check(!takes(&out, "\x04\x08\x03zzzzzzz"));
+	check(!takes(&out, "xx\x63\xffxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"));
+	check(!takes(&out, "\x63\x10zzzzzzzzzzzzzzzz\x01"));
 }
 
 static void window_takes_each_once(void)
@@ -279,14 +415,18 @@ int main(void)
 	key[0] = 2;
 	report_keys_derive(&other, key);
 	run(what_goes_in_comes_out);
+	run(as_much_as_fits);
 	run(header_is_what_was_sealed);
-	run(challenge_goes_through);
+	run(answer_goes_through);
+	run(no_answer_is_larger);
 	run(every_bit_counts);
 	run(every_length_but_one_is_refused);
 	run(first_bytes_tell_why);
+	run(the_key_has_one_name_in_every_version);
 	run(other_key_opens_nothing);
 	run(values_out_of_range_are_refused);
-	run(reserved_fields_are_zero);
+	run(what_is_not_known_is_skipped);
+	run(entries_that_are_cut_are_refused);
 	run(window_takes_each_once);
 	run(window_is_64_wide);
 	return tap_end();

@@ -24,6 +24,8 @@ GOOD = [
     ("a server", f"server {{ {PEER} }}"),
     ("a reporter", f"reporter {{ {TO} {LO} }}"),
     ("both", f"server {{ {PEER} }}\nreporter {{ {TO} {LO} }}"),
+    ("nothing below a reporter's link is measured",
+     f'reporter {{ {TO} interface "lo" {{ about = {{"source"}} measure = "none" }} }}'),
     ("the kernel of this machine alone",
      'reporter { interface "lo" { local = true } }'),
     ("everything", f"""# a comment
@@ -65,7 +67,7 @@ BAD = [
     ("server {\n}\n", ":2: server has no peer that may report"),
     ('server {\n peer "a" {\n }\n}', ":3: peer 'a' needs one of key and key-file"),
     (f'server {{\n peer "a" {{\n key = "{KEY}"\n key-file = "{{folder}}/key"\n }}\n}}',
-     ":5: peer 'a' needs one of key and key-file"),
+     ":4: peer 'a' has more than one key"),
     ('server {\n peer "a" {\n key = "abc"\n }\n}',
      ":3: 'key' is not a key: 32 bytes in base64, as pamsd --genkey makes"),
     (f'server {{\n peer "a" {{\n key = "{KEY[:-5]}="\n }}\n}}',
@@ -78,9 +80,13 @@ BAD = [
      ":7: this key is in use further up: each peer and each direction needs its own"),
     ('server {\n peer "a" {\n key-file = "{folder}/none"\n }\n}',
      ":3: '{folder}/none' can't be read: No such file or directory"),
-    ('server {\n peer "a" {\n key-file = "{folder}"\n }\n}', ":3: '{folder}' is not a file"),
+    ('server {\n peer "a" {\n key-file = "{folder}"\n }\n}', ":3: '{folder}' is a directory, not a file"),
     ('server {\n peer "a" {\n key-file = "{folder}/open"\n }\n}',
-     ":3: '{folder}/open' has mode 0644, open to others: chmod 600 or 640"),
+     ":3: '{folder}/open' has mode 0644, open to others: chmod 600"),
+    ('server {\n peer "a" {\n key-file = "{folder}/group"\n }\n}',
+     ":3: '{folder}/group' has mode 0640, open to others: chmod 600"),
+    (f'server {{\n peer "a" {{\n key = "{KEY}"\n key = "{KEY2}"\n }}\n}}',
+     ":4: peer 'a' has more than one key"),
     ('server {\n peer "a" {\n key-file = "{folder}/wrong"\n }\n}',
      ":3: '{folder}/wrong' holds no key: 32 bytes in base64, as pamsd --genkey makes"),
     (f'server {{\n peer "a" {{\n key = "{KEY}"\n prefixes = {{"10.0.0.0/24",\n "10.0.0.0/33"}}\n }}\n}}',
@@ -95,6 +101,29 @@ BAD = [
      ":3: 'here' is not ADDRESS, ADDRESS:PORT or [ADDRESS]:PORT in numbers"),
     (f'server {{\n {PEER}\n listen = {{"10.0.0.1:0"}}\n}}',
      ":3: '10.0.0.1:0' has a port that is not 1 to 65535"),
+    (f'server {{\n {PEER}\n listen = {{}}\n}}',
+     ":4: server has no address to listen at: leave 'listen' out for all addresses"),
+    (f'server {{\n {PEER}\n listen = {{"10.0.0.1",\n"10.0.0.1:5230"}}\n}}',
+     ":4: '10.0.0.1:5230' is listed twice"),
+    ('control = "/' + "x" * 107 + f'"\nserver {{ {PEER} }}',
+     ":1: '/" + "x" * 107 + "' is too long for a socket: 107 characters at most"),
+    (f'server {{\n {PEER}\n', ":4: the file ends within server: a '}' is missing"),
+    (f'server {{\n peer "a" {{\n key = "{KEY}"\n\n}}', ":6: the file ends within server: a '}' is missing"),
+    (f'server {{\n peer "a" {{\n key = "{KEY}"\n prefixes = {{"10.0.2.1/24"}}\n }}\n}}',
+     ":4: '10.0.2.1/24' has bits set after its length: 10.0.2.0/24 is meant, or a longer one"),
+    (f'server {{\n peer "a" {{\n key = "{KEY}"\n prefixes = {{"2001:db8::1/127"}}\n }}\n}}',
+     ":4: '2001:db8::1/127' has bits set after its length: 2001:db8::/127 is meant, or a longer one"),
+    (f'server {{\n peer "a" {{\n key = "{KEY}"\n prefixes = {{"224.0.0.0/24"}}\n }}\n}}',
+     ":4: '224.0.0.0/24' is multicast: no peer of a connection has such an address"),
+    (f'reporter {{\n {TO}\n interface "lo" {{\n about = {{"ff02::1"}}\n }}\n}}',
+     ":4: 'ff02::1' is multicast: no peer of a connection has such an address"),
+    (f'reporter {{\n {TO}\n interface "lo" {{\n plugin = {{"/bin/nonesuch", "x"}}\n }}\n}}',
+     ":4: '/bin/nonesuch' is not a program that can be run"),
+    (f'reporter {{\n {TO}\n interface "lo" {{\n plugin = {{"nonesuch"}}\n }}\n}}',
+     ":4: 'nonesuch' is not a program in PATH"),
+    (f'reporter {{\n {TO}\n interface "wlan0" {{\n measure = "station"\n }}\n}}',
+     ":5: interface 'wlan0' is about its source, which the server sends to, but measure = \"station\" "
+     'measures what is sent here: use "none", or name the prefix behind the interface'),
     (f"reporter {{\n {TO}\n}}", ":3: reporter has no interface to report about"),
     (f"reporter {{\n {LO}\n}}", ":3: reporter has no 'to': nobody to report to"),
     (f'reporter {{\n {LO}\n to "s" {{\n key = "{KEY}"\n }}\n}}', ":5: to 's' needs an address"),
@@ -129,6 +158,7 @@ def run(*arguments):
 
 def good(folder, text):
     file = Path(folder) / "pamsd.conf"
+    file.touch(mode=0o600)
     file.write_text(text)
     answer = run("--check", file)
     daemon.check((answer.returncode, answer.stdout, answer.stderr) ==
@@ -137,6 +167,7 @@ def good(folder, text):
 
 def bad(folder, text, expected):
     file = Path(folder) / "pamsd.conf"
+    file.touch(mode=0o600)
     file.write_text(text.replace("{folder}", folder))
     expected = f"{file}{expected}".replace("{folder}", folder)
     answer = run("--check", file)
@@ -152,7 +183,7 @@ def good_ones(folder):
 
 def bad_ones(folder):
     for name, text, mode in (("open", KEY, 0o644), ("wrong", "x" * 44, 0o600),
-                             ("key", KEY2, 0o640)):
+                             ("group", KEY, 0o640), ("key", KEY2, 0o600)):
         file = Path(folder) / name
         file.write_text(text + "\n")
         file.chmod(mode)
@@ -168,7 +199,7 @@ def bad_ones(folder):
 def key_file(folder):
     file = Path(folder) / "key"
     file.write_text(daemon.new_key() + "\n")
-    for mode in (0o600, 0o640, 0o400):
+    for mode in (0o600, 0o400):
         file.chmod(mode)
         good(folder, f'server {{ peer "a" {{ key-file = "{file}" }} }}')
 
@@ -192,19 +223,55 @@ def missing_file(folder):
                  (1, f"{folder}/none: can't be read: No such file or directory\n"), f"{answer}")
 
 
+def key_in_an_open_file(folder):
+    """A key in the configuration itself, which others may read, is refused."""
+    file = Path(folder) / "pamsd.conf"
+    file.write_text(f'server {{\n peer "a" {{\n key = "{KEY}"\n }}\n}}')
+    for mode in (0o644, 0o640, 0o604):
+        file.chmod(mode)
+        answer = run("--check", file)
+        daemon.check((answer.returncode, answer.stderr) == (
+            1, f"{file}:3: a key is in this file, whose mode {mode:04o} is open to others: chmod 600, "
+            "or use key-file\n"), f"{answer}")
+
+
+def folder_for_a_file(folder):
+    answer = run("--check", folder)
+    daemon.check((answer.returncode, answer.stderr) ==
+                 (1, f"{folder}: is a directory, not a file\n"), f"{answer}")
+
+
 def options(folder):
     daemon.check(run("--help").returncode == 0, "--help")
-    daemon.check(run("--version").stdout.startswith("pamsd "), "--version")
+    for option in ("--version", "-V"):
+        daemon.check(run(option).stdout.startswith("pamsd "), option)
     daemon.check(run("--nonesuch").returncode == 2, "--nonesuch")
-    answer = run("-c", f"{folder}/none", "extra")
-    daemon.check(answer.returncode == 2 and
-                 answer.stderr.startswith("pamsd: 'extra' is one argument too many\n"), f"{answer}")
+    for words in (("-c", f"{folder}/none"), ("--check", f"{folder}/none"), ("--genkey",),
+                  ("--tell", "{}"), ("--version",)):
+        answer = run(*words, "extra")
+        daemon.check(answer.returncode == 2 and
+                     answer.stderr.startswith("pamsd: 'extra' is one argument too many\n"), f"{answer}")
+    daemon.check(run("--check", "--genkey").returncode == 2, "two tasks")
     keys = {daemon.new_key() for _ in range(10)}
     daemon.check(len(keys) == 10 and all(len(key) == 44 for key in keys), "--genkey")
 
 
+def full_disk(folder):
+    """What could not be written is not a success: a key that is cut off, for one."""
+    file = Path(folder) / "pamsd.conf"
+    file.touch(mode=0o600)
+    file.write_text(f"server {{ {PEER} }}")
+    for words in (("--genkey",), ("--check", file), ("--help",), ("--version",)):
+        with open("/dev/full", "w", encoding="ascii") as full:
+            answer = subprocess.run([daemon.PAMSD, *words], check=False, stdout=full,
+                                    stderr=subprocess.PIPE, text=True)
+        daemon.check((answer.returncode, answer.stderr) == (
+            1, "pamsd: standard output can't be written: No space left on device\n"), f"{answer}")
+
+
 def nobody_to_tell(folder):
     file = Path(folder) / "pamsd.conf"
+    file.touch(mode=0o600)
     file.write_text(f'control = "{folder}/socket"\nserver {{ {PEER} }}')
     answer = run("-c", file, "--tell", "{}")
     daemon.check((answer.returncode, answer.stderr) == (
@@ -214,5 +281,6 @@ def nobody_to_tell(folder):
 
 if __name__ == "__main__":
     os.environ["LC_ALL"] = "C"
-    sys.exit(daemon.run_cases([good_ones, bad_ones, key_file, example, missing_file, options,
+    sys.exit(daemon.run_cases([good_ones, bad_ones, key_file, key_in_an_open_file, example,
+                               missing_file, folder_for_a_file, options, full_disk,
                                nobody_to_tell]))

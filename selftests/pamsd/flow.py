@@ -39,8 +39,8 @@ def make_pipe():
 class Flow:
     """Sends datagrams through v0, as fast or at the rate that is asked for."""
 
-    def __init__(self, byteps):
-        self.byteps = byteps
+    def __init__(self, byteps, to="10.9.0.2"):
+        self.byteps, self.to = byteps, to
         self.ended = False
         self.thread = threading.Thread(target=self.run, daemon=True)
         self.thread.start()
@@ -51,7 +51,7 @@ class Flow:
         start, sent = time.monotonic(), 0
         while not self.ended:
             while not self.ended and sent < (time.monotonic() - start) * self.byteps:
-                sock.sendto(bytes(PAYLOAD_BYTES), ("10.9.0.2", 9))
+                sock.sendto(bytes(PAYLOAD_BYTES), (self.to, 9))
                 sent += FRAME_BYTES
             time.sleep(0.005)
 
@@ -63,14 +63,14 @@ class Flow:
 class Pair:
     """A server and a reporter about 10.9.0.0/24 behind v0."""
 
-    def __init__(self, folder, interface=""):
+    def __init__(self, folder, interface="", about='"10.9.0.0/24"', name="v0"):
         port, key = free_port(), new_key()
         self.server = Daemon(folder, "server",
                              f'server {{ listen = {{"127.0.0.1:{port}"}}\n'
                              f'peer "a" {{ key = "{key}" prefixes = {{"10.9.0.0/24"}} }} }}\n')
         self.reporter = Daemon(folder, "reporter",
                                f'reporter {{ to "s" {{ address = "127.0.0.1:{port}" key = "{key}" }}\n'
-                               f'interface "v0" {{ about = {{"10.9.0.0/24"}}\n{interface} }} }}\n')
+                               f'interface "{name}" {{ about = {{{about}}}\n{interface} }} }}\n')
         within("the session is there", lambda: self.server.peer()["accepted"] >= 1)
 
     def interface(self):
@@ -169,11 +169,29 @@ def source_that_fails_is_said_once(folder):
     pair.stop()
 
 
+def own_link_is_not_measured(folder):
+    """What it sends says nothing of the way to it: of its source no pipe is reported."""
+    subprocess.run("tc qdisc add dev lo root tbf rate 8mbit burst 3000 limit 1000000".split(), check=True)
+    for interface, about, measure in (("", '"source"', "none"),
+                                      ('measure = "qdisc"', '"source", "10.9.9.0/24"', "qdisc")):
+        pair = Pair(folder, interface, about, "lo")
+        flow = Flow(3 * RATE_BYTEPS, "127.0.0.1")
+        within("it flows", lambda: pair.interface()["flows"])
+        time.sleep(1)
+        flow.stop()
+        pipes = [path for path in pair.server.peer()["paths"] if "rate_byteps" in path
+                 and path["prefix"] == "127.0.0.1/32"]
+        check(not pipes, f"a pipe is reported: {pipes}")
+        check(pair.interface()["measure"] == measure, f"{pair.interface()}")
+        pair.stop()
+    subprocess.run("tc qdisc del dev lo root".split(), check=True)
+
+
 def connections_are_measured(folder):
     """A TCP connection whose peer is in the prefix: here, of lo."""
     port, key = free_port(), new_key()
     server = Daemon(folder, "server", f'server {{ listen = {{"127.0.0.1:{port}"}}\n'
-                    f'peer "a" {{ key = "{key}" }} }}\n')
+                    f'peer "a" {{ key = "{key}" prefixes = {{"127.0.0.1"}} }} }}\n')
     reporter = Daemon(folder, "reporter",
                       f'reporter {{ to "s" {{ address = "127.0.0.1:{port}" key = "{key}" }}\n'
                       f'interface "lo" {{ about = {{"127.0.0.1"}} measure = "tcp" }} }}\n')
@@ -211,6 +229,7 @@ def main():
         return 0
     return run_cases([backlog_is_measured, reports_while_data_flows,
                       known_rate_stays_without_backlog, own_reports_are_no_flow, pulled_cable,
+                      own_link_is_not_measured,
                       source_that_fails_is_said_once, connections_are_measured])
 
 

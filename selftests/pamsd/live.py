@@ -5,13 +5,16 @@ reloading, control socket, plugins. Prints TAP.
 
     selftests/pamsd/live.py [CASE...]
 """
+import itertools
 import json
 import os
 import random
+import re
 import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -74,7 +77,7 @@ def garbage(folder):
         data = random.randbytes(random.randrange(0, 1500))
         if number % 2 and len(data) > 8:
             # of the right shape, but of nobody
-            data = b"PAMS\x01\x01" + len(data).to_bytes(2, "big") + data[8:]
+            data = b"PAMS\x02\x01" + len(data).to_bytes(2, "big") + data[8:]
         datagrams.append(data)
     pair.flood(datagrams)
     within("all are counted", lambda: total(pair.server.dropped()) >= 2000)
@@ -147,8 +150,8 @@ def replay_of_an_old_session(folder):
     peer = pair.server.peer()
     for datagram in old:
         pair.relay.to_server(datagram)
-    within("all are counted", lambda: pair.server.peer()["dropped"]["cookie"]
-           >= peer["dropped"]["cookie"] + len(old))
+    within("all are counted", lambda: total(pair.server.peer()["dropped"])
+           >= total(peer["dropped"]) + len(old))
     check(pair.server.peer()["accepted"] == peer["accepted"], "none is accepted")
     check(pair.server.peer()["sessions"] == 2, "no session by replay")
     pair.arrives(9000)
@@ -160,10 +163,10 @@ def server_restarts(folder):
     pair = Pair(folder)
     pair.arrives()
     old = list(pair.relay.kept_up)
-    for number in (signal.SIGTERM, signal.SIGKILL):
+    for number, loss_ms in ((signal.SIGTERM, 9000), (signal.SIGKILL, 14000)):
         pair.server.stop(number)
         pair.server.start()
-        pair.arrives(9000)
+        pair.arrives(loss_ms)
         check(pair.server.peer()["sessions"] == 1, "one session")
     pair.reporter.stop()
     pair.server.stop()
@@ -201,7 +204,8 @@ def answers_are_limited(folder):
     pair.server.start()
     answers, start = len(pair.relay.kept_down), time.monotonic()
     pair.flood([first] * 500)
-    within("all are counted", lambda: pair.server.peer()["dropped"].get("cookie") == 500)
+    # one more if the relay still had one of the reporter's
+    within("all are counted", lambda: pair.server.peer()["dropped"].get("cookie", 0) >= 500)
     time.sleep(0.2)
     answers = pair.relay.kept_down[answers:]
     allowed = 11 + 10 * (time.monotonic() - start)
@@ -219,6 +223,29 @@ def wrong_key(folder):
     pair.loss()
     within("it is counted", lambda: pair.server.dropped().get("unknown-peer"))
     check(not pair.server.peer()["paths"], "nothing is known")
+    check(re.search(r"pamsd: a report from 127.0.0.1:[0-9]+ has a key that no peer has: is it the same at both "
+                    r"ends\?\n", pair.server.said()), pair.server.said())
+    within("the reporter logs it", lambda: "no answer from 's'" in pair.reporter.said())
+    check(pair.server.said().count("no peer has") == 1, "rate-limited")
+    pair.stop()
+
+
+def blocked_on_the_way(folder):
+    """As a firewall does it: the reporter's log tells, and when it is over."""
+    pair = Pair(folder)
+    pair.reporter.stop()
+    pair.relay.change = lambda datagram, up: []
+    pair.reporter.start()
+    line = (f"pamsd: no answer from 's' at 127.0.0.1:{pair.relay.port}: is its pamsd running, does every "
+            "firewall let UDP to this port pass, and is the key the same there? Its log tells if reports "
+            "arrive\n")
+    within("it is logged", lambda: line in pair.reporter.said())
+    check(pair.reporter.status()["reporter"]["to"][0]["unanswered_ms"] >= 3000, "and in the status")
+    pair.relay.change = lambda datagram, up: [datagram]
+    pair.loss()
+    within("its end is logged", lambda: pair.reporter.said().endswith(
+        f"pamsd: 's' at 127.0.0.1:{pair.relay.port} answers\n"))
+    check(pair.reporter.status()["reporter"]["to"][0]["unanswered_ms"] == 0, "and in the status")
     pair.stop()
 
 
@@ -239,15 +266,15 @@ def flood_of_an_authentic_peer(folder):
 
 def only_its_own_paths(folder):
     pair = Pair(folder, about='"10.9.9.9", "127.0.0.1", "10.9.8.0/24"')
-    pair.loss()
+    pair.arrives()
     within("its own is taken", lambda: pair.server.peer()["paths"])
     peer = pair.server.peer()
     check([path["prefix"] for path in peer["paths"]] == ["127.0.0.1/32"], f"{peer}")
     check(peer["dropped"]["not-its-path"] >= 2, f"{peer}")
-    pair.server.write(pair.server_config(extra='prefixes = {"10.9.0.0/16"}'))
+    pair.server.write(pair.server_config(extra='prefixes = {"127.0.0.0/8", "10.9.0.0/16"}'))
     pair.server.send(signal.SIGHUP)
     within("it has read it", lambda: "was read again" in pair.server.said())
-    pair.loss()
+    pair.loss(9000)
     within("all are taken", lambda: len(pair.server.peer()["paths"]) == 3)
     pair.stop()
 
@@ -265,12 +292,177 @@ def prefix_wider_than_its_own(folder):
 
 
 def about_its_source(folder):
-    """A loss comes from the address itself and, by number, another way."""
-    pair = Pair(folder, about='"source"', interface="port = 5000")
+    """By prefix or by source = true, an address may be said to be the peer's own."""
+    for extra in ('prefixes = {"127.0.0.1"}', "source = true"):
+        pair = Pair(folder, about='"source"', interface="port = 5000", extra=extra)
+        pair.arrives()
+        check([(path["prefix"], path["port"]) for path in pair.server.peer()["paths"]]
+              == [("127.0.0.1/32", 5000)], f"{pair.server.peer()}")
+        check("not-its-path" not in pair.server.dropped(), f"{pair.server.dropped()}")
+        pair.stop()
+
+
+def own_address_is_not_enough(folder):
+    """Else it isn't: behind NAT it is others', too."""
+    pair = Pair(folder, about='"source"', extra="")
+    pair.loss()
+    within("it is said", lambda: "pamsd: peer 'a' reports about a path that has no name here"
+           in pair.server.said())
+    check(not pair.server.peer()["paths"], f"{pair.server.peer()}")
+    pair.stop()
+
+
+def newest_wins(folder):
+    """The news of a loss are overtaken by those of its end."""
+    pair = Pair(folder)
     pair.arrives()
-    check([(path["prefix"], path["port"]) for path in pair.server.peer()["paths"]]
-          == [("127.0.0.1/32", 5000)], f"{pair.server.peer()}")
-    check("not-its-path" not in pair.server.dropped(), f"{pair.server.dropped()}")
+    within("repeats are over", lambda: pair.server.peer()["age_ms"] > 300)
+    held = []
+    pair.relay.change = lambda datagram, up: [] if up and not held.append(datagram) else [datagram]
+    pair.loss(9000)
+    within("some are held up", lambda: len(held) > 1)
+    pair.relay.change = lambda datagram, up: [datagram]
+    pair.reporter.tell('{"interface": "lo", "no_loss": true}')
+    within("it is taken back", lambda: not pair.server.peer()["paths"])
+    within("repeats are over", lambda: pair.server.peer()["age_ms"] > 300)
+    for datagram in held:
+        pair.relay.to_server(datagram)
+    time.sleep(0.3)
+    check(not pair.server.peer()["paths"], f"a loss from before its end: {pair.server.peer()}")
+    pair.stop()
+
+
+def held_back_is_old(folder):
+    """A report that comes seconds late, with none that is newer, doesn't count."""
+    pair = Pair(folder)
+    pair.arrives()
+    pair.reporter.tell('{"interface": "lo", "no_loss": true}')
+    within("it is taken back", lambda: not pair.server.peer()["paths"])
+    within("repeats are over", lambda: pair.server.peer()["age_ms"] > 300)
+    held = []
+    pair.relay.change = lambda datagram, up: [] if up and not held.append(datagram) else [datagram]
+    pair.loss(9000)
+    time.sleep(6)
+    pair.relay.to_server(held[0])
+    time.sleep(0.3)
+    check(not pair.server.peer()["paths"], f"{pair.server.peer()}")
+    check(pair.server.peer()["dropped"]["old"] == 1, f"{pair.server.peer()}")
+    pair.relay.change = lambda datagram, up: [datagram]
+    within("a new one does", lambda: pair.server.peer()["paths"])
+    pair.stop()
+
+
+def burst_of_loss(folder):
+    """All that is sent in 150 ms is lost. Five copies within 80 ms were."""
+    pair = Pair(folder)
+    pair.arrives(60000)
+    within("repeats are over", lambda: pair.server.peer()["age_ms"] > 300)
+    pair.relay.change = lambda datagram, up: []
+    pair.reporter.tell('{"interface": "lo", "no_loss": true}')
+    time.sleep(0.15)
+    pair.relay.change = lambda datagram, up: [datagram]
+    within("it is taken back", lambda: not pair.server.peer()["paths"])
+    within("it is acknowledged", lambda: pair.reporter.status()["reporter"]["to"][0]["known"])
+    pair.stop()
+
+
+def two_reporters_with_one_key(folder):
+    """Neither ends the other's session, and it is said."""
+    pair = Pair(folder)
+    other = Daemon(folder, "other", pair.reporter_config())
+    for number in range(40):
+        for reporter in (pair.reporter, other):
+            reporter.tell(f'{{"interface": "lo", "loss_ms": {3000 + 2000 * (number % 2)}}}')
+        time.sleep(0.05)
+    check(pair.server.peer()["sessions"] == 2, f"{pair.server.peer()}")
+    check(pair.server.said().count("two reporters use the key of peer 'a', at 127.0.0.1:") == 1,
+          pair.server.said())
+    other.stop()
+    pair.stop()
+
+
+def replayed_request(folder):
+    """The first report of a session comes 1000 times a second, when another one begins."""
+    pair = Pair(folder)
+    pair.arrives()
+    first = pair.relay.kept_up[0]
+    pair.reporter.stop()
+    ended = []
+
+    def replay_it():
+        while not ended:
+            pair.relay.to_server(first)
+            time.sleep(0.001)
+
+    pair.server.stop()
+    pair.server.start()
+    thread = threading.Thread(target=replay_it, daemon=True)
+    thread.start()
+    time.sleep(1.5)
+    pair.reporter.start()
+    within("a session", lambda: pair.server.peer()["sessions"] == 1, 1.5)
+    ended.append(True)
+    thread.join()
+    pair.stop()
+
+
+def other_versions(folder):
+    """Whose they are is said."""
+    pair = Pair(folder)
+    pair.arrives()
+    for version in (1, 3, 1):
+        datagram = bytearray(pair.relay.kept_up[0])
+        datagram[4] = version
+        pair.relay.to_server(datagram)
+    within("they are counted", lambda: pair.server.dropped().get("version") == 3)
+    check(pair.server.said().count("pamsd: peer 'a' at 127.0.0.1:") == 1 and
+          "speaks version 1 of the report protocol, this is version 2" in pair.server.said(),
+          pair.server.said())
+    pair.stop()
+
+
+def loss_is_capped(folder):
+    pair = Pair(folder)
+    pair.server.write(pair.server_config().replace("server {", "server {\n\tloss-max-s = 1"))
+    pair.server.send(signal.SIGHUP)
+    within("it has read it", lambda: "was read again" in pair.server.said())
+    pair.reporter.tell('{"interface": "lo", "loss_ms": 0, "ttl_ms": 86400000}')
+    within("it is known", lambda: pair.server.peer()["paths"])
+    within("it is over", lambda: not pair.server.peer()["paths"])
+    pair.stop()
+
+
+def several_addresses(folder):
+    """One key, one session, two addresses of the server: what is lost at one comes to the other."""
+    pair = Pair(folder)
+    # before the server forgets what it knew: else the old session may come to it once more
+    pair.reporter.stop()
+    pair.server.write(pair.server_config().replace(
+        f'"127.0.0.1:{pair.port}"', f'"127.0.0.1:{pair.port}", "[::1]:{pair.port}"'))
+    pair.server.send(signal.SIGHUP)
+    within("it has read it", lambda: "was read again" in pair.server.said())
+    pair.reporter.write(pair.reporter_config().replace(
+        f'"127.0.0.1:{pair.relay.port}"', f'{{"127.0.0.1:{pair.relay.port}", "[::1]:{pair.port}"}}'))
+    pair.relay.change = lambda datagram, up: []
+    pair.reporter.start()
+    pair.arrives()
+    pair.relay.change = lambda datagram, up: [datagram]
+    pair.arrives(9000)
+    check(pair.server.peer()["sessions"] == 1, f"{pair.server.peer()}")
+    pair.stop()
+
+
+def silence_is_said(folder):
+    """A server with another key doesn't answer."""
+    pair = Pair(folder)
+    pair.reporter.stop()
+    pair.reporter.write(pair.reporter_config(key=new_key()))
+    pair.reporter.start()
+    within("it is said", lambda: "pamsd: no answer from 's' at 127.0.0.1:" in pair.reporter.said())
+    pair.server.write(pair.server_config(key=pair.reporter.file.read_text().split('key = "')[1]
+                                         .split('"')[0]))
+    pair.server.send(signal.SIGHUP)
+    within("it answers", lambda: f"pamsd: 's' at 127.0.0.1:{pair.relay.port} answers\n" in pair.reporter.said())
     pair.stop()
 
 
@@ -307,6 +499,24 @@ def reload_of_a_bad_file(folder):
     pair.stop()
 
 
+def reload_of_a_directory(folder):
+    """Where the configuration should be."""
+    pair = Pair(folder)
+    pair.arrives()
+    text = pair.server.file.read_text()
+    pair.server.file.unlink()
+    pair.server.file.mkdir()
+    pair.server.send(signal.SIGHUP)
+    within("it is refused", lambda: "pamsd: the old configuration is kept\n" in pair.server.said())
+    check(f"pamsd: {pair.server.file}: is a directory, not a file\n" in pair.server.said(),
+          pair.server.said())
+    pair.server.file.rmdir()
+    pair.server.file.touch(mode=0o600)
+    pair.server.file.write_text(text)
+    pair.arrives(9000)
+    pair.stop()
+
+
 def reload_of_what_does_not_work(folder):
     pair = Pair(folder)
     pair.arrives()
@@ -330,6 +540,59 @@ def ends_in_order(folder):
         check(daemon.socket.stat().st_mode & 0o777 == 0o660, "the socket is its group's")
         check(daemon.stop() == 0, "the exit status is 0")
         check(not daemon.socket.exists(), "the socket is gone")
+
+
+def address_that_comes_later(folder):
+    """At boot an interface may have no address yet: the daemon doesn't end, and hears once it has."""
+    for address, text in (("10.99.0.1", "10.99.0.1"), ("2001:db8::99", "[2001:db8::99]")):
+        port, key = free_port(), new_key()
+        server = Daemon(folder, "server", f'server {{\n\tlisten = {{"{text}:{port}"}}\n'
+                        f'\tpeer "a" {{ key = "{key}" }}\n}}\n')
+        reporter = Daemon(folder, "reporter",
+                          f'reporter {{\n\tto "s" {{ address = "{text}:{port}" key = "{key}" }}\n'
+                          f'\tinterface "lo" {{ about = {{"{address}"}} measure = "none" }}\n}}\n')
+        subprocess.run(["ip", "addr", "add", address, "dev", "lo", *["nodad"] * (":" in address)], check=True)
+        reporter.tell('{"interface": "lo", "loss_ms": 5000}')
+        within("a report arrives", lambda: server.peer()["accepted"])
+        subprocess.run(["ip", "addr", "del", address + ("/128" if ":" in address else "/32"), "dev", "lo"], check=True)
+        reporter.stop()
+        server.stop()
+
+
+def address_that_is_deleted(folder):
+    """Another one of the interface is reported from; one that is deprecated is not."""
+    for address in ("10.99.1.1/32", "10.99.1.2/32", "10.99.1.9/32"):
+        subprocess.run(["ip", "addr", "add", address, "dev", "lo"], check=True)
+    port, key = free_port(), new_key()
+    server = Daemon(folder, "server", f'server {{\n\tlisten = {{"10.99.1.9:{port}"}}\n'
+                    f'\tpeer "a" {{ key = "{key}" source = true }}\n}}\n')
+    reporter = Daemon(folder, "reporter",
+                      f'reporter {{\n\tto "s" {{ address = "10.99.1.9:{port}" key = "{key}" }}\n'
+                      f'\tinterface "lo" {{ about = {{"source"}} measure = "none" }}\n}}\n')
+
+    # each is news
+    times_ms = itertools.cycle(int(10000 * 1.25 ** number) for number in range(40))
+
+    def comes_from(address):
+        """The loss time that is told now becomes known of that address."""
+        loss_ms = next(times_ms)
+        reporter.tell(f'{{"interface": "lo", "loss_ms": {loss_ms}}}')
+        time.sleep(0.1)
+        return [path for path in server.peer()["paths"] if path["prefix"] == address + "/32"
+                and abs(path.get("loss_ms", 0) - loss_ms) < 1500]
+
+    def ip(command):
+        subprocess.run(["ip", "addr", *command.split(), "dev", "lo"], check=True)
+
+    within("it comes from the first address", lambda: comes_from("127.0.0.1"))
+    ip("change 127.0.0.1/8 preferred_lft 0")
+    within("the first one is deprecated", lambda: comes_from("10.99.1.1"))
+    ip("del 10.99.1.1/32")
+    within("the second one is deleted", lambda: comes_from("10.99.1.2"))
+    ip("change 127.0.0.1/8 preferred_lft forever")
+    within("the first one is there again", lambda: comes_from("127.0.0.1"))
+    reporter.stop()
+    server.stop()
 
 
 def two_at_one_socket(folder):
@@ -366,6 +629,10 @@ def lines_that_are_refused(folder):
             ('{"interface": "lo", "no_loss": false}', "no_loss can only be true"),
             ('{"interface": "lo", "loss_ms": 1, "ttl_ms": 0}',
              "ttl_ms is not a whole number from 1 to 86400000 beside loss_ms"),
+            ('{"interface": "lo", "loss_ms": 1, "spread_ms": -1}',
+             "spread_ms is not a whole number from 0 to 86400000 beside loss_ms"),
+            ('{"interface": "lo", "no_loss": true, "spread_ms": 1}',
+             "spread_ms is not a whole number from 0 to 86400000 beside loss_ms"),
             ('{"interface": "eth9", "loss_ms": 1}', "this interface is not configured"),
             ('{"interface": "lo", "loss": 1}', "this name is not known"),
             ('{"command": "stop"}', 'the only command is "status", alone')):
@@ -386,6 +653,17 @@ def lines_that_are_refused(folder):
     pair.stop()
 
 
+def uncertain_loss(folder):
+    """It is reported one and a half standard deviations early, and not before now."""
+    pair = Pair(folder)
+    for spread_ms, told_ms in ((4000, 14000), (30000, 0)):
+        answer = pair.reporter.tell('{"interface": "lo", "loss_ms": 20000, '
+                                    f'"spread_ms": {spread_ms}}}')
+        check(answer == {"ok": True}, f"the reporter says {answer}")
+        within(f"a loss in {told_ms} ms arrives", lambda: pair.losses(told_ms))
+    pair.stop()
+
+
 def plugin(folder):
     program = Path(folder) / "predict"
     program.write_text("#!/bin/sh\necho nonsense\n"
@@ -394,18 +672,42 @@ def plugin(folder):
     program.chmod(0o755)
     pair = Pair(folder, interface=f'plugin = {{"{program}"}}')
     within("its loss time arrives", lambda: pair.losses(7000))
-    check(f"pamsd: lo: the plugin {program} says what is not understood: this is not JSON\n"
+    check(f"pamsd: lo: the plugin {program} wrote a line that is refused: this is not JSON\n"
           in pair.reporter.said(), pair.reporter.said())
     within("it is started again",
            lambda: (Path(folder) / "started").read_text() == "lo\nlo\n")
     check(f"pamsd: lo: the plugin {program} has ended; again in 1 s\n" in pair.reporter.said(),
           pair.reporter.said())
-    check(pair.reporter.said().count("not understood") == 1, "said once")
+    check(pair.reporter.said().count("is refused") == 1, "said once")
     pair.stop()
 
 
-def plugin_that_is_not_there(folder):
-    pair = Pair(folder, interface=f'plugin = {{"{folder}/none"}}')
+def plugin_that_repeats_itself(folder):
+    """The same prediction 100 times a second is reported as one."""
+    program = Path(folder) / "predict"
+    program.write_text("""#!/usr/bin/python3
+import time
+end = time.monotonic() + 30
+while True:
+    print('{"loss_ms": %d}' % ((end - time.monotonic()) * 1000), flush=True)
+    time.sleep(0.01)
+""")
+    program.chmod(0o755)
+    pair = Pair(folder, interface=f'plugin = {{"{program}"}}')
+    within("its loss time arrives", lambda: pair.losses(30000))
+    time.sleep(0.5)
+    before = len(pair.relay.kept_up)
+    time.sleep(2)
+    count = len(pair.relay.kept_up) - before
+    check(count < 20, f"{count} reports in 2 s")
+    pair.stop()
+
+
+def plugin_that_does_not_start(folder):
+    program = Path(folder) / "predict"
+    program.write_text("#!/nonesuch\n")
+    program.chmod(0o755)
+    pair = Pair(folder, interface=f'plugin = {{"{program}"}}')
     within("it is said", lambda: "has ended; again in 2 s" in pair.reporter.said())
     pair.arrives()
     check(pair.reporter.stop() == 0, "it ends in order")
@@ -434,8 +736,13 @@ if __name__ == "__main__":
     sys.exit(run_cases([
         session_and_loss, no_loss_takes_it_back, lost_reports_are_repeated, silent_when_idle,
         garbage, truncation, every_byte_changed, replay, replay_of_an_old_session,
-        server_restarts, challenge_replayed, answers_are_limited, wrong_key,
+        server_restarts, challenge_replayed, answers_are_limited, wrong_key, blocked_on_the_way,
         flood_of_an_authentic_peer, only_its_own_paths, prefix_wider_than_its_own,
-        about_its_source, reload, reload_of_a_bad_file, reload_of_what_does_not_work,
-        ends_in_order, two_at_one_socket, lines_that_are_refused, plugin,
-        plugin_that_is_not_there, missing_module_is_said_once]))
+        about_its_source, own_address_is_not_enough, newest_wins, held_back_is_old, burst_of_loss,
+        two_reporters_with_one_key, replayed_request, other_versions, loss_is_capped,
+        several_addresses, silence_is_said, reload, reload_of_a_bad_file, reload_of_a_directory,
+        reload_of_what_does_not_work,
+        ends_in_order, address_that_comes_later, address_that_is_deleted,
+        two_at_one_socket, lines_that_are_refused, uncertain_loss, plugin,
+        plugin_that_repeats_itself, plugin_that_does_not_start,
+        missing_module_is_said_once]))

@@ -278,6 +278,59 @@ static void addresses_are_numbers(void)
 	check(!strcmp(address_text(text, &address), "[2001:db8::1]:65535"));
 }
 
+static void note(struct stations *stations, unsigned int number,
+		 uint64_t bytes, uint64_t byteps, uint64_t us)
+{
+	struct station station = { .bytes = bytes, .rate_byteps = byteps };
+
+	memcpy(station.mac, &number, sizeof(number));
+	stations_note(stations, 3, &station, us);
+}
+
+/* More than a table of fixed size has room for, one after the other. */
+static void stations_come_and_go(void)
+{
+	struct stations stations = { };
+	const struct estimate *chosen;
+
+	for (unsigned int i = 0; i < 200; i++) {
+		note(&stations, i, 1000, 125000, 1000 * i);
+		stations_choose(&stations, 3);
+		check(stations.count == 1);
+		note(&stations, i, 5000, 125000 + i, 1000 * i + 500);
+		chosen = stations_choose(&stations, 3);
+		check(chosen && chosen->bytes == 5000);
+	}
+	check(!stations_choose(&stations, 3));
+	check(!stations.count);
+	stations_free(&stations);
+}
+
+/* The slow one's rate isn't mixed into the fast one's, nor forgotten. */
+static void each_station_has_its_rate(void)
+{
+	struct stations stations = { };
+	const struct estimate *chosen = NULL;
+	uint64_t us = 5000000;
+
+	for (unsigned int i = 1; i <= 20; i++, us += TICK_US) {
+		note(&stations, 1, 1000 * i, 1000000, us);
+		note(&stations, 2, 100 * i, 125000, us);
+		chosen = stations_choose(&stations, 3);
+	}
+	check(chosen && chosen->rate_byteps == 1000000);
+	note(&stations, 1, 20000, 1000000, us);
+	note(&stations, 2, 90000, 125000, us);
+	chosen = stations_choose(&stations, 3);
+	check(chosen && chosen->rate_byteps == 125000);
+	/* nothing is sent: it stays the one */
+	note(&stations, 1, 20000, 1000000, us + TICK_US);
+	note(&stations, 2, 90000, 125000, us + TICK_US);
+	chosen = stations_choose(&stations, 3);
+	check(chosen && chosen->rate_byteps == 125000);
+	stations_free(&stations);
+}
+
 int main(void)
 {
 	run(backlog_tells_the_rate);
@@ -290,6 +343,8 @@ int main(void)
 	run(said_rate_is_smoothed_by_a_quarter);
 	run(station_rate_is_the_expected_one);
 	run(station_rate_is_half_the_bitrate);
+	run(stations_come_and_go);
+	run(each_station_has_its_rate);
 	run(bucket_holds_its_rate);
 	run(prefix_contains_what_is_in_it);
 	run(addresses_are_numbers);

@@ -11,6 +11,8 @@
 
 #include "report.h"
 
+#define fallthrough	__attribute__((__fallthrough__))
+
 static void print_hex(const char *name, const uint8_t *bytes, size_t count)
 {
 	printf("\"%s\": \"", name);
@@ -27,18 +29,33 @@ static void fill(uint8_t *bytes, size_t count, uint8_t first)
 
 static void print_path(const struct report_path *path, bool last)
 {
-	printf("      {\"flags\": %u, \"key\": %u, \"id\": %u, ", path->flags,
-	       path->key, path->id);
-	printf("\"prefix_len\": %u, \"port\": %u,\n       ", path->prefix_len,
-	       path->port);
-	print_hex("address", path->address, sizeof(path->address));
-	printf(",\n       \"rate_byteps\": %" PRIu64, path->rate_byteps);
+	printf("      {\"id\": %u, \"flags\": %u", path->id, path->flags);
+	printf(", \"rate_byteps\": %" PRIu64, path->rate_byteps);
 	printf(", \"hs_rate_byteps\": %" PRIu64, path->hs_rate_byteps);
 	printf(", \"backlog_bytes\": %" PRIu32, path->backlog_bytes);
-	printf(", \"delay_us\": %" PRIu32, path->delay_us);
-	printf(",\n       \"loss_ms\": %" PRIu32, path->loss_ms);
+	printf(",\n       \"delay_us\": %" PRIu32, path->delay_us);
 	printf(", \"pipe_ttl_ms\": %" PRIu32, path->pipe_ttl_ms);
+	printf(", \"loss_ms\": %" PRId32, path->loss_ms);
 	printf(", \"loss_ttl_ms\": %" PRIu32, path->loss_ttl_ms);
+	printf("}%s\n", last ? "" : ",");
+}
+
+static void print_name(const struct report_name *name, bool last)
+{
+	printf("      {\"kind\": %u, \"id\": %u", name->kind, name->id);
+	switch (name->kind) {
+	case REPORT_NAME_SUBFLOW:
+		printf(", \"token\": %" PRIu32 ", \"local_id\": %u, "
+		       "\"remote_id\": %u", name->token, name->local_id,
+		       name->remote_id);
+		break;
+	case REPORT_NAME_PREFIX:
+		printf(", \"prefix_len\": %u, ", name->prefix_len);
+		print_hex("address", name->address, name->ipv6 ? 16 : 4);
+		fallthrough;
+	default:
+		printf(", \"port\": %u", name->port);
+	}
 	printf("}%s\n", last ? "" : ",");
 }
 
@@ -54,63 +71,93 @@ static void print_report(const char *what, const struct report_keys *keys,
 	print_hex("session", session, sizeof(session));
 	printf(", \"counter\": %" PRIu64 ",\n     ", counter);
 	print_hex("cookie", report->cookie, sizeof(report->cookie));
-	printf(",\n     \"paths\": [\n");
-	for (unsigned int i = 0; i < report->count; i++)
-		print_path(&report->paths[i], i + 1 == report->count);
+	printf(",\n     \"sent_ms\": %" PRIu64 ", \"echo\": %" PRIu64
+	       ", \"acknowledge\": %s,\n     \"paths\": [\n",
+	       report->sent_ms, report->echo,
+	       report->acknowledge ? "true" : "false");
+	for (unsigned int i = 0; i < report->path_count; i++)
+		print_path(&report->paths[i], i + 1 == report->path_count);
+	printf("     ],\n     \"names\": [\n");
+	for (unsigned int i = 0; i < report->name_count; i++)
+		print_name(&report->names[i], i + 1 == report->name_count);
 	printf("     ],\n     ");
 	print_hex("datagram", buf, len);
 	printf("}");
 }
 
-static void print_challenge(const struct report_keys *keys)
+static void print_answer(const char *what, const struct report_keys *keys,
+			 uint64_t counter, bool taken)
 {
-	uint8_t buf[REPORT_CHALLENGE_BYTES], nonce[REPORT_SESSION_BYTES];
-	struct report_challenge challenge = { .counter = 1 };
-	uint64_t nonce_counter = 0x1011121314151617;
+	struct report_answer answer = { .counter = counter, .taken = taken,
+					.stamp = 86400123 + counter };
+	uint8_t buf[REPORT_ANSWER_BYTES], nonce[REPORT_SESSION_BYTES];
+	uint64_t nonce_counter = 0x1011121314151617 + counter;
 	size_t len;
 
 	fill(nonce, sizeof(nonce), 0xc0);
-	fill(challenge.session, sizeof(challenge.session), 0xa0);
-	fill(challenge.cookie, sizeof(challenge.cookie), 0x50);
-	len = report_seal_challenge(buf, keys, nonce, nonce_counter,
-				    &challenge);
-	printf("    {\"what\": \"the answer to the first report\",\n     ");
+	fill(answer.session, sizeof(answer.session), 0xa0);
+	fill(answer.cookie, sizeof(answer.cookie), 0x50);
+	len = report_seal_answer(buf, keys, nonce, nonce_counter, &answer);
+	printf("    {\"what\": \"%s\",\n     ", what);
 	print_hex("nonce_session", nonce, sizeof(nonce));
 	printf(", \"nonce_counter\": %" PRIu64 ",\n     ", nonce_counter);
-	print_hex("session", challenge.session, sizeof(challenge.session));
-	printf(", \"counter\": %" PRIu64 ",\n     ", challenge.counter);
-	print_hex("cookie", challenge.cookie, sizeof(challenge.cookie));
-	printf(",\n     ");
+	print_hex("session", answer.session, sizeof(answer.session));
+	printf(", \"counter\": %" PRIu64 ",\n     ", answer.counter);
+	print_hex("cookie", answer.cookie, sizeof(answer.cookie));
+	printf(",\n     \"stamp\": %" PRIu64 ", \"taken\": %s,\n     ",
+	       answer.stamp, taken ? "true" : "false");
 	print_hex("datagram", buf, len);
-	printf("}\n");
+	printf("}");
 }
+
+/* A path of which nothing is to be said but that it isn't lost. */
+static const struct report first = {
+	.sent_ms = 1000, .acknowledge = true, .path_count = 1, .name_count = 1,
+	.paths = { { .id = 0, .flags = REPORT_BY_SOURCE } },
+	.names = { { .kind = REPORT_NAME_SOURCE, .id = 0 } },
+};
+
+static struct report second = {
+	.sent_ms = 1100, .echo = 86400124, .path_count = 2, .name_count = 2,
+	.paths = {
+		{ .id = 1,
+		  .flags = REPORT_PIPE | REPORT_DELAY | REPORT_HS_RATE,
+		  .rate_byteps = 625000, .hs_rate_byteps = 1250000,
+		  .backlog_bytes = 150000, .delay_us = 2000,
+		  .pipe_ttl_ms = 1000 },
+		{ .id = 2, .flags = REPORT_PIPE | REPORT_LOSS,
+		  .rate_byteps = 12500000000, .backlog_bytes = 2147483648,
+		  .loss_ms = 800, .loss_ttl_ms = 5000 },
+	},
+	.names = {
+		{ .kind = REPORT_NAME_PREFIX, .id = 1, .prefix_len = 24,
+		  .port = 5000, .address = { 192, 0, 2, 0 } },
+		{ .kind = REPORT_NAME_PREFIX, .id = 2, .ipv6 = true,
+		  .prefix_len = 128,
+		  .address = { 0x20, 0x01, 0x0d, 0xb8, [15] = 1 } },
+	},
+};
+
+static struct report third = {
+	.sent_ms = 1200, .echo = 86400124, .acknowledge = true,
+	.path_count = 2, .name_count = 3,
+	.paths = {
+		{ .id = 0, .flags = REPORT_LOSS | REPORT_BY_SOURCE,
+		  .loss_ms = -20 },
+		{ .id = 15 },
+	},
+	.names = {
+		{ .kind = REPORT_NAME_SUBFLOW, .id = 0, .token = 0x89abcdef,
+		  .local_id = 0, .remote_id = 2 },
+		{ .kind = REPORT_NAME_SUBFLOW, .id = 0, .token = 0x01234567,
+		  .local_id = 1, .remote_id = 3 },
+		{ .kind = REPORT_NAME_SUBFLOW, .id = 15, .token = 0x89abcdef,
+		  .local_id = 0, .remote_id = 0 },
+	},
+};
 
 int main(void)
 {
-	const struct report_path source = {
-		.flags = REPORT_NO_LOSS, .key = REPORT_KEY_SOURCE,
-	};
-	const struct report_path pipe4 = {
-		.flags = REPORT_PIPE | REPORT_DELAY | REPORT_HS_RATE,
-		.key = REPORT_KEY_ADDRESS4, .id = 1, .prefix_len = 24,
-		.port = 5000, .address = { 192, 0, 2, 0 },
-		.rate_byteps = 625000, .hs_rate_byteps = 1250000,
-		.backlog_bytes = 150000, .delay_us = 2000,
-		.pipe_ttl_ms = 1000,
-	};
-	const struct report_path loss6 = {
-		.flags = REPORT_PIPE | REPORT_LOSS,
-		.key = REPORT_KEY_ADDRESS6, .id = 2, .prefix_len = 128,
-		.address = { 0x20, 0x01, 0x0d, 0xb8, [15] = 1 },
-		.rate_byteps = 12500000000, .backlog_bytes = 2147483648,
-		.loss_ms = 800, .loss_ttl_ms = 5000,
-	};
-	const struct report_path learnt = {
-		.flags = REPORT_LOSS, .key = REPORT_KEY_LEARNT,
-	};
-	struct report first = { .count = 1, .paths = { source } };
-	struct report second = { .count = 2, .paths = { pipe4, loss6 } };
-	struct report third = { .count = 1, .paths = { learnt } };
 	uint8_t key[REPORT_KEY_BYTES];
 	struct report_keys keys;
 
@@ -126,7 +173,9 @@ int main(void)
 	printf(",\n  ");
 	print_hex("report_key", keys.report, sizeof(keys.report));
 	printf(",\n  ");
-	print_hex("challenge_key", keys.challenge, sizeof(keys.challenge));
+	print_hex("answer_key", keys.answer, sizeof(keys.answer));
+	printf(",\n  ");
+	print_hex("mark_key", keys.mark, sizeof(keys.mark));
 	printf(",\n  \"reports\": [\n");
 	print_report("the first of a session", &keys, 1, &first);
 	printf(",\n");
@@ -134,8 +183,11 @@ int main(void)
 	printf(",\n");
 	print_report("the path of the first report is lost", &keys,
 		     0x0102030405060708, &third);
-	printf("\n  ],\n  \"challenges\": [\n");
-	print_challenge(&keys);
-	printf("  ]\n}\n");
+	printf("\n  ],\n  \"answers\": [\n");
+	print_answer("to the first report: a cookie", &keys, 1, false);
+	printf(",\n");
+	print_answer("to the last: it was taken", &keys, 0x0102030405060708,
+		     true);
+	printf("\n  ]\n}\n");
 	return 0;
 }

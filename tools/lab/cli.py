@@ -71,6 +71,26 @@ def _count(name, low, high):
     return parse
 
 
+def _number(low, high):
+    def parse(text):
+        try:
+            value = float(text)
+        except ValueError:
+            value = None
+        if value is None or not low <= value <= high:
+            raise argparse.ArgumentTypeError(f"{text} is not a number from {low} to {high}")
+        return value
+    return parse
+
+
+def _signed_time(text):
+    """'-50ms' -> -50000"""
+    try:
+        return -units.time_us(text[1:]) if text.startswith("-") else units.time_us(text)
+    except BadInput as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
 def _parser():
     parser = Parser(prog="lab", description="MPTCP schedulers in a user-mode kernel, "
                     "in virtual time.", epilog=EXAMPLES,
@@ -194,14 +214,26 @@ def _sweep_parser(commands):
 def _loss_parser(commands):
     parser = commands.add_parser("loss", help="Wi-Fi is lost during a download, and the "
                                  "server knows when, or not: the goals, as TAP")
-    parser.add_argument("--case", choices=("fading", "early", "large"), action="append",
-                        default=[], help="this set-up only (all)")
+    parser.add_argument("--case", action="append", default=[],
+                        choices=("fading", "early", "large", "signal", "stop"),
+                        help="this set-up only (all)")
     parser.add_argument("--exact", action="store_true",
                         help="only the right time, not the curve of -300 to +300 ms")
     parser.add_argument("--sched", choices=("pams", "minpad", "minfct"), default="pams")
     parser.add_argument("--repeat", type=_count("--repeat", 1, 1000), default=10)
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--plot", metavar="FILE.svg", help="the curve")
+    parser.add_argument("--fading", type=_number(0, 10), default=0.5, metavar="DB",
+                        help="standard deviation of the signal in drives (0.5)")
+    group = parser.add_argument_group("a predictor's errors, drawn for each run")
+    group.add_argument("--bias", type=_signed_time, default=0, metavar="TIME",
+                       help="how much too late it is on average, -50ms for too early (0)")
+    group.add_argument("--spread", type=_signed_time, default=0, metavar="TIME",
+                       help="the standard deviation of that (0)")
+    group.add_argument("--missed", type=_number(0, 1), default=0, metavar="SHARE",
+                       help="of the losses: not predicted (0)")
+    group.add_argument("--false-alarms", type=_number(0, 1), default=0, metavar="SHARE",
+                       help="of the runs: with a loss predicted that doesn't come (0)")
     _common(parser)
 
 

@@ -106,10 +106,10 @@ def _told_text(path, at_s):
 
 
 def _told(case, results):
-    """What pamsd had told the kernel by look_s, as a sentence."""
-    looks = [look for result in results for look in result.get("told", ())
-             if look["at_s"] >= case.look_s and look["paths"]]
-    return _told_text(looks[0]["paths"][0], looks[0]["at_s"]) if looks else \
+    """What pamsd had told the kernel by look_s of an address, as a sentence."""
+    looks = [(path, look["at_s"]) for result in results for look in result.get("told", ())
+             if look["at_s"] >= case.look_s for path in look["paths"] if "address" in path]
+    return _told_text(*looks[0]) if looks else \
         "The server's kernel was told nothing: pamsd failed."
 
 

@@ -16,6 +16,7 @@ Without a pamsd nobody is told.
 """
 
 import base64
+import os
 import shlex
 from dataclasses import replace
 
@@ -64,6 +65,8 @@ class FedGuest(Guest):
         if self.pamsd:
             self.daemons[name] = where
             self.write(f"{name}.conf", conf)
+            # there is a key in it
+            os.chmod(os.path.join(self.folder, f"{name}.conf"), 0o600)
 
     def run(self, scenario, scheduler, trace=False):
         """The daemons are there before the transfers."""

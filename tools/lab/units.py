@@ -54,6 +54,8 @@ def size_bytes(text):
 
 def size_range(text):
     """'1M' -> (1000000, 1000000), '1K-64K' -> (1000, 64000)"""
+    if text.strip().startswith("-"):
+        raise BadInput(f"size '{text}' is negative")
     low, dash, high = text.partition("-")
     low = size_bytes(low)
     high = size_bytes(high) if dash else low

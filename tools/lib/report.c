@@ -6,11 +6,12 @@
  *	 4  version, type, length of the datagram (2)
  *	 8  key id (8)
  *	16  session (16), counter (8): the nonce of XChaCha20-Poly1305
- *	40  what is encrypted, then the tag (16)
+ *	40  mark (8): SipHash-2-4 of what is before it
+ *	48  what is encrypted, then the tag (16)
  *
- * The header is authenticated with the rest. All that is encrypted has a fixed
- * place; what isn't used is zero, and refused if it isn't, so that a later
- * version can give it a meaning.
+ * The header is authenticated with the rest. What is encrypted has a fixed part,
+ * then entries of kind, length and contents. A receiver passes over kinds that
+ * it doesn't know, and over what is behind the contents that it knows.
  */
 #include <assert.h>
 #include <string.h>
@@ -22,16 +23,39 @@
 #include "report.h"
 
 #define NONCE_AT	16
-#define CLEAR_BYTES	(REPORT_BYTES_MAX - REPORT_HEADER_BYTES - \
+#define MARK_AT		40
+#define CLEAR_BYTES_MAX	(REPORT_BYTES_MAX - REPORT_HEADER_BYTES - \
 			 REPORT_TAG_BYTES)
+#define CLEAR_BYTES_MIN	(REPORT_BYTES_MIN - REPORT_HEADER_BYTES - \
+			 REPORT_TAG_BYTES)
+#define ANSWER_CLEAR	(REPORT_ANSWER_BYTES - REPORT_HEADER_BYTES - \
+			 REPORT_TAG_BYTES)
+
+#define ENTRY_HEADER	2	/* kind and length */
+#define SUBFLOW_BYTES	6
+#define PREFIX4_BYTES	8
+#define PREFIX6_BYTES	20
+#define SOURCE_BYTES	4
+
+#define FLAG_ACKNOWLEDGE	1
+#define FLAG_TAKEN		1
+
+/* The entries of kinds beside those of enum report_name_kind. */
+#define ENTRY_PADDING	0
+#define ENTRY_PATH	1
 
 static_assert(crypto_kdf_KEYBYTES == REPORT_KEY_BYTES, "key");
 static_assert(crypto_aead_xchacha20poly1305_ietf_KEYBYTES == REPORT_KEY_BYTES,
 	      "key");
 static_assert(crypto_aead_xchacha20poly1305_ietf_NPUBBYTES ==
-	      REPORT_HEADER_BYTES - NONCE_AT, "nonce");
+	      MARK_AT - NONCE_AT, "nonce");
+static_assert(crypto_shorthash_KEYBYTES ==
+	      sizeof(((struct report_keys *)NULL)->mark), "key of the mark");
+static_assert(crypto_shorthash_BYTES == REPORT_MARK_BYTES, "mark");
 static_assert(crypto_aead_xchacha20poly1305_ietf_ABYTES == REPORT_TAG_BYTES,
 	      "tag");
+
+static_assert(REPORT_NAMES_MAX * SUBFLOW_BYTES > CLEAR_BYTES_MAX, "names");
 
 static const uint8_t magic[4] = { 'P', 'A', 'M', 'S' };
 
@@ -63,19 +87,26 @@ static void take_bytes(const uint8_t **at, void *to, size_t bytes)
 	*at += bytes;
 }
 
+/*
+ * The name of the key is that of version 1, so that each version can tell whose
+ * datagram it is that it doesn't understand.
+ */
 int report_keys_derive(struct report_keys *keys,
 		       const uint8_t key[REPORT_KEY_BYTES])
 {
-	static const char context[crypto_kdf_CONTEXTBYTES + 1] = "pamsd v1";
+	static const char context[crypto_kdf_CONTEXTBYTES + 1] = "pamsd v2";
+	static const char first[crypto_kdf_CONTEXTBYTES + 1] = "pamsd v1";
 	uint8_t id[crypto_kdf_BYTES_MIN];
 
 	if (sodium_init() < 0)
 		return -1;
 	crypto_kdf_derive_from_key(keys->report, sizeof(keys->report),
 				   1, context, key);
-	crypto_kdf_derive_from_key(keys->challenge, sizeof(keys->challenge),
+	crypto_kdf_derive_from_key(keys->answer, sizeof(keys->answer),
 				   2, context, key);
-	crypto_kdf_derive_from_key(id, sizeof(id), 3, context, key);
+	crypto_kdf_derive_from_key(keys->mark, sizeof(keys->mark),
+				   4, context, key);
+	crypto_kdf_derive_from_key(id, sizeof(id), 3, first, key);
 	memcpy(keys->id, id, sizeof(keys->id));
 	return 0;
 }
@@ -99,31 +130,25 @@ enum report_error report_peek(const uint8_t *buf, size_t len,
 			      struct report_header *header)
 {
 	const uint8_t *at = buf + sizeof(magic);
-	unsigned int version;
+	unsigned int version, said;
 
 	if (len < REPORT_HEADER_BYTES + REPORT_TAG_BYTES)
 		return REPORT_SHORT;
 	if (memcmp(buf, magic, sizeof(magic)))
 		return REPORT_MAGIC;
 	version = take(&at, 1);
-	if (version != REPORT_VERSION)
-		return REPORT_VERSION_UNKNOWN;
 	header->type = take(&at, 1);
-	if (header->type != REPORT_TYPE_REPORT &&
-	    header->type != REPORT_TYPE_CHALLENGE)
-		return REPORT_TYPE_UNKNOWN;
-	if (take(&at, 2) != len)
-		return REPORT_SHORT;
-	if (header->type == REPORT_TYPE_CHALLENGE) {
-		if (len != REPORT_CHALLENGE_BYTES)
-			return REPORT_SHORT;
-	} else if (len < REPORT_BYTES(1) || len > REPORT_BYTES_MAX ||
-		   (len - REPORT_BYTES(0)) % REPORT_PATH_BYTES) {
-		return REPORT_SHORT;
-	}
+	said = take(&at, 2);
 	take_bytes(&at, header->id, sizeof(header->id));
 	take_bytes(&at, header->session, sizeof(header->session));
 	header->counter = take(&at, 8);
+	if (version != REPORT_VERSION)
+		return REPORT_VERSION_UNKNOWN;
+	if (header->type != REPORT_TYPE_REPORT &&
+	    header->type != REPORT_TYPE_ANSWER)
+		return REPORT_TYPE_UNKNOWN;
+	if (said != len || len < REPORT_BYTES_MIN || len > REPORT_BYTES_MAX)
+		return REPORT_SHORT;
 	return REPORT_OK;
 }
 
@@ -133,7 +158,7 @@ static size_t seal(uint8_t *buf, enum report_type type,
 {
 	size_t len = REPORT_HEADER_BYTES + clear_bytes + REPORT_TAG_BYTES;
 	const uint8_t *key = type == REPORT_TYPE_REPORT ? keys->report :
-							  keys->challenge;
+							  keys->answer;
 	uint8_t *at = buf;
 
 	put_bytes(&at, magic, sizeof(magic));
@@ -143,86 +168,34 @@ static size_t seal(uint8_t *buf, enum report_type type,
 	put_bytes(&at, keys->id, sizeof(keys->id));
 	put_bytes(&at, session, REPORT_SESSION_BYTES);
 	put(&at, counter, 8);
+	crypto_shorthash(at, buf, MARK_AT, keys->mark);
+	at += REPORT_MARK_BYTES;
 	crypto_aead_xchacha20poly1305_ietf_encrypt(at, NULL, clear, clear_bytes,
 						   buf, REPORT_HEADER_BYTES,
 						   NULL, buf + NONCE_AT, key);
 	return len;
 }
 
+/* The mark costs a twentieth of the tag: a flood of forged ones ends there. */
 static bool unseal(uint8_t *clear, const uint8_t *buf, size_t len,
-		   const uint8_t *key)
+		   const struct report_keys *keys, const uint8_t *key)
 {
+	uint8_t mark[REPORT_MARK_BYTES];
+
+	crypto_shorthash(mark, buf, MARK_AT, keys->mark);
+	if (sodium_memcmp(mark, buf + MARK_AT, sizeof(mark)))
+		return false;
 	return !crypto_aead_xchacha20poly1305_ietf_decrypt(clear, NULL, NULL,
 			buf + REPORT_HEADER_BYTES, len - REPORT_HEADER_BYTES,
 			buf, REPORT_HEADER_BYTES, buf + NONCE_AT, key);
 }
 
-static void put_path(uint8_t **at, const struct report_path *path)
-{
-	put(at, path->flags, 1);
-	put(at, path->key, 1);
-	put(at, path->id, 1);
-	put(at, path->prefix_len, 1);
-	put(at, path->port, 2);
-	put(at, 0, 2);
-	put_bytes(at, path->address, sizeof(path->address));
-	put(at, path->rate_byteps, 8);
-	put(at, path->hs_rate_byteps, 8);
-	put(at, path->backlog_bytes, 4);
-	put(at, path->delay_us, 4);
-	put(at, path->loss_ms, 4);
-	put(at, path->pipe_ttl_ms, 4);
-	put(at, path->loss_ttl_ms, 4);
-	put(at, 0, 4);
-}
-
-/* False if a reserved field is in use. */
-static bool take_path(const uint8_t **at, struct report_path *path)
-{
-	uint64_t reserved;
-
-	path->flags = take(at, 1);
-	path->key = take(at, 1);
-	path->id = take(at, 1);
-	path->prefix_len = take(at, 1);
-	path->port = take(at, 2);
-	reserved = take(at, 2);
-	take_bytes(at, path->address, sizeof(path->address));
-	path->rate_byteps = take(at, 8);
-	path->hs_rate_byteps = take(at, 8);
-	path->backlog_bytes = take(at, 4);
-	path->delay_us = take(at, 4);
-	path->loss_ms = take(at, 4);
-	path->pipe_ttl_ms = take(at, 4);
-	path->loss_ttl_ms = take(at, 4);
-	reserved |= take(at, 4);
-	return !reserved;
-}
+/* --- what may be said --- */
 
 static bool rate_valid(uint64_t byteps)
 {
 	return byteps >= MPTCP_PAMS_RATE_MIN_BYTEPS &&
 	       byteps <= MPTCP_PAMS_RATE_MAX_BYTEPS;
-}
-
-static bool zero(const uint8_t *bytes, size_t count)
-{
-	return sodium_is_zero(bytes, count);
-}
-
-static bool key_valid(const struct report_path *path)
-{
-	switch (path->key) {
-	case REPORT_KEY_SOURCE:
-	case REPORT_KEY_LEARNT:
-		return !path->prefix_len && zero(path->address, 16);
-	case REPORT_KEY_ADDRESS4:
-		return path->prefix_len <= 32 && zero(path->address + 4, 12);
-	case REPORT_KEY_ADDRESS6:
-		return path->prefix_len <= 128;
-	default:
-		return false;
-	}
 }
 
 static bool pipe_valid(const struct report_path *path)
@@ -248,16 +221,244 @@ static bool loss_valid(const struct report_path *path)
 {
 	if (!(path->flags & REPORT_LOSS))
 		return !path->loss_ms && !path->loss_ttl_ms;
-	return !(path->flags & REPORT_NO_LOSS) &&
-	       path->loss_ms <= MPTCP_PAMS_TIME_MAX_MS &&
+	return path->loss_ms <= MPTCP_PAMS_TIME_MAX_MS &&
+	       path->loss_ms >= -MPTCP_PAMS_TIME_MAX_MS &&
 	       path->loss_ttl_ms <= MPTCP_PAMS_TIME_MAX_MS;
 }
 
-/* A path without values names itself: its address is learnt from it. */
 bool report_path_valid(const struct report_path *path)
 {
-	return !(path->flags & ~REPORT_FLAGS_ALL) && key_valid(path) &&
-	       pipe_valid(path) && loss_valid(path);
+	return path->id < REPORT_PATHS_MAX && pipe_valid(path) &&
+	       loss_valid(path);
+}
+
+bool report_name_valid(const struct report_name *name)
+{
+	if (name->id >= REPORT_PATHS_MAX)
+		return false;
+	return name->kind != REPORT_NAME_PREFIX ||
+	       name->prefix_len <= (name->ipv6 ? 128 : 32);
+}
+
+/* --- entries --- */
+
+static void put_path(uint8_t **at, const struct report_path *path)
+{
+	uint8_t *begin = *at;
+
+	put(at, ENTRY_PATH, 1);
+	put(at, 0, 1);
+	put(at, path->id, 1);
+	put(at, path->flags, 1);
+	if (path->flags & REPORT_PIPE) {
+		put(at, path->rate_byteps, 8);
+		put(at, path->backlog_bytes, 4);
+		put(at, path->pipe_ttl_ms, 4);
+	}
+	if (path->flags & REPORT_DELAY)
+		put(at, path->delay_us, 4);
+	if (path->flags & REPORT_HS_RATE)
+		put(at, path->hs_rate_byteps, 8);
+	if (path->flags & REPORT_LOSS) {
+		put(at, (uint32_t)path->loss_ms, 4);
+		put(at, path->loss_ttl_ms, 4);
+	}
+	begin[1] = *at - begin - ENTRY_HEADER;
+}
+
+static size_t path_bytes(const struct report_path *path)
+{
+	return ENTRY_HEADER + 2 + (path->flags & REPORT_PIPE ? 16 : 0) +
+	       (path->flags & REPORT_DELAY ? 4 : 0) +
+	       (path->flags & REPORT_HS_RATE ? 8 : 0) +
+	       (path->flags & REPORT_LOSS ? 8 : 0);
+}
+
+/* How many names from here on go into one entry: subflows of one path do. */
+static unsigned int run_of(const struct report_name *names, unsigned int count)
+{
+	unsigned int run = 1;
+
+	if (names->kind != REPORT_NAME_SUBFLOW)
+		return 1;
+	while (run < count && run < REPORT_SUBFLOWS_MAX &&
+	       names[run].kind == REPORT_NAME_SUBFLOW &&
+	       names[run].id == names->id)
+		run++;
+	return run;
+}
+
+static size_t names_bytes(const struct report_name *name, unsigned int run)
+{
+	switch (name->kind) {
+	case REPORT_NAME_SOURCE:
+		return ENTRY_HEADER + SOURCE_BYTES;
+	case REPORT_NAME_PREFIX:
+		return ENTRY_HEADER +
+		       (name->ipv6 ? PREFIX6_BYTES : PREFIX4_BYTES);
+	default:
+		return ENTRY_HEADER + 1 + run * SUBFLOW_BYTES;
+	}
+}
+
+static void put_names(uint8_t **at, const struct report_name *name,
+		      unsigned int run)
+{
+	put(at, name->kind, 1);
+	put(at, names_bytes(name, run) - ENTRY_HEADER, 1);
+	put(at, name->id, 1);
+	switch (name->kind) {
+	case REPORT_NAME_SOURCE:
+		put(at, 0, 1);
+		put(at, name->port, 2);
+		break;
+	case REPORT_NAME_PREFIX:
+		put(at, name->prefix_len, 1);
+		put(at, name->port, 2);
+		put_bytes(at, name->address, name->ipv6 ? 16 : 4);
+		break;
+	default:
+		for (; run--; name++) {
+			put(at, name->token, 4);
+			put(at, name->local_id, 1);
+			put(at, name->remote_id, 1);
+		}
+	}
+}
+
+static bool take_path(const uint8_t *at, size_t left, struct report *report)
+{
+	struct report_path *path = &report->paths[report->path_count];
+
+	if (left < 2 || report->path_count == REPORT_PATHS_MAX)
+		return false;
+	memset(path, 0, sizeof(*path));
+	path->id = take(&at, 1);
+	path->flags = take(&at, 1) & (REPORT_PIPE | REPORT_DELAY |
+				      REPORT_HS_RATE | REPORT_LOSS |
+				      REPORT_BY_SOURCE);
+	if (left + ENTRY_HEADER < path_bytes(path))
+		return false;
+	if (path->flags & REPORT_PIPE) {
+		path->rate_byteps = take(&at, 8);
+		path->backlog_bytes = take(&at, 4);
+		path->pipe_ttl_ms = take(&at, 4);
+	}
+	if (path->flags & REPORT_DELAY)
+		path->delay_us = take(&at, 4);
+	if (path->flags & REPORT_HS_RATE)
+		path->hs_rate_byteps = take(&at, 8);
+	if (path->flags & REPORT_LOSS) {
+		path->loss_ms = (int32_t)(uint32_t)take(&at, 4);
+		path->loss_ttl_ms = take(&at, 4);
+	}
+	for (unsigned int i = 0; i < report->path_count; i++)
+		if (report->paths[i].id == path->id)
+			return false;
+	report->path_count++;
+	return report_path_valid(path);
+}
+
+static bool take_name(unsigned int kind, const uint8_t *at, size_t left,
+		      struct report *report)
+{
+	struct report_name name;
+
+	memset(&name, 0, sizeof(name));
+	name.kind = kind;
+	switch (kind) {
+	case REPORT_NAME_SOURCE:
+		if (left < SOURCE_BYTES)
+			return false;
+		name.id = take(&at, 1);
+		take(&at, 1);
+		name.port = take(&at, 2);
+		break;
+	case REPORT_NAME_PREFIX:
+		if (left < PREFIX4_BYTES)
+			return false;
+		name.id = take(&at, 1);
+		name.prefix_len = take(&at, 1);
+		name.port = take(&at, 2);
+		name.ipv6 = left >= PREFIX6_BYTES;
+		take_bytes(&at, name.address, name.ipv6 ? 16 : 4);
+		break;
+	}
+	if (report->name_count == REPORT_NAMES_MAX || !report_name_valid(&name))
+		return false;
+	report->names[report->name_count++] = name;
+	return true;
+}
+
+static bool take_subflows(const uint8_t *at, size_t left, struct report *report)
+{
+	struct report_name name;
+
+	memset(&name, 0, sizeof(name));
+	name.kind = REPORT_NAME_SUBFLOW;
+	if (left < 1 + SUBFLOW_BYTES || (left - 1) % SUBFLOW_BYTES)
+		return false;
+	name.id = take(&at, 1);
+	for (left--; left; left -= SUBFLOW_BYTES) {
+		name.token = take(&at, 4);
+		name.local_id = take(&at, 1);
+		name.remote_id = take(&at, 1);
+		if (report->name_count == REPORT_NAMES_MAX ||
+		    !report_name_valid(&name))
+			return false;
+		report->names[report->name_count++] = name;
+	}
+	return true;
+}
+
+static bool take_entry(unsigned int kind, const uint8_t *at, size_t left,
+		       struct report *report)
+{
+	switch (kind) {
+	case ENTRY_PADDING:
+		return true;
+	case ENTRY_PATH:
+		return take_path(at, left, report);
+	case REPORT_NAME_SOURCE:
+	case REPORT_NAME_PREFIX:
+		return take_name(kind, at, left, report);
+	case REPORT_NAME_SUBFLOW:
+		return take_subflows(at, left, report);
+	}
+	report->skipped++;
+	return true;
+}
+
+/* --- datagrams --- */
+
+/* One byte more or less can't be padded away: an entry has at least two. */
+static void pad(uint8_t **at, const uint8_t *begin)
+{
+	size_t missing = CLEAR_BYTES_MIN - (*at - begin);
+
+	if (missing < ENTRY_HEADER)
+		missing = ENTRY_HEADER;
+	put(at, ENTRY_PADDING, 1);
+	put(at, missing - ENTRY_HEADER, 1);
+	memset(*at, 0, missing - ENTRY_HEADER);
+	*at += missing - ENTRY_HEADER;
+}
+
+size_t report_bytes(const struct report *report)
+{
+	size_t bytes = REPORT_HEADER_BYTES + REPORT_FIXED_BYTES +
+		       REPORT_TAG_BYTES;
+	unsigned int run;
+
+	for (unsigned int i = 0; i < report->path_count; i++)
+		bytes += path_bytes(&report->paths[i]);
+	for (unsigned int i = 0; i < report->name_count; i += run) {
+		run = run_of(&report->names[i], report->name_count - i);
+		bytes += names_bytes(&report->names[i], run);
+	}
+	if (bytes + ENTRY_HEADER > REPORT_BYTES_MIN)
+		return bytes >= REPORT_BYTES_MIN ? bytes : bytes + ENTRY_HEADER;
+	return REPORT_BYTES_MIN;
 }
 
 size_t report_seal(uint8_t buf[REPORT_BYTES_MAX],
@@ -265,13 +466,24 @@ size_t report_seal(uint8_t buf[REPORT_BYTES_MAX],
 		   const uint8_t session[REPORT_SESSION_BYTES],
 		   uint64_t counter, const struct report *report)
 {
-	uint8_t clear[CLEAR_BYTES], *at = clear;
+	uint8_t clear[CLEAR_BYTES_MAX], *at = clear;
+	unsigned int run;
 
+	if (report_bytes(report) > REPORT_BYTES_MAX)
+		return 0;
 	put_bytes(&at, report->cookie, sizeof(report->cookie));
-	put(&at, report->count, 1);
+	put(&at, report->sent_ms, 8);
+	put(&at, report->echo, 8);
+	put(&at, report->acknowledge ? FLAG_ACKNOWLEDGE : 0, 1);
 	put(&at, 0, 7);
-	for (unsigned int i = 0; i < report->count; i++)
+	for (unsigned int i = 0; i < report->path_count; i++)
 		put_path(&at, &report->paths[i]);
+	for (unsigned int i = 0; i < report->name_count; i += run) {
+		run = run_of(&report->names[i], report->name_count - i);
+		put_names(&at, &report->names[i], run);
+	}
+	if (at < clear + CLEAR_BYTES_MIN)
+		pad(&at, clear);
 	return seal(buf, REPORT_TYPE_REPORT, keys, session, counter, clear,
 		    at - clear);
 }
@@ -280,51 +492,65 @@ enum report_error report_open(const uint8_t *buf, size_t len,
 			      const struct report_keys *keys,
 			      struct report *report)
 {
-	uint8_t clear[CLEAR_BYTES];
-	const uint8_t *at = clear;
+	uint8_t clear[CLEAR_BYTES_MAX];
+	const uint8_t *at = clear, *end;
+	unsigned int kind, left;
 
-	if (!unseal(clear, buf, len, keys->report))
+	if (!unseal(clear, buf, len, keys, keys->report))
 		return REPORT_AUTH;
+	end = clear + (len - REPORT_HEADER_BYTES - REPORT_TAG_BYTES);
+	report->path_count = 0;
+	report->name_count = 0;
+	report->skipped = 0;
 	take_bytes(&at, report->cookie, sizeof(report->cookie));
-	report->count = take(&at, 1);
-	if (REPORT_BYTES(report->count) != len || take(&at, 7))
-		return REPORT_MALFORMED;
-	for (unsigned int i = 0; i < report->count; i++) {
-		struct report_path *path = &report->paths[i];
-
-		if (!take_path(&at, path) || !report_path_valid(path))
+	report->sent_ms = take(&at, 8);
+	report->echo = take(&at, 8);
+	report->acknowledge = take(&at, 1) & FLAG_ACKNOWLEDGE;
+	at += 7;
+	while (at < end) {
+		if (end - at < ENTRY_HEADER)
 			return REPORT_MALFORMED;
+		kind = take(&at, 1);
+		left = take(&at, 1);
+		if (left > end - at || !take_entry(kind, at, left, report))
+			return REPORT_MALFORMED;
+		at += left;
 	}
 	return REPORT_OK;
 }
 
-size_t report_seal_challenge(uint8_t buf[REPORT_CHALLENGE_BYTES],
-			     const struct report_keys *keys,
-			     const uint8_t nonce_session[REPORT_SESSION_BYTES],
-			     uint64_t nonce_counter,
-			     const struct report_challenge *challenge)
+size_t report_seal_answer(uint8_t buf[REPORT_ANSWER_BYTES],
+			  const struct report_keys *keys,
+			  const uint8_t nonce_session[REPORT_SESSION_BYTES],
+			  uint64_t nonce_counter,
+			  const struct report_answer *answer)
 {
-	uint8_t clear[40], *at = clear;
+	uint8_t clear[ANSWER_CLEAR], *at = clear;
 
-	put_bytes(&at, challenge->session, sizeof(challenge->session));
-	put(&at, challenge->counter, 8);
-	put_bytes(&at, challenge->cookie, sizeof(challenge->cookie));
-	return seal(buf, REPORT_TYPE_CHALLENGE, keys, nonce_session,
+	put_bytes(&at, answer->session, sizeof(answer->session));
+	put(&at, answer->counter, 8);
+	put_bytes(&at, answer->cookie, sizeof(answer->cookie));
+	put(&at, answer->stamp, 8);
+	put(&at, answer->taken ? FLAG_TAKEN : 0, 1);
+	put(&at, 0, 7);
+	return seal(buf, REPORT_TYPE_ANSWER, keys, nonce_session,
 		    nonce_counter, clear, at - clear);
 }
 
-enum report_error report_open_challenge(const uint8_t *buf, size_t len,
-					const struct report_keys *keys,
-					struct report_challenge *challenge)
+enum report_error report_open_answer(const uint8_t *buf, size_t len,
+				     const struct report_keys *keys,
+				     struct report_answer *answer)
 {
-	uint8_t clear[40];
+	uint8_t clear[CLEAR_BYTES_MAX];
 	const uint8_t *at = clear;
 
-	if (!unseal(clear, buf, len, keys->challenge))
+	if (!unseal(clear, buf, len, keys, keys->answer))
 		return REPORT_AUTH;
-	take_bytes(&at, challenge->session, sizeof(challenge->session));
-	challenge->counter = take(&at, 8);
-	take_bytes(&at, challenge->cookie, sizeof(challenge->cookie));
+	take_bytes(&at, answer->session, sizeof(answer->session));
+	answer->counter = take(&at, 8);
+	take_bytes(&at, answer->cookie, sizeof(answer->cookie));
+	answer->stamp = take(&at, 8);
+	answer->taken = take(&at, 1) & FLAG_TAKEN;
 	return REPORT_OK;
 }
 

@@ -4,7 +4,7 @@
  *
  * Documentation/pamsd-report.md is the protocol; this is its codec: functions
  * on buffers and numbers, without sockets, clocks or memory of their own.
- * Only the nonce of a challenge is drawn, by the caller.
+ * Only the nonce of an answer is drawn, by the caller.
  *
  * Units: rates in bytes per second, times in ms, delays in us. Numbers are big
  * endian on the wire and the host's own in these structs.
@@ -18,8 +18,9 @@
 #include <stdint.h>
 
 #define REPORT_PORT		5230
-#define REPORT_VERSION		1
-#define REPORT_PATHS_MAX	16
+#define REPORT_VERSION		2
+#define REPORT_PATHS_MAX	16	/* ids are 0 to 15 */
+#define REPORT_NAMES_MAX	192	/* more than fit into a report */
 
 #define REPORT_KEY_BYTES	32	/* shared by the two peers */
 #define REPORT_ID_BYTES		8
@@ -27,20 +28,19 @@
 #define REPORT_COOKIE_BYTES	16
 #define REPORT_TAG_BYTES	16
 
-#define REPORT_HEADER_BYTES	40
-#define REPORT_FIXED_BYTES	24
-#define REPORT_PATH_BYTES	64
-#define REPORT_CHALLENGE_BYTES	(REPORT_HEADER_BYTES + 40 + REPORT_TAG_BYTES)
-#define REPORT_BYTES(paths)	(REPORT_HEADER_BYTES + REPORT_FIXED_BYTES + \
-				 (paths) * REPORT_PATH_BYTES + REPORT_TAG_BYTES)
-#define REPORT_BYTES_MAX	REPORT_BYTES(REPORT_PATHS_MAX)
-
+#define REPORT_MARK_BYTES	8
+#define REPORT_HEADER_BYTES	48
+#define REPORT_FIXED_BYTES	40
+/* With 48 bytes of IPv6 and UDP, less than the 1280 that every way takes. */
+#define REPORT_BYTES_MAX	1200
+#define REPORT_ANSWER_BYTES	(REPORT_HEADER_BYTES + 56 + REPORT_TAG_BYTES)
 /* An answer must never be larger than what it answers. */
-static_assert(REPORT_BYTES(1) >= REPORT_CHALLENGE_BYTES, "amplifies");
+#define REPORT_BYTES_MIN	REPORT_ANSWER_BYTES
+#define REPORT_SUBFLOWS_MAX	40	/* in one entry */
 
 enum report_type {
 	REPORT_TYPE_REPORT = 1,
-	REPORT_TYPE_CHALLENGE = 2,
+	REPORT_TYPE_ANSWER = 2,
 };
 
 /* Why a datagram is refused; REPORT_OK is none. */
@@ -54,16 +54,20 @@ enum report_error {
 	REPORT_MALFORMED,	/* authentic, but not as documented */
 };
 
-/* What a peer's key gives: one key for each type, and a name for the pair. */
+/*
+ * What a peer's key gives: one key for each type, one for the mark by which
+ * forged datagrams are told cheaply, and a name for the pair.
+ */
 struct report_keys {
 	uint8_t id[REPORT_ID_BYTES];
+	uint8_t mark[16];
 	uint8_t report[REPORT_KEY_BYTES];
-	uint8_t challenge[REPORT_KEY_BYTES];
+	uint8_t answer[REPORT_KEY_BYTES];
 };
 
 /*
  * The part in clear. Session and counter are the nonce, too: of a report they
- * never come twice, of a challenge both are drawn at random.
+ * never come twice, of an answer both are drawn at random.
  */
 struct report_header {
 	enum report_type type;
@@ -72,48 +76,65 @@ struct report_header {
 	uint64_t counter;
 };
 
-enum report_key {
-	REPORT_KEY_SOURCE = 0,	/* from where this datagram is seen to come */
-	REPORT_KEY_LEARNT = 1,	/* from where a datagram came that named id */
-	REPORT_KEY_ADDRESS4 = 4,
-	REPORT_KEY_ADDRESS6 = 6,
-};
-
 enum report_flags {
 	REPORT_PIPE = 0x01,	/* rate_byteps, backlog_bytes, pipe_ttl_ms */
 	REPORT_DELAY = 0x02,	/* delay_us; with REPORT_PIPE */
 	REPORT_HS_RATE = 0x04,	/* hs_rate_byteps; with REPORT_PIPE */
 	REPORT_LOSS = 0x08,	/* loss_ms, loss_ttl_ms */
-	REPORT_NO_LOSS = 0x10,	/* instead of REPORT_LOSS */
-	REPORT_FLAGS_ALL = 0x1f,
+	REPORT_BY_SOURCE = 0x10, /* named by the source address, too */
 };
 
+/* The whole state of a path. What has no flag is 0. */
 struct report_path {
+	uint8_t id;		/* the reporter's number for it */
 	uint8_t flags;
-	uint8_t key;		/* enum report_key */
-	uint8_t id;		/* the reporter's number for it, any */
-	uint8_t prefix_len;	/* of address; 0 for the first two keys */
-	uint16_t port;		/* TCP's, of the peer; 0 for any */
-	uint8_t address[16];	/* IPv4: the first four bytes */
 	uint64_t rate_byteps;
 	uint64_t hs_rate_byteps;
 	uint32_t backlog_bytes;
 	uint32_t delay_us;
-	uint32_t loss_ms;	/* from now on */
 	uint32_t pipe_ttl_ms;	/* 0: as long as the receiver likes */
-	uint32_t loss_ttl_ms;	/* likewise */
+	int32_t loss_ms;	/* from sending on; negative: it was lost */
+	uint32_t loss_ttl_ms;	/* 0: as long as the receiver likes */
+};
+
+/* The numbers are those of the entries on the wire. */
+enum report_name_kind {
+	REPORT_NAME_SOURCE = 2,	/* from where this datagram comes */
+	REPORT_NAME_PREFIX = 3,	/* of the peer's address */
+	REPORT_NAME_SUBFLOW = 4,
+};
+
+/* One name of the path of that id. What doesn't belong to the kind is 0. */
+struct report_name {
+	uint8_t kind;		/* enum report_name_kind */
+	uint8_t id;
+	bool ipv6;		/* of REPORT_NAME_PREFIX, as the next two */
+	uint8_t prefix_len;
+	uint8_t address[16];	/* IPv4: the first four bytes */
+	uint16_t port;		/* TCP's, of the peer; 0 for any */
+	uint32_t token;		/* the server's; of REPORT_NAME_SUBFLOW */
+	uint8_t local_id;	/* address ids: the server's side, */
+	uint8_t remote_id;	/* and the client's */
 };
 
 struct report {
 	uint8_t cookie[REPORT_COOKIE_BYTES];	/* zeroes: none yet */
-	unsigned int count;
+	uint64_t sent_ms;	/* by the sender's clock */
+	uint64_t echo;		/* the newest stamp that came, 0: none */
+	bool acknowledge;
+	unsigned int path_count;
+	unsigned int name_count;
+	unsigned int skipped;	/* entries of kinds that aren't known */
 	struct report_path paths[REPORT_PATHS_MAX];
+	struct report_name names[REPORT_NAMES_MAX];
 };
 
-struct report_challenge {
+struct report_answer {
 	uint8_t session[REPORT_SESSION_BYTES];	/* of the report answered */
 	uint64_t counter;
 	uint8_t cookie[REPORT_COOKIE_BYTES];
+	uint64_t stamp;		/* the server's time */
+	bool taken;
 };
 
 /* 0, or -1 if the library of ciphers can't be used here. */
@@ -122,37 +143,45 @@ int report_keys_derive(struct report_keys *keys,
 
 const char *report_error_name(enum report_error error);
 
-/* The header, if this can be a datagram of the protocol at all. */
+/*
+ * The header, if this can be a datagram of the protocol at all. Its id is good
+ * with REPORT_VERSION_UNKNOWN, too.
+ */
 enum report_error report_peek(const uint8_t *buf, size_t len,
 			      struct report_header *header);
 
+/* How long the datagram of that report would be. */
+size_t report_bytes(const struct report *report);
+
 /*
- * Encrypt. The caller sees to it that count is 1 to REPORT_PATHS_MAX and that
- * no counter comes twice in a session. Gives the datagram's length.
+ * Encrypt; gives the datagram's length, 0 if the report doesn't fit into one.
+ * The caller sees to it that all of it is valid and that no counter comes twice
+ * in a session.
  */
 size_t report_seal(uint8_t buf[REPORT_BYTES_MAX],
 		   const struct report_keys *keys,
 		   const uint8_t session[REPORT_SESSION_BYTES],
 		   uint64_t counter, const struct report *report);
-size_t report_seal_challenge(uint8_t buf[REPORT_CHALLENGE_BYTES],
-			     const struct report_keys *keys,
-			     const uint8_t nonce_session[REPORT_SESSION_BYTES],
-			     uint64_t nonce_counter,
-			     const struct report_challenge *challenge);
+size_t report_seal_answer(uint8_t buf[REPORT_ANSWER_BYTES],
+			  const struct report_keys *keys,
+			  const uint8_t nonce_session[REPORT_SESSION_BYTES],
+			  uint64_t nonce_counter,
+			  const struct report_answer *answer);
 
 /*
- * Decrypt what report_peek() found to be of that type; nothing is in *report
- * unless the answer is REPORT_OK.
+ * Decrypt what report_peek() found to be of that type; what is in *report is
+ * only good if the answer is REPORT_OK.
  */
 enum report_error report_open(const uint8_t *buf, size_t len,
 			      const struct report_keys *keys,
 			      struct report *report);
-enum report_error report_open_challenge(const uint8_t *buf, size_t len,
-					const struct report_keys *keys,
-					struct report_challenge *challenge);
+enum report_error report_open_answer(const uint8_t *buf, size_t len,
+				     const struct report_keys *keys,
+				     struct report_answer *answer);
 
-/* Is what this says of a path as documented? */
+/* Is what this says as documented? */
 bool report_path_valid(const struct report_path *path);
+bool report_name_valid(const struct report_name *name);
 
 /*
  * The last 64 counters that were seen: what is in it or older is a replay.

@@ -79,9 +79,11 @@ json_t *subflow_json(const struct pams_subflow *s)
 json_t *conn_json(const struct pams_conn *conn)
 {
 	json_t *object = json_object(), *list = json_array();
+	char token[TOKEN_TEXT_MAX];
 	unsigned int i;
 
-	add_number(object, "token", conn->token);
+	json_object_set_new(object, "token",
+			    json_string(show_token(token, conn->token)));
 	json_object_set_new(object, "scheduler", json_string(conn->scheduler));
 	if (conn->unscheduled_bytes == PAMS_UNSCHEDULED_FULL)
 		json_object_set_new(object, "unscheduled_bytes", json_null());
@@ -145,24 +147,105 @@ void subflow_line(char *buffer, size_t room, const struct pams_subflow *s)
 		 s->stops);
 }
 
-static void conn_print(const struct pams_conn *conn)
+/* What a subflow is besides idle or busy, each after a comma. */
+static void show_flags(char *buffer, size_t room, const struct pams_subflow *s)
 {
-	char line[SUBFLOW_LINE_MAX];
+	char loss[QUANTITY_MAX + 16] = "", time[QUANTITY_MAX];
+
+	if (s->has_loss && s->loss_ms > 0)
+		snprintf(loss, sizeof(loss), ", lost in %s",
+			 show_time(time, (int64_t)s->loss_ms * US_PER_MS));
+	else if (s->has_loss)
+		snprintf(loss, sizeof(loss), ", lost %s ago",
+			 show_time(time, -(int64_t)s->loss_ms * US_PER_MS));
+	snprintf(buffer, room, "ids %u %u%s%s%s%s", s->local_id, s->remote_id,
+		 s->stopped ? ", stopped" : "", s->backup ? ", backup" : "",
+		 s->pipe ? ", pipe" : "", loss);
+}
+
+static void add_notes(struct table *table, const struct pams_subflow *s,
+		      int room)
+{
+	char local[64], remote[64], flags[96], line[256];
+
+	show_end(local, sizeof(local), s->family, s->local, s->local_port);
+	show_end(remote, sizeof(remote), s->family, s->remote, s->remote_port);
+	show_flags(flags, sizeof(flags), s);
+	snprintf(line, sizeof(line), "%s > %s", local, remote);
+	if ((int)strlen(line) <= room) {
+		table_note(table, line);
+	} else {
+		snprintf(line, sizeof(line), "%s >", local);
+		table_note(table, line);
+		table_note(table, remote);
+	}
+	table_note(table, flags);
+}
+
+static void add_subflow(struct table *table, const struct pams_subflow *s,
+			int room)
+{
+	char text[QUANTITY_MAX], name[IF_NAMESIZE];
+
+	table_row(table);
+	table_number(table, s->id);
+	table_cell(table, s->ifindex ? show_interface(name, s->ifindex) : "?");
+	table_cell(table, s->unusable ? "unusable" : s->idle ? "idle" : "busy");
+	table_cell(table, show_time(text, s->srtt_us));
+	table_cell(table, show_time(text, s->min_rtt_us));
+	table_number(table, s->cwnd);
+	table_number(table, s->in_flight);
+	table_number(table, s->unsent_bytes);
+	table_number(table, s->outstanding_bytes);
+	table_cell(table, show_rate(text, s->rate_byteps));
+	table_cell(table, s->has_pad ? show_time(text, s->pad_ns / NS_PER_US) :
+		   "none");
+	table_number(table, s->reinjected_bytes);
+	table_number(table, s->stops);
+	add_notes(table, s, room);
+}
+
+void conn_lines(const struct pams_conn *conn, double decisions_ps, int width,
+		line_fn emit, void *arg)
+{
+	static const char with_speed[] =
+		"TOKEN SCHEDULER UNSCHEDULED> DECISIONS> PER-SECOND> "
+		"DEFERRALS>:1 KICKS>:4 STOPS>:3 REINJECTED>:2";
+	static const char without[] =
+		"TOKEN SCHEDULER UNSCHEDULED> DECISIONS> DEFERRALS>:1 KICKS>:4 "
+		"STOPS>:3 REINJECTED>:2";
+	struct table *table;
+	char text[QUANTITY_MAX];
 	unsigned int i;
 
-	printf("token 0x%08" PRIx32 "  %s", conn->token, conn->scheduler);
+	table = table_new(decisions_ps < 0 ? without : with_speed);
+	table_row(table);
+	table_cell(table, show_token(text, conn->token));
+	table_cell(table, conn->scheduler);
 	if (conn->unscheduled_bytes == PAMS_UNSCHEDULED_FULL)
-		printf("  buffer full");
+		table_cell(table, "full");
 	else
-		printf("  unscheduled %" PRIu64, conn->unscheduled_bytes);
-	printf("  decisions %" PRIu64 " deferrals %" PRIu64 " kicks %" PRIu64
-	       " stops %" PRIu64 " reinjected %" PRIu64 "\n",
-	       conn->decisions, conn->deferrals, conn->kicks, conn->stops,
-	       conn->reinjected_bytes);
-	for (i = 0; i < conn->subflows; i++) {
-		subflow_line(line, sizeof(line), &conn->subflow[i]);
-		printf("    %s\n", line);
-	}
+		table_number(table, conn->unscheduled_bytes);
+	table_number(table, conn->decisions);
+	snprintf(text, sizeof(text), "%.0f", decisions_ps);
+	if (decisions_ps >= 0)
+		table_cell(table, text);
+	table_number(table, conn->deferrals);
+	table_number(table, conn->kicks);
+	table_number(table, conn->stops);
+	table_number(table, conn->reinjected_bytes);
+	table_print(table, 0, width, emit, arg);
+	table = table_new("ID> DEV STATE SRTT> MIN>:3 CWND>:1 FLIGHT>:2 "
+			  "UNSENT> OUT>:4 RATE> PAD> REINJECTED>:5 STOPS>:6");
+	for (i = 0; i < conn->subflows; i++)
+		add_subflow(table, &conn->subflow[i], width - 8);
+	table_print(table, 2, width, emit, arg);
+	emit("", arg);
+}
+
+static void conn_print(const struct pams_conn *conn)
+{
+	conn_lines(conn, -1, terminal_width(), line_to_stdout, NULL);
 }
 
 static int collect(const struct pams_conn *conn, void *arg)
@@ -176,7 +259,7 @@ static int collect(const struct pams_conn *conn, void *arg)
 	return 0;
 }
 
-static int show(struct words *words)
+int conn_show(struct words *words)
 {
 	const char *text = next_word(words);
 	json_t *list = json_array();
@@ -210,9 +293,9 @@ static int show(struct words *words)
 
 int conn_command(struct words *words)
 {
-	if (!words->left)
-		return refuse(USAGE, "conn what? show");
-	if (next_is(words, "show"))
-		return show(words);
-	return refuse(USAGE, "conn '%s' is not a command: show", *words->at);
+	static const char * const names[] = { "show", NULL };
+
+	if (choose(words, "conn", names, 0) < 0)
+		return USAGE;
+	return conn_show(words);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* doctor - is MPTCP in use here, with the module, and what is in the way */
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
@@ -97,6 +98,43 @@ static void look_at_scheduler(json_t *list)
 			"new sockets use %s, none of the module's", chosen);
 }
 
+void look_at_pamsd(json_t *list)
+{
+	const char *path = options.control ?: PAMSD_CONTROL;
+	json_t *status, *server, *reporter, *one;
+	char text[QUANTITY_MAX];
+	json_int_t waits_ms;
+	int err;
+	size_t i;
+
+	status = pamsd_status(path, &err);
+	if (!status) {
+		finding(list, NOTE, "pamsd", err == -EACCES ? "run it as root" :
+			"systemctl start pamsd, after pamsctl pair", "%s: %s",
+			err == -ENOENT || err == -ECONNREFUSED ?
+			"pamsd doesn't run, so nothing reports paths" :
+			"pamsd can't be asked", strerror(-err));
+		return;
+	}
+	server = json_object_get(status, "server");
+	reporter = json_object_get(status, "reporter");
+	finding(list, FINE, "pamsd", NULL, "pamsd runs: %zu peers may report, "
+		"%zu servers are reported to",
+		json_array_size(json_object_get(server, "peers")),
+		json_array_size(json_object_get(reporter, "to")));
+	json_array_foreach(json_object_get(reporter, "to"), i, one) {
+		waits_ms = json_integer_value(json_object_get(one,
+							      "unanswered_ms"));
+		if (waits_ms)
+			finding(list, BAD, "pamsd",
+				"let UDP to its port pass, and compare the keys",
+				"the server '%s' hasn't answered for %s",
+				json_string_value(json_object_get(one, "name")),
+				show_time(text, waits_ms * 1000));
+	}
+	json_decref(status);
+}
+
 int doctor_command(struct words *words)
 {
 	const char *peer = next_word(words);
@@ -115,6 +153,8 @@ int doctor_command(struct words *words)
 		look_at_sockets(list);
 		look_at_counters(list);
 	}
+	look_at_buffers(list);
+	look_at_pamsd(list);
 	if (peer)
 		status = look_at_peer(list, peer);
 	if (status) {

@@ -36,7 +36,7 @@ static void on_endpoint(struct manager *manager, struct nlattr *nest)
 	struct nlattr *tb[MPTCP_PM_ADDR_ATTR_MAX + 1];
 	char address[64] = "?", flags[64] = "", dev[IF_NAMESIZE] = "";
 	struct nlattr *bytes;
-	uint32_t bits = 0;
+	uint32_t bits = 0, bound = 0;
 
 	if (nla_parse_nested(tb, MPTCP_PM_ADDR_ATTR_MAX, nest, NULL))
 		return;
@@ -46,16 +46,22 @@ static void on_endpoint(struct manager *manager, struct nlattr *nest)
 			     nla_data(bytes));
 	if (tb[MPTCP_PM_ADDR_ATTR_FLAGS])
 		bits = nla_get_u32(tb[MPTCP_PM_ADDR_ATTR_FLAGS]);
-	if (tb[MPTCP_PM_ADDR_ATTR_IF_IDX] &&
-	    nla_get_u32(tb[MPTCP_PM_ADDR_ATTR_IF_IDX]))
-		show_interface(dev,
-			       nla_get_u32(tb[MPTCP_PM_ADDR_ATTR_IF_IDX]));
+	if (tb[MPTCP_PM_ADDR_ATTR_IF_IDX])
+		bound = nla_get_u32(tb[MPTCP_PM_ADDR_ATTR_IF_IDX]);
+	if (bound)
+		show_interface(dev, bound);
 	add_flags(flags, sizeof(flags), bits);
 	manager->endpoints++;
 	if (bits & MPTCP_PM_ADDR_FLAG_SUBFLOW)
 		manager->for_subflows++;
 	finding(manager->list, FINE, "endpoint", NULL, "%s%s%s%s", address,
 		dev[0] ? " dev " : "", dev, flags);
+	if (bytes && bits & (MPTCP_PM_ADDR_FLAG_SUBFLOW |
+			     MPTCP_PM_ADDR_FLAG_SIGNAL))
+		look_at_address(manager->list,
+				nla_len(bytes) == 4 ? AF_INET : AF_INET6,
+				nla_data(bytes), bound,
+				bits & MPTCP_PM_ADDR_FLAG_SIGNAL);
 }
 
 static int on_answer(struct nl_msg *msg, void *arg)

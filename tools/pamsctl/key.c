@@ -10,6 +10,8 @@
 #include <ctype.h>
 #include <inttypes.h>
 #include <net/if.h>
+#include <netdb.h>
+#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +19,53 @@
 
 #define KEYS	"ADDRESS[/LENGTH] [port PORT], dev INTERFACE or " \
 		"token TOKEN ids LOCAL REMOTE"
+
+/* A letter that no address has, and no colon or prefix as an address may. */
+static bool is_host_name(const char *text)
+{
+	return !strpbrk(text, ":/") &&
+	       strpbrk(text, "ghijklmnopqrstuvwxyzGHIJKLMNOPQRSTUVWXYZ");
+}
+
+static bool is_same(const struct addrinfo *a, const struct addrinfo *b)
+{
+	return a->ai_addrlen == b->ai_addrlen &&
+	       !memcmp(a->ai_addr, b->ai_addr, a->ai_addrlen);
+}
+
+/* A name has to have one address: a path is the way to one. */
+static int look_up(const char *name, int *family, uint8_t bytes[16])
+{
+	struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
+	char one[NI_MAXHOST], all[1024] = "";
+	struct addrinfo *found, *at;
+	size_t length = 0;
+	bool several = false;
+	int err;
+
+	err = getaddrinfo(name, NULL, &hints, &found);
+	if (err)
+		return refuse(USAGE, "'%s' is not an address, and the host "
+			      "can't be looked up: %s", name,
+			      gai_strerror(err));
+	for (at = found; at && length < sizeof(all); at = at->ai_next) {
+		several |= !is_same(found, at);
+		getnameinfo(at->ai_addr, at->ai_addrlen, one, sizeof(one),
+			    NULL, 0, NI_NUMERICHOST);
+		length += snprintf(all + length, sizeof(all) - length, "%s%s",
+				   length ? ", " : "", one);
+	}
+	*family = found->ai_family;
+	if (*family == AF_INET)
+		memcpy(bytes, &((struct sockaddr_in *)found->ai_addr)->sin_addr,
+		       4);
+	else
+		memcpy(bytes,
+		       &((struct sockaddr_in6 *)found->ai_addr)->sin6_addr, 16);
+	freeaddrinfo(found);
+	return several ? refuse(USAGE, "'%s' has several addresses, name one "
+				"of them: %s", name, all) : DONE;
+}
 
 static int parse_address(const char *text, struct words *words,
 			 struct pams_path *path)
@@ -28,11 +77,16 @@ static int parse_address(const char *text, struct words *words,
 	int family = memchr(text, ':', length) ? AF_INET6 : AF_INET;
 
 	snprintf(address, sizeof(address), "%.*s", (int)length, text);
-	if (length >= sizeof(address) || inet_pton(family, address, bytes) != 1)
+	if (is_host_name(text)) {
+		if (look_up(text, &family, bytes))
+			return USAGE;
+	} else if (length >= sizeof(address) ||
+		   inet_pton(family, address, bytes) != 1) {
 		return refuse(USAGE, "'%s' is not an address: a path is %s",
 			      text, KEYS);
+	}
 	pams_path_key_address(path, family, bytes, 0);
-	if (text[length]) {
+	if (text[length] == '/') {
 		if (parse_number("prefix length", text + length + 1, 0,
 				 path->prefix_len, &number))
 			return USAGE;
@@ -41,7 +95,7 @@ static int parse_address(const char *text, struct words *words,
 	if (next_is(words, "port")) {
 		text = next_word(words);
 		if (!text)
-			return refuse(USAGE, "port which?");
+			return refuse(USAGE, "'port' lacks its value");
 		if (parse_number("port", text, 1, 65535, &number))
 			return USAGE;
 		path->port = number;
@@ -59,7 +113,7 @@ int parse_token(const char *text, uint32_t *token)
 		digits += 2;
 	*token = strtoul(digits, &end, 16);
 	if (!isxdigit((unsigned char)*digits) || *end || strlen(digits) > 8)
-		return refuse(USAGE, "token '%s' is not one: write it in "
+		return refuse(USAGE, "'%s' is not a token: write it in "
 				     "hexadecimal as ss -M does, e.g. "
 				     "0x1a2b3c4d",
 			      text);
@@ -74,7 +128,7 @@ static int parse_subflow(struct words *words, struct pams_path *path)
 	int i;
 
 	if (!text)
-		return refuse(USAGE, "token which?");
+		return refuse(USAGE, "'token' lacks its value");
 	if (parse_token(text, &token))
 		return USAGE;
 	if (!next_is(words, "ids"))
@@ -100,7 +154,7 @@ static int parse_interface(struct words *words, struct pams_path *path)
 	uint64_t number;
 
 	if (!text)
-		return refuse(USAGE, "dev which?");
+		return refuse(USAGE, "'dev' lacks its value");
 	number = if_nametoindex(text);
 	if (!number && text[strspn(text, "0123456789")])
 		return refuse(USAGE, "dev '%s': there is no such interface "
@@ -121,7 +175,7 @@ int parse_key(struct words *words, struct pams_path *path)
 		return parse_interface(words, path);
 	text = next_word(words);
 	if (!text)
-		return refuse(USAGE, "which path? " KEYS);
+		return refuse(USAGE, "the path's key is missing: " KEYS);
 	return parse_address(text, words, path);
 }
 
@@ -129,6 +183,12 @@ const char *show_address(char *buffer, int family, const void *address)
 {
 	if (!inet_ntop(family, address, buffer, INET6_ADDRSTRLEN))
 		snprintf(buffer, 2, "?");
+	return buffer;
+}
+
+const char *show_token(char *buffer, uint32_t token)
+{
+	snprintf(buffer, TOKEN_TEXT_MAX, "0x%08" PRIx32, token);
 	return buffer;
 }
 
@@ -171,7 +231,7 @@ const char *show_key(char *buffer, const struct pams_path *path)
 
 void add_key(json_t *object, const struct pams_path *path)
 {
-	char name[INET6_ADDRSTRLEN];
+	char name[INET6_ADDRSTRLEN], token[TOKEN_TEXT_MAX];
 	json_t *key = NULL;
 
 	switch (path->key) {
@@ -184,8 +244,8 @@ void add_key(json_t *object, const struct pams_path *path)
 					    json_integer(path->port));
 		break;
 	case PAMS_KEY_TOKEN:
-		key = json_pack("{s:I, s:i, s:i}", "token",
-				(json_int_t)path->token, "local_id",
+		key = json_pack("{s:s, s:i, s:i}", "token",
+				show_token(token, path->token), "local_id",
 				path->local_id, "remote_id", path->remote_id);
 		break;
 	case PAMS_KEY_IFINDEX:

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-/* main - the table of commands, their options, and help */
+/*
+ * main - the table of commands, their options, and help
+ *
+ * Without a command: the paths that were reported, and the connections.
+ */
 #include <getopt.h>
 #include <locale.h>
 #include <string.h>
@@ -38,8 +42,17 @@ static const struct command commands[] = {
 	{ "load", load_command, OPT_DRY_RUN | OPT_MODULE,
 	  "load                       load the module, or say what is in the "
 	  "way" },
-	{ "doctor", doctor_command, OPT_MODULE,
+	{ "doctor", doctor_command, OPT_MODULE | OPT_CONTROL,
 	  "doctor [HOST[:PORT]]       is MPTCP in use; does HOST speak it" },
+	{ "peers", peers_command, OPT_CONTROL,
+	  "peers                      who reports to pamsd here, and to whom "
+	  "it reports" },
+	{ "metrics", metrics_command, OPT_CONTROL,
+	  "metrics                    totals of module and pamsd, as "
+	  "OpenMetrics" },
+	{ "pair", pair_command, 0,
+	  "pair NAME SERVER [LINK...] pamsd's configuration for NAME and "
+	  "SERVER, with a new key" },
 };
 
 #define COMMANDS	(sizeof(commands) / sizeof(commands[0]))
@@ -53,7 +66,7 @@ static const char keys[] =
 	"RATE   5mbit, or bytes per second: 625000   SIZE  120k   TIME  8ms\n";
 
 static const char option_text[] =
-	"    --json           answers and errors as JSON, on standard output\n"
+	"-j, --json           answers and errors as JSON, on standard output\n"
 	"    --count N        monitor: end after N events; top: after N "
 	"pictures\n"
 	"    --timeout TIME   monitor: end after that time\n"
@@ -62,6 +75,7 @@ static const char option_text[] =
 	"other\n"
 	"    --dry-run        load: only say what would be done\n"
 	"    --module FILE    load, doctor: the module's file\n"
+"    --control PATH   peers, metrics, doctor: pamsd's control socket\n"
 	"-h, --help\n"
 	"-V, --version\n";
 
@@ -91,15 +105,16 @@ static int help(const struct command *only)
 }
 
 enum { LONG_FIRST = 256, COUNT, INTERVAL, TIMEOUT, MODULE, ONCE, BATCH,
-       DRY_RUN, JSON };
+       DRY_RUN, CONTROL };
 
 static const struct option long_options[] = {
 	{ "batch", no_argument, NULL, BATCH },
+	{ "control", required_argument, NULL, CONTROL },
 	{ "count", required_argument, NULL, COUNT },
 	{ "dry-run", no_argument, NULL, DRY_RUN },
 	{ "help", no_argument, NULL, 'h' },
 	{ "interval", required_argument, NULL, INTERVAL },
-	{ "json", no_argument, NULL, JSON },
+	{ "json", no_argument, NULL, 'j' },
 	{ "module", required_argument, NULL, MODULE },
 	{ "once", no_argument, NULL, ONCE },
 	{ "timeout", required_argument, NULL, TIMEOUT },
@@ -113,7 +128,7 @@ static void find_json(int argc, char **argv)
 	int i;
 
 	for (i = 1; i < argc; i++)
-		if (!strcmp(argv[i], "--json"))
+		if (!strcmp(argv[i], "--json") || !strcmp(argv[i], "-j"))
 			options.json = true;
 }
 
@@ -125,8 +140,8 @@ static int refuse_negative(int argc, char **argv)
 	for (i = 1; i < argc && strcmp(argv[i], "--"); i++)
 		if (argv[i][0] == '-' && strchr("0123456789.", argv[i][1]) &&
 		    argv[i][1])
-			return refuse(USAGE, "'%s' is less than 0: no rate, "
-				      "size or time may be", argv[i]);
+			return refuse(USAGE, "'%s' is negative: no rate, size, "
+				      "time or number may be", argv[i]);
 	return DONE;
 }
 
@@ -139,7 +154,12 @@ static int take_option(int option, bool *help_wanted, bool *version_wanted)
 	case 'V':
 		*version_wanted = true;
 		return DONE;
-	case JSON:
+	case 'j':
+		options.json = true;
+		return DONE;
+	case CONTROL:
+		options.given |= OPT_CONTROL;
+		options.control = optarg;
 		return DONE;
 	case ONCE:
 		options.given |= OPT_ONCE;
@@ -200,18 +220,23 @@ static const char *option_name(unsigned int bit)
 		return "--timeout";
 	case OPT_DRY_RUN:
 		return "--dry-run";
+	case OPT_CONTROL:
+		return "--control";
 	}
 	return "--module";
 }
 
-static const struct command *find_command(const char *name)
+/* The command whose name the next word begins; NULL when refused. */
+static const struct command *find_command(struct words *words)
 {
+	const char *names[COMMANDS + 1] = { };
 	size_t i;
+	int found;
 
 	for (i = 0; i < COMMANDS; i++)
-		if (!strcmp(name, commands[i].name))
-			return &commands[i];
-	return NULL;
+		names[i] = commands[i].name;
+	found = choose(words, "", names, -1);
+	return found < 0 ? NULL : &commands[found];
 }
 
 static int run(const struct command *command, struct words *words)
@@ -238,7 +263,6 @@ int main(int argc, char **argv)
 	bool help_wanted = false, version_wanted = false;
 	const struct command *command = NULL;
 	struct words words;
-	const char *name;
 	int option;
 
 	/* characters of the terminal's; numbers stay those of C */
@@ -247,7 +271,7 @@ int main(int argc, char **argv)
 	if (refuse_negative(argc, argv))
 		return USAGE;
 	opterr = 0;
-	while ((option = getopt_long(argc, argv, ":hV", long_options,
+	while ((option = getopt_long(argc, argv, ":hjV", long_options,
 				     NULL)) != -1) {
 		if (option == '?' || option == ':')
 			return option_error(option, argv);
@@ -256,19 +280,21 @@ int main(int argc, char **argv)
 	}
 	words.at = argv + optind;
 	words.left = argc - optind;
-	name = next_word(&words);
 	if (version_wanted) {
 		puts("pamsctl " PAMS_VERSION);
 		return finish(DONE);
 	}
-	if (name)
-		command = find_command(name);
-	if (help_wanted && (command || !name))
-		return finish(help(command));
-	if (!name)
-		return refuse(USAGE, "which command? See pamsctl --help");
+	if (!words.left) {
+		if (help_wanted)
+			return finish(help(NULL));
+		if (options.given)
+			return refuse(USAGE, "option '%s' needs a command",
+				      option_name(options.given &
+						  -options.given));
+		return finish(overview());
+	}
+	command = find_command(&words);
 	if (!command)
-		return refuse(USAGE, "'%s' is not a command: see pamsctl "
-			      "--help", name);
-	return finish(run(command, &words));
+		return USAGE;
+	return finish(help_wanted ? help(command) : run(command, &words));
 }

@@ -10,7 +10,7 @@ _pamsctl_words()
 	words=()
 	for ((i = 1; i < COMP_CWORD; i++)); do
 		case ${COMP_WORDS[i]} in
-		--count | --timeout | --interval | --module) ((i++)) ;;
+		--count | --timeout | --interval | --module | --control) ((i++)) ;;
 		-*) ;;
 		*) words+=("${COMP_WORDS[i]}") ;;
 		esac
@@ -20,7 +20,7 @@ _pamsctl_words()
 # of this network namespace
 _pamsctl_interfaces() { sed -n 's/^ *\([^ :]*\):.*/\1/p' /proc/net/dev; }
 
-_pamsctl_tokens() { pamsctl conn show 2>/dev/null | sed -n 's/^token \([^ ]*\) .*/\1/p'; }
+_pamsctl_tokens() { pamsctl conn show 2>/dev/null | sed -n 's/^\(0x[0-9a-f]*\) .*/\1/p'; }
 
 # what may follow the words of a path's key and values
 _pamsctl_path()
@@ -55,7 +55,8 @@ _pamsctl_options()
 	monitor) echo --count --timeout ;;
 	top) echo --once --batch --count --interval ;;
 	load) echo --dry-run --module ;;
-	doctor) echo --module ;;
+	doctor) echo --module --control ;;
+	peers | metrics) echo --control ;;
 	esac
 }
 
@@ -63,7 +64,7 @@ _pamsctl_options()
 _pamsctl_choices()
 {
 	case ${words[0]-} in
-	'') echo path conn stats monitor top sched load doctor ;;
+	'') echo path conn stats monitor top sched load doctor peers metrics pair ;;
 	path)
 		case ${words[1]-} in
 		'') echo show set del flush ;;
@@ -74,6 +75,7 @@ _pamsctl_choices()
 		1) echo show ;;
 		2) _pamsctl_tokens ;;
 		esac ;;
+	pair) [ ${#words[@]} -lt 3 ] || _pamsctl_interfaces ;;
 	sched)
 		case ${#words[@]} in
 		1) echo show set ;;
@@ -88,7 +90,7 @@ _pamsctl()
 
 	_pamsctl_words
 	case ${COMP_WORDS[COMP_CWORD - 1]} in
-	--module) mapfile -t COMPREPLY < <(compgen -f -- "$current"); return ;;
+	--module | --control) mapfile -t COMPREPLY < <(compgen -f -- "$current"); return ;;
 	--count | --timeout | --interval) COMPREPLY=(); return ;;
 	esac
 	case $current in

@@ -8,14 +8,19 @@
  *	main.c			the table of commands, options, exit status
  *	refuse.c		errors, as text or as JSON
  *	words.c			the command line's words, one after the other
+ *	table.c			columns under their headings
  *	quantity.c		rates, sizes and times as people write them
  *	key.c			a path's key, from words and as text
  *	path.c conn.c stats.c monitor.c top.c sched.c load.c doctor.c
+ *	peers.c pair.c metrics.c overview.c
  *				the commands
+ *	pamsd.c			asks the daemon
  *	scheduler.c		the kernel's MPTCP schedulers
  *	module.c		the module here: its file, what it needs
  *	diag.c			MPTCP and TCP sockets, and whose they are
  *	endpoints.c		the path manager's endpoints and limits
+ *	route.c			through which link an endpoint's packets leave
+ *	buffers.c		TCP's largest buffers against the paths
  *	mib.c			the kernel's MPTCP counters
  *	probe.c			does a server speak MPTCP
  *	finding.c		what doctor found, as text or as JSON
@@ -50,6 +55,7 @@ enum {
 	OPT_TIMEOUT = 16,
 	OPT_DRY_RUN = 32,
 	OPT_MODULE = 64,
+	OPT_CONTROL = 128,
 };
 
 struct options {
@@ -59,6 +65,7 @@ struct options {
 	uint64_t interval_us;
 	uint64_t timeout_us;	/* 0: none */
 	const char *module;	/* file */
+	const char *control;	/* pamsd's socket */
 };
 
 extern struct options options;
@@ -81,6 +88,12 @@ void print_json_line(json_t *value);	/* and free it, flush */
 const char *next_word(struct words *words);		/* NULL: none is left */
 bool next_is(struct words *words, const char *keyword);	/* and take it */
 int no_more_words(const struct words *words);		/* or refuse */
+/*
+ * Which of the names the next word is, or begins, if that is one only. otherwise
+ * if there is no word; -1 when refused, in the name of where ("" for pamsctl).
+ */
+int choose(struct words *words, const char *where, const char * const names[],
+	   int otherwise);
 
 /* quantity.c: 0, or USAGE when refused; what: the input's name */
 #define QUANTITY_MAX	32
@@ -90,17 +103,40 @@ int parse_time(const char *what, const char *text, uint64_t min_us,
 	       uint64_t max_us, uint64_t *us);
 int parse_number(const char *what, const char *text, uint64_t min,
 		 uint64_t max, uint64_t *number);
+const char *show_count(char *buffer, uint64_t number);
 const char *show_rate(char *buffer, uint64_t byteps);
 const char *show_time(char *buffer, int64_t us);
 
 /* key.c */
 #define KEY_TEXT_MAX		128
+#define TOKEN_TEXT_MAX		16
 int parse_key(struct words *words, struct pams_path *path);
 int parse_token(const char *text, uint32_t *token);
 const char *show_key(char *buffer, const struct pams_path *path);
 const char *show_address(char *buffer, int family, const void *address);
 const char *show_interface(char *buffer, uint32_t ifindex);
+const char *show_token(char *buffer, uint32_t token);
 void add_key(json_t *object, const struct pams_path *path);
+
+/* table.c */
+#define TABLE_LINE_MAX		1024
+struct table;
+typedef void (*line_fn)(const char *line, void *arg);
+
+int terminal_width(void);	/* in characters; COLUMNS, or 80 */
+/* Headings with spaces between; "NAME>": to the right; "NAME:3": rank 3. */
+struct table *table_new(const char *headings);
+void table_row(struct table *table);	/* then a cell for each column */
+void table_cell(struct table *table, const char *text);
+void table_number(struct table *table, uint64_t number);
+void table_note(struct table *table, const char *text);
+void table_print(struct table *table, int indent, int width, line_fn emit,
+		 void *arg);		/* and free it */
+void line_to_stdout(const char *line, void *arg);
+
+/* pamsd.c: what the daemon at that control socket answers; NULL: *err is set */
+json_t *pamsd_status(const char *path, int *err);
+#define PAMSD_CONTROL	"/run/pamsd/control"
 
 /* the commands: their words are what follows the command's name */
 int path_command(struct words *words);
@@ -111,12 +147,21 @@ int top_command(struct words *words);
 int sched_command(struct words *words);
 int load_command(struct words *words);
 int doctor_command(struct words *words);
+int peers_command(struct words *words);
+int metrics_command(struct words *words);
+int pair_command(struct words *words);
+int overview(void);			/* without a command */
 
 /* path.c, conn.c, stats.c: as others show them, too */
 json_t *path_json(const struct pams_path *path);
 void path_print(const struct pams_path *path);
 json_t *conn_json(const struct pams_conn *conn);
 json_t *subflow_json(const struct pams_subflow *subflow);
+int path_show(struct words *words);
+int conn_show(struct words *words);
+/* decisions_ps below 0: not known */
+void conn_lines(const struct pams_conn *conn, double decisions_ps, int width,
+		line_fn emit, void *arg);
 void subflow_line(char *buffer, size_t room, const struct pams_subflow *s);
 #define SUBFLOW_LINE_MAX	512
 json_t *stats_json(const struct pams_stats *stats);
@@ -161,6 +206,11 @@ int print_findings(json_t *list);
 void look_at_endpoints(json_t *list);
 void look_at_sockets(json_t *list);
 void look_at_counters(json_t *list);
+void look_at_pamsd(json_t *list);
+void look_at_buffers(json_t *list);
+/* of an endpoint: its route and what it announces */
+void look_at_address(json_t *list, int family, const void *address,
+		     uint32_t ifindex, bool announced);
 int look_at_peer(json_t *list, const char *peer);
 
 /* mib.c: one of the MPTcpExt counters, 0 if there is none */

@@ -257,7 +257,7 @@ static int show_one(struct pams_nl *nl, struct pams_path *path)
 
 /* --- the command --- */
 
-static int show(struct words *words)
+int path_show(struct words *words)
 {
 	struct pams_path path = { };
 	bool all = !words->left;
@@ -299,30 +299,26 @@ static int flush(struct pams_nl *nl, const struct pams_path *path)
 
 int path_command(struct words *words)
 {
+	static const char * const names[] = { "show", "set", "del", "flush",
+					      NULL };
 	struct pams_path path = { };
 
-	if (next_is(words, "show"))
-		return show(words);
-	if (next_is(words, "set")) {
+	switch (choose(words, "path", names, 0)) {
+	case 0:
+		return path_show(words);
+	case 1:
 		if (parse_key(words, &path) || parse_values(words, &path))
 			return USAGE;
-		strcpy(path.origin, "pamsctl");
+		snprintf(path.origin, sizeof(path.origin), "pamsctl");
 		return change("path set", &path, pams_nl_path_set);
-	}
-	if (next_is(words, "del")) {
+	case 2:
 		if (parse_key(words, &path) || no_more_words(words))
 			return USAGE;
 		return change("path del", &path, pams_nl_path_del);
-	}
-	if (next_is(words, "flush")) {
+	case 3:
 		if (no_more_words(words))
 			return USAGE;
 		return change("path flush", &path, flush);
 	}
-	if (!words->left)
-		return refuse(USAGE, "path: the command is missing: show, set, "
-				     "del or flush");
-	return refuse(USAGE, "path '%s' is not a command: show, set, del or "
-			     "flush",
-		      *words->at);
+	return USAGE;
 }

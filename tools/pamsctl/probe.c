@@ -161,7 +161,7 @@ int look_at_peer(json_t *list, const char *text)
 	err = getaddrinfo(peer.host, peer.port, &hints, &found);
 	if (err) {
 		finding(list, BAD, "peer", NULL, "%s: %s", peer.host,
-			gai_strerror(-err));
+			gai_strerror(err));
 		return DONE;
 	}
 	for (address = found; address; address = address->ai_next)

@@ -98,7 +98,9 @@ int parse_rate(const char *what, const char *text, uint64_t *byteps)
 	if (value < MPTCP_PAMS_RATE_MIN_BYTEPS ||
 	    value > MPTCP_PAMS_RATE_MAX_BYTEPS)
 		return refuse(USAGE, "%s '%s' is out of range: 1kbit to "
-			      "100gbit", what, text);
+			      "100gbit%s", what, text,
+			      text[strspn(text, "0123456789.")] ? "" :
+			      "; a rate without a unit is in bytes per second");
 	*byteps = value;
 	return DONE;
 }
@@ -149,6 +151,23 @@ int parse_number(const char *what, const char *text, uint64_t min,
 		return refuse(USAGE, "%s '%s' is out of range: %" PRIu64
 			      " to %" PRIu64, what, text, min, max);
 	return DONE;
+}
+
+/* Exact up to six digits: 123456, 1.235M. */
+const char *show_count(char *buffer, uint64_t number)
+{
+	static const char prefixes[] = "MGTPE";
+	double value = number / 1e6;
+	int i;
+
+	if (number < 1000000) {
+		snprintf(buffer, QUANTITY_MAX, "%" PRIu64, number);
+		return buffer;
+	}
+	for (i = 0; value >= 1000; i++)
+		value /= 1000;
+	snprintf(buffer, QUANTITY_MAX, "%.4g%c", value, prefixes[i]);
+	return buffer;
 }
 
 const char *show_rate(char *buffer, uint64_t byteps)

@@ -109,19 +109,18 @@ static int set(const char *name)
 
 int sched_command(struct words *words)
 {
+	static const char * const names[] = { "show", "set", NULL };
 	const char *name;
 
-	if (next_is(words, "show"))
+	switch (choose(words, "sched", names, 0)) {
+	case 0:
 		return no_more_words(words) ? USAGE : show();
-	if (next_is(words, "set")) {
+	case 1:
 		name = next_word(words);
 		if (!name)
-			return refuse(USAGE, "sched set which? See pamsctl "
-					     "sched show");
+			return refuse(USAGE, "sched set: the scheduler's name "
+				      "is missing: see pamsctl sched show");
 		return no_more_words(words) ? USAGE : set(name);
 	}
-	if (!words->left)
-		return refuse(USAGE, "sched what? show or set");
-	return refuse(USAGE, "sched '%s' is not a command: show or set",
-		      *words->at);
+	return USAGE;
 }

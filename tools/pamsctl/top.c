@@ -17,7 +17,7 @@
 
 #include "pamsctl.h"
 
-#define LINE_MAX_BYTES	SUBFLOW_LINE_MAX
+#define LINE_MAX_BYTES	TABLE_LINE_MAX
 
 /* What a rate needs of the picture before. */
 struct seen {
@@ -90,16 +90,17 @@ static double decision_rate(const struct picture *picture,
 	return -1;
 }
 
+static void on_line(const char *line, void *arg)
+{
+	add_line(arg, "%s", line);
+}
+
 static int add_conn(const struct pams_conn *conn, void *arg)
 {
 	struct picture *picture = arg;
 	struct seen *more = reallocarray(picture->seen, picture->conns + 1,
 					 sizeof(*more));
 	double rate = decision_rate(picture, conn);
-	char speed[QUANTITY_MAX] = "";
-	char text[SUBFLOW_LINE_MAX];
-	unsigned int i;
-	int err;
 
 	if (!more)
 		return -ENOMEM;
@@ -107,36 +108,28 @@ static int add_conn(const struct pams_conn *conn, void *arg)
 	more[picture->conns].token = conn->token;
 	more[picture->conns++].decisions = conn->decisions;
 	json_array_append_new(picture->list, conn_json(conn));
-
-	if (rate >= 0)
-		snprintf(speed, sizeof(speed), " (%.0f/s)", rate);
-	err = add_line(picture, "%08" PRIx32 " %s  decisions %" PRIu64
-		       "%s deferrals %" PRIu64 " stops %" PRIu64
-		       " reinjected %" PRIu64, conn->token, conn->scheduler,
-		       conn->decisions, speed, conn->deferrals, conn->stops,
-		       conn->reinjected_bytes);
-	for (i = 0; !err && i < conn->subflows; i++) {
-		subflow_line(text, sizeof(text), &conn->subflow[i]);
-		err = add_line(picture, "  %s", text);
-	}
-	return err;
+	conn_lines(conn, rate, terminal_width(), on_line, picture);
+	return 0;
 }
 
 /* 0, or a status when refused; what was wrong is in the picture, too. */
-static int take(struct pams_nl *nl, struct picture *picture,
-		struct pams_stats *stats)
+static int take_picture(struct pams_nl *nl, struct picture *picture,
+			struct pams_stats *stats)
 {
+	char decisions[QUANTITY_MAX], deferrals[QUANTITY_MAX];
+	char stops[QUANTITY_MAX];
 	int err = pams_nl_stats(nl, stats);
 
 	picture->at_us = now_us();
 	picture->list = json_array();
 	if (!err)
 		err = add_line(picture, "mptcp_pams: %" PRIu32
-			       " connections, %" PRIu32 " paths, %" PRIu64
-			       " decisions, %" PRIu64 " deferrals, %" PRIu64
-			       " stops", stats->conns, stats->paths,
-			       stats->decisions, stats->deferrals,
-			       stats->stops);
+			       " connections, %" PRIu32 " paths, %s decisions, "
+			       "%s deferrals, %s stops", stats->conns,
+			       stats->paths,
+			       show_count(decisions, stats->decisions),
+			       show_count(deferrals, stats->deferrals),
+			       show_count(stops, stats->stops));
 	if (!err)
 		err = add_line(picture, "%s", "");
 	if (!err)
@@ -172,7 +165,7 @@ static int batch(struct pams_nl *nl, uint64_t count)
 		if (i)
 			usleep(options.interval_us);
 		picture.before = i ? &before : NULL;
-		err = take(nl, &picture, &stats);
+		err = take_picture(nl, &picture, &stats);
 		if (err) {
 			wipe(&before);
 			wipe(&picture);
@@ -227,7 +220,7 @@ static int live(struct pams_nl *nl)
 	timeout(options.interval_us / 1000);
 	do {
 		picture.before = before.conns ? &before : NULL;
-		err = take(nl, &picture, &stats);
+		err = take_picture(nl, &picture, &stats);
 		draw(&picture, err ? pams_nl_error(nl) : NULL);
 		wipe(&before);
 		before = picture;

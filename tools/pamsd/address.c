@@ -109,6 +109,22 @@ bool prefix_contains(const struct prefix *outer, const struct prefix *inner)
 	       !((outer->address[bytes] ^ inner->address[bytes]) >> (8 - bits));
 }
 
+void prefix_cut(struct prefix *prefix)
+{
+	unsigned int bytes = prefix->len / 8, bits = prefix->len % 8;
+
+	if (bits)
+		prefix->address[bytes++] &= 0xff << (8 - bits);
+	memset(prefix->address + bytes, 0, sizeof(prefix->address) - bytes);
+}
+
+bool prefix_is_multicast(const struct prefix *prefix)
+{
+	if (prefix->family == AF_INET)
+		return prefix->len >= 4 && prefix->address[0] >> 4 == 14;
+	return prefix->len >= 8 && prefix->address[0] == 0xff;
+}
+
 void prefix_of(struct prefix *prefix, const union address *address)
 {
 	memset(prefix, 0, sizeof(*prefix));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * clock - the monotonic clock, and what may happen only so often by it
+ * clock - the time since boot, also that asleep, and what may happen only so often by it
  */
 #include <time.h>
 
@@ -12,7 +12,7 @@ uint64_t now_us(void)
 {
 	struct timespec ts;
 
-	clock_gettime(CLOCK_MONOTONIC, &ts);
+	clock_gettime(CLOCK_BOOTTIME, &ts);
 	return ts.tv_sec * US_PER_S + ts.tv_nsec / 1000;
 }
 

@@ -65,7 +65,7 @@ static void answer(struct client *client, json_t *object)
 	free(text);
 }
 
-static void has_read(struct bufferevent *buffer, void *arg)
+static void on_readable(struct bufferevent *buffer, void *arg)
 {
 	struct evbuffer *input = bufferevent_get_input(buffer);
 	struct evbuffer *output = bufferevent_get_output(buffer);
@@ -85,14 +85,14 @@ static void has_read(struct bufferevent *buffer, void *arg)
 		drop(client);
 }
 
-static void has_ended(struct bufferevent *buffer, short what, void *arg)
+static void on_closed(struct bufferevent *buffer, short what, void *arg)
 {
 	(void)buffer;
 	if (what & (BEV_EVENT_EOF | BEV_EVENT_ERROR))
 		drop(arg);
 }
 
-static void has_client(evutil_socket_t fd, short what, void *arg)
+static void on_connect(evutil_socket_t fd, short what, void *arg)
 {
 	struct control *control = arg;
 	struct client *client;
@@ -119,7 +119,7 @@ static void has_client(evutil_socket_t fd, short what, void *arg)
 	client->next = control->clients;
 	control->clients = client;
 	control->count++;
-	bufferevent_setcb(client->buffer, has_read, NULL, has_ended, client);
+	bufferevent_setcb(client->buffer, on_readable, NULL, on_closed, client);
 	bufferevent_enable(client->buffer, EV_READ | EV_WRITE);
 }
 
@@ -159,6 +159,7 @@ static int reach(const char *path)
 static int listen_at(const char *path)
 {
 	struct sockaddr_un address;
+	struct stat st;
 	mode_t mask;
 	int fd, err;
 
@@ -170,6 +171,8 @@ static int listen_at(const char *path)
 		close(err);
 		return -EADDRINUSE;
 	}
+	if (!lstat(path, &st) && !S_ISSOCK(st.st_mode))
+		return -EEXIST;
 	if (err == -ECONNREFUSED)
 		unlink(path);
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -203,7 +206,7 @@ struct control *control_new(struct event_base *base, const char *path,
 	}
 	control->path = strdup(path);
 	control->event = event_new(base, control->fd, EV_READ | EV_PERSIST,
-				   has_client, control);
+				   on_connect, control);
 	if (!control->path || !control->event ||
 	    event_add(control->event, NULL)) {
 		control_free(control);
@@ -227,9 +230,22 @@ void control_free(struct control *control)
 	free(control);
 }
 
+/* 0 if the answer isn't a fault. */
+static int judge(const char *answer, size_t len)
+{
+	json_t *object = json_loadb(answer, len, 0, NULL);
+	int status = !object || json_object_get(object, "error") ? 1 : 0;
+
+	json_decref(object);
+	return status;
+}
+
 int control_tell(const char *path, const char *line)
 {
-	int fd = reach(path), c;
+	int fd = reach(path), status = 1;
+	char *answer = NULL;
+	size_t room = 0;
+	ssize_t len;
 	FILE *stream;
 
 	if (fd < 0) {
@@ -243,11 +259,14 @@ int control_tell(const char *path, const char *line)
 	}
 	fprintf(stream, "%s\n", line);
 	fflush(stream);
-	c = fgetc(stream);
-	if (c == EOF)
+	len = getline(&answer, &room, stream);
+	if (len > 0) {
+		fwrite(answer, len, 1, stdout);
+		status = judge(answer, len);
+	} else {
 		say("no answer from the control socket %s", path);
-	for (; c != EOF; c = c == '\n' ? EOF : fgetc(stream))
-		putchar(c);
+	}
+	free(answer);
 	fclose(stream);
-	return ferror(stdout) ? 1 : 0;
+	return status;
 }

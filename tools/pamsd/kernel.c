@@ -132,21 +132,36 @@ void kernel_free(struct kernel *kernel)
 	free(kernel);
 }
 
-int kernel_set(struct kernel *kernel, const struct pams_path *path)
+/* Call the module with path; 0 or -errno. -ENOENT: it isn't there. */
+static int call(struct kernel *kernel,
+		int (*function)(struct pams_nl *nl, const struct pams_path *),
+		const struct pams_path *path)
 {
 	bool was_out = kernel->out;
 	int err;
 
 	if (was_out && now_ms() - kernel->asked_ms < RETRY_MS)
 		return -ENOENT;
-	err = pams_nl_path_set(kernel->nl, path);
+	err = function(kernel->nl, path);
 	if (!pams_nl_loaded(kernel->nl)) {
 		is_out(kernel);
 		return -ENOENT;
 	}
-	kernel->sets++;
 	if (was_out)
 		is_in(kernel);
+	return err;
+}
+
+int kernel_set(struct kernel *kernel, const struct pams_path *path)
+{
+	struct pams_path told = *path;
+	int err;
+
+	snprintf(told.origin, sizeof(told.origin), "pamsd");
+	err = call(kernel, pams_nl_path_set, &told);
+	if (kernel->out)
+		return -ENOENT;
+	kernel->sets++;
 	if (!err) {
 		kernel->refused = 0;
 		return 0;
@@ -158,6 +173,45 @@ int kernel_set(struct kernel *kernel, const struct pams_path *path)
 		    pams_nl_error(kernel->nl));
 	}
 	return err;
+}
+
+/* That there is nothing to delete is fine: it has expired. */
+int kernel_del(struct kernel *kernel, const struct pams_path *path)
+{
+	return call(kernel, pams_nl_path_del, path);
+}
+
+struct search {
+	const struct pams_path *key;
+	bool found;
+};
+
+static int look_for(const struct pams_conn *conn, void *arg)
+{
+	struct search *search = arg;
+
+	for (unsigned int i = 0; i < conn->subflows; i++)
+		search->found |=
+			conn->subflow[i].local_id == search->key->local_id &&
+			conn->subflow[i].remote_id == search->key->remote_id;
+	return 0;
+}
+
+int kernel_find_subflow(struct kernel *kernel, const struct pams_path *key)
+{
+	struct search search = { .key = key };
+	int err;
+
+	if (kernel->out)
+		return -EAGAIN;
+	err = pams_nl_conn_get(kernel->nl, key->token, look_for, &search);
+	if (!pams_nl_loaded(kernel->nl)) {
+		is_out(kernel);
+		return -EAGAIN;
+	}
+	if (err && err != -ENOENT)
+		return -EAGAIN;
+	return search.found ? 0 : -ENOENT;
 }
 
 json_t *kernel_status(const struct kernel *kernel)

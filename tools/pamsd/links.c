@@ -4,6 +4,10 @@
  *
  * rtnetlink's news tell of a lost carrier at once. Counters have no news: they
  * are asked for, all interfaces' in one dump of statistics.
+ *
+ * Of an interface's addresses the first one is sent from that has not been
+ * deprecated, and of IPv6's a temporary one where the system prefers those
+ * (use_tempaddr 2), as connections do.
  */
 #include <errno.h>
 #include <net/if.h>
@@ -27,6 +31,14 @@
 #define LINKS_MAX	64
 #define WINDOW_US	100000
 #define WINDOW_BYTES	(3 * 1514)
+
+/* Kept in the order in which they came. */
+struct link_address {
+	int family;
+	uint8_t bytes[16];	/* IPv4: the first four */
+	uint32_t flags;		/* IFA_F_ */
+	bool listed;		/* by the dump under way */
+};
 
 struct links {
 	struct nl_sock *news, *questions;
@@ -54,10 +66,132 @@ static struct link *by_index(struct links *links, unsigned int ifindex)
 	return NULL;
 }
 
+static bool prefers_temporary(const struct link *link)
+{
+	char path[64 + IF_NAMESIZE];
+	int value = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/sys/net/ipv6/conf/%s/use_tempaddr",
+		 link->name);
+	file = fopen(path, "re");
+	if (file && fscanf(file, "%d", &value) != 1)
+		value = 0;
+	if (file)
+		fclose(file);
+	return value > 1;
+}
+
+/* The higher the better; below 0: not to be used. */
+static int rank_of(const struct link_address *address, bool temporary)
+{
+	if (address->flags & IFA_F_TENTATIVE)
+		return -1;
+	return !(address->flags & IFA_F_DEPRECATED) * 2 +
+	       (!(address->flags & IFA_F_TEMPORARY) == !temporary);
+}
+
+/* What to send from in that family, or NULL. */
+static const struct link_address *best_address(const struct link *link,
+					       int family)
+{
+	bool temporary = family == AF_INET6 && prefers_temporary(link);
+	const struct link_address *best = NULL;
+	int best_rank = -1;
+
+	for (unsigned int i = 0; i < link->address_count; i++) {
+		const struct link_address *address = &link->addresses[i];
+
+		if (address->family != family ||
+		    rank_of(address, temporary) <= best_rank)
+			continue;
+		best = address;
+		best_rank = rank_of(address, temporary);
+	}
+	return best;
+}
+
+static void choose_addresses(struct link *link)
+{
+	const struct link_address *best4 = best_address(link, AF_INET);
+	const struct link_address *best6 = best_address(link, AF_INET6);
+
+	link->has_address4 = best4;
+	if (best4)
+		memcpy(&link->address4, best4->bytes, sizeof(link->address4));
+	link->has_address6 = best6;
+	if (best6)
+		memcpy(&link->address6, best6->bytes, sizeof(link->address6));
+}
+
 static void forget_addresses(struct link *link)
 {
-	link->has_address4 = false;
-	link->has_address6 = false;
+	link->address_count = 0;
+	choose_addresses(link);
+}
+
+static void remove_address(struct link *link, unsigned int index)
+{
+	struct link_address *address = &link->addresses[index];
+
+	memmove(address, address + 1,
+		(--link->address_count - index) * sizeof(*address));
+}
+
+static void set_address(struct link *link, int family, const void *bytes,
+			uint32_t flags, bool there)
+{
+	size_t len = family == AF_INET ? 4 : 16;
+	struct link_address *address;
+	unsigned int i;
+
+	for (i = 0; i < link->address_count; i++)
+		if (link->addresses[i].family == family &&
+		    !memcmp(link->addresses[i].bytes, bytes, len))
+			break;
+	if (!there) {
+		if (i < link->address_count)
+			remove_address(link, i);
+		choose_addresses(link);
+		return;
+	}
+	if (i == link->address_count) {
+		address = reallocarray(link->addresses, i + 1,
+				       sizeof(*address));
+		if (!address)
+			return;
+		link->addresses = address;
+		link->address_count++;
+		memset(&address[i], 0, sizeof(*address));
+		address[i].family = family;
+		memcpy(address[i].bytes, bytes, len);
+	}
+	link->addresses[i].flags = flags;
+	link->addresses[i].listed = true;
+	choose_addresses(link);
+}
+
+/* After a dump: an address that was deleted while news were lost is gone. */
+static void sweep_addresses(struct links *links)
+{
+	for (unsigned int i = 0; i < links->count; i++) {
+		struct link *link = links->links[i];
+
+		for (unsigned int j = link->address_count; j--;)
+			if (!link->addresses[j].listed)
+				remove_address(link, j);
+		choose_addresses(link);
+	}
+}
+
+static void mark_addresses(struct links *links)
+{
+	for (unsigned int i = 0; i < links->count; i++) {
+		struct link *link = links->links[i];
+
+		for (unsigned int j = 0; j < link->address_count; j++)
+			link->addresses[j].listed = false;
+	}
 }
 
 static void set_up(struct links *links, struct link *link, bool up)
@@ -86,6 +220,8 @@ static void take_link(struct links *links, struct nlmsghdr *hdr)
 	struct link *link, *old;
 	struct nlattr *name;
 
+	if (!nlmsg_valid_hdr(hdr, sizeof(*info)))
+		return;
 	name = nlmsg_find_attr(hdr, sizeof(*info), IFLA_IFNAME);
 	if (!name || info->ifi_family != AF_UNSPEC)
 		return;
@@ -104,32 +240,29 @@ static void take_link(struct links *links, struct nlmsghdr *hdr)
 	set_up(links, link, (info->ifi_flags & up) == up);
 }
 
-/* One of each family is enough to leave through that interface. */
 static void take_address(struct links *links, struct nlmsghdr *hdr)
 {
 	struct ifaddrmsg *info = nlmsg_data(hdr);
-	struct link *link = by_index(links, info->ifa_index);
-	bool added = hdr->nlmsg_type == RTM_NEWADDR;
-	struct nlattr *address;
+	struct nlattr *address, *flags;
+	struct link *link;
+	int len;
 
+	if (!nlmsg_valid_hdr(hdr, sizeof(*info)))
+		return;
+	link = by_index(links, info->ifa_index);
 	if (!link || info->ifa_scope == RT_SCOPE_LINK ||
-	    info->ifa_flags & (IFA_F_TENTATIVE | IFA_F_DEPRECATED))
+	    (info->ifa_family != AF_INET && info->ifa_family != AF_INET6))
 		return;
 	address = nlmsg_find_attr(hdr, sizeof(*info), IFA_LOCAL) ?:
 		  nlmsg_find_attr(hdr, sizeof(*info), IFA_ADDRESS);
-	if (!address)
+	flags = nlmsg_find_attr(hdr, sizeof(*info), IFA_FLAGS);
+	len = info->ifa_family == AF_INET ? 4 : 16;
+	if (!address || nla_len(address) != len)
 		return;
-	if (info->ifa_family == AF_INET && nla_len(address) == 4 &&
-	    (added ? !link->has_address4 :
-		     !memcmp(&link->address4, nla_data(address), 4))) {
-		memcpy(&link->address4, nla_data(address), 4);
-		link->has_address4 = added;
-	} else if (info->ifa_family == AF_INET6 && nla_len(address) == 16 &&
-		   (added ? !link->has_address6 :
-			    !memcmp(&link->address6, nla_data(address), 16))) {
-		memcpy(&link->address6, nla_data(address), 16);
-		link->has_address6 = added;
-	}
+	set_address(link, info->ifa_family, nla_data(address),
+		    flags && nla_len(flags) >= 4 ? nla_get_u32(flags) :
+						   info->ifa_flags,
+		    hdr->nlmsg_type == RTM_NEWADDR);
 }
 
 /*
@@ -153,10 +286,13 @@ static void count(struct link *link, uint64_t bytes, uint64_t us)
 static void take_stats(struct links *links, struct nlmsghdr *hdr)
 {
 	struct if_stats_msg *info = nlmsg_data(hdr);
-	struct link *link = by_index(links, info->ifindex);
 	struct rtnl_link_stats64 stats;
 	struct nlattr *attr;
+	struct link *link;
 
+	if (!nlmsg_valid_hdr(hdr, sizeof(*info)))
+		return;
+	link = by_index(links, info->ifindex);
 	attr = nlmsg_find_attr(hdr, sizeof(*info), IFLA_STATS_LINK_64);
 	if (!link || !attr || nla_len(attr) < (int)sizeof(stats))
 		return;
@@ -199,10 +335,12 @@ int links_refresh(struct links *links)
 	int err;
 
 	err = ask(links, RTM_GETLINK, &info, sizeof(info));
+	mark_addresses(links);
 	if (err >= 0)
 		err = ask(links, RTM_GETADDR, &addr, sizeof(addr));
 	if (err < 0)
 		return err;
+	sweep_addresses(links);
 	/* What isn't there has said nothing. */
 	for (unsigned int i = 0; i < links->count; i++)
 		if (!links->links[i]->known)
@@ -251,16 +389,11 @@ struct link *links_watch(struct links *links, const char *name)
 
 static struct nl_sock *open_socket(struct links *links)
 {
-	struct nl_sock *sock = nl_socket_alloc();
+	struct nl_sock *sock = NULL;
 
-	if (!sock)
+	if (source_open(&sock, NETLINK_ROUTE))
 		return NULL;
-	nl_socket_disable_auto_ack(sock);
-	if (nl_connect(sock, NETLINK_ROUTE) ||
-	    nl_socket_modify_cb(sock, NL_CB_VALID, NL_CB_CUSTOM, take, links)) {
-		nl_socket_free(sock);
-		return NULL;
-	}
+	nl_socket_modify_cb(sock, NL_CB_VALID, NL_CB_CUSTOM, take, links);
 	return sock;
 }
 
@@ -302,7 +435,9 @@ void links_free(struct links *links)
 		event_free(links->event);
 	nl_socket_free(links->news);
 	nl_socket_free(links->questions);
-	for (unsigned int i = 0; i < links->count; i++)
+	for (unsigned int i = 0; i < links->count; i++) {
+		free(links->links[i]->addresses);
 		free(links->links[i]);
+	}
 	free(links);
 }

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * log - what the daemon has to say: lines on standard error
+ * log - the daemon's messages: lines on standard error
  *
- * Nothing is said per datagram or per sample; those are counted.
+ * A datagram or a sample has no line of its own; those are counted.
  */
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 
 #include "pamsd.h"
+
+#define SELDOM_MS	60000
 
 void say(const char *format, ...)
 {
@@ -18,6 +21,27 @@ void say(const char *format, ...)
 	vfprintf(stderr, format, args);
 	va_end(args);
 	fputc('\n', stderr);
+}
+
+void say_seldom(struct seldom *seldom, const char *format, ...)
+{
+	uint64_t ms = now_ms();
+	va_list args;
+
+	if (seldom->logged_ms && ms - seldom->logged_ms < SELDOM_MS) {
+		seldom->left_out++;
+		return;
+	}
+	fputs("pamsd: ", stderr);
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	if (seldom->left_out)
+		fprintf(stderr, " (and %" PRIu64 " times since the last such "
+			"line)", seldom->left_out);
+	fputc('\n', stderr);
+	seldom->logged_ms = ms;
+	seldom->left_out = 0;
 }
 
 void say_line(const char *line)

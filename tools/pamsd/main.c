@@ -16,9 +16,6 @@
 
 #include <event2/event.h>
 #include <sodium.h>
-#ifdef HAVE_SYSTEMD
-#include <systemd/sd-daemon.h>
-#endif
 
 #include "pamsd.h"
 
@@ -35,22 +32,15 @@ struct roles {
 
 static struct {
 	const char *file;
+	const char *user;	/* to become, or NULL */
 	struct event_base *base;
 	struct kernel *kernel;
 	struct roles roles;
 	struct lines lines;
 	struct event *signals[3];
+	bool unprivileged;	/* has given up CAP_NET_ADMIN */
 	bool broken;		/* ended since it couldn't go on */
 } pamsd;
-
-static void notify(const char *state)
-{
-#ifdef HAVE_SYSTEMD
-	sd_notify(0, state);
-#else
-	(void)state;
-#endif
-}
 
 static void kernel_is_back(void *arg)
 {
@@ -108,6 +98,29 @@ fail:
 	return -1;
 }
 
+/* To name its subflows by token the kernel has to be asked for them. */
+static bool names_subflows(const struct interface_config *interface)
+{
+	for (unsigned int i = 0; i < interface->about_count; i++)
+		if (interface->abouts[i].source)
+			return true;
+	return false;
+}
+
+/* Is there anything to tell this machine's kernel, or to ask it for? */
+static bool needs_privilege(const struct config *config)
+{
+	for (unsigned int i = 0; i < config->interface_count; i++) {
+		const struct interface_config *interface =
+			&config->interfaces[i];
+
+		if (interface->local ||
+		    (config->target_count && names_subflows(interface)))
+			return true;
+	}
+	return config->server;
+}
+
 /* The old configuration goes on unless the new one works. */
 static void reload(void)
 {
@@ -115,6 +128,13 @@ static void reload(void)
 
 	if (!new.config) {
 		say("the old configuration is kept");
+		return;
+	}
+	if (pamsd.unprivileged && needs_privilege(new.config)) {
+		say("%s: CAP_NET_ADMIN, which it needs, was given up at the "
+		    "start: restart pamsd", pamsd.file);
+		say("the old configuration is kept");
+		config_free(new.config);
 		return;
 	}
 	tear_down(&pamsd.roles);
@@ -187,10 +207,9 @@ static int run(void)
 	pamsd.roles.config = config_read(pamsd.file, say_line);
 	if (!pamsd.roles.config)
 		return EXIT_FAILURE;
-	if (sodium_init() < 0) {
-		say("libsodium can't be used here");
+	pamsd.unprivileged = !needs_privilege(pamsd.roles.config);
+	if (privilege_drop(pamsd.user, !pamsd.unprivileged))
 		goto free_config;
-	}
 	pamsd.base = base_new();
 	if (!pamsd.base)
 		goto free_config;
@@ -238,89 +257,130 @@ static int generate_key(void)
 {
 	char text[KEY_TEXT];
 
-	if (key_generate(text)) {
-		say("libsodium can't be used here");
-		return EXIT_FAILURE;
-	}
+	key_generate(text);
 	puts(text);
 	sodium_memzero(text, sizeof(text));
 	return EXIT_SUCCESS;
 }
 
-static int tell(const char *file, const char *line)
+/* Who may use the socket need not be allowed to read the configuration. */
+static int tell(const char *line)
 {
-	struct config *config = config_read(file, say_line);
+	char *control = NULL;
 	int status = EXIT_FAILURE;
 
-	if (!config)
-		return status;
-	if (config->control)
-		status = control_tell(config->control, line);
+	if (strcmp(pamsd.file, PAMSD_CONFIG) || !access(pamsd.file, R_OK))
+		control = config_read_control(pamsd.file, say_line);
 	else
-		say("%s: control is empty: there is no socket", file);
-	config_free(config);
+		control = strdup(PAMSD_CONTROL);
+	if (control && *control)
+		status = control_tell(control, line);
+	else if (control)
+		say("%s: control is empty: there is no socket", pamsd.file);
+	free(control);
 	return status;
 }
 
 static const char help[] =
-"usage: pamsd [--config FILE]               run\n"
-"       pamsd --check FILE                  is this configuration in order?\n"
+"usage: pamsd [--config FILE] [--user NAME] run\n"
+"       pamsd --check [FILE]                is this configuration in order?\n"
 "       pamsd [--config FILE] --tell LINE   say a line to a running one\n"
 "       pamsd --genkey                      print a new key\n"
 "       pamsd --help, --version\n"
 "\n"
 "FILE is " PAMSD_CONFIG " if none is given; pamsd.conf(5), pamsd(8).\n";
 
-static int usage(const char *extra)
+static int usage(void)
 {
-	if (extra)
-		say("'%s' is one argument too many", extra);
 	fputs(help, stderr);
 	return EXIT_USAGE;
 }
 
-enum option_value { CHECK = 256, TELL, GENKEY, VERSION };
+/* All of the output, or a failure. */
+static int finish(int status)
+{
+	if (!ferror(stdout) && !fflush(stdout))
+		return status;
+	say("standard output can't be written: %s", strerror(errno));
+	return EXIT_FAILURE;
+}
+
+enum task { RUN = 0, CHECK = 256, TELL, GENKEY, VERSION, HELP };
+
+static int carry_out(enum task task, const char *line)
+{
+	switch (task) {
+	case CHECK:
+		return check(pamsd.file);
+	case TELL:
+		return tell(line);
+	case GENKEY:
+		return generate_key();
+	case HELP:
+		fputs(help, stdout);
+		return EXIT_SUCCESS;
+	case VERSION:
+		puts("pamsd " PAMS_VERSION);
+		return EXIT_SUCCESS;
+	case RUN:
+		break;
+	}
+	return run();
+}
 
 int main(int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "config", required_argument, NULL, 'c' },
-		{ "check", required_argument, NULL, CHECK },
+		{ "user", required_argument, NULL, 'u' },
+		{ "check", no_argument, NULL, CHECK },
 		{ "tell", required_argument, NULL, TELL },
 		{ "genkey", no_argument, NULL, GENKEY },
-		{ "help", no_argument, NULL, 'h' },
+		{ "help", no_argument, NULL, HELP },
 		{ "version", no_argument, NULL, VERSION },
 		{ }
 	};
+	enum task task = RUN;
 	const char *line = NULL;
 	int option;
 
 	pamsd.file = PAMSD_CONFIG;
 	/* As lines, even into a file or a pipe that a test reads. */
 	setvbuf(stderr, NULL, _IOLBF, 0);
-	while ((option = getopt_long(argc, argv, "c:h", options, NULL)) >= 0) {
-		switch (option) {
-		case 'c':
+	while ((option = getopt_long(argc, argv, "c:u:hV", options,
+				     NULL)) >= 0) {
+		if (option == '?')
+			return usage();
+		if (option == 'c') {
 			pamsd.file = optarg;
-			break;
-		case CHECK:
-			return check(optarg);
-		case TELL:
-			line = optarg;
-			break;
-		case GENKEY:
-			return generate_key();
-		case 'h':
-			fputs(help, stdout);
-			return EXIT_SUCCESS;
-		case VERSION:
-			puts("pamsd " PAMS_VERSION);
-			return EXIT_SUCCESS;
-		default:
-			return usage(NULL);
+			continue;
 		}
+		if (option == 'u') {
+			pamsd.user = optarg;
+			continue;
+		}
+		if (option == 'h')
+			option = HELP;
+		if (option == 'V')
+			option = VERSION;
+		if (option == TELL)
+			line = optarg;
+		if (task != RUN && task != (enum task)option) {
+			say("one of --check, --tell, --genkey, --help and "
+			    "--version at a time");
+			return usage();
+		}
+		task = option;
 	}
-	if (optind < argc)
-		return usage(argv[optind]);
-	return line ? tell(pamsd.file, line) : run();
+	if (task == CHECK && optind < argc)
+		pamsd.file = argv[optind++];
+	if (optind < argc) {
+		say("'%s' is one argument too many", argv[optind]);
+		return usage();
+	}
+	if (sodium_init() < 0) {
+		say("libsodium can't be used here");
+		return EXIT_FAILURE;
+	}
+	return finish(carry_out(task, line));
 }

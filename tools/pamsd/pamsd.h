@@ -2,14 +2,15 @@
 /*
  * pamsd - what its files share, grouped by the file that has it
  *
- *	server:   udp -> server.c -> peer.c -> kernel.c -> module
+ *	server:   udp -> server.c -> peer.c -> session.c
+ *	                             peer.c -> held.c -> kernel.c -> module
  *	reporter: source_*.c -> estimate.c -\
  *	          links.c (carrier) ---------> reporter.c -> target.c -> udp
  *	          control.c, plugin.c -------/      \------> kernel.c
  *	                  (lines.c)
  *
- * One thread, one event loop. Units: times in ms or us of the monotonic clock,
- * rates in bytes per second.
+ * One thread, one event loop. Units: times in ms or us since boot, rates in
+ * bytes per second.
  */
 #ifndef PAMSD_H
 #define PAMSD_H
@@ -59,6 +60,20 @@ socklen_t address_len(const union address *address);
 const char *address_text(char text[ADDRESS_TEXT], const union address *address);
 const char *prefix_text(char text[ADDRESS_TEXT], const struct prefix *prefix);
 
+void prefix_cut(struct prefix *prefix);	/* no bits after its length */
+bool prefix_is_multicast(const struct prefix *prefix);
+
+/* --- file.c: files that only root may read --- */
+
+/*
+ * The file's text, of at most max bytes and with more bytes free behind it, and
+ * its mode; or NULL and *why, which is good until the next call.
+ */
+#define FILE_SPARE	64
+char *file_read(const char *file, size_t max, mode_t *mode, const char **why);
+/* Wipe it, too. */
+void file_free(char *content);
+
 /* --- key.c: keys and files of them --- */
 
 #define KEY_TEXT	45	/* base64, and the zero */
@@ -66,7 +81,7 @@ const char *prefix_text(char text[ADDRESS_TEXT], const struct prefix *prefix);
 const char *key_parse(uint8_t key[REPORT_KEY_BYTES], const char *text);
 /* The answer is good until the next call. */
 const char *key_read(uint8_t key[REPORT_KEY_BYTES], const char *file);
-int key_generate(char text[KEY_TEXT]);
+void key_generate(char text[KEY_TEXT]);
 
 /* --- config.c: the configuration --- */
 
@@ -76,12 +91,15 @@ struct peer_config {
 	struct prefix *prefixes;
 	unsigned int prefix_count;
 	unsigned int rate_ps;	/* reports a second that are taken */
+	bool source;		/* its source address is its own */
+	unsigned int loss_max_s; /* the server's: how long a loss may hold */
 };
 
 struct target_config {
 	char *name;
 	uint8_t key[REPORT_KEY_BYTES];
-	union address address;
+	union address *addresses;	/* of the one server, at least one */
+	unsigned int address_count;
 	char (*via)[IF_NAMESIZE];
 	unsigned int via_count;
 };
@@ -131,8 +149,13 @@ struct config {
  * the file's name and the line's number.
  */
 struct config *config_read(const char *file, void (*say)(const char *line));
+/* Wipes its keys. */
 void config_free(struct config *config);
-const char *measure_name(enum measure measure);
+/*
+ * Only the control socket's path, which needs no key: "" for none. NULL if the
+ * file is refused. The caller frees it.
+ */
+char *config_read_control(const char *file, void (*say)(const char *line));
 
 /* --- log.c --- */
 
@@ -140,8 +163,31 @@ __attribute__((__format__(__printf__, 1, 2)))
 void say(const char *format, ...);
 void say_line(const char *line);
 
+/* A line that is logged at most once a minute, with how often it was not. */
+struct seldom {
+	uint64_t logged_ms;	/* 0: never */
+	uint64_t left_out;
+};
+
+__attribute__((__format__(__printf__, 2, 3)))
+void say_seldom(struct seldom *seldom, const char *format, ...);
+
+/* --- notify.c: systemd is told --- */
+
+void notify(const char *state);
+
+/* --- privilege.c --- */
+
+/* May this process tell the kernel of paths? */
+bool privilege_to_tell(void);
+/* Become that user, NULL to stay who it is. 0, or -1 if it can't, said why. */
+int privilege_drop(const char *user, bool to_tell);
+/* In the child that becomes a plugin; 0 or -1. */
+int privilege_drop_all(void);
+
 /* --- clock.c --- */
 
+/* Since boot, with the time asleep. */
 uint64_t now_us(void);
 uint64_t now_ms(void);
 
@@ -169,39 +215,69 @@ void kernel_free(struct kernel *kernel);
 void kernel_wanted(struct kernel *kernel);
 /* 0 or -errno. -ENOENT: there is no module, which has been said. */
 int kernel_set(struct kernel *kernel, const struct pams_path *path);
+int kernel_del(struct kernel *kernel, const struct pams_path *path);
+/* Has it a subflow of that key? 0, -ENOENT, or -EAGAIN: there is no module. */
+int kernel_find_subflow(struct kernel *kernel, const struct pams_path *key);
 struct json_t *kernel_status(const struct kernel *kernel);
 
-/* --- peer.c: who reports to us --- */
+/* --- peer.c, session.c, held.c: who reports to us, and what --- */
 
 struct peers;
+
+/* What the server's core needs of the outside; tests have their own. */
+struct peers_env {
+	/* 0 or -errno, -ENOENT: there is no module */
+	int (*path_set)(const struct pams_path *path, void *arg);
+	int (*path_del)(const struct pams_path *path, void *arg);
+	/* Has the kernel that subflow? 0, -ENOENT, or -EAGAIN: can't tell */
+	int (*subflow_find)(const struct pams_path *key, void *arg);
+	void *arg;
+};
 
 /* Why a report, or a part of it, was not taken. */
 enum drop {
 	DROP_REPORT_ERRORS = REPORT_MALFORMED,	/* as enum report_error */
 	DROP_UNKNOWN_PEER,
-	DROP_NOT_FOR_US,	/* a challenge, at a server */
+	DROP_NOT_FOR_US,	/* an answer, at a server */
 	DROP_REPLAY,
 	DROP_COOKIE,
+	DROP_OLD,
 	DROP_RATE,
 	DROP_CHALLENGE_RATE,
-	DROP_NOT_ITS_PATH,	/* the path only, not the report */
-	DROP_TOO_MANY_PATHS,	/* likewise */
-	DROP_KERNEL,		/* likewise: the kernel refused it */
+	DROP_NOT_ITS_PATH,	/* the name only, not the report */
+	DROP_UNVERIFIED,	/* likewise, as all that follow */
+	DROP_NO_CONNECTION,
+	DROP_GUESSES,
+	DROP_TOO_MANY_PATHS,
+	DROP_KERNEL,		/* the kernel refused it */
 	DROPS,
 };
 
-struct peers *peers_new(const struct config *config, struct kernel *kernel);
+struct peers *peers_new(const struct config *config,
+			const struct peers_env *env);
 void peers_free(struct peers *peers);
 /*
- * Take a datagram. If it calls for an answer that is in answer, and its length
- * is returned; else 0.
+ * Take a datagram that came at that time, of now_us(). If it calls for an
+ * answer that is in answer, and its length is returned; else 0.
  */
 size_t peers_receive(struct peers *peers, const uint8_t *buf, size_t len,
-		     const union address *from,
-		     uint8_t answer[REPORT_CHALLENGE_BYTES]);
+		     const union address *from, uint64_t us,
+		     uint8_t answer[REPORT_ANSWER_BYTES]);
 /* Tell the kernel all that still holds. */
-void peers_feed(struct peers *peers);
-struct json_t *peers_status(const struct peers *peers);
+void peers_feed(struct peers *peers, uint64_t ms);
+unsigned int peers_count(const struct peers *peers);
+const uint8_t *peers_id(const struct peers *peers, unsigned int index);
+/* What was dropped since it can't be of a peer. */
+uint64_t peers_junk(const struct peers *peers);
+struct json_t *peers_status(const struct peers *peers, uint64_t ms);
+
+/* --- filter.c: what the kernel drops before a socket of the server --- */
+
+/* Let only datagrams with the key ids of these peers come. */
+void filter_attach(int fd, const struct peers *peers);
+void filter_detach(int fd);
+/* Datagrams that the kernel dropped at this socket, filtered or for room. */
+uint32_t filter_drops(int fd);
 
 /* --- server.c: the sockets of the server --- */
 
@@ -248,14 +324,18 @@ struct link {
 	char name[IF_NAMESIZE];
 	unsigned int ifindex;	/* 0: there is none */
 	bool known, up;		/* up: with carrier */
+	bool lost;		/* its path is or will be soon: reporter.c */
 	bool counted;		/* the next two are of a sample */
 	uint64_t bytes;		/* counter: sent and received */
 	uint64_t window_us;	/* begin of the window, */
 	uint64_t window_bytes;	/* and what moved in it */
 	uint64_t moved_us;	/* when it last carried data; 0: never seen */
+	/* what to send from, of the addresses below: of each family one */
 	bool has_address4, has_address6;
 	struct in_addr address4;
 	struct in6_addr address6;
+	struct link_address *addresses;
+	unsigned int address_count;
 };
 
 struct links;
@@ -307,21 +387,53 @@ const char *reporter_loss(struct reporter *reporter, const char *interface,
 			  bool no_loss, uint32_t loss_ms, uint32_t ttl_ms);
 struct json_t *reporter_status(const struct reporter *reporter);
 
+/* --- subflows.c: this machine's subflows of MPTCP connections --- */
+
+#define SUBFLOWS_MAX	256
+
+struct subflow {
+	struct prefix local, peer;
+	uint16_t peer_port;
+	uint32_t own_token;	/* by which this kernel knows its connection, */
+	uint32_t token;		/* and by which the peer's does */
+	uint8_t local_id;	/* of this machine's side */
+	uint8_t remote_id;
+	char interface[IF_NAMESIZE];	/* that has the local address, or "" */
+};
+
+struct subflows {
+	unsigned int count;
+	struct subflow list[SUBFLOWS_MAX];
+};
+
+/* 0 or -errno. Without CAP_NET_ADMIN there are none. */
+int subflows_read(struct subflows *subflows);
+void subflows_close(void);
+
+/* --- announce.c: what the server is to know is said until it does --- */
+
+struct announce_path;
+
 /* --- target.c: a server that is reported to --- */
 
 struct target;
 
 struct target *target_new(struct event_base *base,
 			  const struct target_config *config,
-			  struct links *links,
-			  void (*challenged)(struct target *target, void *arg),
-			  void *arg);
+			  struct links *links);
 void target_free(struct target *target);
-/* Has that link an address from which the target can be reached? */
-bool target_reached(const struct target *target, const struct link *link);
-/* Through that link, or through the best there is. report.cookie is set. */
-void target_send(struct target *target, struct report *report,
-		 const struct link *through);
+/* Path id is about the address of that link. */
+void target_add_source(struct target *target, const struct link *link,
+		       unsigned int id);
+/* Is that one of the server's addresses? */
+bool target_is_at(const struct target *target, const struct prefix *address);
+/* That is what is known of path id: sent by the next two. */
+void target_set(struct target *target, unsigned int id,
+		const struct announce_path *path);
+/* Send what changed, as often as it takes. */
+void target_run(struct target *target);
+/* Send everything, once. */
+void target_periodic(struct target *target);
 struct json_t *target_status(const struct target *target);
 
 /* --- lines.c: what is said in lines of JSON --- */

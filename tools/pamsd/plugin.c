@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -32,7 +33,7 @@ struct plugin {
 	struct bufferevent *buffer;
 	struct event *again;
 	unsigned int again_s;
-	bool said;			/* that it says what isn't understood */
+	bool said;			/* that a line of it was refused */
 };
 
 struct plugins {
@@ -42,7 +43,10 @@ struct plugins {
 	unsigned int count;
 };
 
-/* Its end is the end of its output; whatever it is, it doesn't go on. */
+/*
+ * Its end is the end of its output; whatever it is, it doesn't go on, nor does
+ * what it has started: they are of its process group.
+ */
 static void stop(struct plugin *plugin)
 {
 	int status;
@@ -51,6 +55,7 @@ static void stop(struct plugin *plugin)
 		bufferevent_free(plugin->buffer);
 	plugin->buffer = NULL;
 	if (plugin->pid) {
+		kill(-plugin->pid, SIGKILL);
 		kill(plugin->pid, SIGKILL);
 		waitpid(plugin->pid, &status, 0);
 	}
@@ -68,7 +73,7 @@ static void start_later(struct plugin *plugin)
 		plugin->again_s *= 2;
 }
 
-static void has_said(struct bufferevent *buffer, void *arg)
+static void on_output(struct bufferevent *buffer, void *arg)
 {
 	struct evbuffer *input = bufferevent_get_input(buffer);
 	struct plugin *plugin = arg;
@@ -84,7 +89,7 @@ static void has_said(struct bufferevent *buffer, void *arg)
 		error = json_string_value(json_object_get(answer, "error"));
 		if (error && !plugin->said) {
 			plugin->said = true;
-			say("%s: the plugin %s says what is not understood: %s",
+			say("%s: the plugin %s wrote a line that is refused: %s",
 			    plugin->config->name, plugin->config->plugin[0],
 			    error);
 		}
@@ -99,7 +104,7 @@ static void has_said(struct bufferevent *buffer, void *arg)
 	}
 }
 
-static void has_ended(struct bufferevent *buffer, short what, void *arg)
+static void on_closed(struct bufferevent *buffer, short what, void *arg)
 {
 	(void)buffer;
 	if (!(what & (BEV_EVENT_EOF | BEV_EVENT_ERROR)))
@@ -108,32 +113,45 @@ static void has_ended(struct bufferevent *buffer, short what, void *arg)
 	start_later(arg);
 }
 
-/* In the child: only what a signal handler may do, too. */
-static void become(const struct plugin *plugin, int output)
+/*
+ * In the child. It gets none of the daemon's files but standard error, none of
+ * its privileges, and ends with it.
+ */
+static void become(const struct plugin *plugin, int output, pid_t daemon)
 {
 	int null = open("/dev/null", O_RDONLY);
 	sigset_t none;
 
+	setpgid(0, 0);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != daemon)
+		_exit(127);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGPIPE, SIG_DFL);
 	if (null < 0 || dup2(null, STDIN_FILENO) < 0 ||
-	    dup2(output, STDOUT_FILENO) < 0)
+	    dup2(output, STDOUT_FILENO) < 0 ||
+	    close_range(STDERR_FILENO + 1, ~0U, 0))
 		_exit(127);
+	if (privilege_drop_all())
+		_exit(127);
+	unsetenv("NOTIFY_SOCKET");
+	unsetenv("CREDENTIALS_DIRECTORY");
+	setenv("PAMSD_INTERFACE", plugin->config->name, 1);
 	execvp(plugin->config->plugin[0], plugin->config->plugin);
 	_exit(127);
 }
 
 static int run(struct plugin *plugin)
 {
+	pid_t daemon = getpid();
 	int ends[2];
 
 	if (pipe2(ends, O_CLOEXEC))
 		return -errno;
-	setenv("PAMSD_INTERFACE", plugin->config->name, 1);
 	plugin->pid = fork();
 	if (!plugin->pid)
-		become(plugin, ends[1]);
+		become(plugin, ends[1], daemon);
 	close(ends[1]);
 	if (plugin->pid < 0) {
 		plugin->pid = 0;
@@ -148,7 +166,7 @@ static int run(struct plugin *plugin)
 		stop(plugin);
 		return -ENOMEM;
 	}
-	bufferevent_setcb(plugin->buffer, has_said, NULL, has_ended, plugin);
+	bufferevent_setcb(plugin->buffer, on_output, NULL, on_closed, plugin);
 	bufferevent_enable(plugin->buffer, EV_READ);
 	return 0;
 }

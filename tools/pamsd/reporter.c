@@ -2,21 +2,19 @@
 /*
  * reporter - when to report what
  *
- * Every TICK_MS, or IDLE_TICK_MS while nothing flows, all is measured. A path
- * is then reported if
+ * Every TICK_MS, or IDLE_TICK_MS while nothing flows, all is measured. All
+ * paths are then reported if one
  *
- *	it carries data, and its last report is interval_ms old, or its values
- *	have changed more than the server can reckon itself; or
- *	a loss time of it was said or taken back: then REPEATS times, since a
- *	report may be lost, and this one matters.
+ *	carries data, and the last report is interval_ms old, or its values
+ *	have changed more than the server can reckon itself.
  *
  * A change of a loss time, so of a carrier, is reported before anything else
- * is done. Nothing is sent while nothing flows and nothing changes.
+ * is done, and until the server says that it knows (announce.c). Nothing is
+ * sent while nothing flows, and nothing changes.
  *
- * What is about its source ("the address that you see this come from") goes
- * through its own interface, if that carries data, and so teaches the server
- * that address; when it no longer can, the server is reminded of it by number
- * over another path.
+ * What is about its source is named by the subflows that the kernel has
+ * through that interface to the server, and by the address that the server sees
+ * the interface's reports come from, if it lets that count.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -28,12 +26,19 @@
 #include <linux/mptcp_pams.h>
 
 #include "../lib/netlink.h"
+#include "announce.h"
 #include "pamsd.h"
 
 #define TICK_MS		20
 #define IDLE_TICK_MS	100
-/* At a tenth of reports lost all of these are in one case of 100,000. */
-#define REPEATS		5
+/* New subflows are looked for that often. */
+#define SUBFLOWS_US	1000000
+/* And for a loss unless they were just read. */
+#define SUBFLOWS_FRESH_US	50000
+/* A way is avoided that long before its loss. */
+#define AVOID_MS	1000
+/* What is_news() takes for the same. */
+#define SAME_MS		20
 /* Data flows as long as it flowed this lately: idle ticks, and some more. */
 #define FLOW_US		150000
 /* A path that has nothing to tell but its address says that once in this. */
@@ -51,14 +56,13 @@ struct interface {
 	bool loss;			/* else there is none */
 	uint64_t loss_at_ms;		/* if there is one */
 	uint32_t loss_ttl_ms;		/* 0: the usual */
+	bool lasting;			/* lost as long as it isn't unsaid */
 	bool said;			/* any of this was ever said */
-	unsigned int repeats;		/* how often it still is to be sent */
 };
 
 struct path {
 	struct interface *interface;
 	const struct about *about;
-	bool due;
 	/* what was reported last */
 	uint64_t reported_us;
 	uint64_t rate_byteps;
@@ -76,6 +80,10 @@ struct reporter {
 	unsigned int path_count;
 	struct target **targets;
 	unsigned int target_count;
+	bool sources;		/* at least one path is about its source */
+	struct subflows subflows;
+	uint64_t subflows_us;	/* when they were read */
+	int subflows_failed;	/* the error that was said last */
 };
 
 /* --- what is known now --- */
@@ -121,8 +129,6 @@ static bool is_due(const struct reporter *reporter, const struct path *path,
 	uint64_t since_ms = (us - path->reported_us + 500) / 1000;
 	const struct interface *interface = path->interface;
 
-	if (interface->repeats)
-		return true;
 	if (!flows(interface, us))
 		return false;
 	if (!rate_of(reporter, interface, us))
@@ -134,26 +140,83 @@ static bool is_due(const struct reporter *reporter, const struct path *path,
 
 /* --- reports --- */
 
-static void fill_key(struct report_path *entry, const struct path *path,
-		     unsigned int id, bool through_own)
+static void read_subflows(struct reporter *reporter, uint64_t us)
+{
+	int err;
+
+	if (!reporter->sources || !reporter->target_count)
+		return;
+	reporter->subflows_us = us;
+	err = subflows_read(&reporter->subflows);
+	if (err && err != reporter->subflows_failed)
+		say("sock_diag doesn't tell of MPTCP's subflows: %s",
+		    strerror(-err));
+	reporter->subflows_failed = err;
+}
+
+/* Any subflow of a connection that has one to an address of the server. */
+static bool is_to(const struct reporter *reporter, const struct target *target,
+		  const struct subflow *subflow)
+{
+	for (unsigned int i = 0; i < reporter->subflows.count; i++) {
+		const struct subflow *other = &reporter->subflows.list[i];
+
+		if (other->token == subflow->token &&
+		    target_is_at(target, &other->peer))
+			return true;
+	}
+	return false;
+}
+
+static void fill_subflows(const struct reporter *reporter,
+			  const struct target *target,
+			  struct announce_path *entry, const struct path *path)
+{
+	const char *interface = path->interface->config->name;
+
+	for (unsigned int i = 0; i < reporter->subflows.count; i++) {
+		const struct subflow *subflow = &reporter->subflows.list[i];
+		struct report_name *name = &entry->names[entry->name_count];
+
+		if (strcmp(subflow->interface, interface) ||
+		    (path->about->port &&
+		     path->about->port != subflow->peer_port) ||
+		    !is_to(reporter, target, subflow))
+			continue;
+		if (entry->name_count == ANNOUNCE_NAMES_MAX)
+			return;
+		name->kind = REPORT_NAME_SUBFLOW;
+		name->token = subflow->token;
+		/* this machine is the remote one there */
+		name->local_id = subflow->remote_id;
+		name->remote_id = subflow->local_id;
+		entry->name_count++;
+	}
+}
+
+static void fill_names(const struct reporter *reporter,
+		       const struct target *target, struct announce_path *entry,
+		       const struct path *path)
 {
 	const struct about *about = path->about;
+	struct report_name *name = entry->names;
 
-	entry->id = id;
 	entry->port = about->port;
+	entry->by_source = about->source;
 	if (about->source) {
-		entry->key = through_own ? REPORT_KEY_SOURCE :
-					   REPORT_KEY_LEARNT;
+		fill_subflows(reporter, target, entry, path);
 		return;
 	}
-	entry->key = about->prefix.family == AF_INET ? REPORT_KEY_ADDRESS4 :
-						       REPORT_KEY_ADDRESS6;
-	entry->prefix_len = about->prefix.len;
-	memcpy(entry->address, about->prefix.address, sizeof(entry->address));
+	name->kind = REPORT_NAME_PREFIX;
+	name->ipv6 = about->prefix.family == AF_INET6;
+	name->prefix_len = about->prefix.len;
+	name->port = about->port;
+	memcpy(name->address, about->prefix.address, sizeof(name->address));
+	entry->name_count = 1;
 }
 
 static void fill_pipe(const struct reporter *reporter,
-		      struct report_path *entry,
+		      struct announce_path *entry,
 		      const struct interface *interface, uint64_t us)
 {
 	const struct estimate *estimate = &interface->estimate;
@@ -161,111 +224,77 @@ static void fill_pipe(const struct reporter *reporter,
 
 	if (!rate || !flows(interface, us))
 		return;
-	entry->flags |= REPORT_PIPE;
+	entry->has_pipe = true;
 	entry->rate_byteps = rate;
 	entry->backlog_bytes = estimate->backlog_bytes;
 	if (interface->config->delay_us != UINT32_MAX) {
-		entry->flags |= REPORT_DELAY;
+		entry->has_delay = true;
 		entry->delay_us = interface->config->delay_us;
 	} else if (estimate->has_delay) {
-		entry->flags |= REPORT_DELAY;
+		entry->has_delay = true;
 		entry->delay_us = estimate->delay_us;
 	}
 }
 
-/* A time that is over is repeated, but no longer: the path may live again. */
-static void fill_loss(struct report_path *entry,
-		      const struct interface *interface, uint64_t ms, bool all)
-{
-	bool ahead = interface->loss && interface->loss_at_ms > ms;
-
-	if (!interface->said || (!ahead && !all && !interface->repeats))
-		return;
-	if (!interface->loss) {
-		entry->flags |= REPORT_NO_LOSS;
-		return;
-	}
-	entry->flags |= REPORT_LOSS;
-	entry->loss_ms = ahead ? interface->loss_at_ms - ms : 0;
-	entry->loss_ttl_ms = interface->loss_ttl_ms;
-}
-
-static void fill(const struct reporter *reporter, struct report_path *entry,
-		 unsigned int id, bool through_own, uint64_t us, bool all)
+static void set_path(const struct reporter *reporter, struct target *target,
+		     unsigned int id, uint64_t us)
 {
 	const struct path *path = &reporter->paths[id];
+	const struct interface *interface = path->interface;
+	static struct announce_path entry;
 
-	memset(entry, 0, sizeof(*entry));
-	fill_key(entry, path, id, through_own);
-	fill_pipe(reporter, entry, path->interface, us);
-	fill_loss(entry, path->interface, us / 1000, all);
-}
-
-/*
- * Send the paths that are due, or all of them, to one target. What is about its
- * source goes through its own interface, and if it is a loss the other way,
- * too: that interface is the one that fails.
- */
-static void report_to(const struct reporter *reporter, struct target *target,
-		      uint64_t us, bool all)
-{
-	struct report report = { }, own = { .count = 1 };
-
-	for (unsigned int i = 0; i < reporter->path_count; i++) {
-		const struct path *path = &reporter->paths[i];
-		const struct interface *interface = path->interface;
-		struct report_path *entry = &report.paths[report.count];
-
-		if (!path->due && !all)
-			continue;
-		if (path->about->source && interface->link->up &&
-		    target_reached(target, interface->link)) {
-			fill(reporter, &own.paths[0], i, true, us, all);
-			target_send(target, &own, interface->link);
-			if (!(own.paths[0].flags & REPORT_LOSS))
-				continue;
-		}
-		fill(reporter, entry, i, false, us, all);
-		if (entry->flags)
-			report.count++;
+	memset(&entry, 0, sizeof(entry));
+	fill_names(reporter, target, &entry, path);
+	/* What was measured drains to behind this link, not to here. */
+	if (!path->about->source)
+		fill_pipe(reporter, &entry, interface, us);
+	entry.loss = interface->loss;
+	entry.lasting = interface->loss && interface->lasting;
+	if (interface->loss) {
+		entry.loss_at_ms = interface->loss_at_ms;
+		entry.loss_ttl_ms = interface->loss_ttl_ms;
 	}
-	if (report.count)
-		target_send(target, &report, NULL);
+	target_set(target, id, &entry);
 }
 
-/* Send what is due to everybody. */
+/* Every server is to know what is known now. */
+static void update_targets(struct reporter *reporter, uint64_t us)
+{
+	for (unsigned int i = 0; i < reporter->config->interface_count; i++) {
+		struct interface *interface = &reporter->interfaces[i];
+
+		interface->link->lost = interface->loss &&
+			interface->loss_at_ms <= us / 1000 + AVOID_MS;
+	}
+	for (unsigned int i = 0; i < reporter->target_count; i++) {
+		for (unsigned int j = 0; j < reporter->path_count; j++)
+			if (reporter->paths[j].interface->said)
+				set_path(reporter, reporter->targets[i], j, us);
+		target_run(reporter->targets[i]);
+	}
+}
+
+/* If one path is due all are sent. */
 static void send_due(struct reporter *reporter, uint64_t us)
 {
 	bool due = false;
 
-	for (unsigned int i = 0; i < reporter->path_count; i++) {
-		struct path *path = &reporter->paths[i];
-
-		path->due = is_due(reporter, path, us);
-		due |= path->due;
-	}
+	for (unsigned int i = 0; i < reporter->path_count; i++)
+		due |= is_due(reporter, &reporter->paths[i], us);
 	if (!due)
 		return;
+	if (us - reporter->subflows_us >= SUBFLOWS_US)
+		read_subflows(reporter, us);
+	update_targets(reporter, us);
 	for (unsigned int i = 0; i < reporter->target_count; i++)
-		report_to(reporter, reporter->targets[i], us, false);
+		target_periodic(reporter->targets[i]);
 	for (unsigned int i = 0; i < reporter->path_count; i++) {
 		struct path *path = &reporter->paths[i];
 
-		if (!path->due)
-			continue;
 		path->reported_us = us;
 		path->rate_byteps = rate_of(reporter, path->interface, us);
 		path->backlog_bytes = path->interface->estimate.backlog_bytes;
 	}
-	for (unsigned int i = 0; i < reporter->config->interface_count; i++)
-		if (reporter->interfaces[i].repeats)
-			reporter->interfaces[i].repeats--;
-}
-
-/* A server that doesn't know us, or no more, is told everything. */
-static void challenged(struct target *target, void *arg)
-{
-	report_to(arg, target, now_us(), true);
 }
 
 /* --- losses --- */
@@ -297,20 +326,37 @@ static void arm(struct reporter *reporter, unsigned int ms)
 }
 
 static void set_loss(struct reporter *reporter, struct interface *interface,
-		     bool loss, uint32_t loss_ms, uint32_t ttl_ms)
+		     bool loss, bool lasting, uint32_t loss_ms, uint32_t ttl_ms)
 {
 	uint64_t us = now_us();
 
 	interface->loss = loss;
+	interface->lasting = lasting;
 	interface->loss_at_ms = us / 1000 + loss_ms;
 	interface->loss_ttl_ms = ttl_ms;
 	interface->said = true;
-	interface->repeats = REPEATS;
 	if (!reporter->ready)
 		return;
 	tell_kernel(reporter, interface, us / 1000);
-	send_due(reporter, us);
-	arm(reporter, TICK_MS);
+	if (us - reporter->subflows_us >= SUBFLOWS_FRESH_US)
+		read_subflows(reporter, us);
+	update_targets(reporter, us);
+}
+
+/*
+ * A program may predict the same again and again. What is the same but for
+ * SAME_MS, or an eighth of the time until then, is no news.
+ */
+static bool is_news(const struct interface *interface, bool loss,
+		    uint32_t loss_ms, uint32_t ttl_ms)
+{
+	uint64_t at_ms = now_ms() + loss_ms, held_ms = interface->loss_at_ms;
+	uint64_t off_ms = at_ms > held_ms ? at_ms - held_ms : held_ms - at_ms;
+
+	if (!interface->said || interface->loss != loss)
+		return true;
+	return loss && (interface->loss_ttl_ms != ttl_ms ||
+			off_ms > SAME_MS + loss_ms / 8);
 }
 
 const char *reporter_loss(struct reporter *reporter, const char *name,
@@ -321,7 +367,9 @@ const char *reporter_loss(struct reporter *reporter, const char *name,
 
 		if (strcmp(interface->config->name, name))
 			continue;
-		set_loss(reporter, interface, !no_loss, loss_ms, ttl_ms);
+		if (is_news(interface, !no_loss, loss_ms, ttl_ms))
+			set_loss(reporter, interface, !no_loss, false, loss_ms,
+				 ttl_ms);
 		return NULL;
 	}
 	return "this interface is not configured";
@@ -347,10 +395,15 @@ static void link_changed(struct link *link, void *arg)
 		if (interface->link != link)
 			continue;
 		if (interface->config->carrier)
-			set_loss(reporter, interface, !link->up, 0, 0);
+			set_loss(reporter, interface, !link->up, !link->up, 0,
+				 0);
 		else if (!interface->said)
-			set_loss(reporter, interface, false, 0, 0);
+			set_loss(reporter, interface, false, false, 0, 0);
 	}
+	/* It may be a way only. */
+	for (unsigned int i = 0; reporter->ready && i < reporter->target_count;
+	     i++)
+		target_run(reporter->targets[i]);
 }
 
 /* --- measuring --- */
@@ -414,7 +467,7 @@ static void tick(evutil_socket_t fd, short what, void *arg)
 		struct interface *interface = &reporter->interfaces[i];
 
 		measure(interface, us);
-		busy |= flows(interface, us) || interface->repeats;
+		busy |= flows(interface, us);
 	}
 	send_due(reporter, us);
 	arm(reporter, busy ? TICK_MS : IDLE_TICK_MS);
@@ -437,6 +490,7 @@ static int add_paths(struct reporter *reporter, unsigned int index)
 
 		path->interface = interface;
 		path->about = &interface->config->abouts[i];
+		reporter->sources |= path->about->source;
 	}
 	return 0;
 }
@@ -446,10 +500,15 @@ static int add_target(struct reporter *reporter, struct event_base *base,
 {
 	reporter->targets[index] =
 		target_new(base, &reporter->config->targets[index],
-			   reporter->links, challenged, reporter);
+			   reporter->links);
 	if (!reporter->targets[index])
 		return -1;
 	reporter->target_count++;
+	for (unsigned int i = 0; i < reporter->path_count; i++)
+		if (reporter->paths[i].about->source)
+			target_add_source(reporter->targets[index],
+					  reporter->paths[i].interface->link,
+					  i);
 	return 0;
 }
 
@@ -484,6 +543,8 @@ struct reporter *reporter_new(struct event_base *base,
 		goto fail;
 	}
 	reporter->ready = true;
+	read_subflows(reporter, now_us());
+	update_targets(reporter, now_us());
 	arm(reporter, 0);
 	return reporter;
 fail:
@@ -502,6 +563,7 @@ void reporter_free(struct reporter *reporter)
 	source_qdisc.close();
 	source_station.close();
 	source_tcp.close();
+	subflows_close();
 	links_free(reporter->links);
 	free(reporter->targets);
 	free(reporter->paths);

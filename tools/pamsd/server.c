@@ -4,9 +4,12 @@
  *
  * A datagram that comes alone is taken at once. When they come closer than
  * PACE_US to each other they are taken that often, all that wait at a time:
- * waking up for each would cost several times what they cost themselves. At
- * most BATCHES * BATCH are taken before the event loop looks at what else there
- * is. An answer goes out from the address that was asked.
+ * waking up for each would cost several times what they cost themselves. They
+ * are read until none is left, or for BUDGET_US; then the event loop looks at
+ * what else there is. An answer goes out from the address that was asked.
+ *
+ * In a flood of what can't be a peer's (see filter.c) the kernel drops that
+ * before it reaches the socket.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,14 +21,20 @@
 
 #include "pamsd.h"
 
-#define BATCH		16
-#define BATCHES		8
+#define BATCH		64
+#define BUDGET_US	2000
 /* A lost path is known that much later at most, if there is much to do. */
 #define PACE_US		4000
 /* One more than the longest, to tell what is longer. */
 #define DATAGRAM_BYTES	(REPORT_BYTES_MAX + 1)
-/* For bursts: a thousand reports. */
-#define RECEIVE_BUFFER	1048576
+/*
+ * What comes while the daemon isn't running, for 80 ms at 200,000 a second: the
+ * kernel counts about a kilobyte for each.
+ */
+#define RECEIVE_BUFFER	16777216
+/* Datagrams that can't be a peer's: in a second, before they are filtered. */
+#define JUNK_PS		5000
+#define SECOND_US	1000000
 
 struct listener {
 	struct server *server;
@@ -37,6 +46,10 @@ struct listener {
 
 struct server {
 	struct peers *peers;
+	bool filtered;			/* the sockets are */
+	struct event *second;		/* while they are */
+	uint64_t junk_us, junk;		/* begin of the second, junk until it */
+	uint64_t filters;		/* how often they were */
 	struct listener *listeners;
 	unsigned int count;
 	struct mmsghdr messages[BATCH];
@@ -85,15 +98,16 @@ static void turn_around(struct msghdr *msg)
 }
 
 /* An answer that can't be sent is one that was lost. */
-static void take(struct listener *listener, struct mmsghdr *message)
+static void take(struct listener *listener, struct mmsghdr *message,
+		 uint64_t us)
 {
-	uint8_t answer[REPORT_CHALLENGE_BYTES];
+	uint8_t answer[REPORT_ANSWER_BYTES];
 	struct msghdr msg = message->msg_hdr;
 	struct iovec iov = { .iov_base = answer };
 
 	iov.iov_len = peers_receive(listener->server->peers,
 				    msg.msg_iov->iov_base, message->msg_len,
-				    msg.msg_name, answer);
+				    msg.msg_name, us, answer);
 	if (!iov.iov_len)
 		return;
 	turn_around(&msg);
@@ -102,39 +116,109 @@ static void take(struct listener *listener, struct mmsghdr *message)
 	sendmsg(listener->fd, &msg, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-/* Take what waits; false if nothing did. */
-static bool receive(struct listener *listener)
+/* --- floods --- */
+
+static uint64_t kernel_drops(const struct server *server)
+{
+	uint64_t drops = 0;
+
+	for (unsigned int i = 0; i < server->count; i++)
+		drops += filter_drops(server->listeners[i].fd);
+	return drops;
+}
+
+static void set_filter(struct server *server, bool filtered)
+{
+	const struct timeval second = { .tv_sec = 1 };
+
+	for (unsigned int i = 0; i < server->count; i++) {
+		int fd = server->listeners[i].fd;
+
+		if (filtered)
+			filter_attach(fd, server->peers);
+		else
+			filter_detach(fd);
+	}
+	server->filtered = filtered;
+	server->filters += filtered;
+	server->junk_us = now_us();
+	server->junk = filtered ? kernel_drops(server) :
+				  peers_junk(server->peers);
+	if (filtered)
+		evtimer_add(server->second, &second);
+}
+
+/* Is the filter still needed? Unfiltered, strangers can be counted and told. */
+static void second_is_over(evutil_socket_t fd, short what, void *arg)
+{
+	const struct timeval second = { .tv_sec = 1 };
+	struct server *server = arg;
+	uint64_t drops = kernel_drops(server);
+
+	(void)fd;
+	(void)what;
+	if (drops - server->junk < JUNK_PS) {
+		set_filter(server, false);
+		return;
+	}
+	server->junk = drops;
+	evtimer_add(server->second, &second);
+}
+
+static void watch_junk(struct server *server, uint64_t us)
+{
+	uint64_t junk = peers_junk(server->peers);
+
+	if (server->filtered)
+		return;
+	if (junk - server->junk > JUNK_PS) {
+		set_filter(server, true);
+	} else if (us - server->junk_us >= SECOND_US) {
+		server->junk_us = us;
+		server->junk = junk;
+	}
+}
+
+/* --- receiving --- */
+
+/* Take what waits, for a limited time; how many there were. */
+static unsigned int receive(struct listener *listener, bool *all)
 {
 	struct server *server = listener->server;
-	bool any = false;
+	uint64_t begin_us = now_us(), us;
+	unsigned int taken = 0;
 	int count;
 
-	for (int batch = 0; batch < BATCHES; batch++) {
+	do {
 		prepare(server);
 		count = recvmmsg(listener->fd, server->messages, BATCH,
 				 MSG_DONTWAIT, NULL);
+		us = now_us();
 		for (int i = 0; i < count; i++)
-			take(listener, &server->messages[i]);
-		any |= count > 0;
-		if (count < BATCH)
-			break;
-	}
-	return any;
+			take(listener, &server->messages[i], us);
+		taken += count > 0 ? count : 0;
+		us = now_us();
+		watch_junk(server, us);
+		*all = count < BATCH;
+	} while (!*all && us - begin_us < BUDGET_US);
+	return taken;
 }
 
 static const struct timeval pace = { .tv_usec = PACE_US };
+static const struct timeval at_once = { };
 
 static void has_come(evutil_socket_t fd, short what, void *arg)
 {
 	struct listener *listener = arg;
 	uint64_t us = now_us();
+	bool all;
 
 	(void)fd;
 	(void)what;
-	receive(listener);
+	receive(listener, &all);
 	if (us - listener->last_us < PACE_US) {
 		event_del(listener->event);
-		event_add(listener->pace, &pace);
+		event_add(listener->pace, all ? &pace : &at_once);
 	}
 	listener->last_us = us;
 }
@@ -142,25 +226,36 @@ static void has_come(evutil_socket_t fd, short what, void *arg)
 static void is_time(evutil_socket_t fd, short what, void *arg)
 {
 	struct listener *listener = arg;
+	bool all;
 
 	(void)fd;
 	(void)what;
-	if (receive(listener))
-		event_add(listener->pace, &pace);
+	if (receive(listener, &all))
+		event_add(listener->pace, all ? &pace : &at_once);
 	else
 		event_add(listener->event, NULL);
 }
 
+/* Only a wish, if this process may not have more than the system's limit. */
+static void enlarge_buffer(int fd)
+{
+	int bytes = RECEIVE_BUFFER;
+
+	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof(bytes)))
+		setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes));
+}
+
 static int open_socket(const union address *address)
 {
-	int family = address->sa.sa_family, one = 1, bytes = RECEIVE_BUFFER;
+	int family = address->sa.sa_family, one = 1;
 	int fd, err;
 
 	fd = socket(family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return -errno;
-	/* Only a wish: the system may allow less. */
-	setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes));
+	enlarge_buffer(fd);
+	/* At boot an interface may get its address later. (IPv6's, too.) */
+	setsockopt(fd, IPPROTO_IP, IP_FREEBIND, &one, sizeof(one));
 	if (family == AF_INET)
 		err = setsockopt(fd, IPPROTO_IP, IP_PKTINFO, &one, sizeof(one));
 	else
@@ -203,17 +298,39 @@ static int listen_at(struct event_base *base, struct server *server,
 	return event_add(listener->event, NULL);
 }
 
+static int path_set(const struct pams_path *path, void *arg)
+{
+	return kernel_set(arg, path);
+}
+
+static int path_del(const struct pams_path *path, void *arg)
+{
+	return kernel_del(arg, path);
+}
+
+static int subflow_find(const struct pams_path *key, void *arg)
+{
+	return kernel_find_subflow(arg, key);
+}
+
 struct server *server_new(struct event_base *base, const struct config *config,
 			  struct kernel *kernel)
 {
+	struct peers_env env = {
+		.path_set = path_set,
+		.path_del = path_del,
+		.subflow_find = subflow_find,
+	};
 	struct server *server = calloc(1, sizeof(*server));
 
 	if (!server)
 		return NULL;
-	server->peers = peers_new(config, kernel);
+	env.arg = kernel;
+	server->peers = peers_new(config, &env);
+	server->second = evtimer_new(base, second_is_over, server);
 	server->listeners = calloc(config->listen_count,
 				   sizeof(*server->listeners));
-	if (!server->peers || !server->listeners)
+	if (!server->peers || !server->listeners || !server->second)
 		goto fail;
 	for (unsigned int i = 0; i < config->listen_count; i++)
 		if (listen_at(base, server, &config->listens[i]))
@@ -239,6 +356,8 @@ void server_free(struct server *server)
 			event_free(server->listeners[i].pace);
 		close(server->listeners[i].fd);
 	}
+	if (server->second)
+		event_free(server->second);
 	peers_free(server->peers);
 	free(server->listeners);
 	free(server);
@@ -246,10 +365,17 @@ void server_free(struct server *server)
 
 void server_feed(struct server *server)
 {
-	peers_feed(server->peers);
+	peers_feed(server->peers, now_ms());
 }
 
 json_t *server_status(const struct server *server)
 {
-	return peers_status(server->peers);
+	json_t *status = peers_status(server->peers, now_ms());
+
+	json_object_set_new(status, "filtered", json_boolean(server->filtered));
+	json_object_set_new(status, "filters",
+			    json_integer((json_int_t)server->filters));
+	json_object_set_new(status, "kernel_drops",
+			    json_integer((json_int_t)kernel_drops(server)));
+	return status;
 }

@@ -47,6 +47,7 @@ static int take(struct nl_msg *msg, void *arg)
 	struct gnet_stats_queue queue;
 
 	if (nlmsg_hdr(msg)->nlmsg_type != RTM_NEWQDISC ||
+	    !nlmsg_valid_hdr(nlmsg_hdr(msg), sizeof(*tcm)) ||
 	    tcm->tcm_ifindex != (int)counts->ifindex ||
 	    tcm->tcm_parent != TC_H_ROOT)
 		return NL_OK;

@@ -4,15 +4,16 @@
  *
  * Of the stations the one is meant to which most was sent since the last
  * sample: on a client that is the access point, on a helper that is one the
- * device that fetches. Its rate is what the driver's rate control expects to
- * get through, where it says so; else half of the bitrate that was used last,
- * which is about what is left of it for payload beside preambles,
- * acknowledgments and the waiting for the medium.
+ * device that fetches. Each has an estimate of its own. Its rate is what the
+ * driver's rate control expects to get through, where it says so; else half of
+ * the bitrate that was used last, which is about what is left of it for payload
+ * beside preambles, acknowledgments and the waiting for the medium.
  *
  * What waits in mac80211's own queues for that station is told where the
  * driver uses them (it then counts per traffic class).
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -28,18 +29,21 @@
 #include "pamsd.h"
 #include "source_station.h"
 
-#define STATIONS_MAX	64
 #define BITRATE_PART	2
 
 static struct nl_sock *sock;
 static int family;
 
-/* What was sent to each when it was last looked at, whatever the interface. */
-static struct {
+static struct stations all;
+
+struct known_station {
+	unsigned int ifindex;
 	uint8_t mac[6];
-	uint64_t bytes;
-} stations[STATIONS_MAX];
-static unsigned int station_count;
+	bool noted;		/* since the last choice */
+	bool chosen;		/* the last time */
+	uint64_t sent;		/* bytes, since the time before */
+	struct estimate estimate;
+};
 
 static uint32_t backlog_of(struct nlattr *tids)
 {
@@ -104,49 +108,97 @@ int station_parse(struct nlattr **attrs, struct station *station)
 	return 0;
 }
 
-/* What was sent since it was last looked at. */
-static uint64_t sent_to(const struct station *station)
+static struct known_station *find(struct stations *stations,
+				  unsigned int ifindex, const uint8_t mac[6])
 {
-	uint64_t before = station->bytes;
-	unsigned int i;
+	struct known_station *grown;
 
-	for (i = 0; i < station_count; i++)
-		if (!memcmp(stations[i].mac, station->mac, 6))
-			break;
-	if (i == STATIONS_MAX)
-		return 0;
-	if (i == station_count)
-		memcpy(stations[station_count++].mac, station->mac, 6);
-	else
-		before = stations[i].bytes;
-	stations[i].bytes = station->bytes;
-	return station->bytes > before ? station->bytes - before : 0;
+	for (unsigned int i = 0; i < stations->count; i++)
+		if (stations->known[i].ifindex == ifindex &&
+		    !memcmp(stations->known[i].mac, mac, 6))
+			return &stations->known[i];
+	grown = reallocarray(stations->known, stations->count + 1,
+			     sizeof(*grown));
+	if (!grown)
+		return NULL;
+	stations->known = grown;
+	grown += stations->count++;
+	memset(grown, 0, sizeof(*grown));
+	grown->ifindex = ifindex;
+	memcpy(grown->mac, mac, 6);
+	return grown;
 }
 
-struct choice {
-	bool found;
-	struct station station;
-	uint64_t sent;
-	uint64_t total;		/* sent to all of them ever */
+void stations_note(struct stations *stations, unsigned int ifindex,
+		   const struct station *station, uint64_t us)
+{
+	struct known_station *known = find(stations, ifindex, station->mac);
+	uint64_t before;
+
+	if (!known)
+		return;
+	before = known->estimate.sampled ? known->estimate.bytes :
+					   station->bytes;
+	known->sent = station->bytes > before ? station->bytes - before : 0;
+	known->noted = true;
+	estimate_rate(&known->estimate, us, station->bytes,
+		      station->backlog_bytes, station->rate_byteps);
+}
+
+/* Those of that interface that weren't noted have gone. */
+static void forget(struct stations *stations, unsigned int ifindex)
+{
+	unsigned int kept = 0;
+
+	for (unsigned int i = 0; i < stations->count; i++)
+		if (stations->known[i].ifindex != ifindex ||
+		    stations->known[i].noted)
+			stations->known[kept++] = stations->known[i];
+	stations->count = kept;
+}
+
+const struct estimate *stations_choose(struct stations *stations,
+				       unsigned int ifindex)
+{
+	struct known_station *best = NULL;
+
+	forget(stations, ifindex);
+	for (unsigned int i = 0; i < stations->count; i++) {
+		struct known_station *known = &stations->known[i];
+
+		if (known->ifindex != ifindex)
+			continue;
+		if (!best || known->sent > best->sent ||
+		    (known->sent == best->sent && known->chosen))
+			best = known;
+		known->noted = false;
+	}
+	for (unsigned int i = 0; i < stations->count; i++)
+		if (stations->known[i].ifindex == ifindex)
+			stations->known[i].chosen = best == &stations->known[i];
+	return best ? &best->estimate : NULL;
+}
+
+void stations_free(struct stations *stations)
+{
+	free(stations->known);
+	memset(stations, 0, sizeof(*stations));
+}
+
+struct dump {
+	unsigned int ifindex;
+	uint64_t us;
 };
 
-static int take(struct nl_msg *msg, void *arg)
+static int on_station(struct nl_msg *msg, void *arg)
 {
 	struct nlattr *attrs[NL80211_ATTR_MAX + 1];
-	struct choice *choice = arg;
+	const struct dump *dump = arg;
 	struct station station;
-	uint64_t sent;
 
-	if (genlmsg_parse(nlmsg_hdr(msg), 0, attrs, NL80211_ATTR_MAX, NULL) ||
-	    station_parse(attrs, &station))
-		return NL_OK;
-	sent = sent_to(&station);
-	choice->total += station.bytes;
-	if (choice->found && sent <= choice->sent)
-		return NL_OK;
-	choice->found = true;
-	choice->station = station;
-	choice->sent = sent;
+	if (!genlmsg_parse(nlmsg_hdr(msg), 0, attrs, NL80211_ATTR_MAX, NULL) &&
+	    !station_parse(attrs, &station))
+		stations_note(&all, dump->ifindex, &station, dump->us);
 	return NL_OK;
 }
 
@@ -170,7 +222,8 @@ static int sample(const struct link *link,
 		  const struct interface_config *config,
 		  struct estimate *estimate, uint64_t us)
 {
-	struct choice choice = { };
+	struct dump dump = { .ifindex = link->ifindex, .us = us };
+	const struct estimate *chosen;
 	struct nl_msg *msg;
 	int err;
 
@@ -184,7 +237,7 @@ static int sample(const struct link *link,
 	genlmsg_put(msg, NL_AUTO_PORT, NL_AUTO_SEQ, family, 0, NLM_F_DUMP,
 		    NL80211_CMD_GET_STATION, 0);
 	nla_put_u32(msg, NL80211_ATTR_IFINDEX, link->ifindex);
-	nl_socket_modify_cb(sock, NL_CB_VALID, NL_CB_CUSTOM, take, &choice);
+	nl_socket_modify_cb(sock, NL_CB_VALID, NL_CB_CUSTOM, on_station, &dump);
 	err = nl_send_auto(sock, msg);
 	nlmsg_free(msg);
 	if (err >= 0)
@@ -194,17 +247,16 @@ static int sample(const struct link *link,
 		return err == -NLE_OPNOTSUPP ? -EOPNOTSUPP : -EIO;
 	}
 	/* Nobody is associated: that is no fault, there is no pipe now. */
-	if (choice.found)
-		estimate_rate(estimate, us, choice.total,
-			      choice.station.backlog_bytes,
-			      choice.station.rate_byteps);
+	chosen = stations_choose(&all, link->ifindex);
+	if (chosen)
+		*estimate = *chosen;
 	return 0;
 }
 
 static void close_source(void)
 {
 	source_close(&sock);
-	station_count = 0;
+	stations_free(&all);
 }
 
 bool source_station_suits(const struct link *link)

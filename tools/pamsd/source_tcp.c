@@ -5,12 +5,15 @@
  * For a helper that ends TCP: its own connections to the device that fetches
  * are the pipe. MPTCP's subflows are TCP sockets and are seen like others.
  * Meant are those whose peer is in one of the prefixes that the interface is
- * about, or, where it is about its source, those with its address at this end.
- * Of them
+ * about; the kernel tells of no others. Of them
  *
  *	rate     the sum of the delivery rates
  *	backlog  the sum of the bytes not sent yet and not acknowledged yet
  *	delay    half of the lowest minimum round-trip time
+ *
+ * The kernel looks at each socket that it has. So that this costs a fiftieth of a
+ * core at most, the next question waits for PAUSE times as long as the last
+ * one took, up to PAUSE_MAX_US.
  *
  * A delivery rate that the application limited says less than the pipe can
  * do. It counts only if it is more than what was known.
@@ -21,6 +24,7 @@
 #include <linux/inet_diag.h>
 #include <linux/sock_diag.h>
 #include <netlink/attr.h>
+#include <netlink/errno.h>
 #include <netlink/msg.h>
 #include <netlink/netlink.h>
 #include <netlink/socket.h>
@@ -29,23 +33,17 @@
 #include "tcpinfo.h"
 
 #define TCP_STATE_ESTABLISHED	1
+#define PAUSE			50
+#define PAUSE_MAX_US		500000
 
 static struct nl_sock *sock;
+static uint64_t pause_us;	/* after the last question */
 
 struct sum {
-	const struct link *link;
 	const struct interface_config *config;
 	uint64_t bytes, rate_byteps, limited_byteps, backlog_bytes;
 	uint32_t min_rtt_us;
 };
-
-static bool is_address(const struct link *link, int family, const void *address)
-{
-	if (family == AF_INET)
-		return link->has_address4 &&
-		       !memcmp(&link->address4, address, 4);
-	return link->has_address6 && !memcmp(&link->address6, address, 16);
-}
 
 /* An IPv6 socket may speak IPv4. */
 static void prefix_from(struct prefix *prefix, int family, const void *address)
@@ -64,18 +62,15 @@ static void prefix_from(struct prefix *prefix, int family, const void *address)
 
 static bool is_meant(const struct sum *sum, const struct inet_diag_msg *diag)
 {
-	struct prefix local, peer;
+	struct prefix peer;
 
-	prefix_from(&local, diag->idiag_family, diag->id.idiag_src);
 	prefix_from(&peer, diag->idiag_family, diag->id.idiag_dst);
 	for (unsigned int i = 0; i < sum->config->about_count; i++) {
 		const struct about *about = &sum->config->abouts[i];
 
 		if (about->port && about->port != ntohs(diag->id.idiag_dport))
 			continue;
-		if (about->source ? is_address(sum->link, local.family,
-					       local.address) :
-				    prefix_contains(&about->prefix, &peer))
+		if (!about->source && prefix_contains(&about->prefix, &peer))
 			return true;
 	}
 	return false;
@@ -89,6 +84,7 @@ static int take(struct nl_msg *msg, void *arg)
 	struct sum *sum = arg;
 
 	if (nlmsg_hdr(msg)->nlmsg_type != SOCK_DIAG_BY_FAMILY ||
+	    !nlmsg_valid_hdr(nlmsg_hdr(msg), sizeof(*diag)) ||
 	    !is_meant(sum, diag))
 		return NL_OK;
 	attr = nlmsg_find_attr(nlmsg_hdr(msg), sizeof(*diag), INET_DIAG_INFO);
@@ -107,7 +103,67 @@ static int take(struct nl_msg *msg, void *arg)
 	return NL_OK;
 }
 
-static int ask(int family)
+/*
+ * The kernel's filter: the peer is in the first prefix, or the second, ... Each
+ * condition goes on to the jump behind it if it holds, else over that to the
+ * next one. A jump goes to the end, which lets a socket pass; four bytes behind
+ * the end is where one goes that doesn't.
+ */
+#define JUMP_BYTES	sizeof(struct inet_diag_bc_op)
+#define CONDITION_MAX	(JUMP_BYTES + sizeof(struct inet_diag_hostcond) + 16)
+#define FILTER_MAX	(REPORT_PATHS_MAX * (CONDITION_MAX + JUMP_BYTES))
+
+static size_t add_condition(uint8_t *filter, const struct about *about)
+{
+	size_t bytes = about->prefix.family == AF_INET ? 4 : 16;
+	struct inet_diag_hostcond condition = {
+		.family = about->prefix.family,
+		.prefix_len = about->prefix.len,
+		.port = about->port ?: -1,
+	};
+	size_t len = JUMP_BYTES + sizeof(condition) + bytes;
+	struct inet_diag_bc_op op = {
+		.code = INET_DIAG_BC_D_COND,
+		.yes = len,
+		.no = len + JUMP_BYTES,
+	};
+
+	memcpy(filter, &op, sizeof(op));
+	memcpy(filter + sizeof(op), &condition, sizeof(condition));
+	memcpy(filter + sizeof(op) + sizeof(condition), about->prefix.address,
+	       bytes);
+	return len;
+}
+
+static size_t make_filter(uint8_t filter[FILTER_MAX],
+			  const struct interface_config *config)
+{
+	size_t jumps[REPORT_PATHS_MAX], len = 0;
+	unsigned int count = 0;
+
+	for (unsigned int i = 0; i < config->about_count; i++) {
+		if (config->abouts[i].source)
+			continue;
+		if (count) {
+			jumps[count - 1] = len;
+			len += JUMP_BYTES;
+		}
+		len += add_condition(filter + len, &config->abouts[i]);
+		count++;
+	}
+	for (unsigned int i = 0; i + 1 < count; i++) {
+		struct inet_diag_bc_op jump = {
+			.code = INET_DIAG_BC_JMP,
+			.yes = JUMP_BYTES,
+			.no = len - jumps[i],
+		};
+
+		memcpy(filter + jumps[i], &jump, sizeof(jump));
+	}
+	return len;
+}
+
+static int ask(int family, const uint8_t *filter, size_t len)
 {
 	struct inet_diag_req_v2 req = {
 		.sdiag_family = family,
@@ -115,9 +171,17 @@ static int ask(int family)
 		.idiag_ext = 1 << (INET_DIAG_INFO - 1),
 		.idiag_states = 1 << TCP_STATE_ESTABLISHED,
 	};
-	int err = nl_send_simple(sock, SOCK_DIAG_BY_FAMILY, NLM_F_DUMP, &req,
-				 sizeof(req));
+	struct nl_msg *msg = nlmsg_alloc_simple(SOCK_DIAG_BY_FAMILY,
+						NLM_F_DUMP);
+	int err;
 
+	if (!msg)
+		return -NLE_NOMEM;
+	err = nlmsg_append(msg, &req, sizeof(req), NLMSG_ALIGNTO) ?:
+	      nla_put(msg, INET_DIAG_REQ_BYTECODE, len, filter);
+	if (!err)
+		err = nl_send_auto(sock, msg);
+	nlmsg_free(msg);
 	return err < 0 ? err : nl_recvmsgs_default(sock);
 }
 
@@ -130,21 +194,31 @@ static int sample(const struct link *link,
 		  const struct interface_config *config,
 		  struct estimate *estimate, uint64_t us)
 {
-	struct sum sum = { .link = link, .config = config };
-	uint64_t rate_byteps;
+	struct sum sum = { .config = config };
+	uint8_t filter[FILTER_MAX];
+	uint64_t rate_byteps, asked_us;
+	size_t len;
 	int err;
 
+	(void)link;
+	if (estimate->sampled && us - estimate->sample_us < pause_us)
+		return 0;
+	len = make_filter(filter, config);
 	err = source_open(&sock, NETLINK_SOCK_DIAG);
 	if (err)
 		return err;
 	nl_socket_modify_cb(sock, NL_CB_VALID, NL_CB_CUSTOM, take, &sum);
-	err = ask(AF_INET);
+	asked_us = now_us();
+	err = ask(AF_INET, filter, len);
 	if (err >= 0)
-		err = ask(AF_INET6);
+		err = ask(AF_INET6, filter, len);
 	if (err < 0) {
 		close_source();
 		return -EIO;
 	}
+	pause_us = (now_us() - asked_us) * PAUSE;
+	if (pause_us > PAUSE_MAX_US)
+		pause_us = PAUSE_MAX_US;
 	rate_byteps = sum.rate_byteps + sum.limited_byteps;
 	if (!sum.rate_byteps && rate_byteps <= estimate->rate_byteps)
 		rate_byteps = 0;

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * target - a server that is reported to: the session, and the way there
+ * target - a server that is reported to: the sockets, and the ways to it
  *
- * The session is drawn at random when the target is made, and the counter only
- * goes up: no nonce comes twice. A challenge is taken only if it answers a
- * report that is newer than those of the challenges before, so a recorded one
- * is worth nothing.
+ * A way is an interface that reports may leave through and an address of the
+ * server. Which report takes which way, and when, is in announce.c.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,81 +14,50 @@
 #include <jansson.h>
 #include <sodium.h>
 
+#include "announce.h"
 #include "pamsd.h"
+
+/*
+ * So long without an answer is logged: one takes a round trip, and some reports
+ * may be lost.
+ */
+#define SILENT_MS	3000
+#define FAMILIES	2
+
+struct way {
+	const struct link *link;	/* NULL: as routing has it */
+	const union address *address;
+};
 
 struct target {
 	const struct target_config *config;
-	struct report_keys keys;
-	struct link **via;	/* as configured */
-	int fd;
-	struct event *event;
-	void (*challenged)(struct target *target, void *arg);
-	void *arg;
-	uint8_t session[REPORT_SESSION_BYTES];
-	uint8_t cookie[REPORT_COOKIE_BYTES];
-	uint64_t counter;	/* of the last report */
-	uint64_t answered;	/* counter that the last challenge answered */
+	struct announcer announcer;
+	struct way ways[ANNOUNCE_WAYS_MAX];	/* as the announcer's */
+	int fds[FAMILIES];			/* IPv4, IPv6, or -1 */
+	struct event *events[FAMILIES];
+	struct event *timer;
+	bool silent;		/* has been said */
 	int error;		/* of sending, the last one said */
-	uint64_t sent, challenges, dropped, errors;
+	uint64_t errors;
 };
 
-static void receive(evutil_socket_t fd, short what, void *arg)
+static int index_of(const union address *address)
 {
-	struct report_challenge challenge;
-	struct report_header header;
-	struct target *target = arg;
-	uint8_t buf[REPORT_CHALLENGE_BYTES + 1];
-	ssize_t len;
-
-	(void)what;
-	len = recv(fd, buf, sizeof(buf), MSG_DONTWAIT);
-	if (len < 0)
-		return;
-	if (report_peek(buf, len, &header) ||
-	    header.type != REPORT_TYPE_CHALLENGE ||
-	    memcmp(header.id, target->keys.id, REPORT_ID_BYTES) ||
-	    report_open_challenge(buf, len, &target->keys, &challenge) ||
-	    memcmp(challenge.session, target->session, REPORT_SESSION_BYTES) ||
-	    challenge.counter <= target->answered ||
-	    challenge.counter > target->counter) {
-		target->dropped++;
-		return;
-	}
-	target->challenges++;
-	target->answered = challenge.counter;
-	/* A second answer to the same question changes nothing. */
-	if (!memcmp(target->cookie, challenge.cookie, REPORT_COOKIE_BYTES))
-		return;
-	memcpy(target->cookie, challenge.cookie, REPORT_COOKIE_BYTES);
-	target->challenged(target, target->arg);
+	return address->sa.sa_family == AF_INET ? 0 : 1;
 }
 
-/* The one that carried data last: no radio is woken for a report. */
-static const struct link *best_of(const struct target *target)
+static bool has_address(const struct link *link, const union address *address)
 {
-	const struct link *best = NULL;
-
-	for (unsigned int i = 0; i < target->config->via_count; i++) {
-		const struct link *link = target->via[i];
-
-		if (link->up && (!best || link->moved_us > best->moved_us))
-			best = link;
-	}
-	return best;
-}
-
-bool target_reached(const struct target *target, const struct link *link)
-{
-	return target->config->address.sa.sa_family == AF_INET ?
-	       link->has_address4 : link->has_address6;
+	return address->sa.sa_family == AF_INET ? link->has_address4 :
+						  link->has_address6;
 }
 
 /*
  * Leave through that link, with its address, which routing by source address
- * needs. Where it has none of the family: as routing will have it.
+ * needs.
  */
-static ssize_t send_through(const struct target *target, const uint8_t *buf,
-			    size_t len, const struct link *link)
+static ssize_t send_through(const struct target *target, const struct way *way,
+			    const uint8_t *buf, size_t len)
 {
 	union {
 		struct cmsghdr align;
@@ -98,17 +65,18 @@ static ssize_t send_through(const struct target *target, const uint8_t *buf,
 	} control = { };
 	struct iovec iov = { .iov_base = (void *)buf, .iov_len = len };
 	struct msghdr msg = {
-		.msg_name = (void *)&target->config->address,
-		.msg_namelen = address_len(&target->config->address),
+		.msg_name = (void *)way->address,
+		.msg_namelen = address_len(way->address),
 		.msg_iov = &iov,
 		.msg_iovlen = 1,
 	};
-	bool v4 = target->config->address.sa.sa_family == AF_INET;
+	bool v4 = way->address->sa.sa_family == AF_INET;
+	const struct link *link = way->link;
 	struct in_pktinfo info = { };
 	struct in6_pktinfo info6 = { };
 	struct cmsghdr *cmsg;
 
-	if (link && target_reached(target, link)) {
+	if (link) {
 		msg.msg_control = control.space;
 		msg.msg_controllen = CMSG_SPACE(v4 ? sizeof(info) :
 						     sizeof(info6));
@@ -123,21 +91,18 @@ static ssize_t send_through(const struct target *target, const uint8_t *buf,
 		memcpy(CMSG_DATA(cmsg), v4 ? (void *)&info : (void *)&info6,
 		       v4 ? sizeof(info) : sizeof(info6));
 	}
-	return sendmsg(target->fd, &msg, MSG_DONTWAIT | MSG_NOSIGNAL);
+	return sendmsg(target->fds[index_of(way->address)], &msg,
+		       MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-void target_send(struct target *target, struct report *report,
-		 const struct link *through)
+static void send_report(unsigned int index, const uint8_t *buf, size_t len,
+			void *arg)
 {
-	uint8_t buf[REPORT_BYTES_MAX];
+	struct target *target = arg;
+	const struct way *way = &target->ways[index];
 	char text[ADDRESS_TEXT];
-	size_t len;
 
-	memcpy(report->cookie, target->cookie, REPORT_COOKIE_BYTES);
-	len = report_seal(buf, &target->keys, target->session,
-			  ++target->counter, report);
-	if (send_through(target, buf, len, through ?: best_of(target)) >= 0) {
-		target->sent++;
+	if (send_through(target, way, buf, len) >= 0) {
 		target->error = 0;
 		return;
 	}
@@ -146,67 +111,280 @@ void target_send(struct target *target, struct report *report,
 		return;
 	target->error = errno;
 	say("can't report to '%s' at %s: %s", target->config->name,
-	    address_text(text, &target->config->address), strerror(errno));
+	    address_text(text, way->address), strerror(errno));
+}
+
+static void arm(struct target *target, uint64_t ms)
+{
+	uint64_t next_ms = target->announcer.next_ms, after_ms;
+	struct timeval after;
+
+	if (next_ms == ANNOUNCE_NEVER) {
+		evtimer_del(target->timer);
+		return;
+	}
+	after_ms = next_ms > ms ? next_ms - ms : 0;
+	after.tv_sec = after_ms / 1000;
+	after.tv_usec = after_ms % 1000 * 1000;
+	evtimer_add(target->timer, &after);
+}
+
+/*
+ * A report that is dropped on the way, or whose key the server doesn't know,
+ * gets no answer at all. Who set this up can only learn it from here.
+ */
+static void say_silence(struct target *target, uint64_t ms)
+{
+	const struct announcer *announcer = &target->announcer;
+	char text[ADDRESS_TEXT];
+
+	if (target->silent || !announcer->asked_ms ||
+	    ms - announcer->asked_ms < SILENT_MS)
+		return;
+	target->silent = true;
+	say("no answer from '%s' at %s: is its pamsd running, does every "
+	    "firewall let UDP to this port pass, and is the key the same "
+	    "there? Its log tells if reports arrive", target->config->name,
+	    address_text(text, &target->config->addresses[0]));
+}
+
+static void run(struct target *target)
+{
+	uint64_t ms = now_ms();
+
+	announce_run(&target->announcer, ms, send_report, target);
+	say_silence(target, ms);
+	arm(target, ms);
+}
+
+static void on_timer(evutil_socket_t fd, short what, void *arg)
+{
+	struct target *target = arg;
+
+	(void)fd;
+	(void)what;
+	run(target);
+}
+
+static void on_readable(evutil_socket_t fd, short what, void *arg)
+{
+	struct target *target = arg;
+	uint8_t buf[REPORT_BYTES_MAX + 1];
+	char text[ADDRESS_TEXT];
+	ssize_t len;
+
+	(void)what;
+	for (;;) {
+		len = recv(fd, buf, sizeof(buf), MSG_DONTWAIT);
+		if (len < 0)
+			break;
+		if (!announce_answer(&target->announcer, buf, len, now_ms()) ||
+		    !target->silent)
+			continue;
+		target->silent = false;
+		say("'%s' at %s answers", target->config->name,
+		    address_text(text, &target->config->addresses[0]));
+	}
+	run(target);
+}
+
+/* What the ways are now; true if there is a new one. */
+static bool look_at_ways(struct target *target)
+{
+	struct announcer *announcer = &target->announcer;
+	bool any = false, better = false;
+
+	for (unsigned int i = 0; i < announcer->way_count; i++) {
+		struct announce_way *way = &announcer->ways[i];
+		const struct link *link = target->ways[i].link;
+		bool up = link && link->up &&
+			  has_address(link, target->ways[i].address);
+
+		if (!link)
+			continue;
+		better |= (up && !way->up) || (way->lost && !link->lost);
+		way->up = up;
+		way->lost = link->lost;
+		way->moved_us = link->moved_us;
+		any |= up && !way->lost;
+	}
+	/* Routing decides if nothing is configured, or nothing else is left. */
+	for (unsigned int i = 0; i < announcer->way_count; i++) {
+		struct announce_way *way = &announcer->ways[i];
+
+		if (target->ways[i].link)
+			continue;
+		better |= !way->up && !any;
+		way->up = !any || !target->config->via_count;
+	}
+	return better;
+}
+
+void target_set(struct target *target, unsigned int id,
+		const struct announce_path *path)
+{
+	announce_set(&target->announcer, id, path, now_ms());
+}
+
+void target_run(struct target *target)
+{
+	if (look_at_ways(target))
+		announce_hurry(&target->announcer, now_ms());
+	run(target);
+}
+
+void target_periodic(struct target *target)
+{
+	look_at_ways(target);
+	announce_periodic(&target->announcer, now_ms(), send_report, target);
+	say_silence(target, now_ms());
+}
+
+bool target_is_at(const struct target *target, const struct prefix *address)
+{
+	struct prefix prefix;
+
+	for (unsigned int i = 0; i < target->config->address_count; i++) {
+		prefix_of(&prefix, &target->config->addresses[i]);
+		if (prefix_contains(&prefix, address))
+			return true;
+	}
+	return false;
+}
+
+/* A way through that link for each address of the server, or those there are. */
+static void add_ways(struct target *target, const struct link *link,
+		     uint32_t own)
+{
+	struct announcer *announcer = &target->announcer;
+	bool known = false;
+
+	for (unsigned int i = 0; i < announcer->way_count; i++) {
+		if (target->ways[i].link != link)
+			continue;
+		announcer->ways[i].own |= own;
+		known = true;
+	}
+	for (unsigned int i = 0; !known && i < target->config->address_count;
+	     i++) {
+		const union address *address = &target->config->addresses[i];
+		struct way *way = &target->ways[announcer->way_count];
+
+		if (announcer->way_count == ANNOUNCE_WAYS_MAX ||
+		    target->fds[index_of(address)] < 0)
+			continue;
+		way->link = link;
+		way->address = address;
+		announcer->ways[announcer->way_count++].own = own;
+	}
+}
+
+/* Path id is about the addresses of that link. */
+void target_add_source(struct target *target, const struct link *link,
+		       unsigned int id)
+{
+	add_ways(target, link, 1U << id);
+}
+
+static int open_sockets(struct target *target, struct event_base *base)
+{
+	for (unsigned int i = 0; i < target->config->address_count; i++) {
+		const union address *address = &target->config->addresses[i];
+		int index = index_of(address);
+
+		if (target->fds[index] >= 0)
+			continue;
+		target->fds[index] = socket(address->sa.sa_family,
+					    SOCK_DGRAM | SOCK_NONBLOCK |
+					    SOCK_CLOEXEC, 0);
+		if (target->fds[index] < 0)
+			continue;
+		target->events[index] = event_new(base, target->fds[index],
+						  EV_READ | EV_PERSIST,
+						  on_readable, target);
+		if (!target->events[index] ||
+		    event_add(target->events[index], NULL))
+			return -1;
+	}
+	return target->fds[0] < 0 && target->fds[1] < 0 ? -1 : 0;
 }
 
 struct target *target_new(struct event_base *base,
 			  const struct target_config *config,
-			  struct links *links,
-			  void (*challenged)(struct target *target, void *arg),
-			  void *arg)
+			  struct links *links)
 {
 	struct target *target = calloc(1, sizeof(*target));
+	uint8_t session[REPORT_SESSION_BYTES];
+	struct report_keys keys;
 
 	if (!target)
 		return NULL;
 	target->config = config;
-	target->challenged = challenged;
-	target->arg = arg;
-	target->fd = socket(config->address.sa.sa_family,
-			    SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	target->via = calloc(config->via_count + 1, sizeof(*target->via));
-	if (target->fd < 0 || !target->via ||
-	    report_keys_derive(&target->keys, config->key)) {
+	target->fds[0] = -1;
+	target->fds[1] = -1;
+	target->timer = evtimer_new(base, on_timer, target);
+	if (!target->timer || open_sockets(target, base) ||
+	    report_keys_derive(&keys, config->key)) {
 		say("can't report to '%s': %s", config->name, strerror(errno));
-		goto fail;
+		target_free(target);
+		return NULL;
 	}
-	randombytes_buf(target->session, sizeof(target->session));
+	randombytes_buf(session, sizeof(session));
+	announce_init(&target->announcer, &keys, session);
+	sodium_memzero(&keys, sizeof(keys));
 	for (unsigned int i = 0; i < config->via_count; i++) {
-		target->via[i] = links_watch(links, config->via[i]);
-		if (!target->via[i])
-			goto fail;
+		struct link *link = links_watch(links, config->via[i]);
+
+		if (!link) {
+			target_free(target);
+			return NULL;
+		}
+		add_ways(target, link, 0);
 	}
-	target->event = event_new(base, target->fd, EV_READ | EV_PERSIST,
-				  receive, target);
-	if (target->event && !event_add(target->event, NULL))
-		return target;
-fail:
-	target_free(target);
-	return NULL;
+	add_ways(target, NULL, 0);
+	return target;
 }
 
 void target_free(struct target *target)
 {
 	if (!target)
 		return;
-	if (target->event)
-		event_free(target->event);
-	if (target->fd >= 0)
-		close(target->fd);
-	free(target->via);
+	if (target->timer)
+		event_free(target->timer);
+	for (unsigned int i = 0; i < FAMILIES; i++) {
+		if (target->events[i])
+			event_free(target->events[i]);
+		if (target->fds[i] >= 0)
+			close(target->fds[i]);
+	}
 	sodium_memzero(target, sizeof(*target));
 	free(target);
 }
 
 json_t *target_status(const struct target *target)
 {
+	const struct announcer *announcer = &target->announcer;
 	char text[ADDRESS_TEXT];
+	uint64_t heard_ms = 0, unanswered_ms = 0;
+	json_t *object;
 
-	return json_pack("{s:s, s:s, s:I, s:I, s:I, s:I}",
-			 "name", target->config->name, "address",
-			 address_text(text, &target->config->address),
-			 "sent", (json_int_t)target->sent,
-			 "challenges", (json_int_t)target->challenges,
-			 "dropped", (json_int_t)target->dropped,
-			 "errors", (json_int_t)target->errors);
+	for (unsigned int i = 0; i < announcer->way_count; i++)
+		if (announcer->ways[i].heard_ms > heard_ms)
+			heard_ms = announcer->ways[i].heard_ms;
+	if (announcer->asked_ms &&
+	    (target->silent || !announce_is_known(announcer)))
+		unanswered_ms = now_ms() - announcer->asked_ms;
+	object = json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:b}",
+			   "name", target->config->name, "address",
+			   address_text(text, &target->config->addresses[0]),
+			   "sent", (json_int_t)announcer->reports,
+			   "answers", (json_int_t)announcer->answers,
+			   "dropped", (json_int_t)announcer->dropped,
+			   "errors", (json_int_t)target->errors,
+			   "unanswered_ms", (json_int_t)unanswered_ms,
+			   "known", announce_is_known(announcer));
+	if (heard_ms)
+		json_object_set_new(object, "answered_ms",
+				    json_integer(now_ms() - heard_ms));
+	return object;
 }

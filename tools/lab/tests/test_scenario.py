@@ -28,7 +28,7 @@ class Quantities(unittest.TestCase):
         for parse, text in ((units.rate_bps, "8"), (units.rate_bps, "fast"),
                             (units.rate_bps, "1bit"), (units.rate_bps, "-1mbit"),
                             (units.time_us, "10"), (units.time_us, "2h"),
-                            (units.size_bytes, "1X"), (units.size_range, "2K-1K"),
+                            (units.size_bytes, "1X"), (units.size_range, "2K-1K"), (units.size_range, "-5"),
                             (units.share, "0.5"), (units.share, "101%")):
             with self.subTest(text=text), self.assertRaises(BadInput) as caught:
                 parse(text)

@@ -1,0 +1,279 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# A station is driven out of its access point's range while a download runs over Wi-Fi and LTE: pams-predict sees the signal
+# fall, pamsd reports, and the server's scheduler leaves the path in time. Nobody is told when that will be. The radios are
+# those of mac80211_hwsim, which stock kernels of the generic flavour have.
+#
+#	client                                   access point                     server
+#	10.0.2.1 wlan ~~~ radio, level falls ~~~ wlan a1 -- 25 to 5 Mbit/s 5 ms - s2
+#	10.0.1.1 c1 ----------------- "LTE", 5 Mbit/s 25 ms --------------------- s1   10.0.0.2
+#
+# The level follows the log-distance model of PLAMA (n = 3, -91 dBm at 70 m) at 13 m/s, in steps of 50 ms, with fading of 1.5 dB
+# standard deviation, correlated over 200 ms. While it is below -91 dBm the two radios don't hear each other. The simulated radios
+# have no rates of their own: the link behind the access point falls to 5 Mbit/s towards the end of the range.
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
+
+ap=pams-a-$$
+further=("$ap")
+predict=$PAMS_TOOLS/pams-predict
+debug=/sys/kernel/debug/ieee80211
+threshold_dbm=-91
+step_ms=50
+
+# --- radios ---
+
+need_radios()
+{
+	modprobe -q mac80211_hwsim radios=2 || skip "this kernel has no mac80211_hwsim"
+	mountpoint -q /sys/kernel/debug || mount -t debugfs debug /sys/kernel/debug
+	local program
+	for program in hostapd wpa_supplicant iw; do
+		type -P "$program" >/dev/null || skip "no $program here"
+	done
+}
+
+# take_radios: phys and links of the two, the access point's first
+take_radios()
+{
+	local i=0 phy ns name
+
+	for phy in /sys/class/ieee80211/*; do
+		[ -e "$debug/${phy##*/}/hwsim" ] || continue
+		ns=$ap
+		[ "$i" = 0 ] || ns=$client
+		phys[i]=${phy##*/}
+		name=$(ls "$phy/device/net")
+		iw phy "${phys[i]}" set netns name "$ns"
+		ip -n "$ns" link set "$name" name wlan
+		i=$((i + 1))
+	done
+	[ "$i" = 2 ] || fail "$i simulated radios, not 2"
+}
+phys=()
+
+# level DBM: at which each hears the other, from now on; below the threshold neither does. The file takes unsigned numbers only.
+level()
+{
+	local dbm=$1 group=1
+
+	[ "$dbm" -ge "$threshold_dbm" ] || group=2
+	[ "$dbm" -ge -100 ] || dbm=-100
+	rate_of "$dbm"
+	printf '%u' "$dbm" >"$debug/${phys[0]}/hwsim/rx_rssi"
+	echo "$group" >"$debug/${phys[0]}/hwsim/group"
+}
+
+# rate_of DBM: change the rate where that level means another one
+rate_now=25
+rate_of()
+{
+	local rate=25
+
+	[ "$1" -ge -83 ] || rate=18
+	[ "$1" -ge -86 ] || rate=12
+	[ "$1" -ge -88 ] || rate=8
+	[ "$1" -ge -90 ] || rate=5
+	[ "$rate" != "$rate_now" ] || return 0
+	rate_now=$rate
+	tc -n "$server" qdisc change dev s2 root netem rate "${rate}mbit" delay 5ms limit 100
+}
+
+# levels METRES SECONDS SEED: the level of each step on the way from there on
+levels()
+{
+	awk -v from="$1" -v s="$2" -v seed="$3" -v step_ms="$step_ms" -v t="$threshold_dbm" '
+	function log10(x) { return log(x) / log(10) }
+	function normal() { return sqrt(-2 * log(1 - rand())) * cos(6.283185 * rand()) }
+	BEGIN {
+		srand(seed)
+		keep = exp(-step_ms / 200)
+		fade = 1.5 * normal()
+		for (i = 0; i < s * 1000 / step_ms; i++) {
+			m = from + 13 * i * step_ms / 1000
+			fade = keep * fade + sqrt(1 - keep * keep) * 1.5 * normal()
+			printf "%.0f\n", t + 30 * log10(70 / m) + fade
+		}
+	}'
+}
+
+# drive FILE: take the station through these levels
+drive()
+{
+	local dbm at_ms
+
+	at_ms=$(now_ms)
+	while read -r dbm; do
+		level "$dbm"
+		at_ms=$((at_ms + step_ms))
+		pause_until "$at_ms"
+	done <"$1"
+}
+pause_until()
+{
+	local left_ms=$(($1 - $(now_ms)))
+	[ "$left_ms" -le 0 ] || sleep "$(printf '0.%03d' "$left_ms")"
+}
+
+# --- network ---
+
+begin()
+{
+	need_module
+	need_tool "$pamsd"
+	need_tool "$predict"
+	need_radios
+	paths pams 5mbit,25ms
+	ip -batch - <<-END
+		netns add $ap
+		link add a1 index 33 netns $ap type veth peer name s2 index 22 netns $server
+	END
+	take_radios
+	ip -n "$client" -batch - <<-END
+		addr add 10.0.2.1/24 dev wlan
+		link set wlan up
+		route add $address via 10.0.2.2 dev wlan
+		mptcp endpoint add 10.0.1.1 dev c1 id 1 subflow
+	END
+	ip -n "$ap" -batch - <<-END
+		addr add 10.0.2.2/24 dev wlan
+		addr add 10.0.3.1/24 dev a1
+		link set lo up
+		link set a1 gso_max_segs 1 up
+		route add $address via 10.0.3.2
+	END
+	ip -n "$server" -batch - <<-END
+		addr add 10.0.3.2/24 dev s2
+		link set s2 gso_max_segs 1 up
+		route add 10.0.2.0/24 via 10.0.3.1
+	END
+	in_ns "$ap" sysctl -qw net.ipv4.ip_forward=1 net.ipv4.conf.all.rp_filter=0
+	tc -n "$ap" qdisc add dev a1 root netem rate 25mbit delay 5ms limit 100
+	tc -n "$server" qdisc add dev s2 root netem rate 25mbit delay 5ms limit 100
+	count_packets
+	associate
+}
+
+# What the access point sends over the radio to the client, and what arrives there.
+count_packets()
+{
+	count_at "$ap" forward oifname
+	count_at "$client" input iifname
+}
+count_at()
+{
+	in_ns "$1" nft -f - <<-END
+		add table ip pams
+		add chain ip pams radio { type filter hook $2 priority 0; }
+		add rule ip pams radio $3 wlan meta l4proto tcp counter
+	END
+}
+packets() { in_ns "$1" nft list table ip pams | sed -n 's/.*counter packets \([0-9]*\).*/\1/p'; }
+lost() { echo $(($(packets "$ap") - $(packets "$client"))); }
+
+associate()
+{
+	level -60
+	cat >"$work/hostapd.conf" <<-END
+		interface=wlan
+		driver=nl80211
+		ssid=pams
+		hw_mode=g
+		channel=1
+		wmm_enabled=1
+		ieee80211n=1
+	END
+	cat >"$work/supplicant.conf" <<-END
+		ap_scan=1
+		network={
+			ssid="pams"
+			key_mgmt=NONE
+			scan_freq=2412
+		}
+	END
+	ip netns exec "$ap" hostapd "$work/hostapd.conf" >"$work/hostapd.log" 2>&1 &
+	ip netns exec "$client" wpa_supplicant -D nl80211 -i wlan -c "$work/supplicant.conf" >"$work/supplicant.log" 2>&1 &
+	within 150 associated || fail "the station does not associate: $(tail -n 5 "$work/hostapd.log" "$work/supplicant.log")"
+	# the simulation adds the sender's power to the level
+	in_ns "$ap" iw dev wlan set txpower fixed 0
+}
+associated() { [ "$(on_client cat /sys/class/net/wlan/operstate)" = up ]; }
+
+# --- daemons ---
+
+start_daemons()
+{
+	local key
+
+	key=$("$pamsd" --genkey)
+	cat >"$work/server.conf" <<-END
+		control = "$work/server.socket"
+		server { peer "client" { key = "$key" } }
+	END
+	# What would be measured here is the uplink, and the path that is told of is the downlink.
+	cat >"$work/client.conf" <<-END
+		control = "$work/client.socket"
+		reporter {
+			to "server" { address = "$address" key = "$key" via = {"wlan", "c1"} }
+			interface "wlan" { measure = "none" plugin = {"$predict", "--verbose"} }
+		}
+	END
+	ip netns exec "$server" "$pamsd" -c "$work/server.conf" 2>"$work/server.err" &
+	daemons=($!)
+	ip netns exec "$client" "$pamsd" -c "$work/client.conf" 2>"$work/client.err" &
+	daemons+=($!)
+	within 50 running || fail "pamsd does not come up: $(cat "$work"/*.err)"
+}
+running() { tell server >/dev/null && tell client >/dev/null; }
+tell() { "$pamsd" -c "$work/$1.conf" --tell '{"command": "status"}' 2>/dev/null; }
+
+# --- cases ---
+
+# drive_away NAME SEED: one download of 12 MB that begins 30 m from the access point, 3 s before the range ends
+declare -A radio_lost stall_us time_us
+drive_away()
+{
+	local before
+
+	start_server
+	before=$(lost)
+	levels 30 7 "$2" >"$work/levels"
+	drive "$work/levels" &
+	transfer --bytes 12M --timeout 60000
+	wait $!
+	stop_server
+	sleep 1
+	radio_lost[$1]=$(($(lost) - before))
+	stall_us[$1]=$(of gap_us)
+	time_us[$1]=$(of fct_us)
+	say "$1: ${radio_lost[$1]} packets lost on the radio, $(cat "$work/json")"
+}
+
+come_back()
+{
+	rate_now=	# drive() has changed it in a process of its own
+	level -60
+	within 300 associated || fail "the station does not come back"
+	sleep 1
+}
+
+# What was told is what pams-predict saw: nobody else knows when the range ends. The payload is checked where it arrives.
+driven_away()
+{
+	begin
+	drive_away untold "$1"
+	come_back
+	start_daemons
+	sleep 2
+	drive_away predicted "$1"
+	cat "$work/client.err"
+	grep -q "pams-predict: wlan: lost in" "$work/client.err" || fail "nothing was predicted"
+	check "packets lost on the radio, untold" "${radio_lost[untold]}" ">" 0
+	check "packets lost, predicted" "100 * ${radio_lost[predicted]}" "<=" "20 * ${radio_lost[untold]}"
+	check "us of the longest stall, predicted" "${stall_us[predicted]}" "<" 200000
+	# What Wi-Fi would have carried in the time by which it was left too early.
+	check "us of the download, predicted" "${time_us[predicted]}" "<=" "${time_us[untold]} * 120 / 100"
+}
+
+add driven_away 1
+run_cases "$@"

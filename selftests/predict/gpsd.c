@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * gpsd - pams-predict's side of gpsd, against one that says what it is told to,
+ * on loopback
+ */
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <math.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "predict.h"
+#include "tap.h"
+
+#define PAUSE_US	20000
+#define PAUSES_MAX	250	/* 5 s */
+
+static const char fixes[] =
+	"{\"class\":\"VERSION\",\"release\":\"3.22\",\"rev\":\"3.22\","
+	"\"proto_major\":3,\"proto_minor\":14}\r\n"
+	"{\"class\":\"TPV\",\"device\":\"/dev/a\",\"mode\":1}\r\n"
+	"{\"class\":\"TPV\",\"device\":\"/dev/a\",\"mode\":3,"
+	"\"time\":\"2026-11-22T06:30:00.000Z\",\"lat\":35.5,\"lon\":139.25,"
+	"\"speed\":13.0,\"track\":90.0,\"eph\":4.5}\r\n";
+
+/* Says it all to one client when asked; when told to it ends, as if it crashed. */
+static pid_t serve(int listener, int end[2])
+{
+	const struct linger reset = { .l_onoff = 1 };
+	pid_t pid = fork();
+	char buffer[256];
+	bool good;
+	int client;
+
+	if (pid)
+		return pid;
+	/* its own end of the pipe, which would never be closed */
+	close(end[1]);
+	client = accept(listener, NULL, NULL);
+	good = read(client, buffer, sizeof(buffer)) > 0 &&
+	       write(client, fixes, strlen(fixes)) > 0 &&
+	       read(end[0], buffer, 1) == 0 &&
+	       !setsockopt(client, SOL_SOCKET, SO_LINGER, &reset,
+			   sizeof(reset));
+	_exit(!good);
+}
+
+/* What gps_fix() answers, once that isn't "nothing new". */
+static int answer(struct gps *gps, struct fix *fix)
+{
+	int got = 0;
+
+	for (unsigned int i = 0; i < PAUSES_MAX && !got; i++) {
+		usleep(PAUSE_US);
+		got = gps_fix(gps, fix);
+	}
+	return got;
+}
+
+static void fix_and_end(void)
+{
+	struct sockaddr_in address = { .sin_family = AF_INET };
+	int listener = socket(AF_INET, SOCK_STREAM, 0), status, end[2];
+	socklen_t len = sizeof(address);
+	struct fix fix = { };
+	struct gps *gps;
+	char where[64];
+	pid_t pid;
+
+	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	check(!bind(listener, (struct sockaddr *)&address, len));
+	check(!listen(listener, 1));
+	check(!getsockname(listener, (struct sockaddr *)&address, &len));
+	snprintf(where, sizeof(where), "127.0.0.1:%u", ntohs(address.sin_port));
+	check(!pipe2(end, O_CLOEXEC));
+	pid = serve(listener, end);
+	gps = gps_connect(where);
+	if (check(gps)) {
+		check(answer(gps, &fix) == 1);
+		check(fix.position.latitude == 35.5);
+		check(fix.position.longitude == 139.25);
+		check(fix.speed_mps == 13 && fix.heading_deg == 90);
+		check(fix.error_m == 4.5);
+		close(end[1]);
+		check(answer(gps, &fix) == -1);
+		gps_disconnect(gps);
+	} else {
+		kill(pid, SIGKILL);
+	}
+	waitpid(pid, &status, 0);
+	check(!status);
+	close(end[0]);
+	close(listener);
+}
+
+int main(void)
+{
+#ifdef HAVE_GPS
+	run(fix_and_end);
+	return tap_end();
+#else
+	puts("ok 1 - fix_and_end # SKIP built without libgps\n1..1");
+	return 0;
+#endif
+}

@@ -1,0 +1,417 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * numbers - tests of what pams-predict reckons, on values worked out by hand
+ */
+#include <math.h>
+#include <string.h>
+
+#include "predict.h"
+#include "tap.h"
+
+/* that a double can tell */
+#define EXACT	0.000001
+
+static const struct pathloss model = PATHLOSS_DEFAULT;
+static const struct errors no_errors;
+
+static bool near(double value, double right, double off)
+{
+	return fabs(value - right) <= off;
+}
+
+/* The level at that share of the range. */
+static double level(double share)
+{
+	return model.threshold_dbm - 10 * model.exponent * log10(share);
+}
+
+/* --- pathloss.c --- */
+
+/* (20 + 91 - 40) / 30 = 2.3667; 10 to that is 232.6 */
+static void range_of_power(void)
+{
+	const struct pathloss free_space = { -91, 2, 40 };
+
+	check(near(pathloss_range_m(&model, 20), 232.6, 0.05));
+	/* PLAMA's 70 m are 4.35 dBm: -51 + 30 * 1.8451 */
+	check(near(pathloss_range_m(&model, 4.353), 70, 0.01));
+	/* 71 / 20 = 3.55 */
+	check(near(pathloss_range_m(&free_space, 20), 3548.1, 0.1));
+}
+
+static void share_of_level(void)
+{
+	check(near(pathloss_share(&model, -91), 1, EXACT));
+	check(near(pathloss_share(&model, -61), 0.1, EXACT));
+	check(near(pathloss_share(&model, -91 + 9.031), 0.5, 0.0001));
+	check(pathloss_share(&model, -92) > 1);
+}
+
+/* --- trend.c --- */
+
+/*
+ * t    -0.4 -0.3 -0.2 -0.1  0	mean -0.2	Sxx 0.1
+ * x     0.5  0.6  0.6  0.8  0.8	mean 0.66	Sxy 0.08	Syy 0.072
+ *
+ * b = 0.8, a = 0.66 + 0.2 * 0.8 = 0.82, T_L = 0.18 / 0.8 = 0.225
+ * s^2 = (0.072 - 0.8 * 0.08) / 3 = 0.0026667, se(b) = sqrt(s^2 / 0.1) = 0.1633
+ * spread^2 = s^2 (1 + 1/5 + 0.425^2 / 0.1) / 0.64 = 0.012526
+ */
+static void five_samples_by_hand(void)
+{
+	static const double shares[] = { 0.5, 0.6, 0.6, 0.8, 0.8 };
+	struct trend trend;
+	struct trend_fit fit;
+
+	trend_init(&trend, &model, TREND_WINDOW_MS);
+	for (unsigned int i = 0; i < 4; i++)
+		trend_add(&trend, 10000 + 100 * i, level(shares[i]));
+	check(!trend_fit(&trend, 10300, &fit));
+	trend_add(&trend, 10400, level(shares[4]));
+	check(trend_fit(&trend, 10400, &fit));
+	check(near(fit.share_per_s, 0.8, EXACT));
+	check(near(fit.share, 0.82, EXACT));
+	check(near(fit.growth_error, 0.16330, 0.0001));
+	check(fit.grows);
+	check(near(fit.loss_s, 0.225, EXACT));
+	check(near(fit.spread_s, 0.11192, 0.0001));
+	/* the same half a second later, though nothing new has come */
+	check(trend_fit(&trend, 10500, &fit));
+	check(near(fit.loss_s, 0.125, EXACT));
+	check(near(fit.spread_s, 0.11192, 0.0001));
+}
+
+/* 40 % of the range, and 20 % more each second: lost after 3 s. */
+static void even_speed(void)
+{
+	struct estimate estimate;
+	struct trend trend;
+	struct trend_fit fit;
+
+	trend_init(&trend, &model, TREND_WINDOW_MS);
+	for (int64_t ms = 0; ms <= 2500; ms += 50) {
+		trend_add(&trend, ms, level(0.4 + 0.2 * ms / 1000));
+		if (ms < 1000 || !check(trend_estimate(&trend, ms, &estimate, &fit)))
+			continue;
+		check(estimate.known && !estimate.lost);
+		check(near(estimate.at_ms, 3000, 5));
+		check(estimate.spread_ms == 10);
+	}
+}
+
+/* PLAMA's drive: 13 m/s, past at 10 m, range 70 m: lost at sqrt(4800) / 13 */
+static void past_at_10_m(void)
+{
+	struct estimate estimate;
+	struct trend trend;
+	struct trend_fit fit;
+
+	trend_init(&trend, &model, TREND_WINDOW_MS);
+	for (int64_t ms = 10000; ms <= 15000; ms += 50) {
+		trend_add(&trend, ms, level(hypot(10, 13 * (ms - 10000) / 1000.0) / 70));
+		trend_estimate(&trend, ms, &estimate, &fit);
+	}
+	check(estimate.known);
+	check(near(estimate.at_ms, 15329, 20));
+}
+
+static void steady_signal_is_not_lost(void)
+{
+	struct estimate estimate;
+	struct trend trend;
+	struct trend_fit fit;
+
+	trend_init(&trend, &model, TREND_WINDOW_MS);
+	for (int64_t ms = 0; ms < 5000; ms += 50)
+		trend_add(&trend, ms, ms / 100 % 2 ? -80 : -84);
+	check(trend_estimate(&trend, 5000, &estimate, &fit));
+	check(!estimate.known);
+	check(near(fit.level_dbm, -82, 1));
+	/* and one that gets better isn't, either */
+	for (int64_t ms = 5000; ms < 8000; ms += 50)
+		trend_add(&trend, ms, -82 + (ms - 5000) / 200.0);
+	check(trend_estimate(&trend, 8000, &estimate, &fit));
+	check(!estimate.known);
+}
+
+static void weak_signal_is_lost_now(void)
+{
+	struct estimate estimate;
+	struct trend trend;
+	struct trend_fit fit;
+
+	trend_init(&trend, &model, TREND_WINDOW_MS);
+	for (int64_t ms = 0; ms <= 1000; ms += 50)
+		trend_add(&trend, ms, -91.5);
+	check(trend_estimate(&trend, 1000, &estimate, &fit));
+	check(estimate.known && estimate.lost && estimate.at_ms == 1000);
+}
+
+/* Old levels are forgotten, time doesn't run back, and a gap leaves nothing. */
+static void window(void)
+{
+	struct trend trend;
+	struct trend_fit fit;
+
+	trend_init(&trend, &model, TREND_WINDOW_MS);
+	for (int64_t ms = 0; ms <= 20000; ms += 20)
+		trend_add(&trend, ms, ms < 18000 ? -60 : -70);
+	check(trend.count == TREND_WINDOW_MS / TREND_BIN_MS);
+	trend_add(&trend, 19000, -10);
+	check(trend_fit(&trend, 20000, &fit));
+	check(near(fit.level_dbm, -70, EXACT));
+	check(!trend_fit(&trend, 22000, &fit));
+	trend_add(&trend, 30000, -70);
+	check(trend.count == 1);
+}
+
+/* --- choice.c --- */
+
+static void smaller_spread_is_used(void)
+{
+	struct estimate signal = { .known = true, .at_ms = 3000, .spread_ms = 200 };
+	struct estimate route = { .known = true, .at_ms = 4000, .spread_ms = 100 };
+	struct estimate none = { };
+	struct choice choice = { };
+
+	check(choice_make(&choice, &signal, 0.8, &route, 0) == &route);
+	/* the other one has to be clearly better */
+	route.spread_ms = 250;
+	check(choice_make(&choice, &signal, 0.8, &route, 0) == &route);
+	route.spread_ms = 300;
+	check(choice_make(&choice, &signal, 0.8, &route, 0) == &signal);
+	route.spread_ms = 150;
+	check(choice_make(&choice, &signal, 0.8, &route, 0) == &signal);
+	check(choice.used == SOURCE_SIGNAL);
+	check(choice_make(&choice, &none, 0.8, &route, 0) == &route);
+	check(choice_make(&choice, &signal, 0.8, &none, 0) == &signal);
+	check(choice_make(&choice, &none, 0.8, &none, 0) == &none);
+	check(choice.used == SOURCE_NONE);
+}
+
+static void signal_overrules_route(void)
+{
+	struct estimate lost = { .known = true, .lost = true, .at_ms = 1000 };
+	struct estimate route = { .known = true, .at_ms = 1050, .spread_ms = 100 };
+	struct estimate none = { };
+	struct choice choice = { };
+
+	check(choice_make(&choice, &lost, 1.1, &route, 1000) == &lost);
+	/* at a third of the range the map can't be right */
+	check(choice_make(&choice, &none, 0.33, &route, 1000) == &none);
+	check(choice_make(&choice, &none, 0.9, &route, 1000) == &route);
+	check(choice_make(&choice, &none, NAN, &route, 1000) == &route);
+}
+
+/* --- warning.c --- */
+
+static enum warning_act update(struct warning *warning, int64_t at_ms,
+			       int64_t now_ms)
+{
+	struct estimate estimate = {
+		.known = at_ms >= 0, .at_ms = at_ms, .spread_ms = 100,
+	};
+
+	return warning_update(warning, &estimate, 10, now_ms);
+}
+
+static void same_time_is_said_once(void)
+{
+	unsigned int said = 0, corrected = 0;
+	struct warning warning;
+
+	warning_init(&warning);
+	check(update(&warning, 6000, 500) == WARNING_NOTHING);
+	for (int64_t ms = 1000; ms < 6000; ms += 10)
+		said += update(&warning, 6000 + ms % 30, ms) == WARNING_LOSS;
+	check(said == 1);
+	/* it moves all the time: not a hundred times a second */
+	for (int64_t ms = 6000; ms < 7000; ms += 10)
+		corrected += update(&warning, ms + 60 + (ms / 10 % 2) * 900, ms) ==
+			     WARNING_LOSS;
+	check(corrected <= 10);
+	check(corrected > 0);
+}
+
+static void taken_back_only_for_good(void)
+{
+	struct warning warning;
+
+	warning_init(&warning);
+	check(update(&warning, 3000, 1000) == WARNING_LOSS);
+	/* a trend that is there and not there again */
+	for (int64_t ms = 1000; ms <= 2000; ms += 50)
+		check(update(&warning, ms / 50 % 5 ? -1 : 3000, ms) ==
+		      WARNING_NOTHING);
+	for (int64_t ms = 2050; ms < 2550; ms += 50)
+		check(update(&warning, -1, ms) == WARNING_NOTHING);
+	check(update(&warning, -1, 2550) == WARNING_NO_LOSS);
+	check(update(&warning, -1, 2600) == WARNING_NOTHING);
+	check(update(&warning, 4000, 2650) == WARNING_LOSS);
+}
+
+static void lost_until_it_recovers(void)
+{
+	struct estimate lost = { .known = true, .lost = true, .at_ms = 1000 };
+	struct estimate none = { };
+	struct warning warning;
+
+	warning_init(&warning);
+	check(warning_update(&warning, &lost, -1, 1000) == WARNING_LOSS);
+	for (int64_t ms = 1010; ms < 9000; ms += 10) {
+		lost.at_ms = ms;
+		check(warning_update(&warning, ms / 10 % 2 ? &lost : &none,
+				     ms / 10 % 2 ? -1 : 2, ms) ==
+		      WARNING_NOTHING);
+	}
+	lost.at_ms = 31000;
+	check(warning_update(&warning, &lost, -1, 31000) == WARNING_LOSS);
+	check(warning_update(&warning, &none, 3, 31100) == WARNING_NOTHING);
+	check(warning_update(&warning, &none, 2.9, 31500) == WARNING_NOTHING);
+	check(warning_update(&warning, &none, 3, 31600) == WARNING_NOTHING);
+	check(warning_update(&warning, &none, 3, 32100) == WARNING_NO_LOSS);
+}
+
+/* --- geo.c, coverage.c, route.c --- */
+
+static void distances(void)
+{
+	const struct position a = { 0, 0 }, b = { 1, 0 }, c = { 60, 10 },
+			      d = { 60, 11 }, e = { 0, 179.5 }, f = { 0, -179.5 };
+
+	check(near(geo_distance_m(&a, &b), 111195, 1));
+	check(near(geo_distance_m(&c, &d), 55597, 1));
+	check(near(geo_distance_m(&e, &f), 111195, 1));
+	check(near(geo_velocity(13, 90).x, 13, EXACT));
+	check(near(geo_velocity(13, 180).y, -13, EXACT));
+}
+
+/* Metres to the east and north of 0, 0. */
+static struct position place(double x, double y)
+{
+	return (struct position) { y / 111194.93, x / 111194.93 };
+}
+
+/*
+ * From 100 m west of the access point to 100 m east, 10 m north of it, at
+ * 10 m/s: in range from -sqrt(4800) = -69.28 m to 69.28 m. It leaves with
+ * 10 * 69.28 / 70 = 9.897 m/s.
+ */
+static void way_past(void)
+{
+	const struct errors errors = { .position_m = 5, .range_share = 0.1 };
+	struct ap ap = { .range_m = 70, .ssid = "a" };
+	struct position from = place(-100, 10), to = place(100, 10);
+	struct crossing crossing;
+	struct estimate estimate;
+	struct route route = { };
+
+	route_add(&route, &from, 0);
+	route_add(&route, &to, 20000);
+	check(coverage_crossing(&route, &ap, 0, &no_errors, &crossing));
+	check(near(crossing.enter_ms, 3072, 1));
+	check(near(crossing.leave_ms, 16928, 1));
+	check(near(crossing.nearest_m, 10, 0.01));
+	check(crossing.spread_ms == 0);
+	/* sqrt(5^2 + 7^2) / 9.897 */
+	check(coverage_crossing(&route, &ap, 9000, &errors, &crossing));
+	check(near(crossing.spread_ms, 869, 1));
+	coverage_estimate(&crossing, &ap, 2000, &estimate);
+	check(!estimate.known);
+	coverage_estimate(&crossing, &ap, 9000, &estimate);
+	check(estimate.known && near(estimate.at_ms, 16928, 1));
+	check(!coverage_crossing(&route, &ap, 17000, &errors, &crossing));
+	check(coverage_straight(&from, 10, 90, &ap, 0, &no_errors, &crossing));
+	check(near(crossing.leave_ms, 16928, 1));
+	check(!coverage_straight(&from, 10, 270, &ap, 0, &no_errors, &crossing));
+	check(!coverage_straight(&from, 0.1, 90, &ap, 0, &no_errors, &crossing));
+	route_free(&route);
+}
+
+/* In at the start, a stop in range, out, and in again until the end. */
+static void way_with_turns(void)
+{
+	static const struct { double x, y; int64_t ms; } points[] = {
+		{ 0, 0, 0 }, { 50, 0, 5000 }, { 50, 0, 9000 }, { 150, 0, 19000 },
+		{ 150, 50, 24000 }, { 0, 50, 39000 },
+	};
+	struct ap ap = { .range_m = 70 };
+	struct crossing crossing;
+	struct route route = { }, rest;
+	struct position at;
+
+	for (unsigned int i = 0; i < ARRAY_SIZE(points); i++) {
+		at = place(points[i].x, points[i].y);
+		route_add(&route, &at, points[i].ms);
+	}
+	check(coverage_crossing(&route, &ap, 0, &no_errors, &crossing));
+	check(crossing.enter_ms == 0 && near(crossing.leave_ms, 11000, 2));
+	check(coverage_crossing(&route, &ap, 12000, &no_errors, &crossing));
+	/* sqrt(70^2 - 50^2) = 48.99 */
+	check(near(crossing.enter_ms, 24000 + 10101, 2) && !crossing.leaves);
+	at = route_at(&route, 14000);
+	check(near(at.longitude, place(100, 0).longitude, EXACT));
+	/* at twice the speed from 100 m on, 3 m beside the way */
+	at = place(100, 3);
+	check(route_resume(&route, &at, 20, 50, 60000, &rest));
+	check(rest.count == 4 && rest.points[0].ms == 60000);
+	check(near(rest.points[1].ms, 62500, 2));
+	check(near(rest.points[3].ms, 72500, 2));
+	route_free(&rest);
+	at = place(100, 25.5);
+	check(!route_resume(&route, &at, 20, 20, 60000, &rest));
+	route_free(&route);
+}
+
+static void times(void)
+{
+	int64_t ms;
+
+	check(route_time("1970-01-02T00:00:01.25Z", &ms) && ms == 86401250);
+	check(route_time("1970-01-01T01:00:00+01:00", &ms) && ms == 0);
+	check(route_time("1969-12-31T22:30:00-01:30", &ms) && ms == 0);
+	check(!route_time("1970-01-01", &ms));
+	check(!route_time("1970-01-01T00:00:00 in the morning", &ms));
+}
+
+static void which_access_point(void)
+{
+	struct ap list[] = {
+		{ .position = place(0, 0), .range_m = 50, .ssid = "bus" },
+		{ .position = place(100, 0), .range_m = 100, .ssid = "bus" },
+		{ .position = place(0, 0), .range_m = 50, .ssid = "bus",
+		  .bssid = { 2, 0, 0, 0, 0, 1 }, .has_bssid = true },
+	};
+	const uint8_t third[] = { 2, 0, 0, 0, 0, 1 };
+	const uint8_t other[] = { 2, 0, 0, 0, 0, 2 };
+	struct aps aps = { list, ARRAY_SIZE(list) };
+	struct position at = place(45, 0);
+
+	/* 45 / 50 against 55 / 100 */
+	check(aps_find(&aps, other, "bus", &at) == &list[1]);
+	check(aps_find(&aps, third, "bus", &at) == &list[2]);
+	check(!aps_find(&aps, other, "tram", &at));
+}
+
+int main(void)
+{
+	run(range_of_power);
+	run(share_of_level);
+	run(five_samples_by_hand);
+	run(even_speed);
+	run(past_at_10_m);
+	run(steady_signal_is_not_lost);
+	run(weak_signal_is_lost_now);
+	run(window);
+	run(smaller_spread_is_used);
+	run(signal_overrules_route);
+	run(same_time_is_said_once);
+	run(taken_back_only_for_good);
+	run(lost_until_it_recovers);
+	run(distances);
+	run(way_past);
+	run(way_with_turns);
+	run(times);
+	run(which_access_point);
+	return tap_end();
+}

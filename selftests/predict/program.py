@@ -1,0 +1,213 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""What pams-predict reads and prints, as TAP: routes and access points in each
+format, faults in them with file and line, recorded levels."""
+
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+TOP = Path(__file__).resolve().parent.parent.parent
+PROGRAM = TOP / "build" / "tools" / "pams-predict"
+METRE = 1 / 111194.93       # degrees
+CASES = []
+
+
+def case(function):
+    """A test; it gets a folder for its files."""
+    CASES.append(function)
+    return function
+
+
+def predict(*words, stdin=""):
+    """(exit status, standard output, standard error)"""
+    env = {key: value for key, value in os.environ.items() if key != "PAMSD_INTERFACE"}
+    done = subprocess.run([PROGRAM, *map(str, words)], input=stdin, env=env, text=True,
+                          capture_output=True, timeout=20, check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+def time_text(second):
+    return f"2026-11-22T06:30:{second:06.3f}Z"
+
+
+def written(folder, name, text):
+    (folder / name).write_text(text, encoding="utf-8")
+    return folder / name
+
+
+WAY = [(-100, 10, 0), (0, 10, 10), (100, 10, 20), (300, 10, 40)]
+CSV = "ssid,bssid,longitude,latitude,range_m,power_dbm\n" \
+      "stop,,0,0,70,\n" \
+      f"\"park, north\",02:00:00:00:00:01,{200 * METRE:.9f},0,,4.353\n"
+
+
+def gpx(points, times=time_text):
+    points = "\n".join(f'<trkpt lat="{y * METRE:.9f}" lon="{x * METRE:.9f}">'
+                       f"<ele>3</ele><time>{times(s)}</time></trkpt>" for x, y, s in points)
+    return ('<?xml version="1.0"?>\n<gpx xmlns="http://www.topografix.com/GPX/1/1">'
+            f"<metadata><time>2000-01-01T00:00:00Z</time></metadata><trk><trkseg>\n{points}\n"
+            "</trkseg></trk></gpx>\n")
+
+
+def line_string(points):
+    return json.dumps({"type": "FeatureCollection", "features": [{
+        "type": "Feature", "properties": {"coordTimes": [time_text(s) for _, _, s in points]},
+        "geometry": {"type": "LineString",
+                     "coordinates": [[x * METRE, y * METRE] for x, y, _ in points]}}]})
+
+
+def check_timeline(text):
+    """The way leads past two access points; see selftests/predict/numbers.c."""
+    found = json.loads(text)["timeline"]
+    assert [stay["ap"] for stay in found] == ["stop", "park, north"], found
+    assert abs(found[0]["from_s"] - 3.072) < 0.01 and abs(found[0]["loss_s"] - 16.928) < 0.01
+    assert abs(found[0]["nearest_m"] - 10) < 0.1
+    assert abs(found[0]["spread_ms"] - math.hypot(869, 1000)) < 2, found
+    assert abs(found[1]["range_m"] - 70) < 0.1 and abs(found[1]["loss_s"] - 36.93) < 0.01
+
+
+@case
+def route_in_each_format(folder):
+    aps = written(folder, "aps.csv", CSV)
+    for name, text in (("a.gpx", gpx(WAY)), ("a.geojson", line_string(WAY))):
+        status, out, err = predict("--route", written(folder, name, text), "--aps", aps, "--json")
+        assert (status, err) == (0, ""), err
+        check_timeline(out)
+
+
+@case
+def points_with_times(folder):
+    features = [{"type": "Feature", "properties": {"time": time_text(s)},
+                 "geometry": {"type": "Point", "coordinates": [x * METRE, y * METRE]}}
+                for x, y, s in WAY]
+    route = written(folder, "a.json", json.dumps({"type": "FeatureCollection",
+                                                  "features": features}))
+    status, out, err = predict("--route", route, "--aps", written(folder, "aps.csv", CSV),
+                               "--json")
+    assert status == 0, err
+    check_timeline(out)
+
+
+@case
+def access_points_as_geojson(folder):
+    features = [{"type": "Feature", "properties": properties,
+                 "geometry": {"type": "Point", "coordinates": [x * METRE, 0]}}
+                for x, properties in ((0, {"ssid": "stop", "range_m": 70, "floors": [1, 2]}),
+                                      (200, {"ssid": "park, north", "power_dbm": 4.353}))]
+    aps = written(folder, "aps.json", json.dumps({"type": "FeatureCollection",
+                                                  "features": features}))
+    status, out, err = predict("--route", written(folder, "a.gpx", gpx(WAY)), "--aps", aps,
+                               "--json")
+    assert status == 0, err
+    check_timeline(out)
+
+
+@case
+def timeline_as_text(folder):
+    status, out, _ = predict("--route", written(folder, "a.gpx", gpx(WAY)),
+                             "--aps", written(folder, "aps.csv", CSV), "--time-error", "0")
+    assert status == 0
+    lines = out.splitlines()
+    assert len(lines) == 3 and max(map(len, lines)) < 80
+    assert lines[1].split() == ["3.1", "16.9", "0.9", "10", "70", "stop"], lines[1]
+
+
+@case
+def faults_are_named(folder):
+    good_aps, good_route = written(folder, "aps.csv", CSV), written(folder, "a.gpx", gpx(WAY))
+    for name, text, says in (
+            ("a.gpx", gpx(WAY)[:-20], ":8: "),
+            ("b.gpx", gpx(WAY, lambda _: "noon"), ":3: this is not a time"),
+            ("c.gpx", gpx(WAY[:1]), "two points"),
+            ("d.gpx", gpx(WAY[::-1]), "do not ascend"),
+            ("e.gpx", gpx(WAY).replace("lon=", "lo="), "not on the earth"),
+            ("f.json", "{", ":1: "),
+            ("g.json", "[]", "FeatureCollection"),
+            ("h.json", line_string(WAY).replace("coordTimes", "x"), "has no time"),
+            ("nothing.gpx", None, "No such file")):
+        route = written(folder, "bad-" + name, text) if text is not None else folder / name
+        status, out, err = predict("--route", route, "--aps", good_aps)
+        assert status == 1 and not out and says in err and name in err, (name, err)
+    for number, (text, says) in enumerate((
+            (CSV.replace("70", "far"), ":2: a value is not a number"),
+            (CSV.replace("02:00", "02-00"), ":3: a BSSID"),
+            (CSV.replace(",0,0,70", ",0,91,70"), ":2: the position"),
+            (CSV.replace("stop", ""), ":2: bssid and ssid"),
+            (CSV.replace("70", ""), ":2: range_m and power_dbm"),
+            (CSV.replace(",70,", ","), ":2: the line hasn't"),
+            (CSV.replace("north\"", "north"), ":3: the line hasn't"),
+            (CSV.replace("stop", "s" * 33), ":2: an SSID"),
+            ("ssid\n", "no access point"))):
+        aps = written(folder, f"bad{number}.csv", text)
+        status, out, err = predict("--route", good_route, "--aps", aps)
+        assert status == 1 and not out and says in err, (text, err)
+
+
+@case
+def options_that_are_wrong(folder):
+    good_aps = written(folder, "aps.csv", CSV)
+    for words in ([], ["--threshold", "weak"], ["--exponent", "0"], ["here"], ["--sooner"],
+                  ["--route", "a"], ["--interface", "w", "--gpsd", "localhost"],
+                  ["--depart", "later"], ["--aps", good_aps]):
+        status, out, err = predict(*words)
+        assert status == 2 and not out and err.startswith("pams-predict: ") or \
+            "pams-predict: " in err, (words, status, err)
+
+
+def levels(share_of, end_s, step_ms=50):
+    """The levels at shares of the range, a function of the time in s."""
+    return "".join(f"{ms} {-91 - 30 * math.log10(share_of(ms / 1000)):.2f}\n"
+                   for ms in range(0, round(end_s * 1000), step_ms))
+
+
+@case
+def levels_of_a_drive(_):
+    """Lost at 4 s; each correction is nearer to that."""
+    status, out, err = predict("--levels", "-", stdin=levels(lambda s: 0.2 + 0.2 * s, 6))
+    assert status == 0, err
+    lines = [json.loads(line) for line in out.splitlines()]
+    assert 1 <= len(lines) <= 8, out
+    assert all(abs(line["at_ms"] + line["loss_ms"] - 4000) < 250 for line in lines), out
+    assert lines[-1]["loss_ms"] == 0 and "no_loss" not in lines[-1]
+
+
+@case
+def levels_of_a_turn(_):
+    """To 80 % of the range and back: said, and taken back."""
+    status, out, err = predict("--levels", "-", stdin=levels(
+        lambda s: 0.2 + 0.2 * s if s < 3 else max(0.1, 0.8 - 0.2 * (s - 3)), 8))
+    assert status == 0, err
+    lines = [json.loads(line) for line in out.splitlines()]
+    assert "loss_ms" in lines[0] and lines[-1].get("no_loss") is True, out
+    assert sum("no_loss" in line for line in lines) == 1
+    assert lines[-1]["at_ms"] < 5000
+
+
+@case
+def levels_that_are_wrong(_):
+    for text in ("0\n", "0 -50 1\n", "then -50\n", "0 nan\n", "-5 -50\n"):
+        status, out, err = predict("--levels", "-", stdin="# comment\n" + text)
+        assert status == 1 and not out and ":2: this is not 'MS DBM'" in err, (text, err)
+
+
+def main():
+    failed = 0
+    for number, function in enumerate(CASES, 1):
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                function(Path(folder))
+                print(f"ok {number} - {function.__name__}")
+            except (AssertionError, ValueError, KeyError, IndexError) as error:
+                failed += 1
+                print(f"# {type(error).__name__}: {error}\nnot ok {number} - {function.__name__}")
+    print(f"1..{len(CASES)}")
+    return failed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * geo - positions on the ground
+ *
+ * Within the few kilometres around an access point the ground is a plane: a
+ * degree of latitude is EARTH_M * pi / 180 long, one of longitude that times
+ * the cosine of the latitude. At 10 km that is wrong by less than 0.1 %.
+ */
+#include <math.h>
+
+#include "predict.h"
+
+#define EARTH_M		6371008.8	/* mean radius */
+#define RADIANS(degrees) ((degrees) * M_PI / 180)
+
+struct point geo_point(const struct position *origin,
+		       const struct position *position)
+{
+	double middle = (origin->latitude + position->latitude) / 2;
+	double east = remainder(position->longitude - origin->longitude, 360);
+
+	return (struct point) {
+		.x = RADIANS(east) * cos(RADIANS(middle)) * EARTH_M,
+		.y = RADIANS(position->latitude - origin->latitude) * EARTH_M,
+	};
+}
+
+double geo_distance_m(const struct position *a, const struct position *b)
+{
+	struct point away = geo_point(a, b);
+
+	return hypot(away.x, away.y);
+}
+
+/* Headings count clockwise from north. */
+struct point geo_velocity(double speed_mps, double heading_deg)
+{
+	return (struct point) {
+		.x = speed_mps * sin(RADIANS(heading_deg)),
+		.y = speed_mps * cos(RADIANS(heading_deg)),
+	};
+}

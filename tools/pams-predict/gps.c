@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * gps - position, speed and heading from gpsd
+ *
+ * Without libgps (make GPS=) there is none, and the option says so.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "predict.h"
+
+#ifdef HAVE_GPS
+
+#include <gps.h>
+
+#define HOST_TEXT	256
+
+struct gps {
+	struct gps_data_t data;
+};
+
+/* "HOST" or "HOST:PORT" */
+struct gps *gps_connect(const char *where)
+{
+	struct gps *gps = calloc(1, sizeof(*gps));
+	const char *port = strrchr(where, ':');
+	char host[HOST_TEXT];
+	size_t len = port ? (size_t)(port - where) : strlen(where);
+
+	if (!gps || len >= sizeof(host)) {
+		free(gps);
+		return NULL;
+	}
+	memcpy(host, where, len);
+	host[len] = '\0';
+	if (gps_open(host, port ? port + 1 : DEFAULT_GPSD_PORT, &gps->data)) {
+		free(gps);
+		return NULL;
+	}
+	gps_stream(&gps->data, WATCH_ENABLE | WATCH_JSON, NULL);
+	return gps;
+}
+
+/* The end of the connection ends the watch; to say so first may raise SIGPIPE. */
+void gps_disconnect(struct gps *gps)
+{
+	if (!gps)
+		return;
+	gps_close(&gps->data);
+	free(gps);
+}
+
+int gps_descriptor(const struct gps *gps)
+{
+	return gps->data.gps_fd;
+}
+
+int gps_fix(struct gps *gps, struct fix *fix)
+{
+	const struct gps_fix_t *is = &gps->data.fix;
+	bool new = false;
+
+	/* Several reports may have come; the last one counts. */
+	while (gps_waiting(&gps->data, 0)) {
+		if (gps_read(&gps->data, NULL, 0) < 0)
+			return -1;
+		new |= gps->data.set & LATLON_SET && is->mode >= MODE_2D &&
+		       isfinite(is->latitude) && isfinite(is->longitude);
+	}
+	if (!new)
+		return 0;
+	fix->position.latitude = is->latitude;
+	fix->position.longitude = is->longitude;
+	fix->speed_mps = is->speed;
+	fix->heading_deg = is->track;
+	fix->error_m = isfinite(is->eph) ? is->eph : NAN;
+	return 1;
+}
+
+#else
+
+struct gps *gps_connect(const char *where)
+{
+	(void)where;
+	fputs("pams-predict: built without libgps: --gpsd isn't there\n",
+	      stderr);
+	return NULL;
+}
+
+void gps_disconnect(struct gps *gps)
+{
+	(void)gps;
+}
+
+int gps_descriptor(const struct gps *gps)
+{
+	(void)gps;
+	return -1;
+}
+
+int gps_fix(struct gps *gps, struct fix *fix)
+{
+	(void)gps;
+	(void)fix;
+	return -1;
+}
+
+#endif /* HAVE_GPS */

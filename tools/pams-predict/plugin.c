@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * plugin - the predictor beside pamsd
+ *
+ * Looks at the station every NEAR_MS, or every FAR_MS while so little of the
+ * range is used that the loss is seconds away at any speed on a road, and writes
+ * what warning.c decides to standard output. Without an access point it waits for
+ * one.
+ *
+ * While no frame arrives nothing is decided: what was said holds.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "predict.h"
+
+#define NEAR_MS		50
+#define FAR_MS		500
+#define ABSENT_MS	5000
+/* 10 m of a range of 70 m */
+#define FAR_SHARE	0.15
+/* A position as old as this one isn't used. */
+#define FIX_AGE_MS	3000
+#define GPSD_AGAIN_MS	10000
+/* From a route that a vehicle is farther away it has turned off. */
+#define OFF_ROUTE_M	50
+
+struct plugin {
+	const struct settings *settings;
+	struct radio *radio;
+	struct trend trend;
+	struct warning warning;
+	struct choice choice;
+	struct station station;
+	char ssid[SSID_BYTES];
+	bool associated, silent;
+	double share, above_db;		/* NAN: no level is known */
+	struct gps *gps;
+	int64_t gps_ms;			/* when it was last connected to */
+	struct fix fix;
+	int64_t fix_ms;			/* 0: none yet */
+	int64_t shift_ms;		/* from our clock to the route's */
+};
+
+static int64_t clock_ms(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
+}
+
+/* As pamsd's: suspended time counts, since the vehicle drives on. */
+static int64_t now_ms(void)
+{
+	return clock_ms(CLOCK_BOOTTIME);
+}
+
+/* --- the route's estimate --- */
+
+static bool is_fixed(const struct plugin *plugin, int64_t ms)
+{
+	return plugin->fix_ms && ms - plugin->fix_ms < FIX_AGE_MS;
+}
+
+/* By the route's own times. */
+static bool scheduled_crossing(const struct plugin *plugin, const struct ap *ap,
+			       int64_t ms, struct crossing *crossing)
+{
+	const struct settings *settings = plugin->settings;
+	bool found;
+
+	found = coverage_crossing(&settings->route, ap, ms + plugin->shift_ms,
+				  &settings->errors, crossing);
+	crossing->enter_ms -= plugin->shift_ms;
+	crossing->leave_ms -= plugin->shift_ms;
+	return found;
+}
+
+/* From where the vehicle is: along the route if it is on it, or straight on. */
+static bool live_crossing(const struct plugin *plugin, const struct ap *ap,
+			  int64_t ms, struct crossing *crossing)
+{
+	const struct settings *settings = plugin->settings;
+	struct errors errors = settings->errors;
+	const struct fix *fix = &plugin->fix;
+	struct route rest;
+	bool found;
+
+	errors.time_ms = 0;
+	if (isfinite(fix->error_m))
+		errors.position_m = fix->error_m;
+	if (!route_resume(&settings->route, &fix->position, fix->speed_mps,
+			  OFF_ROUTE_M, plugin->fix_ms, &rest))
+		return coverage_straight(&fix->position, fix->speed_mps,
+					 fix->heading_deg, ap, plugin->fix_ms,
+					 &errors, crossing);
+	found = coverage_crossing(&rest, ap, ms, &errors, crossing);
+	route_free(&rest);
+	return found;
+}
+
+static void route_estimate(const struct plugin *plugin, int64_t ms,
+			   struct estimate *estimate)
+{
+	const struct settings *settings = plugin->settings;
+	bool fixed = is_fixed(plugin, ms), found;
+	struct crossing crossing;
+	struct position at;
+	const struct ap *ap;
+
+	memset(estimate, 0, sizeof(*estimate));
+	if (!settings->aps.count || (!fixed && !settings->route.count))
+		return;
+	at = fixed ? plugin->fix.position :
+		     route_at(&settings->route, ms + plugin->shift_ms);
+	ap = aps_find(&settings->aps, plugin->station.bssid, plugin->ssid, &at);
+	if (!ap)
+		return;
+	found = fixed ? live_crossing(plugin, ap, ms, &crossing) :
+			scheduled_crossing(plugin, ap, ms, &crossing);
+	if (found)
+		coverage_estimate(&crossing, ap, ms, estimate);
+}
+
+/* --- the signal's estimate --- */
+
+/* False: nothing can be said. */
+static bool signal_estimate(struct plugin *plugin, int64_t ms,
+			    struct estimate *estimate)
+{
+	struct trend_fit fit;
+	bool enough;
+
+	enough = trend_estimate(&plugin->trend, ms, estimate, &fit);
+	if (enough) {
+		plugin->above_db = fit.level_dbm -
+				   plugin->settings->model.threshold_dbm;
+		plugin->share = pathloss_share(&plugin->settings->model,
+					       fit.level_dbm);
+	}
+	if (!plugin->silent)
+		return enough;
+	estimate->known = true;
+	estimate->lost = true;
+	estimate->at_ms = ms;
+	snprintf(estimate->why, WHY_TEXT, "no beacon arrives");
+	return true;
+}
+
+/* --- decisions --- */
+
+static void explain(const struct plugin *plugin, const struct estimate *estimate,
+		    int64_t ms)
+{
+	if (plugin->settings->explain)
+		fprintf(stderr, "pams-predict: %s: lost in %" PRId64 " ms, +- %"
+			PRIu32 " ms (%s: %s)\n", plugin->settings->interface,
+			estimate->at_ms - ms, estimate->spread_ms,
+			source_name(plugin->choice.used), estimate->why);
+}
+
+/* 0, or -1 if nobody reads what is written. */
+static int decide(struct plugin *plugin, int64_t ms)
+{
+	struct estimate signal, route;
+	const struct estimate *best;
+	bool enough;
+
+	enough = signal_estimate(plugin, ms, &signal);
+	route_estimate(plugin, ms, &route);
+	if (!enough && !route.known)
+		return 0;
+	best = choice_make(&plugin->choice, &signal, plugin->share, &route, ms);
+	switch (warning_update(&plugin->warning, best, plugin->above_db, ms)) {
+	case WARNING_LOSS:
+		explain(plugin, best, ms);
+		return line_loss(stdout, best, ms, -1);
+	case WARNING_NO_LOSS:
+		if (plugin->settings->explain)
+			fprintf(stderr, "pams-predict: %s: it is not lost\n",
+				plugin->settings->interface);
+		return line_no_loss(stdout, -1);
+	case WARNING_NOTHING:
+		break;
+	}
+	return 0;
+}
+
+static void forget(struct plugin *plugin)
+{
+	trend_reset(&plugin->trend);
+	memset(&plugin->choice, 0, sizeof(plugin->choice));
+	plugin->silent = false;
+	plugin->share = NAN;
+	plugin->above_db = NAN;
+}
+
+/* What was said of another access point is taken back. */
+static int join(struct plugin *plugin, const struct station *station)
+{
+	bool said = plugin->warning.said;
+
+	forget(plugin);
+	warning_forget(&plugin->warning);
+	plugin->station = *station;
+	plugin->associated = true;
+	radio_ssid(plugin->radio, plugin->ssid);
+	return said ? line_no_loss(stdout, -1) : 0;
+}
+
+/*
+ * One look at the station. Of one that has gone nothing is said: the link is
+ * down then, and pamsd has seen that itself.
+ */
+static int look(struct plugin *plugin, int64_t ms)
+{
+	struct station station;
+	bool same, new;
+
+	if (radio_look(plugin->radio, &station) != 1) {
+		if (plugin->associated)
+			forget(plugin);
+		plugin->associated = false;
+		return 0;
+	}
+	same = plugin->associated &&
+	       !memcmp(station.bssid, plugin->station.bssid, 6);
+	if (!same && join(plugin, &station))
+		return -1;
+	new = !same || station.frames != plugin->station.frames ||
+	      station.level_dbm != plugin->station.level_dbm;
+	if (new) {
+		plugin->silent = false;
+		trend_add(&plugin->trend, ms, station.level_dbm);
+	}
+	plugin->station = station;
+	return decide(plugin, ms);
+}
+
+/* By the last level: looks every FAR_MS are too few for a trend. */
+static int pause_ms(const struct plugin *plugin)
+{
+	double share = pathloss_share(&plugin->settings->model,
+				      plugin->station.level_dbm);
+
+	if (!plugin->associated)
+		return ABSENT_MS;
+	return share < FAR_SHARE && !plugin->warning.said ? FAR_MS : NEAR_MS;
+}
+
+/* --- gpsd --- */
+
+static void connect_gps(struct plugin *plugin, int64_t ms)
+{
+	if (!plugin->settings->gpsd || plugin->gps ||
+	    (plugin->gps_ms && ms - plugin->gps_ms < GPSD_AGAIN_MS))
+		return;
+	plugin->gps = gps_connect(plugin->settings->gpsd);
+	if (!plugin->gps && !plugin->gps_ms)
+		fprintf(stderr, "pams-predict: no gpsd at %s; asked again every %d s\n",
+			plugin->settings->gpsd, GPSD_AGAIN_MS / 1000);
+	plugin->gps_ms = ms;
+}
+
+static void read_gps(struct plugin *plugin, int64_t ms)
+{
+	switch (gps_fix(plugin->gps, &plugin->fix)) {
+	case 1:
+		plugin->fix_ms = ms;
+		break;
+	case -1:
+		gps_disconnect(plugin->gps);
+		plugin->gps = NULL;
+		break;
+	}
+}
+
+/* --- the loop --- */
+
+static int run(struct plugin *plugin)
+{
+	int64_t next_ms = now_ms();
+
+	for (;;) {
+		struct pollfd fds[2] = {
+			{ .fd = radio_fd(plugin->radio), .events = POLLIN },
+			{ .fd = -1, .events = POLLIN },
+		};
+		enum station_event event = STATION_NOTHING;
+		int64_t ms = now_ms();
+
+		connect_gps(plugin, ms);
+		if (plugin->gps)
+			fds[1].fd = gps_descriptor(plugin->gps);
+		if (poll(fds, ARRAY_SIZE(fds), next_ms > ms ? next_ms - ms : 0) < 0 &&
+		    errno != EINTR)
+			return -1;
+		ms = now_ms();
+		if (fds[0].revents)
+			event = radio_event(plugin->radio);
+		if (fds[1].revents)
+			read_gps(plugin, ms);
+		if (event == STATION_SILENT && plugin->associated)
+			plugin->silent = true;
+		if (event == STATION_NOTHING && ms < next_ms)
+			continue;
+		if (look(plugin, ms))
+			return -1;
+		next_ms = now_ms() + pause_ms(plugin);
+	}
+}
+
+int plugin_run(struct settings *settings)
+{
+	struct plugin *plugin = calloc(1, sizeof(*plugin));
+	int64_t wall_ms = clock_ms(CLOCK_REALTIME), begin_ms = now_ms();
+
+	if (!plugin)
+		return -1;
+	plugin->settings = settings;
+	plugin->warning = settings->warning;
+	trend_init(&plugin->trend, &settings->model, settings->window_ms);
+	forget(plugin);
+	plugin->shift_ms = wall_ms - begin_ms;
+	if (settings->depart_now && settings->route.count)
+		plugin->shift_ms = settings->route.points[0].ms - begin_ms;
+	plugin->radio = radio_open(settings->interface);
+	if (!plugin->radio) {
+		fputs("pams-predict: there is no nl80211, so no wireless interface\n",
+		      stderr);
+	} else {
+		run(plugin);
+		fputs("pams-predict: nobody reads the predictions\n", stderr);
+	}
+	gps_disconnect(plugin->gps);
+	radio_close(plugin->radio);
+	free(plugin);
+	return -1;
+}

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * pams-predict - what its files share, grouped by the file that has it
+ *
+ *	signal:  station.c -> trend.c -----\
+ *	         (or replay.c)              > choice.c -> warning.c -> line.c
+ *	route:   gps.c, route.c -> coverage.c
+ *	                aps.c --/  \-> timeline.c
+ *
+ * pathloss.c and geo.c are the models below both. All of trend, choice,
+ * warning, coverage, pathloss and geo are numbers in and numbers out: they make
+ * no system call and read no clock.
+ *
+ * Units: times in ms of one clock that the caller chooses, levels in dBm,
+ * lengths in m, speeds in m/s, angles in degrees.
+ */
+#ifndef PAMS_PREDICT_H
+#define PAMS_PREDICT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
+
+#define WHY_TEXT	96
+
+/* What one source says of the associated access point. */
+struct estimate {
+	bool known;		/* else there is no loss in sight */
+	bool lost;		/* it is lost already; at_ms is now */
+	int64_t at_ms;		/* when it will be lost */
+	uint32_t spread_ms;	/* standard deviation of at_ms */
+	char why[WHY_TEXT];
+};
+
+/* --- pathloss.c: the log-distance model --- */
+
+struct pathloss {
+	double threshold_dbm;	/* T: below it the link is lost */
+	double exponent;	/* n */
+	double reference_db;	/* L0: loss at the reference distance, 1 m */
+};
+
+#define PATHLOSS_DEFAULT { \
+	.threshold_dbm = -91, .exponent = 3.0, .reference_db = 40, \
+}
+
+/* Distance at which the signal of a sender of that power falls to T. */
+double pathloss_range_m(const struct pathloss *model, double power_dbm);
+/* Share of that range at which the level is received; 1 and more: lost. */
+double pathloss_share(const struct pathloss *model, double level_dbm);
+
+/* --- trend.c: levels over time, extrapolated --- */
+
+#define TREND_BIN_MS	100
+#define TREND_BINS_MAX	64
+#define TREND_WINDOW_MS	2000
+
+struct trend {
+	struct pathloss model;
+	unsigned int window_ms;	/* at most TREND_BIN_MS * TREND_BINS_MAX */
+	unsigned int count;
+	struct trend_bin {
+		int64_t number;		/* of ms / TREND_BIN_MS */
+		unsigned int samples;
+		double ms_sum;		/* since the bin began */
+		double dbm_sum;
+	} bins[TREND_BINS_MAX];		/* the oldest one first */
+};
+
+/* What the levels of the window are like. */
+struct trend_fit {
+	double level_dbm;	/* mean of the newest TREND_LEVEL_MS */
+	double share;		/* of the range, now */
+	double share_per_s;	/* its growth */
+	double growth_error;	/* standard error of the growth */
+	double loss_s;		/* from now on; only if it grows */
+	double spread_s;	/* standard deviation of loss_s */
+	bool grows;		/* at more than twice its error */
+};
+
+void trend_init(struct trend *trend, const struct pathloss *model,
+		unsigned int window_ms);
+void trend_reset(struct trend *trend);
+void trend_add(struct trend *trend, int64_t ms, double level_dbm);
+/* False: too few samples to say anything. */
+bool trend_fit(const struct trend *trend, int64_t now_ms,
+	       struct trend_fit *fit);
+/* The same as an estimate; false: too few samples. */
+bool trend_estimate(const struct trend *trend, int64_t now_ms,
+		    struct estimate *estimate, struct trend_fit *fit);
+
+/* --- choice.c: the better of two sources --- */
+
+enum source {
+	SOURCE_NONE,
+	SOURCE_SIGNAL,
+	SOURCE_ROUTE,
+};
+
+struct choice {
+	enum source used;
+};
+
+/* signal_share: of the range, from the level; NAN if no level is known. */
+const struct estimate *choice_make(struct choice *choice,
+				   const struct estimate *signal,
+				   double signal_share,
+				   const struct estimate *route,
+				   int64_t now_ms);
+const char *source_name(enum source source);
+
+/* --- warning.c: what is said, and when it is taken back --- */
+
+struct warning {
+	uint32_t horizon_ms;	/* losses farther ahead are not said */
+	double recovery_db;	/* above T before a loss is taken back */
+	bool said;
+	bool lost;		/* what was said last is that it is lost now */
+	int64_t loss_at_ms;	/* what was said */
+	int64_t said_ms;	/* when */
+	int64_t clear_ms;	/* since when no loss is in sight */
+	bool clear;
+};
+
+enum warning_act {
+	WARNING_NOTHING,
+	WARNING_LOSS,		/* say the estimate */
+	WARNING_NO_LOSS,	/* take it back */
+};
+
+void warning_init(struct warning *warning);
+/*
+ * above_db: the level less the threshold, NAN if no level is known. Call it
+ * for each new estimate; do what it answers.
+ */
+enum warning_act warning_update(struct warning *warning,
+				const struct estimate *estimate,
+				double above_db, int64_t now_ms);
+/* The access point was left or another one joined. */
+void warning_forget(struct warning *warning);
+
+/* --- geo.c: positions on the ground --- */
+
+struct position {
+	double latitude, longitude;	/* degrees */
+};
+
+struct point {
+	double x, y;			/* m, to the east and to the north */
+};
+
+struct point geo_point(const struct position *origin,
+		       const struct position *position);
+double geo_distance_m(const struct position *a, const struct position *b);
+struct point geo_velocity(double speed_mps, double heading_deg);
+
+/* --- aps.c: the database of access points --- */
+
+#define SSID_BYTES	33
+
+struct ap {
+	struct position position;
+	uint8_t bssid[6];
+	bool has_bssid;
+	char ssid[SSID_BYTES];
+	double range_m;
+};
+
+struct aps {
+	struct ap *aps;
+	unsigned int count;
+};
+
+/* 0, or -1 with the reason on standard error. */
+int aps_read(struct aps *aps, const char *file, const struct pathloss *model);
+void aps_free(struct aps *aps);
+/* The nearest one, in shares of its range, of those with the name; or NULL. */
+const struct ap *aps_find(const struct aps *aps, const uint8_t *bssid,
+			  const char *ssid, const struct position *position);
+void ap_name(const struct ap *ap, char name[SSID_BYTES]);
+
+/* --- route.c: where it will be, when --- */
+
+struct waypoint {
+	struct position position;
+	int64_t ms;		/* since the epoch */
+};
+
+struct route {
+	struct waypoint *points;
+	unsigned int count;
+};
+
+/* 0, or -1 with the reason on standard error. */
+int route_read(struct route *route, const char *file);
+void route_free(struct route *route);
+int route_add(struct route *route, const struct position *position,
+	      int64_t ms);
+/* "2026-11-22T06:30:00.5Z" -> ms since the epoch; false: it isn't a time. */
+bool route_time(const char *text, int64_t *ms);
+/* Where the route is then: at its first or last point before and after it. */
+struct position route_at(const struct route *route, int64_t ms);
+/*
+ * The rest of a route at another speed, from where it is nearest to the
+ * position on. False: the position is farther than off_m from all of it.
+ */
+bool route_resume(const struct route *route, const struct position *position,
+		  double speed_mps, double off_m, int64_t now_ms,
+		  struct route *rest);
+
+/* --- gpx.c, geojson.c: formats of files --- */
+
+int gpx_read(struct route *route, const char *file);
+int geojson_route_read(struct route *route, const char *file);
+int geojson_aps_read(struct aps *aps, const char *file,
+		     const struct pathloss *model);
+
+/* --- coverage.c: a way through the range of an access point --- */
+
+struct errors {
+	double position_m;	/* of a position */
+	double range_share;	/* of an access point's range */
+	uint32_t time_ms;	/* of the route's times */
+};
+
+#define ERRORS_DEFAULT { \
+	.position_m = 5, .range_share = 0.1, .time_ms = 1000, \
+}
+
+struct crossing {
+	bool inside;		/* at the time asked for, or later */
+	int64_t enter_ms;
+	bool leaves;		/* else the way ends inside */
+	int64_t leave_ms;
+	uint32_t spread_ms;	/* of leave_ms */
+	double nearest_m;	/* between the two */
+};
+
+/* The first stay in range that isn't over at that time. */
+bool coverage_crossing(const struct route *route, const struct ap *ap,
+		       int64_t from_ms, const struct errors *errors,
+		       struct crossing *crossing);
+/* A straight way: from that position with that speed and heading. */
+bool coverage_straight(const struct position *position, double speed_mps,
+		       double heading_deg, const struct ap *ap, int64_t now_ms,
+		       const struct errors *errors, struct crossing *crossing);
+void coverage_estimate(const struct crossing *crossing, const struct ap *ap,
+		       int64_t now_ms, struct estimate *estimate);
+
+/* --- timeline.c, replay.c: without a radio --- */
+
+int timeline_print(const struct route *route, const struct aps *aps,
+		   const struct errors *errors, bool json, FILE *out);
+/* Lines "MS DBM" of a file, "-" for standard input. */
+int replay_print(const char *file, const struct pathloss *model,
+		 unsigned int window_ms, const struct warning *warning,
+		 FILE *out);
+
+/* --- line.c: what pamsd reads --- */
+
+/* at: printed as "at_ms" if not negative, for a replay */
+int line_loss(FILE *out, const struct estimate *estimate, int64_t now_ms,
+	      int64_t at_ms);
+int line_no_loss(FILE *out, int64_t at_ms);
+
+/* --- station.c: the radio --- */
+
+enum station_event {
+	STATION_NOTHING,
+	STATION_LOOK,		/* its level has crossed a threshold */
+	STATION_SILENT,		/* its beacons don't arrive */
+	STATION_CHANGED,	/* joined, left, or another one */
+};
+
+struct station {
+	uint8_t bssid[6];
+	int level_dbm;
+	uint64_t frames;	/* that were received, beacons among them */
+};
+
+struct radio;
+
+struct radio *radio_open(const char *interface);
+void radio_close(struct radio *radio);
+int radio_fd(const struct radio *radio);
+/* 1 and the station that this one is associated with; 0: none; -errno. */
+int radio_look(struct radio *radio, struct station *station);
+int radio_ssid(struct radio *radio, char ssid[SSID_BYTES]);
+/* What has arrived on radio_fd(). */
+enum station_event radio_event(struct radio *radio);
+
+/* --- gps.c: gpsd --- */
+
+struct fix {
+	struct position position;
+	double speed_mps, heading_deg;
+	double error_m;
+};
+
+struct gps;
+
+struct gps *gps_connect(const char *where);
+void gps_disconnect(struct gps *gps);
+int gps_descriptor(const struct gps *gps);
+/* 1: a fix; 0: nothing new; -1: gpsd is gone. */
+int gps_fix(struct gps *gps, struct fix *fix);
+
+/* --- plugin.c: beside pamsd --- */
+
+struct settings {
+	const char *interface;
+	struct pathloss model;
+	struct errors errors;
+	struct warning warning;
+	unsigned int window_ms;
+	const char *gpsd;	/* NULL: none */
+	struct aps aps;
+	struct route route;
+	bool depart_now;	/* the route begins when the program does */
+	bool explain;
+};
+
+int plugin_run(struct settings *settings);
+
+#endif /* PAMS_PREDICT_H */

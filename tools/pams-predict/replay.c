@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * replay - recorded levels through the predictor
+ *
+ * Lines "MS DBM" in order of time give the lines that pamsd would have been
+ * told, each with the time "at_ms" at which that was.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "predict.h"
+
+static int act(enum warning_act act, const struct estimate *estimate,
+	       int64_t ms, FILE *out)
+{
+	if (act == WARNING_LOSS)
+		return line_loss(out, estimate, ms, ms);
+	if (act == WARNING_NO_LOSS)
+		return line_no_loss(out, ms);
+	return 0;
+}
+
+static int replay(FILE *in, const char *name, struct trend *trend,
+		  struct warning *warning, FILE *out)
+{
+	unsigned int number = 0;
+	size_t room = 0;
+	char *line = NULL;
+	int err = 0;
+
+	while (!err && getline(&line, &room, in) >= 0) {
+		struct estimate estimate;
+		struct trend_fit fit;
+		char more[2];
+		int64_t ms;
+		double dbm;
+
+		number++;
+		if (line[strspn(line, " \t\r\n")] == '\0' || *line == '#')
+			continue;
+		if (sscanf(line, "%" SCNd64 " %lf %1s", &ms, &dbm, more) != 2 ||
+		    ms < 0 || !isfinite(dbm)) {
+			fprintf(stderr, "pams-predict: %s:%u: this is not 'MS DBM'\n",
+				name, number);
+			err = -1;
+			break;
+		}
+		trend_add(trend, ms, dbm);
+		if (!trend_estimate(trend, ms, &estimate, &fit))
+			continue;
+		err = act(warning_update(warning, &estimate, fit.level_dbm -
+					 trend->model.threshold_dbm, ms),
+			  &estimate, ms, out);
+	}
+	free(line);
+	return err;
+}
+
+int replay_print(const char *file, const struct pathloss *model,
+		 unsigned int window_ms, const struct warning *settings,
+		 FILE *out)
+{
+	FILE *in = strcmp(file, "-") ? fopen(file, "re") : stdin;
+	struct warning warning = *settings;
+	struct trend trend;
+	int err;
+
+	if (!in) {
+		perror(file);
+		return -1;
+	}
+	trend_init(&trend, model, window_ms);
+	err = replay(in, file, &trend, &warning, out);
+	if (in != stdin)
+		fclose(in);
+	return err;
+}

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * route - where the vehicle will be, when
+ */
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "predict.h"
+
+static bool ends_with(const char *text, const char *end)
+{
+	size_t len = strlen(text), end_len = strlen(end);
+
+	return len >= end_len && !strcasecmp(text + len - end_len, end);
+}
+
+int route_add(struct route *route, const struct position *position, int64_t ms)
+{
+	struct waypoint *points;
+
+	points = realloc(route->points, (route->count + 1) * sizeof(*points));
+	if (!points)
+		return -1;
+	route->points = points;
+	points[route->count].position = *position;
+	points[route->count++].ms = ms;
+	return 0;
+}
+
+bool route_time(const char *text, int64_t *ms)
+{
+	int hours = 0, minutes = 0, used = 0;
+	double fraction = 0;
+	struct tm tm = { };
+	const char *rest;
+	char sign, *end;
+
+	rest = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
+	if (!rest)
+		return false;
+	if (*rest == '.') {
+		fraction = strtod(rest, &end);
+		rest = end;
+	}
+	if (sscanf(rest, "%c%2d:%2d%n", &sign, &hours, &minutes, &used) == 3 &&
+	    (sign == '+' || sign == '-')) {
+		rest += used;
+		if (sign == '-') {
+			hours = -hours;
+			minutes = -minutes;
+		}
+	} else if (*rest == 'Z') {
+		rest++;
+	}
+	while (isspace((unsigned char)*rest))
+		rest++;
+	*ms = (timegm(&tm) - hours * 3600 - minutes * 60) * 1000LL +
+	      llround(fraction * 1000);
+	return !*rest;
+}
+
+static const char *fault_of(const struct route *route)
+{
+	if (route->count < 2)
+		return "a route needs two points with times";
+	for (unsigned int i = 0; i < route->count; i++) {
+		const struct position *position = &route->points[i].position;
+
+		if (!(fabs(position->latitude) <= 90 &&
+		      fabs(position->longitude) <= 180))
+			return "a position is not on the earth";
+		if (i && route->points[i].ms < route->points[i - 1].ms)
+			return "the times of the points do not ascend";
+	}
+	return NULL;
+}
+
+int route_read(struct route *route, const char *file)
+{
+	const char *fault;
+	int err;
+
+	memset(route, 0, sizeof(*route));
+	err = ends_with(file, ".gpx") ? gpx_read(route, file) :
+					geojson_route_read(route, file);
+	if (!err) {
+		fault = fault_of(route);
+		if (!fault)
+			return 0;
+		fprintf(stderr, "pams-predict: %s: %s\n", file, fault);
+	}
+	route_free(route);
+	return -1;
+}
+
+void route_free(struct route *route)
+{
+	free(route->points);
+	memset(route, 0, sizeof(*route));
+}
+
+static struct position between(const struct waypoint *a,
+			       const struct waypoint *b, double u)
+{
+	double east = remainder(b->position.longitude - a->position.longitude,
+				360);
+
+	return (struct position) {
+		.latitude = a->position.latitude +
+			    u * (b->position.latitude - a->position.latitude),
+		.longitude = a->position.longitude + u * east,
+	};
+}
+
+struct position route_at(const struct route *route, int64_t ms)
+{
+	const struct waypoint *points = route->points;
+	unsigned int i = 0;
+
+	while (i + 1 < route->count && points[i + 1].ms <= ms)
+		i++;
+	if (i + 1 == route->count || ms <= points[i].ms)
+		return points[i].position;
+	return between(&points[i], &points[i + 1],
+		       (double)(ms - points[i].ms) /
+		       (points[i + 1].ms - points[i].ms));
+}
+
+/* Where on that part of the route the position is nearest: 0 to 1. */
+static double nearest_on(const struct waypoint *a, const struct waypoint *b,
+			 const struct position *position, double *distance_m)
+{
+	struct point step = geo_point(&a->position, &b->position);
+	struct point away = geo_point(&a->position, position);
+	double length2 = step.x * step.x + step.y * step.y, u = 0;
+
+	if (length2 > 0)
+		u = (away.x * step.x + away.y * step.y) / length2;
+	u = fmin(1, fmax(0, u));
+	*distance_m = hypot(away.x - u * step.x, away.y - u * step.y);
+	return u;
+}
+
+bool route_resume(const struct route *route, const struct position *position,
+		  double speed_mps, double off_m, int64_t now_ms,
+		  struct route *rest)
+{
+	double least_m = INFINITY, best_u = 0, distance_m, gone_m = 0;
+	const struct waypoint *points = route->points;
+	struct position at;
+	unsigned int best = 0;
+
+	memset(rest, 0, sizeof(*rest));
+	for (unsigned int i = 0; i + 1 < route->count; i++) {
+		double u = nearest_on(&points[i], &points[i + 1], position,
+				      &distance_m);
+
+		if (distance_m < least_m) {
+			least_m = distance_m;
+			best = i;
+			best_u = u;
+		}
+	}
+	if (!(least_m <= off_m) || !(speed_mps > 0))
+		return false;
+	at = between(&points[best], &points[best + 1], best_u);
+	if (route_add(rest, &at, now_ms))
+		return false;
+	for (unsigned int i = best + 1; i < route->count; i++) {
+		gone_m += geo_distance_m(&at, &points[i].position);
+		at = points[i].position;
+		if (route_add(rest, &at, now_ms +
+			      llround(gone_m / speed_mps * 1000))) {
+			route_free(rest);
+			return false;
+		}
+	}
+	return true;
+}

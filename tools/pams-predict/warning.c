@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * warning - when a loss time is said, corrected and taken back
+ *
+ *	       loss within horizon_ms                  level <= T
+ *	quiet -------------------------> said ---------------------> lost
+ *	  ^  <---------------------------  |  ^                        |
+ *	  |   nothing within 2 horizons    +--+ another time           |
+ *	  +------------------------------------------------------------+
+ *	              level >= T + recovery_db
+ *
+ * Each way back takes CLEAR_MS in which it is so all the time. A correction is
+ * said if it differs by SAME_MS and an eighth of what is left, and not within
+ * PAUSE_MS of the last one. What holds is said again after RENEW_MS, because a
+ * report expires (pamsd's usual time is a minute).
+ *
+ * A time whose spread is as large as the horizon isn't said: it isn't known well
+ * enough to act on.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "predict.h"
+
+#define HORIZON_MS	5000
+#define RECOVERY_DB	3
+#define CLEAR_MS	500
+#define SAME_MS		40
+#define PAUSE_MS	100
+#define RENEW_MS	30000
+
+void warning_init(struct warning *warning)
+{
+	memset(warning, 0, sizeof(*warning));
+	warning->horizon_ms = HORIZON_MS;
+	warning->recovery_db = RECOVERY_DB;
+}
+
+void warning_forget(struct warning *warning)
+{
+	warning->said = false;
+	warning->lost = false;
+	warning->clear = false;
+}
+
+static enum warning_act say(struct warning *warning,
+			    const struct estimate *estimate, int64_t now_ms)
+{
+	warning->said = true;
+	warning->lost = estimate->lost;
+	warning->loss_at_ms = estimate->at_ms;
+	warning->said_ms = now_ms;
+	warning->clear = false;
+	return WARNING_LOSS;
+}
+
+/* The state's way back: has there been no loss in sight for long enough? */
+static enum warning_act take_back(struct warning *warning, int64_t now_ms)
+{
+	if (!warning->clear) {
+		warning->clear = true;
+		warning->clear_ms = now_ms;
+	}
+	if (now_ms - warning->clear_ms < CLEAR_MS)
+		return WARNING_NOTHING;
+	warning_forget(warning);
+	return WARNING_NO_LOSS;
+}
+
+/* A time that is over says no more than "now". */
+static bool differs(const struct warning *warning,
+		    const struct estimate *estimate, int64_t now_ms)
+{
+	int64_t left_ms = warning->loss_at_ms - now_ms;
+
+	if (left_ms < 0)
+		left_ms = 0;
+	return llabs(estimate->at_ms - now_ms - left_ms) >
+	       SAME_MS + left_ms / 8;
+}
+
+static enum warning_act when_lost(struct warning *warning,
+				  const struct estimate *estimate,
+				  double above_db, int64_t now_ms)
+{
+	if (!estimate->lost && !(above_db < warning->recovery_db))
+		return take_back(warning, now_ms);
+	warning->clear = false;
+	if (estimate->lost && now_ms - warning->said_ms >= RENEW_MS)
+		return say(warning, estimate, now_ms);
+	return WARNING_NOTHING;
+}
+
+enum warning_act warning_update(struct warning *warning,
+				const struct estimate *estimate,
+				double above_db, int64_t now_ms)
+{
+	int64_t left_ms = estimate->at_ms - now_ms;
+	uint32_t horizon_ms = warning->horizon_ms;
+
+	if (warning->lost)
+		return when_lost(warning, estimate, above_db, now_ms);
+	if (!warning->said) {
+		if (estimate->known && left_ms <= horizon_ms &&
+		    estimate->spread_ms < horizon_ms)
+			return say(warning, estimate, now_ms);
+		return WARNING_NOTHING;
+	}
+	if (!estimate->known || left_ms > 2 * (int64_t)horizon_ms)
+		return take_back(warning, now_ms);
+	warning->clear = false;
+	if (estimate->lost)
+		return say(warning, estimate, now_ms);
+	if (now_ms - warning->said_ms < PAUSE_MS)
+		return WARNING_NOTHING;
+	if (differs(warning, estimate, now_ms) ||
+	    now_ms - warning->said_ms >= RENEW_MS)
+		return say(warning, estimate, now_ms);
+	return WARNING_NOTHING;
+}

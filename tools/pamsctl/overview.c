@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0
+/* overview - what pamsctl shows without a command: all paths and connections */
+#include <errno.h>
+
+#include "pamsctl.h"
+
+struct overview {
+	json_t *paths, *conns;
+};
+
+static int add_path(const struct pams_path *path, void *arg)
+{
+	struct overview *all = arg;
+
+	if (!options.json && !json_array_size(all->paths))
+		puts("Paths:");
+	if (!options.json)
+		path_print(path);
+	return json_array_append_new(all->paths, path_json(path)) ? -ENOMEM : 0;
+}
+
+static int add_conn(const struct pams_conn *conn, void *arg)
+{
+	struct overview *all = arg;
+
+	if (!options.json && !json_array_size(all->conns))
+		puts("Connections:");
+	if (!options.json)
+		conn_lines(conn, -1, terminal_width(), line_to_stdout, NULL);
+	return json_array_append_new(all->conns, conn_json(conn)) ? -ENOMEM : 0;
+}
+
+int overview(void)
+{
+	struct overview all = {
+		.paths = json_array(), .conns = json_array(),
+	};
+	struct pams_nl *nl = NULL;
+	int err, status = DONE;
+
+	err = pams_nl_open(&nl);
+	if (!err)
+		err = pams_nl_path_dump(nl, add_path, &all);
+	if (err >= 0 && !options.json)
+		puts(json_array_size(all.paths) ? "" :
+		     "Paths: none is reported\n");
+	if (err >= 0)
+		err = pams_nl_conn_dump(nl, add_conn, &all);
+	if (err < 0)
+		status = refuse_kernel(nl, "the module can't be asked", err);
+	else if (options.json)
+		status = print_json(json_pack("{s:O, s:O}", "paths", all.paths,
+					      "conns", all.conns));
+	else if (!json_array_size(all.conns))
+		puts("Connections: none has one of the module's schedulers");
+	json_decref(all.paths);
+	json_decref(all.conns);
+	pams_nl_close(nl);
+	return status;
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0
+/* pamsd - asks the daemon for its status, over its control socket */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "pamsctl.h"
+
+#define PATIENCE_S	5
+
+/* A file descriptor or -errno. */
+static int open_socket(const char *path)
+{
+	const struct timeval patience = { .tv_sec = PATIENCE_S };
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int fd, err;
+
+	if (strlen(path) >= sizeof(address.sun_path))
+		return -ENAMETOOLONG;
+	memcpy(address.sun_path, path, strlen(path) + 1);
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -errno;
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+	if (!connect(fd, (struct sockaddr *)&address, sizeof(address)))
+		return fd;
+	err = -errno;
+	close(fd);
+	return err;
+}
+
+json_t *pamsd_status(const char *path, int *err)
+{
+	static const char question[] = "{\"command\": \"status\"}\n";
+	int fd = open_socket(path);
+	json_t *status = NULL;
+	char *line = NULL;
+	size_t room = 0;
+	FILE *stream;
+
+	*err = fd;
+	if (fd < 0)
+		return NULL;
+	*err = -EPROTO;
+	stream = fdopen(fd, "r+");
+	if (!stream) {
+		close(fd);
+		return NULL;
+	}
+	fputs(question, stream);
+	fflush(stream);
+	if (getline(&line, &room, stream) > 0)
+		status = json_loads(line, 0, NULL);
+	free(line);
+	fclose(stream);
+	return status;
+}

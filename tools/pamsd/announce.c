@@ -1,0 +1,434 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * announce - what the server is to know is said until it says that it does
+ *
+ * Every report has the whole state of its paths, so any later one makes good
+ * for all that were lost. A change is counted; a report is remembered with that
+ * count, and its answer says that the server has all changes up to it. Until
+ * then everything is sent again over every way, after growing pauses. The ways
+ * that are lost themselves come last.
+ */
+#include <string.h>
+
+#include <linux/mptcp_pams.h>
+
+#include "announce.h"
+
+/* Between reports at least; the first pause, which doubles. */
+#define PAUSE_MS	20
+/* It grows to that for a minute, then further: the server may be gone. */
+#define PAUSE_SOON_MS	500
+#define SOON_MS		60000
+#define PAUSE_MAX_MS	30000
+/* A loss time that moved less than this and an eighth of what is left. */
+#define NEAR_MS		10
+/* Said again after that long, a loss is a change: the server may have forgotten. */
+#define REPEAT_MS	200
+/* While data flows an answer is asked for that often, to notice if none comes. */
+#define ASK_MS		5000
+/* "Not taken" is answered at once only so often. */
+#define AGAIN_MS	100
+
+void announce_init(struct announcer *announcer, const struct report_keys *keys,
+		   const uint8_t session[REPORT_SESSION_BYTES])
+{
+	memset(announcer, 0, sizeof(*announcer));
+	announcer->keys = *keys;
+	memcpy(announcer->session, session, REPORT_SESSION_BYTES);
+	announcer->next_ms = ANNOUNCE_NEVER;
+}
+
+/* --- changes --- */
+
+static bool has_name(const struct announce_path *path,
+		     const struct report_name *name)
+{
+	for (unsigned int i = 0; i < path->name_count; i++)
+		if (!memcmp(&path->names[i], name, sizeof(*name)))
+			return true;
+	return false;
+}
+
+static bool loss_changed(const struct announce_path *old, uint64_t old_at_ms,
+			 const struct announce_path *new, uint64_t ms)
+{
+	uint64_t moved_ms, left_ms;
+
+	if (old->loss != new->loss || old->lasting != new->lasting)
+		return true;
+	if (!new->loss || new->lasting)
+		return false;
+	moved_ms = old_at_ms > new->loss_at_ms ?
+		   old_at_ms - new->loss_at_ms : new->loss_at_ms - old_at_ms;
+	left_ms = old_at_ms > ms ? old_at_ms - ms : 0;
+	return moved_ms > NEAR_MS + left_ms / 8 ||
+	       old->loss_ttl_ms != new->loss_ttl_ms;
+}
+
+/* A name that is gone needs no haste: so is what it named. */
+static bool is_change(const struct announcer *announcer, unsigned int id,
+		      const struct announce_path *new, uint64_t ms)
+{
+	const struct announce_path *old = &announcer->paths[id];
+
+	if (!announcer->changed[id] ||
+	    loss_changed(old, announcer->loss_at_ms[id], new, ms))
+		return true;
+	if (new->loss && ms - announcer->last_ms >= REPEAT_MS)
+		return true;
+	if (!new->loss && !new->has_pipe)
+		return false;
+	for (unsigned int i = 0; i < new->name_count; i++)
+		if (!has_name(old, &new->names[i]))
+			return true;
+	return new->by_source && !old->by_source;
+}
+
+static void soon(struct announcer *announcer, uint64_t ms)
+{
+	uint64_t earliest_ms = announcer->last_ms ?
+			       announcer->last_ms + PAUSE_MS : 0;
+
+	announcer->pause_ms = PAUSE_MS;
+	announcer->next_ms = earliest_ms > ms ? earliest_ms : ms;
+}
+
+void announce_set(struct announcer *announcer, unsigned int id,
+		  const struct announce_path *path, uint64_t ms)
+{
+	bool change = is_change(announcer, id, path, ms);
+
+	announcer->paths[id] = *path;
+	if (!change)
+		return;
+	announcer->loss_at_ms[id] = path->loss_at_ms;
+	announcer->changed[id] = ++announcer->revision;
+	announcer->since_ms = ms;
+	soon(announcer, ms);
+}
+
+static bool must_teach(const struct announcer *announcer,
+		       const struct announce_way *way)
+{
+	if (!way->up || way->taught)
+		return false;
+	for (unsigned int i = 0; i < REPORT_PATHS_MAX; i++)
+		if (way->own >> i & 1 && announcer->changed[i] &&
+		    announcer->paths[i].by_source)
+			return true;
+	return false;
+}
+
+bool announce_is_known(const struct announcer *announcer)
+{
+	for (unsigned int i = 0; i < REPORT_PATHS_MAX; i++)
+		if (announcer->acked[i] != announcer->changed[i])
+			return false;
+	for (unsigned int i = 0; i < announcer->way_count; i++)
+		if (must_teach(announcer, &announcer->ways[i]))
+			return false;
+	return true;
+}
+
+/* --- reports --- */
+
+static int32_t from_now(uint64_t at_ms, uint64_t ms)
+{
+	int64_t ahead_ms = (int64_t)(at_ms - ms);
+
+	if (ahead_ms > MPTCP_PAMS_TIME_MAX_MS)
+		return MPTCP_PAMS_TIME_MAX_MS;
+	return ahead_ms < -MPTCP_PAMS_TIME_MAX_MS ?
+	       -MPTCP_PAMS_TIME_MAX_MS : ahead_ms;
+}
+
+static void add_path(struct report *report, const struct announce_path *path,
+		     unsigned int id, bool teach, uint64_t ms)
+{
+	struct report_path *entry = &report->paths[report->path_count++];
+	struct report_name *name;
+
+	memset(entry, 0, sizeof(*entry));
+	entry->id = id;
+	entry->flags = path->by_source ? REPORT_BY_SOURCE : 0;
+	if (path->has_pipe) {
+		entry->flags |= REPORT_PIPE;
+		entry->rate_byteps = path->rate_byteps;
+		entry->backlog_bytes = path->backlog_bytes;
+	}
+	if (path->has_pipe && path->has_delay) {
+		entry->flags |= REPORT_DELAY;
+		entry->delay_us = path->delay_us;
+	}
+	if (path->loss) {
+		entry->flags |= REPORT_LOSS;
+		entry->loss_ms = path->lasting ? 0 :
+				 from_now(path->loss_at_ms, ms);
+		entry->loss_ttl_ms = path->loss_ttl_ms;
+	}
+	for (unsigned int i = 0; i < path->name_count; i++) {
+		name = &report->names[report->name_count++];
+		*name = path->names[i];
+		name->id = id;
+	}
+	if (!teach)
+		return;
+	name = &report->names[report->name_count++];
+	memset(name, 0, sizeof(*name));
+	name->kind = REPORT_NAME_SOURCE;
+	name->id = id;
+	name->port = path->port;
+}
+
+static void seal_and_send(struct announcer *announcer, struct report *report,
+			  unsigned int way, uint32_t paths, bool teaches,
+			  announce_send_fn send, void *arg)
+{
+	struct announce_sent *sent;
+	uint8_t buf[REPORT_BYTES_MAX];
+	size_t len;
+
+	len = report_seal(buf, &announcer->keys, announcer->session,
+			  ++announcer->counter, report);
+	if (!len)
+		return;
+	sent = &announcer->sent[announcer->counter % ANNOUNCE_SENT_MAX];
+	sent->counter = announcer->counter;
+	sent->revision = announcer->revision;
+	sent->paths = paths;
+	sent->way = way;
+	sent->teaches = teaches;
+	announcer->reports++;
+	send(way, buf, len, arg);
+}
+
+static void begin_report(const struct announcer *announcer,
+			 struct report *report, const struct announce_way *way,
+			 bool acknowledge, uint64_t ms)
+{
+	report->path_count = 0;
+	report->name_count = 0;
+	report->skipped = 0;
+	memcpy(report->cookie, way->cookie, REPORT_COOKIE_BYTES);
+	report->sent_ms = ms;
+	report->echo = announcer->echo;
+	report->acknowledge = acknowledge;
+}
+
+/* Does that path fit into the report, too? Else it is as it was. */
+static bool try_path(struct report *report, const struct announce_path *path,
+		     unsigned int id, bool teach, uint64_t ms)
+{
+	unsigned int names = report->name_count;
+
+	if (names + path->name_count + 1 > REPORT_NAMES_MAX)
+		return false;
+	add_path(report, path, id, teach, ms);
+	if (report_bytes(report) <= REPORT_BYTES_MAX)
+		return true;
+	report->path_count--;
+	report->name_count = names;
+	return false;
+}
+
+/* Everything over one way, in as many reports as it takes. */
+static void send_over(struct announcer *announcer, unsigned int index,
+		      bool acknowledge, uint64_t ms, announce_send_fn send,
+		      void *arg)
+{
+	const struct announce_way *way = &announcer->ways[index];
+	bool teach = must_teach(announcer, way), teaches = false, own;
+	struct report report;
+	uint32_t paths = 0;
+
+	begin_report(announcer, &report, way, acknowledge, ms);
+	for (unsigned int i = 0; i < REPORT_PATHS_MAX; i++) {
+		const struct announce_path *path = &announcer->paths[i];
+
+		if (!announcer->changed[i])
+			continue;
+		own = teach && way->own >> i & 1 && path->by_source;
+		if (!try_path(&report, path, i, own, ms)) {
+			seal_and_send(announcer, &report, index, paths,
+				      teaches, send, arg);
+			begin_report(announcer, &report, way, acknowledge, ms);
+			try_path(&report, path, i, own, ms);
+			teaches = false;
+			paths = 0;
+		}
+		teaches |= own && way->has_cookie;
+		paths |= 1U << i;
+	}
+	if (paths)
+		seal_and_send(announcer, &report, index, paths, teaches, send,
+			      arg);
+}
+
+/* Those that aren't lost first, of these who carried data last. */
+static bool is_better(const struct announce_way *a,
+		      const struct announce_way *b)
+{
+	if (a->lost != b->lost)
+		return b->lost;
+	if (a->moved_us != b->moved_us)
+		return a->moved_us > b->moved_us;
+	return a->heard_ms > b->heard_ms;
+}
+
+static unsigned int by_quality(const struct announcer *announcer,
+			       unsigned int ways[ANNOUNCE_WAYS_MAX])
+{
+	unsigned int count = 0, at;
+
+	for (unsigned int i = 0; i < announcer->way_count; i++) {
+		if (!announcer->ways[i].up)
+			continue;
+		for (at = count++; at; at--) {
+			if (!is_better(&announcer->ways[i],
+				       &announcer->ways[ways[at - 1]]))
+				break;
+			ways[at] = ways[at - 1];
+		}
+		ways[at] = i;
+	}
+	return count;
+}
+
+void announce_run(struct announcer *announcer, uint64_t ms,
+		  announce_send_fn send, void *arg)
+{
+	unsigned int ways[ANNOUNCE_WAYS_MAX], count;
+	uint64_t most_ms;
+
+	if (announce_is_known(announcer)) {
+		announcer->next_ms = ANNOUNCE_NEVER;
+		return;
+	}
+	if (announcer->next_ms == ANNOUNCE_NEVER)
+		soon(announcer, ms);
+	if (ms < announcer->next_ms)
+		return;
+	count = by_quality(announcer, ways);
+	for (unsigned int i = 0; i < count; i++)
+		send_over(announcer, ways[i], true, ms, send, arg);
+	if (count && !announcer->asked_ms)
+		announcer->asked_ms = ms;
+	announcer->last_ms = ms;
+	announcer->next_ms = ms + announcer->pause_ms;
+	most_ms = ms - announcer->since_ms < SOON_MS ? PAUSE_SOON_MS :
+						      PAUSE_MAX_MS;
+	announcer->pause_ms *= 2;
+	if (announcer->pause_ms > most_ms)
+		announcer->pause_ms = most_ms;
+}
+
+void announce_hurry(struct announcer *announcer, uint64_t ms)
+{
+	if (!announce_is_known(announcer))
+		soon(announcer, ms);
+}
+
+void announce_periodic(struct announcer *announcer, uint64_t ms,
+		       announce_send_fn send, void *arg)
+{
+	unsigned int ways[ANNOUNCE_WAYS_MAX];
+	bool ask;
+
+	if (!by_quality(announcer, ways))
+		return;
+	ask = ms - announcer->heard_ms >= ASK_MS;
+	send_over(announcer, ways[0], ask, ms, send, arg);
+	if (ask && !announcer->asked_ms)
+		announcer->asked_ms = ms;
+	announcer->last_ms = ms;
+}
+
+/* --- answers --- */
+
+static void take_cookie(struct announcer *announcer, struct announce_way *way,
+			const struct report_answer *answer, uint64_t ms)
+{
+	way->answered = answer->counter;
+	way->heard_ms = ms;
+	announcer->heard_ms = ms;
+	announcer->asked_ms = 0;
+	if (answer->counter > announcer->echo_counter) {
+		announcer->echo_counter = answer->counter;
+		announcer->echo = answer->stamp;
+	}
+	if (!way->has_cookie ||
+	    memcmp(way->cookie, answer->cookie, REPORT_COOKIE_BYTES)) {
+		memcpy(way->cookie, answer->cookie, REPORT_COOKIE_BYTES);
+		way->has_cookie = true;
+		way->taught = false;
+	}
+}
+
+static void taken(struct announcer *announcer,
+		  const struct announce_sent *sent)
+{
+	for (unsigned int i = 0; i < REPORT_PATHS_MAX; i++)
+		if (sent->paths >> i & 1 &&
+		    sent->revision >= announcer->changed[i])
+			announcer->acked[i] = announcer->changed[i];
+	if (sent->teaches)
+		announcer->ways[sent->way].taught = true;
+}
+
+/* The server doesn't know the session, or how old it is: everything again. */
+static void not_taken(struct announcer *announcer, bool news, uint64_t ms)
+{
+	for (unsigned int i = 0; i < REPORT_PATHS_MAX; i++)
+		if (announcer->changed[i])
+			announcer->changed[i] = ++announcer->revision;
+	announcer->since_ms = ms;
+	if (news || ms - announcer->last_ms >= AGAIN_MS) {
+		announcer->pause_ms = PAUSE_MS;
+		announcer->next_ms = ms;
+	}
+}
+
+bool announce_answer(struct announcer *announcer, const uint8_t *buf,
+		     size_t len, uint64_t ms)
+{
+	const struct announce_sent *sent;
+	struct report_header header;
+	struct report_answer answer;
+	struct announce_way *way;
+	bool news, had;
+
+	if (report_peek(buf, len, &header) ||
+	    header.type != REPORT_TYPE_ANSWER ||
+	    memcmp(header.id, announcer->keys.id, REPORT_ID_BYTES) ||
+	    report_open_answer(buf, len, &announcer->keys, &answer) ||
+	    memcmp(answer.session, announcer->session, REPORT_SESSION_BYTES))
+		goto drop;
+	sent = &announcer->sent[answer.counter % ANNOUNCE_SENT_MAX];
+	if (!answer.counter || sent->counter != answer.counter)
+		goto drop;
+	way = &announcer->ways[sent->way];
+	if (answer.counter <= way->answered)
+		goto drop;
+	had = way->has_cookie;
+	news = !had || memcmp(way->cookie, answer.cookie, REPORT_COOKIE_BYTES);
+	announcer->answers++;
+	take_cookie(announcer, way, &answer, ms);
+	if (answer.taken && news) {
+		/* what that report taught didn't count without the cookie */
+		taken(announcer, &(struct announce_sent){
+			.paths = sent->paths, .revision = sent->revision });
+	} else if (answer.taken) {
+		taken(announcer, sent);
+	} else {
+		not_taken(announcer, news, ms);
+	}
+	if (announce_is_known(announcer))
+		announcer->next_ms = ANNOUNCE_NEVER;
+	else if (announcer->next_ms == ANNOUNCE_NEVER ||
+		 (news && announcer->next_ms > ms + PAUSE_MS))
+		soon(announcer, ms);
+	return true;
+drop:
+	announcer->dropped++;
+	return false;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* config - what config.c has checked by config_check.c, and both parse */
+#ifndef PAMSD_CONFIG_H
+#define PAMSD_CONFIG_H
+
+#include <confuse.h>
+
+#include "pamsd.h"
+
+/* The key of a section "peer" or "to". */
+struct section_key {
+	const cfg_t *section;
+	uint8_t key[REPORT_KEY_BYTES];
+};
+
+/*
+ * A file of that mode is read from now on. without_keys: its keys are neither
+ * looked at nor read from their files.
+ */
+void config_begin(mode_t mode, bool without_keys);
+/* Wipe the keys. */
+void config_end(void);
+/* NULL: that section has none. */
+const uint8_t *config_key(const cfg_t *section);
+
+int measure_parse(const char *text);			/* -1: not one */
+const char *about_parse(struct about *about, const char *text);
+
+/* One for each value or section that isn't taken as it is. */
+int check_about(cfg_t *cfg, cfg_opt_t *opt);
+int check_age(cfg_t *cfg, cfg_opt_t *opt);
+int check_control(cfg_t *cfg, cfg_opt_t *opt);
+int check_delay(cfg_t *cfg, cfg_opt_t *opt);
+int check_ifname(cfg_t *cfg, cfg_opt_t *opt);
+int check_interface(cfg_t *cfg, cfg_opt_t *opt);
+int check_interval(cfg_t *cfg, cfg_opt_t *opt);
+int check_key(cfg_t *cfg, cfg_opt_t *opt);
+int check_key_file(cfg_t *cfg, cfg_opt_t *opt);
+int check_listen(cfg_t *cfg, cfg_opt_t *opt);
+int check_loss_max(cfg_t *cfg, cfg_opt_t *opt);
+int check_measure(cfg_t *cfg, cfg_opt_t *opt);
+int check_peer(cfg_t *cfg, cfg_opt_t *opt);
+int check_plugin(cfg_t *cfg, cfg_opt_t *opt);
+int check_port(cfg_t *cfg, cfg_opt_t *opt);
+int check_prefix(cfg_t *cfg, cfg_opt_t *opt);
+int check_rate(cfg_t *cfg, cfg_opt_t *opt);
+int check_reporter(cfg_t *cfg, cfg_opt_t *opt);
+int check_server(cfg_t *cfg, cfg_opt_t *opt);
+int check_to(cfg_t *cfg, cfg_opt_t *opt);
+int check_to_address(cfg_t *cfg, cfg_opt_t *opt);
+
+#endif /* PAMSD_CONFIG_H */

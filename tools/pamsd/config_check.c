@@ -1,0 +1,416 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * config_check - what libconfuse asks of each value and section once it is read
+ *
+ * A fault is told with the line that it is in. A check returns 0, or -1 when it
+ * has told a fault; libconfuse then stops.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <confuse.h>
+#include <sodium.h>
+
+#include <linux/mptcp_pams.h>
+
+#include "config.h"
+#include "pamsd.h"
+
+/* Of one server. */
+#define ADDRESSES_MAX	4
+
+static const char * const measure_names[] = {
+	[MEASURE_AUTO] = "auto",
+	[MEASURE_QDISC] = "qdisc",
+	[MEASURE_STATION] = "station",
+	[MEASURE_TCP] = "tcp",
+	[MEASURE_NONE] = "none",
+};
+
+int measure_parse(const char *text)
+{
+	for (unsigned int i = 0; i < ARRAY_SIZE(measure_names); i++)
+		if (!strcmp(text, measure_names[i]))
+			return i;
+	return -1;
+}
+
+const char *about_parse(struct about *about, const char *text)
+{
+	memset(about, 0, sizeof(*about));
+	about->source = !strcmp(text, "source");
+	return about->source ? NULL : prefix_parse(&about->prefix, text);
+}
+
+/* The value that has just been read. */
+static const char *value(cfg_opt_t *opt)
+{
+	return cfg_opt_getnstr(opt, cfg_opt_size(opt) - 1);
+}
+
+static int refuse(cfg_t *cfg, const char *text, const char *why)
+{
+	if (why)
+		cfg_error(cfg, "'%s' %s", text, why);
+	return why ? -1 : 0;
+}
+
+/* --- validators of values --- */
+
+int check_control(cfg_t *cfg, cfg_opt_t *opt)
+{
+	struct sockaddr_un address;
+
+	return refuse(cfg, value(opt),
+		      strlen(value(opt)) >= sizeof(address.sun_path) ?
+		      "is too long for a socket: 107 characters at most" :
+		      NULL);
+}
+
+int check_to_address(cfg_t *cfg, cfg_opt_t *opt)
+{
+	union address address;
+
+	return refuse(cfg, value(opt),
+		      address_parse(&address, value(opt), REPORT_PORT));
+}
+
+int check_listen(cfg_t *cfg, cfg_opt_t *opt)
+{
+	union address address, other;
+
+	if (check_to_address(cfg, opt))
+		return -1;
+	address_parse(&address, value(opt), REPORT_PORT);
+	for (unsigned int i = 0; i + 1 < cfg_opt_size(opt); i++) {
+		address_parse(&other, cfg_opt_getnstr(opt, i), REPORT_PORT);
+		if (!memcmp(&address, &other, sizeof(address)))
+			return refuse(cfg, value(opt), "is listed twice");
+	}
+	return 0;
+}
+
+/* Of hosts that can be reached: no bits after its length, no group of hosts. */
+static int check_hosts(cfg_t *cfg, const char *text,
+		       const struct prefix *prefix)
+{
+	struct prefix cut = *prefix;
+	char right[ADDRESS_TEXT];
+
+	prefix_cut(&cut);
+	if (memcmp(&cut, prefix, sizeof(cut))) {
+		cfg_error(cfg, "'%s' has bits set after its length: %s is "
+			  "meant, or a longer one", text,
+			  prefix_text(right, &cut));
+		return -1;
+	}
+	return refuse(cfg, text, prefix_is_multicast(prefix) ?
+		      "is multicast: no peer of a connection has such an "
+		      "address" : NULL);
+}
+
+int check_prefix(cfg_t *cfg, cfg_opt_t *opt)
+{
+	struct prefix prefix;
+
+	return refuse(cfg, value(opt), prefix_parse(&prefix, value(opt))) ?:
+	       check_hosts(cfg, value(opt), &prefix);
+}
+
+int check_about(cfg_t *cfg, cfg_opt_t *opt)
+{
+	struct about about;
+
+	if (refuse(cfg, value(opt), about_parse(&about, value(opt))))
+		return -1;
+	return about.source ? 0 : check_hosts(cfg, value(opt), &about.prefix);
+}
+
+/* Its first word: a path, or a name that the shell would find. */
+int check_plugin(cfg_t *cfg, cfg_opt_t *opt)
+{
+	const char *name = cfg_opt_getnstr(opt, 0), *at = getenv("PATH");
+	char path[4096];
+
+	if (cfg_opt_size(opt) > 1)
+		return 0;
+	if (strchr(name, '/'))
+		return refuse(cfg, name, access(name, X_OK) ?
+			      "is not a program that can be run" : NULL);
+	while (at && *at) {
+		size_t len = strcspn(at, ":");
+
+		snprintf(path, sizeof(path), "%.*s/%s", (int)len, at, name);
+		if (*name && !access(path, X_OK))
+			return 0;
+		at += len + (at[len] == ':');
+	}
+	return refuse(cfg, name, "is not a program in PATH");
+}
+
+int check_measure(cfg_t *cfg, cfg_opt_t *opt)
+{
+	return refuse(cfg, value(opt), measure_parse(value(opt)) < 0 ?
+		      "is not auto, qdisc, station, tcp or none" : NULL);
+}
+
+int check_ifname(cfg_t *cfg, cfg_opt_t *opt)
+{
+	size_t len = strlen(value(opt));
+
+	return refuse(cfg, value(opt), !len || len >= IF_NAMESIZE ?
+		      "can't be an interface: 1 to 15 characters" : NULL);
+}
+
+static int check_range(cfg_t *cfg, cfg_opt_t *opt, long min, long max)
+{
+	long number = cfg_opt_getnint(opt, cfg_opt_size(opt) - 1);
+
+	if (number >= min && number <= max)
+		return 0;
+	cfg_error(cfg, "%s is %ld, but may be %ld to %ld", opt->name, number,
+		  min, max);
+	return -1;
+}
+
+int check_rate(cfg_t *cfg, cfg_opt_t *opt)
+{
+	return check_range(cfg, opt, 10, 10000);
+}
+
+int check_interval(cfg_t *cfg, cfg_opt_t *opt)
+{
+	return check_range(cfg, opt, 20, 1000);
+}
+
+int check_loss_max(cfg_t *cfg, cfg_opt_t *opt)
+{
+	return check_range(cfg, opt, 1, MPTCP_PAMS_TIME_MAX_MS / 1000);
+}
+
+int check_age(cfg_t *cfg, cfg_opt_t *opt)
+{
+	return check_range(cfg, opt, 100, 3600000);
+}
+
+int check_port(cfg_t *cfg, cfg_opt_t *opt)
+{
+	return check_range(cfg, opt, 0, UINT16_MAX);
+}
+
+int check_delay(cfg_t *cfg, cfg_opt_t *opt)
+{
+	return check_range(cfg, opt, -1, MPTCP_PAMS_DELAY_MAX_US);
+}
+
+/* --- keys: read once, kept with the section that they are in --- */
+
+/* The file that is being read. */
+static struct {
+	mode_t mode;
+	bool without_keys;
+	struct section_key *keys;
+	unsigned int count;
+} reading;
+
+void config_begin(mode_t mode, bool without_keys)
+{
+	reading.mode = mode;
+	reading.without_keys = without_keys;
+}
+
+void config_end(void)
+{
+	if (reading.keys)
+		sodium_memzero(reading.keys,
+			       reading.count * sizeof(*reading.keys));
+	free(reading.keys);
+	memset(&reading, 0, sizeof(reading));
+}
+
+const uint8_t *config_key(const cfg_t *section)
+{
+	for (unsigned int i = 0; i < reading.count; i++)
+		if (reading.keys[i].section == section)
+			return reading.keys[i].key;
+	return NULL;
+}
+
+/*
+ * One key for two peers would let each pass for the other, and one for both
+ * directions would let a report be thrown back at who sent it.
+ */
+static int keep_key(cfg_t *cfg, const uint8_t key[REPORT_KEY_BYTES])
+{
+	struct section_key *grown;
+
+	if (config_key(cfg)) {
+		cfg_error(cfg, "%s '%s' has more than one key", cfg_name(cfg),
+			  cfg_title(cfg));
+		return -1;
+	}
+	for (unsigned int i = 0; i < reading.count; i++) {
+		if (sodium_memcmp(reading.keys[i].key, key, REPORT_KEY_BYTES))
+			continue;
+		cfg_error(cfg, "this key is in use further up: each peer "
+			  "and each direction needs its own");
+		return -1;
+	}
+	/* Not realloc(), which leaves what it moves behind. */
+	grown = calloc(reading.count + 1, sizeof(*grown));
+	if (!grown)
+		abort();
+	if (reading.count) {
+		memcpy(grown, reading.keys, reading.count * sizeof(*grown));
+		sodium_memzero(reading.keys, reading.count * sizeof(*grown));
+	}
+	free(reading.keys);
+	reading.keys = grown;
+	grown[reading.count].section = cfg;
+	memcpy(grown[reading.count++].key, key, REPORT_KEY_BYTES);
+	return 0;
+}
+
+/* The key itself isn't shown. */
+int check_key(cfg_t *cfg, cfg_opt_t *opt)
+{
+	uint8_t key[REPORT_KEY_BYTES];
+	int result;
+
+	if (reading.without_keys)
+		return 0;
+	if (reading.mode & 0077) {
+		cfg_error(cfg, "a key is in this file, whose mode %04o is open "
+			  "to others: chmod 600, or use key-file",
+			  reading.mode);
+		return -1;
+	}
+	result = refuse(cfg, "key", key_parse(key, value(opt))) ?:
+		 keep_key(cfg, key);
+	sodium_memzero(key, sizeof(key));
+	return result;
+}
+
+int check_key_file(cfg_t *cfg, cfg_opt_t *opt)
+{
+	uint8_t key[REPORT_KEY_BYTES];
+	int result;
+
+	if (reading.without_keys)
+		return 0;
+	result = refuse(cfg, value(opt), key_read(key, value(opt))) ?:
+		 keep_key(cfg, key);
+	sodium_memzero(key, sizeof(key));
+	return result;
+}
+
+/* --- validators of sections: called at their end --- */
+
+static cfg_t *last_section(cfg_opt_t *opt)
+{
+	return cfg_opt_getnsec(opt, cfg_opt_size(opt) - 1);
+}
+
+static int check_one_key(cfg_t *cfg, cfg_t *section)
+{
+	const char *name = cfg_name(section), *title = cfg_title(section);
+
+	if (reading.without_keys)
+		return 0;
+	if (!cfg_size(section, "key") == !cfg_size(section, "key-file")) {
+		cfg_error(cfg, "%s '%s' needs one of key and key-file", name,
+			  title);
+		return -1;
+	}
+	return 0;
+}
+
+int check_peer(cfg_t *cfg, cfg_opt_t *opt)
+{
+	return check_one_key(cfg, last_section(opt));
+}
+
+int check_to(cfg_t *cfg, cfg_opt_t *opt)
+{
+	cfg_t *section = last_section(opt);
+
+	if (!cfg_size(section, "address")) {
+		cfg_error(cfg, "to '%s' needs an address", cfg_title(section));
+		return -1;
+	}
+	if (cfg_size(section, "address") > ADDRESSES_MAX) {
+		cfg_error(cfg, "to '%s' has more than %d addresses",
+			  cfg_title(section), ADDRESSES_MAX);
+		return -1;
+	}
+	return check_one_key(cfg, section);
+}
+
+int check_interface(cfg_t *cfg, cfg_opt_t *opt)
+{
+	cfg_t *section = last_section(opt);
+	const char *title = cfg_title(section);
+	unsigned int sources = 0, abouts = 0;
+
+	if (!*title || strlen(title) >= IF_NAMESIZE)
+		return refuse(cfg, title,
+			      "can't be an interface: 1 to 15 characters");
+	for (unsigned int i = 0; i < cfg_size(section, "about"); i++)
+		sources += !strcmp(cfg_getnstr(section, "about", i), "source");
+	if (sources > 1) {
+		cfg_error(cfg, "interface '%s' is about its source twice",
+			  title);
+		return -1;
+	}
+	if (sources && cfg_size(section, "about") == 1 &&
+	    measure_parse(cfg_getstr(section, "measure")) != MEASURE_AUTO &&
+	    measure_parse(cfg_getstr(section, "measure")) != MEASURE_NONE) {
+		cfg_error(cfg, "interface '%s' is about its source, which the "
+			  "server sends to, but measure = \"%s\" measures "
+			  "what is sent here: use \"none\", or name the "
+			  "prefix behind the interface", title,
+			  cfg_getstr(section, "measure"));
+		return -1;
+	}
+	for (unsigned int i = 0; i < cfg_opt_size(opt); i++)
+		abouts += cfg_size(cfg_opt_getnsec(opt, i), "about");
+	if (abouts > REPORT_PATHS_MAX) {
+		cfg_error(cfg, "the interfaces are about %u paths, but a "
+			  "report has room for %u",
+			  abouts, REPORT_PATHS_MAX);
+		return -1;
+	}
+	return 0;
+}
+
+int check_server(cfg_t *cfg, cfg_opt_t *opt)
+{
+	if (!cfg_size(last_section(opt), "peer"))
+		cfg_error(cfg, "server has no peer that may report");
+	else if (!cfg_size(last_section(opt), "listen"))
+		cfg_error(cfg, "server has no address to listen at: leave "
+			  "'listen' out for all addresses");
+	else
+		return 0;
+	return -1;
+}
+
+int check_reporter(cfg_t *cfg, cfg_opt_t *opt)
+{
+	cfg_t *section = last_section(opt);
+	bool local = false;
+
+	for (unsigned int i = 0; i < cfg_size(section, "interface"); i++)
+		local |= cfg_getbool(cfg_getnsec(section, "interface", i),
+				     "local");
+	if (!cfg_size(section, "interface"))
+		cfg_error(cfg, "reporter has no interface to report about");
+	else if (!cfg_size(section, "to") && !local)
+		cfg_error(cfg, "reporter has no 'to': nobody to report to");
+	else
+		return 0;
+	return -1;
+}
+

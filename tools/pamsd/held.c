@@ -1,0 +1,500 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * held - the paths that a peer has reported, under the names that it may use
+ *
+ * Each session has up to 16 paths, each with the state that its newest report
+ * gave it. A path has names: subflows, prefixes, a source address. A name
+ * belongs to one path at a time, the one that a report spoke of last. What the
+ * kernel was told under a name is remembered, so that a state that is restated
+ * costs nothing.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include <linux/mptcp_pams.h>
+
+#include "session.h"
+
+#define HELD_MAX	128	/* names of a peer */
+#define PIPE_MAX_MS	60000
+#define REFUSED_MS	5000
+/* Tokens that don't exist: what a peer may ask for. */
+#define GUESSES_PS	8
+#define GUESSES_BURST	64
+/* What the kernel was told of a loss is near enough. */
+#define LOSS_NEAR_MS	5
+#define UNTIL_NEAR_MS	1000
+#define HOUR_MS		3600000
+
+/* --- what the kernel is told --- */
+
+static void count_error(struct peer *peer, int err)
+{
+	if (err && err != -ENOENT)
+		peer->drops[DROP_KERNEL]++;
+}
+
+static void tell_pipe(struct peer *peer, const struct peers_env *env,
+		      struct held *held, const struct held_path *path,
+		      uint64_t ms)
+{
+	struct pams_path set = held->key;
+
+	set.has_pipe = true;
+	set.rate_byteps = path->state.rate_byteps;
+	set.hs_rate_byteps = path->state.hs_rate_byteps;
+	set.backlog_bytes = path->state.backlog_bytes;
+	set.has_delay = path->state.flags & REPORT_DELAY;
+	set.delay_us = path->state.delay_us;
+	set.ttl_ms = path->pipe_until_ms - ms;
+	held->told_pipe_until_ms = path->pipe_until_ms;
+	count_error(peer, env->path_set(&set, env->arg));
+}
+
+/* Said late, a loss time is nearer; the path may be lost by now. */
+static void tell_loss(struct peer *peer, const struct peers_env *env,
+		      struct held *held, const struct held_path *path,
+		      uint64_t ms)
+{
+	int64_t ahead_ms = path->loss_at_ms - (int64_t)ms;
+	struct pams_path set = held->key;
+
+	set.has_loss = true;
+	set.loss_ms = ahead_ms > 0 ? ahead_ms : 0;
+	set.ttl_ms = path->loss_until_ms - ms - set.loss_ms;
+	held->told_loss_at_ms = path->loss_at_ms;
+	held->told_loss_until_ms = path->loss_until_ms;
+	count_error(peer, env->path_set(&set, env->arg));
+}
+
+static void tell_no_loss(struct peer *peer, const struct peers_env *env,
+			 struct held *held)
+{
+	struct pams_path set = held->key;
+
+	set.no_loss = true;
+	held->told_loss_until_ms = 0;
+	count_error(peer, env->path_set(&set, env->arg));
+}
+
+static bool is_told(const struct held *held, const struct held_path *path,
+		    uint64_t ms)
+{
+	uint64_t until = held->told_loss_until_ms;
+
+	return until > ms &&
+	       llabs(held->told_loss_at_ms - path->loss_at_ms) <=
+			LOSS_NEAR_MS &&
+	       path->loss_until_ms < until + UNTIL_NEAR_MS &&
+	       until < path->loss_until_ms + UNTIL_NEAR_MS;
+}
+
+/*
+ * The kernel may still have what was said to a daemon before this one: the
+ * first time under a name it is told of no loss, too.
+ */
+static void tell(struct peer *peer, const struct peers_env *env,
+		 struct held *held, bool pipe, uint64_t ms)
+{
+	const struct held_path *path = &held->session->paths[held->id];
+
+	if (pipe && path->pipe_until_ms > ms)
+		tell_pipe(peer, env, held, path, ms);
+	if (path->loss_until_ms > ms) {
+		if (!is_told(held, path, ms))
+			tell_loss(peer, env, held, path, ms);
+	} else if (held->told_loss_until_ms > ms || !held->told) {
+		tell_no_loss(peer, env, held);
+	}
+	held->told = true;
+}
+
+static void withdraw(struct peer *peer, const struct peers_env *env,
+		     struct held *held, uint64_t ms)
+{
+	if (held->told_loss_until_ms > ms || held->told_pipe_until_ms > ms)
+		count_error(peer, env->path_del(&held->key, env->arg));
+	memset(held, 0, sizeof(*held));
+}
+
+/* --- which names a peer may use --- */
+
+/*
+ * Only subflows that the kernel has: tokens of others can't be read, and so not
+ * many may be guessed either.
+ */
+static bool is_subflow(struct peer *peer, const struct peers_env *env,
+		       const struct pams_path *key, bool *unsure, uint64_t ms)
+{
+	struct refused *refused;
+	int err;
+
+	for (unsigned int i = 0; i < REFUSED_MAX; i++) {
+		refused = &peer->refused[i];
+		if (refused->until_ms > ms && refused->token == key->token &&
+		    refused->local_id == key->local_id &&
+		    refused->remote_id == key->remote_id)
+			goto none;
+	}
+	/* What turns out to be there costs nothing. */
+	struct bucket before = peer->guesses;
+
+	if (!bucket_take(&peer->guesses, GUESSES_PS, GUESSES_BURST,
+			 ms * 1000)) {
+		peer->drops[DROP_GUESSES]++;
+		return false;
+	}
+	err = env->subflow_find(key, env->arg);
+	*unsure = err == -EAGAIN;
+	if (!err || *unsure) {
+		peer->guesses = before;
+		return true;
+	}
+	refused = &peer->refused[peer->refused_next++ % REFUSED_MAX];
+	refused->token = key->token;
+	refused->local_id = key->local_id;
+	refused->remote_id = key->remote_id;
+	refused->until_ms = ms + REFUSED_MS;
+none:
+	peer->drops[DROP_NO_CONNECTION]++;
+	return false;
+}
+
+static bool owns(const struct peer *peer, const struct pams_path *key)
+{
+	struct prefix prefix = { .family = key->family,
+				 .len = key->prefix_len };
+
+	memcpy(prefix.address, key->address, sizeof(prefix.address));
+	for (unsigned int i = 0; i < peer->config->prefix_count; i++)
+		if (prefix_contains(&peer->config->prefixes[i], &prefix))
+			return true;
+	return false;
+}
+
+/* --- names and their paths --- */
+
+static struct held *find(const struct peer *peer, const struct pams_path *key)
+{
+	for (unsigned int i = 0; i < peer->held_count; i++)
+		if (peer->held[i].session &&
+		    !memcmp(&peer->held[i].key, key, sizeof(*key)))
+			return &peer->held[i];
+	return NULL;
+}
+
+static struct held *place_for(struct peer *peer)
+{
+	struct held *grown;
+
+	for (unsigned int i = 0; i < peer->held_count; i++)
+		if (!peer->held[i].session)
+			return &peer->held[i];
+	if (peer->held_count == HELD_MAX)
+		return NULL;
+	grown = realloc(peer->held, (peer->held_count + 1) * sizeof(*grown));
+	if (!grown)
+		return NULL;
+	peer->held = grown;
+	grown = &peer->held[peer->held_count++];
+	memset(grown, 0, sizeof(*grown));
+	return grown;
+}
+
+/* From now on this is a name of that path, if the peer may use it. */
+static void claim(struct peer *peer, const struct peers_env *env,
+		  struct session *session, uint8_t id,
+		  const struct pams_path *key, uint64_t ms)
+{
+	struct held *held = find(peer, key);
+	bool unsure = false;
+
+	if (!held) {
+		if (key->key == PAMS_KEY_TOKEN &&
+		    !is_subflow(peer, env, key, &unsure, ms))
+			return;
+		held = place_for(peer);
+		if (!held) {
+			peer->drops[DROP_TOO_MANY_PATHS]++;
+			return;
+		}
+		held->key = *key;
+		held->unsure = unsure;
+	}
+	held->session = session;
+	held->id = id;
+	held->marked = false;
+}
+
+static void key_of(struct pams_path *key, const struct report_name *name)
+{
+	memset(key, 0, sizeof(*key));
+	if (name->kind == REPORT_NAME_SUBFLOW) {
+		pams_path_key_token(key, name->token, name->local_id,
+				    name->remote_id);
+		return;
+	}
+	key->key = PAMS_KEY_ADDRESS;
+	key->family = name->ipv6 ? AF_INET6 : AF_INET;
+	memcpy(key->address, name->address, sizeof(key->address));
+	key->prefix_len = name->prefix_len;
+	key->port = name->port;
+}
+
+static void source_key(struct pams_path *key, const union address *from,
+		       uint16_t port)
+{
+	struct prefix prefix;
+
+	prefix_of(&prefix, from);
+	memset(key, 0, sizeof(*key));
+	key->key = PAMS_KEY_ADDRESS;
+	key->family = prefix.family;
+	memcpy(key->address, prefix.address, sizeof(key->address));
+	key->prefix_len = prefix.len;
+	key->port = port;
+}
+
+/* The names that a report has for the path, instead of those from before. */
+static void take_names(struct peer *peer, const struct peers_env *env,
+		       struct session *session, uint8_t id,
+		       const struct report *report, uint64_t ms)
+{
+	const struct held_path *path = &session->paths[id];
+	struct pams_path key;
+
+	for (unsigned int i = 0; i < peer->held_count; i++)
+		peer->held[i].marked = peer->held[i].session == session &&
+				       peer->held[i].id == id;
+	for (unsigned int i = 0; i < report->name_count; i++) {
+		const struct report_name *name = &report->names[i];
+
+		if (name->id != id || name->kind == REPORT_NAME_SOURCE)
+			continue;
+		key_of(&key, name);
+		if (name->kind == REPORT_NAME_PREFIX && !owns(peer, &key))
+			peer->drops[DROP_NOT_ITS_PATH]++;
+		else
+			claim(peer, env, session, id, &key, ms);
+	}
+	if (path->state.flags & REPORT_BY_SOURCE && path->source_counter)
+		claim(peer, env, session, id, &path->source, ms);
+	for (unsigned int i = 0; i < peer->held_count; i++)
+		if (peer->held[i].marked)
+			withdraw(peer, env, &peer->held[i], ms);
+}
+
+/* There is something to say of a path, but it has no name that counts. */
+static void say_nameless(struct peer *peer, const struct session *session,
+			 uint8_t id, uint64_t ms)
+{
+	const struct held_path *path = &session->paths[id];
+	char text[ADDRESS_TEXT];
+
+	if (!path->refused.sa.sa_family ||
+	    !(path->state.flags & (REPORT_PIPE | REPORT_LOSS)) ||
+	    (peer->source_said_ms && ms - peer->source_said_ms < HOUR_MS))
+		return;
+	for (unsigned int i = 0; i < peer->held_count; i++)
+		if (peer->held[i].session == session && peer->held[i].id == id)
+			return;
+	peer->source_said_ms = ms;
+	say("peer '%s' reports about a path that has no name here: it names no "
+	    "subflow of a connection, and its address, seen as %s, only counts "
+	    "with prefixes or source = true", peer->config->name,
+	    address_text(text, &path->refused));
+}
+
+static void tell_path(struct peer *peer, const struct peers_env *env,
+		      const struct session *session, uint8_t id, uint64_t ms)
+{
+	for (unsigned int i = 0; i < peer->held_count; i++) {
+		struct held *held = &peer->held[i];
+
+		if (held->session == session && held->id == id)
+			tell(peer, env, held, true, ms);
+	}
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/*
+ * Nothing holds longer than the configuration has it, from now on. A loss that
+ * is further ahead is left for later reports.
+ */
+static void take_state(struct held_path *path, const struct report_path *state,
+		       const struct peer_config *config, uint64_t counter,
+		       int64_t age_ms, uint64_t ms)
+{
+	uint64_t cap_ms = ms + config->loss_max_s * 1000ULL;
+	int64_t sent_ms = (int64_t)ms - age_ms, until_ms;
+
+	path->counter = counter;
+	path->state = *state;
+	path->pipe_until_ms = 0;
+	path->loss_until_ms = 0;
+	if (state->flags & REPORT_PIPE)
+		path->pipe_until_ms = ms +
+			least(state->pipe_ttl_ms ?: MPTCP_PAMS_TTL_DEFAULT_MS,
+			      PIPE_MAX_MS);
+	if (!(state->flags & REPORT_LOSS))
+		return;
+	path->loss_at_ms = sent_ms + state->loss_ms;
+	until_ms = path->loss_at_ms + (state->loss_ttl_ms ?:
+				       MPTCP_PAMS_LOSS_TTL_DEFAULT_MS);
+	if (until_ms > (int64_t)ms && path->loss_at_ms < (int64_t)cap_ms)
+		path->loss_until_ms = least(until_ms, cap_ms);
+}
+
+static void take_path(struct peer *peer, const struct peers_env *env,
+		      struct session *session, const struct report *report,
+		      const struct report_path *state, uint64_t counter,
+		      int64_t age_ms, uint64_t ms)
+{
+	struct held_path *path = &session->paths[state->id];
+
+	if (counter <= path->counter)
+		return;
+	take_state(path, state, peer->config, counter, age_ms, ms);
+	take_names(peer, env, session, state->id, report, ms);
+	tell_path(peer, env, session, state->id, ms);
+	say_nameless(peer, session, state->id, ms);
+}
+
+/* Behind NAT a source address is others', too, so it has to be allowed. */
+static void take_source(struct peer *peer, const struct peers_env *env,
+			struct session *session, const struct report_name *name,
+			uint64_t counter, const union address *from,
+			uint64_t ms)
+{
+	struct held_path *path = &session->paths[name->id];
+	struct pams_path key;
+	struct held *old;
+
+	if (counter <= path->source_counter)
+		return;
+	source_key(&key, from, name->port);
+	if (!peer->config->source && !owns(peer, &key)) {
+		peer->drops[DROP_NOT_ITS_PATH]++;
+		path->refused = *from;
+		return;
+	}
+	old = path->source_counter ? find(peer, &path->source) : NULL;
+	if (old && old->session == session && old->id == name->id &&
+	    memcmp(&path->source, &key, sizeof(key)))
+		withdraw(peer, env, old, ms);
+	path->source_counter = counter;
+	path->source = key;
+	if (path->state.flags & REPORT_BY_SOURCE) {
+		claim(peer, env, session, name->id, &key, ms);
+		tell_path(peer, env, session, name->id, ms);
+	}
+}
+
+void held_take(struct peer *peer, const struct peers_env *env,
+	       struct session *session, const struct report *report,
+	       uint64_t counter, const union address *from, bool verified,
+	       int64_t age_ms, uint64_t ms)
+{
+	for (unsigned int i = 0; i < report->name_count; i++) {
+		if (report->names[i].kind != REPORT_NAME_SOURCE)
+			continue;
+		if (verified)
+			take_source(peer, env, session, &report->names[i],
+				    counter, from, ms);
+		else
+			peer->drops[DROP_UNVERIFIED]++;
+	}
+	for (unsigned int i = 0; i < report->path_count; i++)
+		take_path(peer, env, session, report, &report->paths[i],
+			  counter, age_ms, ms);
+}
+
+void held_drop(struct peer *peer, const struct peers_env *env,
+	       const struct session *session, uint64_t ms)
+{
+	for (unsigned int i = 0; i < peer->held_count; i++)
+		if (peer->held[i].session == session)
+			withdraw(peer, env, &peer->held[i], ms);
+}
+
+/* The module knows nothing; what it couldn't be asked for it can be now. */
+void held_feed(struct peer *peer, const struct peers_env *env, uint64_t ms)
+{
+	for (unsigned int i = 0; i < peer->held_count; i++) {
+		struct held *held = &peer->held[i];
+
+		held->told_pipe_until_ms = 0;
+		held->told_loss_until_ms = 0;
+		if (!held->session)
+			continue;
+		if (held->unsure &&
+		    !is_subflow(peer, env, &held->key, &held->unsure, ms))
+			memset(held, 0, sizeof(*held));
+		else
+			tell(peer, env, held, true, ms);
+	}
+}
+
+/* --- status --- */
+
+static json_t *name_status(const struct held *held)
+{
+	struct prefix prefix = { .family = held->key.family,
+				 .len = held->key.prefix_len };
+	char text[ADDRESS_TEXT];
+	json_t *object;
+
+	if (held->key.key == PAMS_KEY_TOKEN)
+		return json_pack("{s:I, s:i, s:i}", "token",
+				 (json_int_t)held->key.token, "local_id",
+				 held->key.local_id, "remote_id",
+				 held->key.remote_id);
+	memcpy(prefix.address, held->key.address, sizeof(prefix.address));
+	object = json_pack("{s:s}", "prefix", prefix_text(text, &prefix));
+	if (held->key.port)
+		json_object_set_new(object, "port",
+				    json_integer(held->key.port));
+	return object;
+}
+
+static json_t *one_status(const struct held *held, uint64_t ms)
+{
+	const struct held_path *path = &held->session->paths[held->id];
+	json_t *object, *value;
+
+	if (path->pipe_until_ms <= ms && path->loss_until_ms <= ms)
+		return NULL;
+	object = name_status(held);
+	if (path->pipe_until_ms > ms) {
+		value = json_integer(path->state.rate_byteps);
+		json_object_set_new(object, "rate_byteps", value);
+		value = json_integer(path->state.backlog_bytes);
+		json_object_set_new(object, "backlog_bytes", value);
+	}
+	if (path->loss_until_ms > ms) {
+		value = json_integer(path->loss_at_ms - (int64_t)ms);
+		json_object_set_new(object, "loss_ms", value);
+	}
+	return object;
+}
+
+json_t *held_status(const struct peer *peer, uint64_t ms)
+{
+	json_t *paths = json_array(), *object;
+
+	for (unsigned int i = 0; i < peer->held_count; i++) {
+		if (!peer->held[i].session)
+			continue;
+		object = one_status(&peer->held[i], ms);
+		if (object)
+			json_array_append_new(paths, object);
+	}
+	return paths;
+}

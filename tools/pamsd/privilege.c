@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * privilege - what the daemon and its plugins may do, see capabilities(7)
+ *
+ * Only the kernel's path table, and the tokens of subflows, need a privilege,
+ * CAP_NET_ADMIN. The daemon keeps it if its configuration needs one of the two,
+ * and a plugin never has it.
+ */
+#include <errno.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <pwd.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "pamsd.h"
+
+#define NET_ADMIN	CAP_TO_MASK(CAP_NET_ADMIN)
+
+/* Capabilities 0 to 31, and 32 to 63. */
+struct capabilities {
+	struct __user_cap_data_struct part[_LINUX_CAPABILITY_U32S_3];
+};
+
+static int get(struct capabilities *caps)
+{
+	struct __user_cap_header_struct header = {
+		.version = _LINUX_CAPABILITY_VERSION_3,
+	};
+
+	memset(caps, 0, sizeof(*caps));
+	return syscall(SYS_capget, &header, caps->part);
+}
+
+static int set(const struct capabilities *caps)
+{
+	struct __user_cap_header_struct header = {
+		.version = _LINUX_CAPABILITY_VERSION_3,
+	};
+
+	return syscall(SYS_capset, &header, caps->part);
+}
+
+/* So that no program that is run from now on gets any; where that is allowed. */
+static void empty_bounding_set(void)
+{
+	for (int cap = 0; !prctl(PR_CAPBSET_DROP, cap, 0, 0, 0); cap++)
+		;
+}
+
+bool privilege_to_tell(void)
+{
+	struct capabilities caps;
+
+	return !get(&caps) && caps.part[0].effective & NET_ADMIN;
+}
+
+static int become(const char *user, bool to_tell)
+{
+	const struct passwd *entry = getpwnam(user);
+	struct capabilities caps = { };
+
+	if (!entry) {
+		say("--user: there is no user '%s'", user);
+		return -1;
+	}
+	caps.part[0].permitted = to_tell ? NET_ADMIN : 0;
+	caps.part[0].effective = caps.part[0].permitted;
+	empty_bounding_set();
+	if (!prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) && !setgroups(0, NULL) &&
+	    !setresgid(entry->pw_gid, entry->pw_gid, entry->pw_gid) &&
+	    !setresuid(entry->pw_uid, entry->pw_uid, entry->pw_uid) &&
+	    !set(&caps) && !prctl(PR_SET_KEEPCAPS, 0, 0, 0, 0))
+		return 0;
+	say("--user: can't become '%s': %s", user, strerror(errno));
+	return -1;
+}
+
+int privilege_drop(const char *user, bool to_tell)
+{
+	struct capabilities caps;
+
+	if (user)
+		return become(user, to_tell);
+	if (to_tell || !privilege_to_tell())
+		return 0;
+	if (!get(&caps)) {
+		caps.part[0].effective &= ~NET_ADMIN;
+		caps.part[0].permitted &= ~NET_ADMIN;
+		caps.part[0].inheritable &= ~NET_ADMIN;
+		if (!set(&caps))
+			return 0;
+	}
+	say("can't give up CAP_NET_ADMIN: %s", strerror(errno));
+	return -1;
+}
+
+/* Ambient capabilities go with the inheritable ones. */
+int privilege_drop_all(void)
+{
+	const struct capabilities none = { };
+
+	empty_bounding_set();
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ?: set(&none);
+}

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * subflows - this machine's subflows of MPTCP connections, by interface
+ *
+ * sock_diag tells of each TCP socket that is a subflow: its addresses, and, to
+ * who has CAP_NET_ADMIN, the connection's tokens and the address ids of both
+ * sides. The peer's token is what the server's kernel knows the connection by,
+ * whatever NAT makes of its addresses. Only subflows that this machine joined
+ * have it; the first one, which has none, gets it from these. A connection of
+ * one subflow has no other path to choose, and isn't told of.
+ *
+ * A subflow belongs to the interface that has its local address. When the
+ * interface is gone, so is the address; then what was known last counts.
+ */
+#include <errno.h>
+#include <ifaddrs.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <linux/inet_diag.h>
+#include <linux/mptcp.h>
+#include <linux/sock_diag.h>
+#include <netlink/attr.h>
+#include <netlink/msg.h>
+#include <netlink/netlink.h>
+#include <netlink/socket.h>
+
+#include "pamsd.h"
+
+#define TCP_STATE_ESTABLISHED	1
+#define OWNERS_MAX		64
+
+/* Which interface has, or had last, an address. */
+struct owner {
+	struct prefix address;
+	char name[IF_NAMESIZE];
+};
+
+static struct nl_sock *sock;
+static struct owner owners[OWNERS_MAX];
+static unsigned int owner_next;
+
+/* An IPv6 socket may speak IPv4. */
+static void prefix_from(struct prefix *prefix, int family, const void *address)
+{
+	const struct in6_addr *address6 = address;
+
+	memset(prefix, 0, sizeof(*prefix));
+	if (family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(address6)) {
+		family = AF_INET;
+		address = &address6->s6_addr[12];
+	}
+	prefix->family = family;
+	prefix->len = family == AF_INET ? 32 : 128;
+	memcpy(prefix->address, address, prefix->len / 8);
+}
+
+static struct owner *owner_of(const struct prefix *address)
+{
+	for (unsigned int i = 0; i < OWNERS_MAX; i++)
+		if (!memcmp(&owners[i].address, address, sizeof(*address)))
+			return &owners[i];
+	return NULL;
+}
+
+static void learn_owners(void)
+{
+	struct ifaddrs *list, *entry;
+	struct prefix address;
+	struct owner *owner;
+
+	if (getifaddrs(&list))
+		return;
+	for (entry = list; entry; entry = entry->ifa_next) {
+		if (!entry->ifa_addr ||
+		    (entry->ifa_addr->sa_family != AF_INET &&
+		     entry->ifa_addr->sa_family != AF_INET6))
+			continue;
+		prefix_of(&address, (union address *)entry->ifa_addr);
+		owner = owner_of(&address);
+		if (!owner)
+			owner = &owners[owner_next++ % OWNERS_MAX];
+		owner->address = address;
+		snprintf(owner->name, sizeof(owner->name), "%s",
+			 entry->ifa_name);
+	}
+	freeifaddrs(list);
+}
+
+static int take(struct nl_msg *msg, void *arg)
+{
+	struct inet_diag_msg *diag = nlmsg_data(nlmsg_hdr(msg));
+	struct nlattr *ulp[INET_ULP_INFO_MAX + 1];
+	struct nlattr *mptcp[MPTCP_SUBFLOW_ATTR_MAX + 1];
+	struct subflows *subflows = arg;
+	struct subflow *subflow;
+	struct nlattr *attr;
+
+	if (nlmsg_hdr(msg)->nlmsg_type != SOCK_DIAG_BY_FAMILY ||
+	    subflows->count == SUBFLOWS_MAX)
+		return NL_OK;
+	attr = nlmsg_find_attr(nlmsg_hdr(msg), sizeof(*diag),
+			       INET_DIAG_ULP_INFO);
+	if (!attr || nla_parse_nested(ulp, INET_ULP_INFO_MAX, attr, NULL) ||
+	    !ulp[INET_ULP_INFO_MPTCP] ||
+	    nla_parse_nested(mptcp, MPTCP_SUBFLOW_ATTR_MAX,
+			     ulp[INET_ULP_INFO_MPTCP], NULL) ||
+	    !mptcp[MPTCP_SUBFLOW_ATTR_TOKEN_REM] ||
+	    !mptcp[MPTCP_SUBFLOW_ATTR_TOKEN_LOC] ||
+	    !mptcp[MPTCP_SUBFLOW_ATTR_ID_LOC] ||
+	    !mptcp[MPTCP_SUBFLOW_ATTR_ID_REM])
+		return NL_OK;
+	subflow = &subflows->list[subflows->count];
+	subflow->token = nla_get_u32(mptcp[MPTCP_SUBFLOW_ATTR_TOKEN_REM]);
+	subflow->own_token = nla_get_u32(mptcp[MPTCP_SUBFLOW_ATTR_TOKEN_LOC]);
+	subflow->local_id = nla_get_u8(mptcp[MPTCP_SUBFLOW_ATTR_ID_LOC]);
+	subflow->remote_id = nla_get_u8(mptcp[MPTCP_SUBFLOW_ATTR_ID_REM]);
+	subflow->peer_port = ntohs(diag->id.idiag_dport);
+	prefix_from(&subflow->local, diag->idiag_family, diag->id.idiag_src);
+	prefix_from(&subflow->peer, diag->idiag_family, diag->id.idiag_dst);
+	subflows->count += subflow->own_token != 0;
+	return NL_OK;
+}
+
+/* The peer's token of a connection; 0: no subflow has it. */
+static uint32_t token_of(const struct subflows *subflows, uint32_t own_token)
+{
+	for (unsigned int i = 0; i < subflows->count; i++)
+		if (subflows->list[i].own_token == own_token &&
+		    subflows->list[i].token)
+			return subflows->list[i].token;
+	return 0;
+}
+
+/* Give each subflow its connection's token; without one it is left out. */
+static void complete_tokens(struct subflows *subflows)
+{
+	unsigned int kept = 0;
+
+	for (unsigned int i = 0; i < subflows->count; i++) {
+		struct subflow *subflow = &subflows->list[i];
+
+		if (!subflow->token)
+			subflow->token = token_of(subflows, subflow->own_token);
+	}
+	for (unsigned int i = 0; i < subflows->count; i++)
+		if (subflows->list[i].token)
+			subflows->list[kept++] = subflows->list[i];
+	subflows->count = kept;
+}
+
+static int ask(int family)
+{
+	struct inet_diag_req_v2 req = {
+		.sdiag_family = family,
+		.sdiag_protocol = IPPROTO_TCP,
+		/* the kernel tells of the ULP with that */
+		.idiag_ext = 1 << (INET_DIAG_INFO - 1),
+		.idiag_states = 1 << TCP_STATE_ESTABLISHED,
+	};
+	int err = nl_send_simple(sock, SOCK_DIAG_BY_FAMILY, NLM_F_DUMP, &req,
+				 sizeof(req));
+
+	return err < 0 ? err : nl_recvmsgs_default(sock);
+}
+
+int subflows_read(struct subflows *subflows)
+{
+	const struct owner *owner;
+	int err;
+
+	subflows->count = 0;
+	err = source_open(&sock, NETLINK_SOCK_DIAG);
+	if (err)
+		return err;
+	nl_socket_modify_cb(sock, NL_CB_VALID, NL_CB_CUSTOM, take, subflows);
+	err = ask(AF_INET);
+	if (err >= 0)
+		err = ask(AF_INET6);
+	if (err < 0) {
+		subflows_close();
+		return -EIO;
+	}
+	complete_tokens(subflows);
+	if (subflows->count)
+		learn_owners();
+	for (unsigned int i = 0; i < subflows->count; i++) {
+		struct subflow *subflow = &subflows->list[i];
+
+		owner = owner_of(&subflow->local);
+		memset(subflow->interface, 0, IF_NAMESIZE);
+		if (owner)
+			memcpy(subflow->interface, owner->name, IF_NAMESIZE);
+	}
+	return 0;
+}
+
+void subflows_close(void)
+{
+	source_close(&sock);
+}
