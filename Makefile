@@ -81,6 +81,11 @@ check:
 	@tools/setup.sh um stock tools check
 	@$(PYTHON) selftests/check
 
+.PHONY: check-all
+check-all:
+	@tools/setup.sh um stock tools check
+	@$(PYTHON) selftests/check --all
+
 .PHONY: vm-check
 vm-check:
 	@tools/setup.sh stock
@@ -129,6 +134,7 @@ help:
 	@echo 'make tools          the programs pamsctl, pamsd and pams-predict, in build/tools (make install-tools, uninstall-tools)'
 	@echo 'make demo           default against pams over two paths, as a table and a picture'
 	@echo 'make check          every test there is; ends with N passed, N failed'
+	@echo 'make check-all      that, and what takes hours: timed selftests in the emulator, debug kernels'
 	@echo 'make selftests      the selftests on this machine, as root, with the module loaded or built'
 	@echo 'make vm-check       the selftests in a stock kernel; KVER=6.12 or 7, TESTS="a.sh b.sh"'
 	@echo 'make upstream-check the kernel'"'"'s own MPTCP selftests with each scheduler; SCHEDS=, TESTS="SCRIPT [CASE]"'
