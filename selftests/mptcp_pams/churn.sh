@@ -59,7 +59,7 @@ reload_under_traffic()
 		kill -0 "$traffic" || fail "reload $i: the traffic ended"
 	done
 	kill "$traffic"
-	wait "$traffic" || :
+	wait "$traffic" || [ $? = 143 ]
 	transfer --bytes 200000
 	no_leaks
 }
@@ -97,8 +97,8 @@ netns_churn()
 		kill -9 $! "$server_pid"
 		ip netns del "$client"
 		ip netns del "$server"
-		wait $! || :
-		wait "$server_pid" || :
+		wait $! || [ $? = 137 ]
+		wait "$server_pid" || [ $? = 137 ]
 	done
 	unload
 	load

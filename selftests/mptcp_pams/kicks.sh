@@ -46,8 +46,8 @@ trace_off()
 
 	echo 0 >"$tracing/events/enable"
 	grep -q "^# entries-in-buffer/entries-written: \([0-9]*\)/\1 " "$tracing/trace" || echo "the trace is not complete" >&2
-	work=$(grep -c 'workqueue_execute_start: .*\[mptcp_pams\]' "$tracing/trace") || :
-	timers=$(grep -c 'timer_expire_entry: .*\[mptcp_pams\]' "$tracing/trace") || :
+	work=$(grep -c 'workqueue_execute_start: .*\[mptcp_pams\]' "$tracing/trace") || [ $? = 1 ]
+	timers=$(grep -c 'timer_expire_entry: .*\[mptcp_pams\]' "$tracing/trace") || [ $? = 1 ]
 	echo $((work > timers ? work : timers))
 }
 
