@@ -251,11 +251,6 @@ static void model_set_room(struct pams_model *model, const struct sock *ssk, u32
 			  (u64)READ_ONCE(ssk->sk_pacing_rate) * ahead_us >> 20);
 	u64 room = window + ahead > queued ? window + ahead - queued : 0;
 
-	/* While nothing of a burst is acknowledged, what is handed over ahead of the
-	 * window keeps nothing busy, and can't be recalled when another subflow joins.
-	 */
-	if (model->unanswered)
-		room = min(room, window > queued ? window - queued : 0);
 	model->room_bytes = min_t(u64, room, PAD_QUEUED_MAX_BYTES);
 	model->idle = room && unsent < tcp_notsent_lowat(tp) &&
 		      READ_ONCE(ssk->sk_wmem_queued) < READ_ONCE(ssk->sk_sndbuf);

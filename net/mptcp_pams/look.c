@@ -125,6 +125,18 @@ static bool expects(const struct pams_conn *conn)
 	return conn->expected[0].memory || conn->expected[1].memory;
 }
 
+/* While nothing of a burst is acknowledged, what is handed over ahead of the window
+ * keeps nothing busy, and can't be recalled when another subflow joins.
+ */
+static void model_keep_to_window(struct pams_model *model)
+{
+	u32 held = model->flight_bytes + model->backlog_bytes;
+	u32 left = model->cwnd_bytes > held ? model->cwnd_bytes - held : 0;
+
+	model->room_bytes = min(model->room_bytes, left);
+	model->idle &= model->room_bytes > 0;
+}
+
 /* When the next data would arrive, as the scheduler reckons. */
 static void view_set_pads(struct pams_view *view, enum pams_detail detail)
 {
@@ -186,6 +198,8 @@ void pams_look(struct pams_conn *conn, enum pams_detail detail,
 		look->ssk[nr] = look->ssk[i];
 		look->id[nr] = look->id[i];
 		pams_learn(sub, look->ssk[i], ahead_us, tail);
+		if (conn->sched->keeps_to_window && sub->model.unanswered)
+			model_keep_to_window(&sub->model);
 		view->sub[nr++] = &sub->model;
 	}
 	look->nr = nr;

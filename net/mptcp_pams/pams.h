@@ -188,6 +188,7 @@ struct pams_subflow {
  * @detail:	what @model.pad_ns has to be
  * @window_shift: 2^-n of the receive window stays free; 0: none
  * @cuts:	hands over less than a fragment
+ * @keeps_to_window: hands over nothing ahead of a window that no acknowledgment opened
  * @closely:	looks at a tail more often than each tick
  * @owns_retransmission: @late decides what is late, so the kernel's retransmission
  *		waits until the head is overdue
@@ -205,6 +206,7 @@ struct pams_sched {
 	enum pams_detail detail;
 	u8 window_shift;
 	bool cuts;
+	bool keeps_to_window;
 	bool closely;
 	bool owns_retransmission;
 };

@@ -241,6 +241,7 @@ static const struct pams_sched sched_minfct = {
 	.detail		= PAMS_DETAIL_ARRIVAL,
 	.window_shift	= 3,
 	.cuts		= true,
+	.keeps_to_window = true,
 	.closely	= true,
 	.owns_retransmission = true,
 };
