@@ -269,6 +269,7 @@ killed_and_started_again()
 module_comes_and_goes()
 {
 	begin
+	unused		# sockets of the cases before would hold the module beyond the loss time
 	both
 	tell helper '{"interface": "h2", "loss_ms": 60000}' >/dev/null
 	soon 200 "the loss time is known" is_lost 10.0.2.1
