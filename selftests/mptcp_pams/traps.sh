@@ -87,7 +87,10 @@ waiting_ends_under_loss()
 # of a fragment (32 KB), and of another one that the kernel pushes in softirq without asking; sampled during a transfer.
 burst_is_bounded()
 {
-	local most=0 now
+	local most=0 now bound=65536
+
+	# a burst of 64 KB ends with a whole fragment of up to 32 KB; where the processor is infinitely fast it has left before it adds up
+	[[ $(</proc/cmdline) == *time-travel=* ]] || bound=$((65536 + 32768))
 
 	paths "$1" 4mbit,20ms,200 4mbit,20ms,200
 	start_server
@@ -98,7 +101,7 @@ burst_is_bounded()
 		[ "${now:-0}" -le "$most" ] || most=$now
 	done
 	wait $!
-	check "most unsent bytes of a subflow" "$most" "<" 65536
+	check "most unsent bytes of a subflow" "$most" "<" "$bound"
 }
 
 for sched in $SCHEDS; do
