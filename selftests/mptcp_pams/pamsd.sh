@@ -328,7 +328,8 @@ dead_link_is_no_way_for_its_loss()
 	from_client 6M
 	tc -n "$client" qdisc change dev c1 root netem rate 8mbit delay 10ms loss 100%
 	tell client '{"interface": "c1", "loss_ms": 0}' >/dev/null
-	soon 50 "the loss is known" subflow_is_lost
+	# half a round trip of the other way, and one of a challenge if the server didn't know that way yet
+	soon 100 "the loss is known" subflow_is_lost
 	tc -n "$client" qdisc change dev c1 root netem rate 8mbit delay 10ms loss 0%
 	tell client '{"interface": "c1", "no_loss": true}' >/dev/null
 	soon 200 "its end is" subflow_is_not_lost
