@@ -71,6 +71,7 @@ unload_while_reports_expire()
 
 	need_module
 	need_tool "$pamsctl"
+	unused		# sockets of the cases before would hold the module
 	for i in $(seq "$RELOADS"); do
 		"$pamsctl" path set 192.0.2.1 pipe-rate 5mbit ttl 10ms
 		"$pamsctl" path set 192.0.2.2 pipe-rate 5mbit ttl $((1 + i % 20))ms
