@@ -218,6 +218,7 @@ start_daemons()
 			interface "wlan" { measure = "none" plugin = {"$predict", "--verbose"} }
 		}
 	END
+	chmod 600 "$work/server.conf" "$work/client.conf"	# there are keys in them
 	ip netns exec "$server" "$pamsd" -c "$work/server.conf" 2>"$work/server.err" &
 	daemons=($!)
 	ip netns exec "$client" "$pamsd" -c "$work/client.conf" 2>"$work/client.err" &
