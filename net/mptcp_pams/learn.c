@@ -269,7 +269,8 @@ static bool is_unanswered(const struct tcp_sock *tp)
  * and a half round trips, and the time of two packets: the receiver may wait for a
  * second one before it acknowledges.
  */
-static s32 due_us(const struct pams_model *model, const struct tcp_sock *tp, bool tail)
+static s32 due_us(const struct pams_model *model, const struct tcp_sock *tp, bool tail,
+		  u32 *now_us)
 {
 	u32 rtt_us = model->rtt_us;
 	u32 since_us, limit_us;
@@ -279,7 +280,10 @@ static s32 due_us(const struct pams_model *model, const struct tcp_sock *tp, boo
 	if (!model->unanswered && !tail)
 		return 0;
 
-	since_us = (u32)tcp_clock_us() - (u32)READ_ONCE(tp->delivered_mstamp);
+	/* reading the clock costs as much as a subflow: once for all of them */
+	if (!*now_us)
+		*now_us = (u32)tcp_clock_us() ?: 1;
+	since_us = *now_us - (u32)READ_ONCE(tp->delivered_mstamp);
 	if (model->unanswered && since_us < rtt_us)
 		return rtt_us - since_us;
 	limit_us = rtt_us + rtt_us / 2 +
@@ -356,15 +360,18 @@ static noinline void learn_all(struct pams_subflow *sub, const struct sock *ssk,
  * @ssk:	its TCP socket
  * @ahead_us:	how much more than its window it may be given, at its pacing rate
  * @tail:	nothing is left to be scheduled: look at what is overdue, too
+ * @now_us:	low half of TCP's clock, 0 if it wasn't read yet; NULL if nobody asks for
+ *		what is due
  */
 void pams_learn(struct pams_subflow *sub, const struct sock *ssk, u32 ahead_us,
-		bool tail)
+		bool tail, u32 *now_us)
 {
 	const struct tcp_sock *tp = tcp_sk(ssk);
-	u32 seen_us = READ_ONCE(tp->tcp_mstamp);
 	u32 write_seq = READ_ONCE(tp->write_seq);
 	u32 delivered = READ_ONCE(tp->delivered);
 	u32 packets = tp->packets_out;
+	/* with nothing outstanding the window shrinks with time, jiffy by jiffy */
+	u32 seen_us = packets ? (u32)READ_ONCE(tp->tcp_mstamp) : tcp_jiffies32;
 	bool acknowledged = delivered != sub->seen_delivered;
 
 	if (unlikely(!sub->model.rtt_us))
@@ -372,10 +379,8 @@ void pams_learn(struct pams_subflow *sub, const struct sock *ssk, u32 ahead_us,
 	if (unlikely(sub->silent))
 		learn_answer(sub, ssk);
 
-	/* With nothing outstanding the window shrinks with time. What reports changed
-	 * is put in anew each time.
-	 */
-	if (acknowledged || seen_us != sub->seen_us || !packets ||
+	/* What reports changed is put in anew each time. */
+	if (acknowledged || seen_us != sub->seen_us ||
 	    write_seq != sub->seen_write_seq || packets != sub->seen_packets ||
 	    sub->reported || !sub->model.rtt_us) {
 		learn_all(sub, ssk, ahead_us, acknowledged);
@@ -384,7 +389,8 @@ void pams_learn(struct pams_subflow *sub, const struct sock *ssk, u32 ahead_us,
 		sub->seen_delivered = delivered;
 		sub->seen_packets = packets;
 	}
-	sub->model.due_us = due_us(&sub->model, tp, tail);
+	if (now_us)
+		sub->model.due_us = due_us(&sub->model, tp, tail, now_us);
 }
 
 /**

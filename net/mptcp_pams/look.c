@@ -168,6 +168,7 @@ void pams_look(struct pams_conn *conn, enum pams_detail detail,
 	const struct sock *sk = (struct sock *)conn->msk;
 	u32 ahead_us = READ_ONCE(conn->net->queue_ahead_us);
 	unsigned int i, nr = 0;
+	u32 now_us = 0;
 	bool tail;
 
 	msk_look(conn->msk, &conn->window, look);
@@ -197,7 +198,8 @@ void pams_look(struct pams_conn *conn, enum pams_detail detail,
 			subflow_is_new(conn, sub, look->ssk[i]);
 		look->ssk[nr] = look->ssk[i];
 		look->id[nr] = look->id[i];
-		pams_learn(sub, look->ssk[i], ahead_us, tail);
+		pams_learn(sub, look->ssk[i], ahead_us, tail,
+			   detail == PAMS_DETAIL_ARRIVAL ? &now_us : NULL);
 		if (conn->sched->keeps_to_window && sub->model.unanswered)
 			model_keep_to_window(&sub->model);
 		view->sub[nr++] = &sub->model;

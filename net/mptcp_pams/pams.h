@@ -104,7 +104,7 @@ struct pams_net {
  * @model:	the subflow in plain numbers, as it was at the last look
  *
  * learn.c, of TCP at the last look:
- * @seen_us:	low half of tcp_mstamp
+ * @seen_us:	low half of tcp_mstamp, or tcp_jiffies32 with nothing outstanding
  * @seen_write_seq: TCP's write_seq
  * @seen_delivered: TCP's count of delivered packets
  * @seen_packets: packets outstanding
@@ -354,7 +354,7 @@ static inline bool pams_nothing_new(const struct msk_look *look)
 
 /* learn.c */
 void pams_learn(struct pams_subflow *sub, const struct sock *ssk, u32 ahead_us,
-		bool tail);
+		bool tail, u32 *now_us);
 u32 pams_silence_limit_us(const struct pams_subflow *sub, const struct tcp_sock *tp);
 
 /* One way without a queue. */
