@@ -140,7 +140,7 @@ class Goals(unittest.TestCase):
     def test_goals(self):
         self.assertEqual(self.judged(SIGNAL), 0)
         self.assertEqual(self.judged(SIGNAL, lost=8), 1)
-        self.assertEqual(self.judged(SIGNAL, stall_s=0.21), 1)
+        self.assertEqual(self.judged(SIGNAL, stall_s=0.31), 1)
         self.assertEqual(self.judged(SIGNAL, goodput_bps=1e7), 1)
         self.assertEqual(self.judged(STOP), 0)
         self.assertEqual(self.judged(STOP, fct_s=3.1), 1)
