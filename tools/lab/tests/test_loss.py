@@ -140,7 +140,7 @@ class Goals(unittest.TestCase):
         self.assertEqual(self.judged(), 0)
 
     def test_missed(self):
-        self.assertEqual(self.judged(lost=8), 1)
+        self.assertEqual(self.judged(lost=9), 1)
         self.assertEqual(self.judged(stall_s=0.061), 1)
         self.assertEqual(self.judged(fct_s=3.1), 1)     # 300 ms too early costs 1.8 s then
         self.assertEqual(self.judged(goodput_bps=4.1e7 / 4), 1)
