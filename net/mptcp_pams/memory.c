@@ -22,7 +22,6 @@
  * Asked when a subflow or a connection comes or goes, and when a capacity changes by an
  * eighth: one lock for all.
  */
-#include <linux/hash.h>
 #include <linux/jhash.h>
 #include <linux/jiffies.h>
 #include <linux/mm.h>
@@ -347,36 +346,6 @@ unsigned int pams_memory_expect(struct pams_remembered *first,
 	}
 	spin_unlock_bh(&memory->lock);
 	return nr;
-}
-
-/**
- * pams_memory_walk - show what is remembered
- * @net:	the namespace
- * @skip:	how many were shown before; advanced
- * @each:	shows one, atomic; not 0: no room, go on from here later
- * @arg:	for @each
- *
- * Return: what @each returned last.
- */
-int pams_memory_walk(struct pams_net *net, unsigned long *skip,
-		     int (*each)(const struct pams_remembered *path, void *arg),
-		     void *arg)
-{
-	struct pams_remembered *path;
-	unsigned long nr = 0;
-	int err = 0;
-
-	spin_lock_bh(&net->memory.lock);
-	list_for_each_entry(path, &net->memory.list, list) {
-		if (nr++ < *skip)
-			continue;
-		err = each(path, arg);
-		if (err)
-			break;
-		(*skip)++;
-	}
-	spin_unlock_bh(&net->memory.lock);
-	return err;
 }
 
 void pams_memory_init(struct pams_net *net)

@@ -101,8 +101,5 @@ void pams_memory_joined(struct pams_remembered *first,
 			struct pams_remembered *path, u64 after_us);
 unsigned int pams_memory_expect(struct pams_remembered *first,
 				struct pams_remembered **others, unsigned int max);
-int pams_memory_walk(struct pams_net *net, unsigned long *skip,
-		     int (*each)(const struct pams_remembered *path, void *arg),
-		     void *arg);
 
 #endif /* _MPTCP_PAMS_MEMORY_H */
