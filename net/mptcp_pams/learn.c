@@ -152,7 +152,11 @@ static void learn_sample(struct pams_subflow *sub, const struct tcp_sock *tp,
 	sample.scaled = (u64)packets * tp->mss_cache * USEC_PER_SEC;
 	sample.interval_us = max(READ_ONCE(tp->rate_interval_us), 1U);
 	sample.queue_us = sample_rtt_us > rtt_us ? sample_rtt_us - rtt_us : 0;
-	if (packets < LEARN_PACKETS_MIN)
+	if (!tp->packets_out)
+		/* no less is sure, however late the last acknowledgment of all was */
+		sub->learned_proven_byteps = max(sub->learned_proven_byteps,
+						 rate_of(sample.scaled, sample.interval_us));
+	else if (packets < LEARN_PACKETS_MIN)
 		learn_guess(sub, &sample, rtt_us);
 	else
 		learn_capacity(sub, tp, &sample, rtt_us);
@@ -216,6 +220,15 @@ static void learn_begin(struct pams_subflow *sub)
 	sub->remembered = hint.limit_byteps > 0;
 	sub->learned_limit_byteps = hint.limit_byteps;
 	sub->learned_proven_byteps = hint.proven_byteps;
+}
+
+/* Until its own samples say better it gets an equal share, of those that are there. */
+static void learn_share(struct pams_subflow *sub)
+{
+	struct pams_memory_hint hint = pams_memory_hint(sub->memory, false);
+
+	sub->learned_limit_byteps = hint.limit_byteps;
+	sub->remembered = hint.limit_byteps > 0;
 }
 
 static void model_set_path(struct pams_subflow *sub, u32 cwnd_bytes, u32 rtt_us)
@@ -321,10 +334,12 @@ static noinline void learn_all(struct pams_subflow *sub, const struct sock *ssk,
 		       MODEL_SPAN_MAX_US);
 	model->owd_us = pams_owd_us(tp, model->srtt_us);
 
+	if (acknowledged)
+		learn_sample(sub, tp, rtt_us);
+	if (sub->remembered)
+		learn_share(sub);
 	if (!tp->packets_out)
 		sub->idle = true;
-	else if (acknowledged)
-		learn_sample(sub, tp, rtt_us);
 	learn_th(sub, tp, cwnd, max(model->srtt_us, 1U));
 	model_set_path(sub, min_t(u64, (u64)cwnd * mss, U32_MAX), rtt_us);
 
@@ -344,6 +359,7 @@ static noinline void learn_all(struct pams_subflow *sub, const struct sock *ssk,
 	model->unanswered = is_unanswered(tp);
 	model->stopped = false;
 	model_set_room(model, ssk, cwnd, ahead_us, unsent);
+	sub->pad_of_bytes = 0;
 
 	/* ranges are dropped before sequence numbers wrap around them */
 	if (sub->again.from != sub->again.to && !after(sub->again.to, tp->snd_una))
@@ -373,6 +389,7 @@ void pams_learn(struct pams_subflow *sub, const struct sock *ssk, u32 ahead_us,
 	/* with nothing outstanding the window shrinks with time, jiffy by jiffy */
 	u32 seen_us = packets ? (u32)READ_ONCE(tp->tcp_mstamp) : tcp_jiffies32;
 	bool acknowledged = delivered != sub->seen_delivered;
+	s32 due;
 
 	if (unlikely(!sub->model.rtt_us))
 		learn_begin(sub);
@@ -389,8 +406,12 @@ void pams_learn(struct pams_subflow *sub, const struct sock *ssk, u32 ahead_us,
 		sub->seen_delivered = delivered;
 		sub->seen_packets = packets;
 	}
-	if (now_us)
-		sub->model.due_us = due_us(&sub->model, tp, tail, now_us);
+	if (!now_us)
+		return;
+	due = due_us(&sub->model, tp, tail, now_us);
+	if (due != sub->model.due_us)
+		sub->pad_of_bytes = 0;
+	sub->model.due_us = due;
 }
 
 /**

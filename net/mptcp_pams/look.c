@@ -137,6 +137,39 @@ static void model_keep_to_window(struct pams_model *model)
 	model->idle &= model->room_bytes > 0;
 }
 
+/* Of a path that other connections share, and while other paths are still to join, as
+ * much as keeps it busy: its part of the path's bandwidth-delay product, and a packet.
+ * More waits in the path's queue, can't be recalled, and has the handshakes of new
+ * connections wait behind it, or dropped, which costs them a second.
+ */
+static void model_keep_share(struct pams_model *model,
+			     const struct pams_remembered *path, u32 mss_bytes)
+{
+	u32 rtt_us = min(model->rtt_us, pams_memory_rtt_us(path));
+	u32 held = model->flight_bytes + model->backlog_bytes;
+	u64 share;
+
+	if (model->limit_byteps == MODEL_RATE_UNKNOWN)
+		return;
+	share = div_u64((u64)model->limit_byteps * rtt_us, USEC_PER_SEC);
+	share = (div_u64(share, mss_bytes) + 1) * mss_bytes;
+	/* what a packet carries is a bit less than the MSS */
+	if (share <= held + mss_bytes / 2)
+		model->room_bytes = 0;
+	else
+		model->room_bytes = min_t(u64, model->room_bytes, share - held);
+	model->idle &= model->room_bytes > 0;
+}
+
+static void keep_little(const struct pams_conn *conn, struct pams_subflow *sub,
+			u32 mss_bytes)
+{
+	if (sub->model.unanswered)
+		model_keep_to_window(&sub->model);
+	if (sub->memory && (expects(conn) || pams_memory_is_shared(sub->memory)))
+		model_keep_share(&sub->model, sub->memory, mss_bytes);
+}
+
 /* When the next data would arrive, as the scheduler reckons. */
 static void view_set_pads(struct pams_view *view, enum pams_detail detail)
 {
@@ -146,7 +179,12 @@ static void view_set_pads(struct pams_view *view, enum pams_detail detail)
 		return;
 	for (i = 0; i < view->nr; i++) {
 		struct pams_model *model = view->sub[i];
+		struct pams_subflow *sub = pams_subflow_of(model);
 
+		/* a division or two, where nothing has changed since the last look */
+		if (sub->pad_of_bytes && sub->pad_of_bytes == view->fragment_bytes)
+			continue;
+		sub->pad_of_bytes = view->fragment_bytes;
 		model->pad_ns = detail == PAMS_DETAIL_ARRIVAL ?
 			(u64)model_arrival_us(model, view->fragment_bytes) * NSEC_PER_USEC :
 			model_pad_ns(model, view->fragment_bytes);
@@ -200,8 +238,8 @@ void pams_look(struct pams_conn *conn, enum pams_detail detail,
 		look->id[nr] = look->id[i];
 		pams_learn(sub, look->ssk[i], ahead_us, tail,
 			   detail == PAMS_DETAIL_ARRIVAL ? &now_us : NULL);
-		if (conn->sched->keeps_to_window && sub->model.unanswered)
-			model_keep_to_window(&sub->model);
+		if (conn->sched->keeps_to_window)
+			keep_little(conn, sub, look->mss_bytes);
 		view->sub[nr++] = &sub->model;
 	}
 	look->nr = nr;

@@ -160,7 +160,7 @@ struct pams_remembered *pams_memory_get(struct pams_net *net, const struct sock 
 	path = memory_find(memory, &key) ?: memory_add(net, &key);
 	if (path) {
 		path->users++;
-		path->flows++;
+		WRITE_ONCE(path->flows, path->flows + 1);
 		list_move(&path->list, &memory->list);
 	}
 	spin_unlock_bh(&memory->lock);
@@ -196,7 +196,7 @@ void pams_memory_leave(struct pams_remembered *path, u32 byteps)
 	if (!path)
 		return;
 	spin_lock_bh(&path->net->memory.lock);
-	path->flows--;
+	WRITE_ONCE(path->flows, path->flows - 1);
 	spin_unlock_bh(&path->net->memory.lock);
 	pams_memory_put(path, byteps);
 }
@@ -220,7 +220,8 @@ struct pams_memory_hint pams_memory_hint(struct pams_remembered *path, bool join
 		u32 flows = max(path->flows + joins, 1U);
 
 		if (path->total_byteps)
-			hint.limit_byteps = max(path->total_byteps / flows,
+			hint.limit_byteps = max(max(path->total_byteps,
+						    path->proven_byteps) / flows,
 						MODEL_RATE_MIN_BYTEPS);
 		hint.proven_byteps = max(path->proven_byteps / flows,
 					 MODEL_RATE_MIN_BYTEPS);
@@ -260,7 +261,9 @@ u32 pams_memory_learn(struct pams_remembered *path, u32 old_byteps, u32 byteps,
 	WRITE_ONCE(path->proven_byteps,
 		   path->flows == 1 ? proven_byteps :
 				      max(path->proven_byteps, proven_byteps));
-	path->rtt_us = rtt_us;
+	/* beside others it may never have met an empty queue */
+	WRITE_ONCE(path->rtt_us, path->flows == 1 ? rtt_us :
+					min(pams_memory_rtt_us(path), rtt_us));
 	path->used = jiffies;
 	spin_unlock_bh(&path->net->memory.lock);
 	return byteps;

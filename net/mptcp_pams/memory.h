@@ -88,6 +88,18 @@ struct pams_memory_hint {
 	u32 join_us;
 };
 
+/* Does another subflow use it, too? Without the lock: the answer may be old. */
+static inline bool pams_memory_is_shared(const struct pams_remembered *path)
+{
+	return READ_ONCE(path->flows) > 1;
+}
+
+/* Its least round-trip time, U32_MAX if none is known; without the lock. */
+static inline u32 pams_memory_rtt_us(const struct pams_remembered *path)
+{
+	return READ_ONCE(path->rtt_us) ?: U32_MAX;
+}
+
 void pams_memory_init(struct pams_net *net);
 void pams_memory_exit(struct pams_net *net);
 struct pams_remembered *pams_memory_get(struct pams_net *net, const struct sock *ssk);

@@ -102,6 +102,7 @@ struct pams_net {
 /**
  * struct pams_subflow - what is known and remembered of one subflow
  * @model:	the subflow in plain numbers, as it was at the last look
+ * @pad_of_bytes: for how many @model.pad_ns was reckoned; 0: the model is another one now
  *
  * learn.c, of TCP at the last look:
  * @seen_us:	low half of tcp_mstamp, or tcp_jiffies32 with nothing outstanding
@@ -145,29 +146,12 @@ struct pams_net {
 struct pams_subflow {
 	struct pams_model model;
 
-	u64 learned_th_byteps;
+	/* with the model, in the two cache lines that every decision reads */
+	u32 pad_of_bytes;
 	u32 seen_us;
 	u32 seen_write_seq;
 	u32 seen_delivered;
 	u32 seen_packets;
-	u32 th_us;
-	u32 learned_limit_byteps;
-	u32 learned_proven_byteps;
-	u32 limit_us;
-	u32 empty_us;
-
-	struct pams_remembered *memory;
-	u32 memory_byteps;
-
-	struct msk_sent_again again;
-	u64 again_bytes;
-
-	const struct pams_path *pipe;
-	const struct pams_path *loss;
-	u32 generation;
-	u32 owd_us;
-
-	u32 silent_tstamp;
 	u16 stops;
 	u8 alarms;
 	u8 events;
@@ -178,6 +162,25 @@ struct pams_subflow {
 	u8 reported:1;
 	u8 silent:1;
 	u8 stopped:1;
+	u32 silent_tstamp;
+
+	u64 learned_th_byteps;
+	u32 th_us;
+	u32 learned_limit_byteps;
+	u32 learned_proven_byteps;
+	u32 limit_us;
+	u32 empty_us;
+
+	u32 memory_byteps;
+	struct pams_remembered *memory;
+
+	struct msk_sent_again again;
+	u32 owd_us;
+	u64 again_bytes;
+
+	const struct pams_path *pipe;
+	const struct pams_path *loss;
+	u32 generation;
 };
 
 /**

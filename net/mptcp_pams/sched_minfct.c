@@ -5,7 +5,8 @@
  *   target = the idle subflow where the next packet arrives first
  *   A(n)   = when n bytes have arrived there
  *   n      = the room it has, halved while with it there is nothing left to do
- *            for the others, whether they move or could:
+ *            for the others, whether they move or could, and while that takes
+ *            more than 250 us longer than a packet:
  *
  *     n + sum of carried[i](A(n)) >= min(unscheduled, buffer)
  *         over the other subflows i with arrival[i] < A(n)
@@ -36,6 +37,10 @@
  */
 #define MINFCT_LATE_SHARE	5
 #define MINFCT_LATE_TIMES	2
+/* A burst that is over in less time isn't divided: that costs more decisions than it
+ * gains.
+ */
+#define MINFCT_BURST_US		250U
 /* What the others stand still for is at most this part of what was sent. */
 #define MINFCT_TRY_SHARE	16
 
@@ -69,6 +74,14 @@ static bool minfct_tries(const struct pams_view *view, int target, u64 carried)
 	       carried - view->buffer_bytes <= view->sent_bytes / MINFCT_TRY_SHARE;
 }
 
+/* Does it take so long that a part of it on another subflow could gain something? */
+static bool minfct_divides(const struct pams_model *target, u32 bytes)
+{
+	return bytes > PICK_PACKET_BYTES &&
+	       (u64)model_arrival_us(target, bytes) * NSEC_PER_USEC >
+	       target->pad_ns + MINFCT_BURST_US * NSEC_PER_USEC;
+}
+
 int pams_pick_minfct(const struct pams_view *view, u32 *bytes)
 {
 	u64 wanted = min(view->unscheduled_bytes, view->buffer_bytes);
@@ -79,13 +92,13 @@ int pams_pick_minfct(const struct pams_view *view, u32 *bytes)
 		return target;
 
 	*bytes = min_t(u64, view->sub[target]->room_bytes, wanted);
-	while (*bytes > PICK_PACKET_BYTES) {
+	while (minfct_divides(view->sub[target], *bytes)) {
 		carried = minfct_carried(view, target, *bytes, true);
 		if (!carried || carried + *bytes < wanted)
 			return target;
 		*bytes /= 2;
 	}
-	*bytes = PICK_PACKET_BYTES;
+	*bytes = max(*bytes, PICK_PACKET_BYTES);
 	carried = minfct_carried(view, target, PICK_PACKET_BYTES, false);
 	if (!carried || carried < wanted || minfct_tries(view, target, carried))
 		return target;
