@@ -4,9 +4,11 @@
  * private functions as plain addresses and calls them through pointers.
  *
  * It registers a scheduler "bench". Each time the kernel asks it for a subflow
- * it asks every scheduler under test BATCH times in a row, reads the clock
- * around each batch (that of user mode ticks in 256 ns), then lets the default
- * decide for real. The median of the batches counts, per number of subflows.
+ * it asks the default and one scheduler under test BATCH times in a row each, reads
+ * the clock around each batch (that of user mode ticks in 256 ns), then lets the
+ * default decide for real. Each connection has its scheduler under test, in turn, since
+ * the module's state of a connection is one scheduler's. The median of the batches
+ * counts, per number of subflows.
  *
  * Result: one line per scheduler and number of subflows in the kernel log when
  * the module is unloaded, "bench: SCHED SUBFLOWS TENTHS-OF-NS BATCHES".
@@ -40,7 +42,9 @@ static const char * const names[SCHEDS] = {
 
 static struct mptcp_sched_ops *scheds[SCHEDS];
 static u32 batch_ns[SCHEDS][SUBFLOWS][BATCHES];
-static unsigned int batches[SUBFLOWS];
+static unsigned int batches[SCHEDS][SUBFLOWS];
+static const struct mptcp_sock *last_msk;
+static unsigned int turn;
 
 static int ask(struct mptcp_sched_ops *ops, struct mptcp_sock *msk)
 {
@@ -84,18 +88,28 @@ static u64 time_batch(struct mptcp_sched_ops *ops, struct mptcp_sock *msk)
 	return start;
 }
 
+static void time_one(unsigned int sched, unsigned int nr, struct mptcp_sock *msk)
+{
+	if (!scheds[sched] || batches[sched][nr] == BATCHES)
+		return;
+	batch_ns[sched][nr][batches[sched][nr]++] = time_batch(scheds[sched], msk);
+}
+
+/* One connection sends at a time. */
 static int bench_decide(struct mptcp_sock *msk)
 {
 	unsigned int nr = min_t(unsigned int, clear_scheduled(msk),
 				SUBFLOWS - 1);
-	unsigned int i;
 
-	if (batches[nr] < BATCHES) {
-		for (i = 0; i < SCHEDS && scheds[i]; i++)
-			batch_ns[i][nr][batches[nr]] =
-				time_batch(scheds[i], msk);
-		batches[nr]++;
+	/* the other end asks, too, while there is one subflow */
+	if (nr < 2)
+		return ask(scheds[0], msk);
+	if (msk != last_msk) {
+		last_msk = msk;
+		turn = turn % (SCHEDS - 1) + 1;
 	}
+	time_one(0, nr, msk);
+	time_one(turn, nr, msk);
 	return ask(scheds[0], msk);
 }
 
@@ -147,9 +161,9 @@ static void print_median(unsigned int sched, unsigned int nr)
 {
 	u32 *ns = batch_ns[sched][nr];
 
-	sort(ns, batches[nr], sizeof(*ns), compare_ns, NULL);
+	sort(ns, batches[sched][nr], sizeof(*ns), compare_ns, NULL);
 	pr_info("%s %u %u %u\n", names[sched], nr,
-		10 * ns[batches[nr] / 2] / BATCH, batches[nr]);
+		10 * ns[batches[sched][nr] / 2] / BATCH, batches[sched][nr]);
 }
 
 static int __init bench_load(void)
@@ -190,7 +204,7 @@ static void __exit bench_unload(void)
 	unregister_scheduler(&bench_ops);
 	synchronize_rcu();
 	for (nr = 0; nr < SUBFLOWS; nr++)
-		for (i = 0; batches[nr] && i < SCHEDS && scheds[i]; i++)
+		for (i = 0; i < SCHEDS && batches[i][nr]; i++)
 			print_median(i, nr);
 }
 
