@@ -5,7 +5,7 @@
  * Of each path is kept
  *
  *   total    what it carries: what the subflows that use it say it gives them, summed
- *            up; the most of that, or, if there is one subflow only, what that says
+ *            up; while not all of them have said it, the most of that
  *   m        its least round-trip time
  *   join     how long after the first decision of a connection it could be used
  *   others   the paths that join connections which begin on this one
@@ -275,7 +275,9 @@ u32 pams_memory_learn(struct pams_remembered *path, u32 old_byteps, u32 byteps,
 	sum = path->sum_byteps - min_t(u64, path->sum_byteps, old_byteps) + byteps;
 	path->sum_byteps = sum;
 	path->told += (byteps > 0) - (old_byteps > 0);
-	if (sum > path->total_byteps || path->flows == 1)
+	/* those that don't know yet say nothing, so less may be missing only */
+	if (sum > path->total_byteps || path->flows == 1 ||
+	    path->told == path->flows)
 		path->total_byteps = min_t(u64, sum, MODEL_RATE_UNKNOWN - 1);
 	WRITE_ONCE(path->proven_byteps,
 		   path->flows == 1 ? proven_byteps :
