@@ -57,11 +57,14 @@
 #define LEARN_SILENCE_MIN_US	(50 * USEC_PER_MSEC)
 #define LEARN_ALARMS_MAX	3
 
-/* a sample of what was delivered, in bytes times 10^6 */
+/* a sample of what was delivered, in bytes times 10^6; @sparse: it was sent more slowly
+ * than it arrived
+ */
 struct learn_sample {
 	u64 scaled;
 	u32 interval_us;
 	u32 queue_us;
+	bool sparse;
 };
 
 static u32 rate_of(u64 scaled, u32 span_us)
@@ -119,7 +122,7 @@ static void learn_capacity(struct pams_subflow *sub, const struct tcp_sock *tp,
 		return;
 
 	/* was the path busy all the while? */
-	bound = now_us - sub->empty_us > sample->interval_us ?
+	bound = now_us - sub->empty_us > sample->interval_us && !sample->sparse ?
 		carried : rate_of(sample->scaled, sample->queue_us);
 	if (!sub->learned_limit_byteps || sub->remembered) {
 		sub->learned_limit_byteps = max(bound, MODEL_RATE_MIN_BYTEPS);
@@ -152,6 +155,8 @@ static void learn_sample(struct pams_subflow *sub, const struct tcp_sock *tp,
 	sample.scaled = (u64)packets * tp->mss_cache * USEC_PER_SEC;
 	sample.interval_us = max(READ_ONCE(tp->rate_interval_us), 1U);
 	sample.queue_us = sample_rtt_us > rtt_us ? sample_rtt_us - rtt_us : 0;
+	/* TCP's interval is the longer one of sending and of arriving: a round trip */
+	sample.sparse = sample.interval_us > sample_rtt_us + sample_rtt_us / 2;
 	if (packets < LEARN_PACKETS_MIN)
 		learn_guess(sub, &sample, rtt_us);
 	else
