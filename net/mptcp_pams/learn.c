@@ -350,13 +350,7 @@ static noinline void learn_all(struct pams_subflow *sub, const struct sock *ssk,
 	model->stopped = false;
 	model_set_room(model, ssk, cwnd, ahead_us, unsent);
 
-	/* ranges are dropped before sequence numbers wrap around them */
-	if (sub->again.from != sub->again.to && !after(sub->again.to, tp->snd_una))
-		sub->again.to = sub->again.from;
-	if (sub->again.lost && !after(sub->again.lost_to, tp->snd_una)) {
-		sub->again.lost_from = tp->snd_una;
-		sub->again.lost_to = tp->snd_una;
-	}
+	again_forget(&sub->again, tp->snd_una);
 }
 
 /**
