@@ -57,11 +57,14 @@
 #define LEARN_SILENCE_MIN_US	(50 * USEC_PER_MSEC)
 #define LEARN_ALARMS_MAX	3
 
-/* a sample of what was delivered, in bytes times 10^6 */
+/* a sample of what was delivered, in bytes times 10^6; @sparse: it was sent more slowly
+ * than it arrived
+ */
 struct learn_sample {
 	u64 scaled;
 	u32 interval_us;
 	u32 queue_us;
+	bool sparse;
 };
 
 static u32 rate_of(u64 scaled, u32 span_us)
@@ -119,7 +122,7 @@ static void learn_capacity(struct pams_subflow *sub, const struct tcp_sock *tp,
 		return;
 
 	/* was the path busy all the while? */
-	bound = now_us - sub->empty_us > sample->interval_us ?
+	bound = now_us - sub->empty_us > sample->interval_us && !sample->sparse ?
 		carried : rate_of(sample->scaled, sample->queue_us);
 	if (!sub->learned_limit_byteps || sub->remembered) {
 		sub->learned_limit_byteps = max(bound, MODEL_RATE_MIN_BYTEPS);
@@ -152,6 +155,8 @@ static void learn_sample(struct pams_subflow *sub, const struct tcp_sock *tp,
 	sample.scaled = (u64)packets * tp->mss_cache * USEC_PER_SEC;
 	sample.interval_us = max(READ_ONCE(tp->rate_interval_us), 1U);
 	sample.queue_us = sample_rtt_us > rtt_us ? sample_rtt_us - rtt_us : 0;
+	/* TCP's interval is the longer one of sending and of arriving: a round trip */
+	sample.sparse = sample.interval_us > sample_rtt_us + sample_rtt_us / 2;
 	if (!tp->packets_out)
 		/* no less is sure, however late the last acknowledgment of all was */
 		sub->learned_proven_byteps = max(sub->learned_proven_byteps,
@@ -361,13 +366,7 @@ static noinline void learn_all(struct pams_subflow *sub, const struct sock *ssk,
 	model_set_room(model, ssk, cwnd, ahead_us, unsent);
 	sub->pad_of_bytes = 0;
 
-	/* ranges are dropped before sequence numbers wrap around them */
-	if (sub->again.from != sub->again.to && !after(sub->again.to, tp->snd_una))
-		sub->again.to = sub->again.from;
-	if (sub->again.lost && !after(sub->again.lost_to, tp->snd_una)) {
-		sub->again.lost_from = tp->snd_una;
-		sub->again.lost_to = tp->snd_una;
-	}
+	again_forget(&sub->again, tp->snd_una);
 }
 
 /**

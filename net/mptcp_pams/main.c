@@ -52,9 +52,13 @@ static int __init mptcp_pams_init(void)
 	if (err)
 		goto err_conn;
 
-	err = pams_net_init();
+	err = pams_memory_cache_init();
 	if (err)
 		goto err_watch;
+
+	err = pams_net_init();
+	if (err)
+		goto err_memory;
 
 	err = pams_netlink_init();
 	if (err)
@@ -70,6 +74,8 @@ err_netlink:
 	pams_netlink_exit();
 err_net:
 	pams_net_exit();
+err_memory:
+	pams_memory_cache_exit();
 err_watch:
 	pams_watch_exit();
 err_conn:
@@ -83,6 +89,7 @@ static void __exit mptcp_pams_exit(void)
 	pams_conn_wait();
 	pams_netlink_exit();
 	pams_net_exit();
+	pams_memory_cache_exit();
 	pams_watch_exit();
 	pams_conn_exit();
 }

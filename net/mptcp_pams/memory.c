@@ -5,7 +5,7 @@
  * Of each path is kept
  *
  *   total    what it carries: what the subflows that use it say it gives them, summed
- *            up; the most of that, or, if there is one subflow only, what that says
+ *            up; while not all of them have said it, the most of that
  *   m        its least round-trip time
  *   join     how long after the first decision of a connection it could be used
  *   others   the paths that join connections which begin on this one
@@ -21,6 +21,10 @@
  * Bounded: 1,024 paths in a namespace; the one that was used longest ago goes first.
  * Asked when a subflow or a connection comes or goes, and when a capacity changes by an
  * eighth: one lock for all.
+ *
+ * A path is made in atomic context: with the msk owned on behalf of the task that sends,
+ * whose memory cgroup is charged for it, or in softirq, where nobody is. The bound holds
+ * in both cases: 1,024 paths of 200 bytes, and a table of 2 KB.
  */
 #include <linux/jhash.h>
 #include <linux/jiffies.h>
@@ -37,10 +41,13 @@
 #define MEMORY_AGE		(600 * HZ)
 /* A path that hasn't joined by then isn't waited for. */
 #define MEMORY_JOIN_MAX_US	(500 * USEC_PER_MSEC)
+/* While nothing changes, so often at most is it noted that it still holds. */
+#define MEMORY_REFRESH		(10 * HZ)
 /* How many paths that are in use are passed over to make room. */
 #define MEMORY_TRIES_MAX	16
 
 static u32 memory_seed __read_mostly;
+static struct kmem_cache *memory_cache;
 
 static struct hlist_head *memory_bucket(struct pams_memory *memory,
 					const struct pams_memory_key *key)
@@ -70,12 +77,15 @@ static bool memory_is_fresh(const struct pams_remembered *path)
 	return time_before(jiffies, path->used + MEMORY_AGE);
 }
 
+/* Who has it in use frees it. */
 static void memory_remove(struct pams_memory *memory, struct pams_remembered *path)
 {
-	hlist_del(&path->bucket);
+	hlist_del_init(&path->bucket);
 	list_del(&path->list);
 	memory->nr--;
-	kfree(path);
+	memory->generation++;
+	if (!path->users)
+		kmem_cache_free(memory_cache, path);
 }
 
 /* Room for one more: false if the paths that were used longest ago are all in use, or
@@ -88,7 +98,7 @@ static bool memory_make_room(struct pams_memory *memory)
 
 	if (!memory->table)
 		memory->table = kcalloc(BIT(PAMS_MEMORY_BITS), sizeof(*memory->table),
-					GFP_ATOMIC | __GFP_NOWARN);
+					GFP_ATOMIC | __GFP_ACCOUNT | __GFP_NOWARN);
 	if (!memory->table)
 		return false;
 	if (memory->nr < PAMS_MEMORY_MAX)
@@ -113,7 +123,7 @@ static struct pams_remembered *memory_add(struct pams_net *net,
 
 	if (!memory_make_room(memory))
 		return NULL;
-	path = kzalloc(sizeof(*path), GFP_ATOMIC | __GFP_NOWARN);
+	path = kmem_cache_zalloc(memory_cache, GFP_ATOMIC | __GFP_NOWARN);
 	if (!path)
 		return NULL;
 
@@ -123,15 +133,22 @@ static struct pams_remembered *memory_add(struct pams_net *net,
 	hlist_add_head(&path->bucket, memory_bucket(memory, key));
 	list_add(&path->list, &memory->list);
 	memory->nr++;
+	memory->generation++;
 	return path;
 }
 
+/* The same link-local addresses may be on several links. TCP binds a socket to the link
+ * of its link-local address.
+ */
 static void memory_key(const struct sock *ssk, struct pams_memory_key *key)
 {
+	key->ifindex = 0;
 #if IS_ENABLED(CONFIG_IPV6)
 	if (ssk->sk_family == AF_INET6) {
 		key->local = ssk->sk_v6_rcv_saddr;
 		key->peer = ssk->sk_v6_daddr;
+		if (__ipv6_addr_needs_scope_id(__ipv6_addr_type(&key->peer)))
+			key->ifindex = READ_ONCE(ssk->sk_bound_dev_if);
 		return;
 	}
 #endif
@@ -152,12 +169,10 @@ struct pams_remembered *pams_memory_get(struct pams_net *net, const struct sock 
 	struct pams_remembered *path;
 	struct pams_memory_key key;
 
-	if (!READ_ONCE(net->path_memory))
-		return NULL;
-
 	memory_key(ssk, &key);
 	spin_lock_bh(&memory->lock);
-	path = memory_find(memory, &key) ?: memory_add(net, &key);
+	path = !READ_ONCE(net->path_memory) ? NULL :
+	       memory_find(memory, &key) ?: memory_add(net, &key);
 	if (path) {
 		path->users++;
 		WRITE_ONCE(path->flows, path->flows + 1);
@@ -182,7 +197,10 @@ void pams_memory_put(struct pams_remembered *path, u32 byteps)
 	memory = &path->net->memory;
 	spin_lock_bh(&memory->lock);
 	path->users--;
+	path->told -= byteps > 0;
 	path->sum_byteps -= min_t(u64, path->sum_byteps, byteps);
+	if (!path->users && hlist_unhashed(&path->bucket))
+		kmem_cache_free(memory_cache, path);
 	spin_unlock_bh(&memory->lock);
 }
 
@@ -250,13 +268,17 @@ u32 pams_memory_learn(struct pams_remembered *path, u32 old_byteps, u32 byteps,
 	u64 sum;
 
 	if (!path || (change <= old_byteps / 8 &&
-		      proven_byteps <= was_proven + was_proven / 8))
+		      proven_byteps <= was_proven + was_proven / 8 &&
+		      time_before(jiffies, READ_ONCE(path->used) + MEMORY_REFRESH)))
 		return old_byteps;
 
 	spin_lock_bh(&path->net->memory.lock);
 	sum = path->sum_byteps - min_t(u64, path->sum_byteps, old_byteps) + byteps;
 	path->sum_byteps = sum;
-	if (sum > path->total_byteps || path->flows == 1)
+	path->told += (byteps > 0) - (old_byteps > 0);
+	/* those that don't know yet say nothing, so less may be missing only */
+	if (sum > path->total_byteps || path->flows == 1 ||
+	    path->told == path->flows)
 		path->total_byteps = min_t(u64, sum, MODEL_RATE_UNKNOWN - 1);
 	WRITE_ONCE(path->proven_byteps,
 		   path->flows == 1 ? proven_byteps :
@@ -264,7 +286,7 @@ u32 pams_memory_learn(struct pams_remembered *path, u32 old_byteps, u32 byteps,
 	/* beside others it may never have met an empty queue */
 	WRITE_ONCE(path->rtt_us, path->flows == 1 ? rtt_us :
 					min(pams_memory_rtt_us(path), rtt_us));
-	path->used = jiffies;
+	WRITE_ONCE(path->used, jiffies);
 	spin_unlock_bh(&path->net->memory.lock);
 	return byteps;
 }
@@ -351,20 +373,92 @@ unsigned int pams_memory_expect(struct pams_remembered *first,
 	return nr;
 }
 
+static void memory_show(const struct pams_remembered *path,
+			struct pams_memory_entry *entry)
+{
+	*entry = (struct pams_memory_entry){
+		.key = path->key,
+		.total_byteps = path->total_byteps,
+		.proven_byteps = path->proven_byteps,
+		.rtt_us = path->rtt_us,
+		.join_us = path->join_us,
+		.joined = path->joined,
+		.flows = path->flows,
+		.age_ms = jiffies_to_msecs(jiffies - path->used),
+	};
+}
+
+/**
+ * pams_memory_next - walk over all paths that are remembered, one at a time
+ * @net:	the namespace
+ * @walk:	how far it has come
+ * @entry:	filled in
+ *
+ * The lock is taken for each path alone, so a walk keeps no decision waiting.
+ *
+ * Return: false at the end.
+ */
+bool pams_memory_next(struct pams_net *net, struct pams_memory_walk *walk,
+		      struct pams_memory_entry *entry)
+{
+	struct pams_memory *memory = &net->memory;
+	const struct pams_remembered *path;
+	bool found = false;
+
+	spin_lock_bh(&memory->lock);
+	walk->generation = memory->generation;
+	while (memory->table && !found && walk->bucket < BIT(PAMS_MEMORY_BITS)) {
+		unsigned int skip = walk->skip;
+
+		hlist_for_each_entry(path, &memory->table[walk->bucket], bucket) {
+			if (skip--)
+				continue;
+			memory_show(path, entry);
+			walk->skip++;
+			found = true;
+			break;
+		}
+		if (!found) {
+			walk->bucket++;
+			walk->skip = 0;
+		}
+	}
+	spin_unlock_bh(&memory->lock);
+	return found;
+}
+
+int __init pams_memory_cache_init(void)
+{
+	memory_cache = kmem_cache_create("mptcp_pams_path",
+					 sizeof(struct pams_remembered), 0,
+					 SLAB_ACCOUNT, NULL);
+	return memory_cache ? 0 : -ENOMEM;
+}
+
+void pams_memory_cache_exit(void)
+{
+	kmem_cache_destroy(memory_cache);
+}
+
 void pams_memory_init(struct pams_net *net)
 {
 	spin_lock_init(&net->memory.lock);
 	INIT_LIST_HEAD(&net->memory.list);
 }
 
-/* No connection of the namespace is left. */
+/* Sockets of user space keep their namespace. One of the kernel's may be closed later in
+ * this exit, by whom it belongs to: what it uses stays until then.
+ */
 void pams_memory_exit(struct pams_net *net)
 {
+	struct pams_memory *memory = &net->memory;
 	struct pams_remembered *path, *next;
 
-	spin_lock_bh(&net->memory.lock);
-	list_for_each_entry_safe(path, next, &net->memory.list, list)
-		memory_remove(&net->memory, path);
-	spin_unlock_bh(&net->memory.lock);
-	kfree(net->memory.table);
+	spin_lock_bh(&memory->lock);
+	WRITE_ONCE(net->path_memory, 0);
+	list_for_each_entry_safe(path, next, &memory->list, list)
+		memory_remove(memory, path);
+	kfree(memory->table);
+	memory->table = NULL;
+	spin_unlock_bh(&memory->lock);
 }

@@ -16,23 +16,26 @@ struct sock;
 #define PAMS_MEMORY_OTHERS	2	/* that join a connection that began on one */
 
 /**
- * struct pams_memory_key - both ends of a path; IPv4 as mapped into IPv6
- * @local:	our address
+ * struct pams_memory_key - both ends of a path; no padding, all bytes count
+ * @local:	our address; IPv4 as mapped into IPv6
  * @peer:	the peer's
+ * @ifindex:	of the link that link-local addresses belong to, 0 for others
  */
 struct pams_memory_key {
 	struct in6_addr local;
 	struct in6_addr peer;
+	int ifindex;
 };
 
 /**
  * struct pams_remembered - a path; all but @key under the namespace's @lock
- * @bucket:	in the table
+ * @bucket:	in the table; unhashed once the namespace is going
  * @list:	the one that was used last is first
  * @net:	its namespace
  * @key:	what it is found by
  * @users:	subflows that use it now, and connections that expect it
- * @flows:	of these the subflows
+ * @flows:	of these the subflows,
+ * @told:	of these those that have said what the path gives them
  * @used:	jiffies, when it was learned from last
  * @sum_byteps:	what those subflows say the path gives them
  * @total_byteps: what the path carries in all; 0: not known yet
@@ -50,6 +53,7 @@ struct pams_remembered {
 	struct pams_memory_key key;
 	u32 users;
 	u32 flows;
+	u32 told;
 	unsigned long used;
 	u64 sum_byteps;
 	u32 total_byteps;
@@ -66,12 +70,49 @@ struct pams_remembered {
  * @table:	buckets, NULL before the first path
  * @list:	all paths
  * @nr:		how many
+ * @generation:	grows with every path that comes or goes
  */
 struct pams_memory {
 	spinlock_t lock;	/* of all below, and of each path but its key */
 	struct hlist_head *table;
 	struct list_head list;
 	unsigned int nr;
+	unsigned long generation;
+};
+
+/**
+ * struct pams_memory_entry - a path as it is shown
+ * @key:	what it is found by
+ * @total_byteps: what it carries in all; 0: not known
+ * @proven_byteps: the most that one subflow was seen to carry
+ * @rtt_us:	least round-trip time; 0: not known
+ * @join_us:	how long after a connection's first decision it could be used
+ * @joined:	@join_us is known
+ * @flows:	subflows that use it now
+ * @age_ms:	since it was learned from last
+ */
+struct pams_memory_entry {
+	struct pams_memory_key key;
+	u32 total_byteps;
+	u32 proven_byteps;
+	u32 rtt_us;
+	u32 join_us;
+	bool joined;
+	u32 flows;
+	u32 age_ms;
+};
+
+/**
+ * struct pams_memory_walk - how far a walk over all paths has come; all 0 at its start
+ * @bucket:	of the table
+ * @skip:	paths of it that were met
+ * @generation:	of the paths, at the last step; another one than at the step before: some
+ *		paths may have been missed or met twice
+ */
+struct pams_memory_walk {
+	unsigned int bucket;
+	unsigned int skip;
+	unsigned long generation;
 };
 
 /**
@@ -100,6 +141,8 @@ static inline u32 pams_memory_rtt_us(const struct pams_remembered *path)
 	return READ_ONCE(path->rtt_us) ?: U32_MAX;
 }
 
+int pams_memory_cache_init(void);
+void pams_memory_cache_exit(void);
 void pams_memory_init(struct pams_net *net);
 void pams_memory_exit(struct pams_net *net);
 struct pams_remembered *pams_memory_get(struct pams_net *net, const struct sock *ssk);
@@ -113,5 +156,7 @@ void pams_memory_joined(struct pams_remembered *first,
 			struct pams_remembered *path, u64 after_us);
 unsigned int pams_memory_expect(struct pams_remembered *first,
 				struct pams_remembered **others, unsigned int max);
+bool pams_memory_next(struct pams_net *net, struct pams_memory_walk *walk,
+		      struct pams_memory_entry *entry);
 
 #endif /* _MPTCP_PAMS_MEMORY_H */

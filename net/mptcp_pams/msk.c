@@ -490,12 +490,6 @@ bool msk_subflow_is_backup(const struct sock *ssk)
 
 /* --- data that was sent becomes pending again --- */
 
-/* A stretch of data on a subflow, in both numberings; ends are exclusive. */
-struct msk_range {
-	u64 start, end;
-	u32 seq, seq_end;
-};
-
 static bool skb_range(const struct sock *ssk, const struct sk_buff *skb,
 		      struct msk_range *range)
 {
@@ -515,46 +509,12 @@ static bool skb_range(const struct sock *ssk, const struct sk_buff *skb,
 	return true;
 }
 
-static void range_drop_head(struct msk_range *range, u32 bytes)
-{
-	range->start += bytes;
-	range->seq += bytes;
-}
-
-static void range_drop_tail(struct msk_range *range, u32 bytes)
-{
-	range->end -= bytes;
-	range->seq_end -= bytes;
-}
-
-/* Cut off what lies from @from to @to; false if nothing is left. If that is in the
- * middle, what is before it stays, or with @tail what is behind.
- */
-static bool range_cut(struct msk_range *range, u32 from, u32 to, bool tail)
-{
-	if (!before(range->seq, from) && before(range->seq, to)) {
-		if (!after(range->seq_end, to))
-			return false;
-		range_drop_head(range, to - range->seq);
-	} else if (before(range->seq, from) && after(range->seq_end, from)) {
-		if (tail && after(range->seq_end, to))
-			range_drop_head(range, to - range->seq);
-		else
-			range_drop_tail(range, range->seq_end - from);
-	}
-	return true;
-}
-
 /* Cut off what was sent again before; false if nothing wanted is left. */
 static bool range_clip(const struct mptcp_sock *msk,
 		       const struct msk_sent_again *again, struct msk_range *range,
 		       bool tail)
 {
-	if (again->from != again->to &&
-	    !range_cut(range, again->from, again->to, tail))
-		return false;
-	if (again->lost && again->lost_from != again->lost_to &&
-	    !range_cut(range, again->lost_from, again->lost_to, tail))
+	if (!range_cut_again(range, again, tail))
 		return false;
 	return before64(msk->snd_una, range->end);
 }

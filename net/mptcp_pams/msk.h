@@ -7,6 +7,7 @@
 
 #include <linux/types.h>
 
+#include "again.h"
 #include "pick.h"
 
 struct mptcp_sock;
@@ -80,23 +81,6 @@ struct msk_resend {
 	u64 sent_end;
 	u32 origin;
 	bool keep;
-};
-
-/**
- * struct msk_sent_again - what of a subflow was sent again elsewhere, in TCP's
- *			   sequence numbers of the subflow
- * @from:	from here,
- * @to:		up to here; equal: nothing was
- * @lost_from:	of a lost path, while it is under way (@lost): from here,
- * @lost_to:	up to here
- * @lost:	msk_resend_head() has more to do
- */
-struct msk_sent_again {
-	u32 from;
-	u32 to;
-	u32 lost_from;
-	u32 lost_to;
-	bool lost;
 };
 
 /**

@@ -137,6 +137,11 @@ static const struct genl_split_ops mptcp_pams_nl_ops[] = {
 		.doit	= mptcp_pams_nl_stats_get_doit,
 		.flags	= GENL_CMD_CAP_DO,
 	},
+	{
+		.cmd	= MPTCP_PAMS_CMD_MEMORY_GET,
+		.dumpit	= mptcp_pams_nl_memory_get_dumpit,
+		.flags	= GENL_CMD_CAP_DUMP,
+	},
 };
 
 static const struct genl_multicast_group mptcp_pams_nl_mcgrps[] = {

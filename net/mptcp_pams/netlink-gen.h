@@ -21,6 +21,8 @@ int mptcp_pams_nl_conn_get_doit(struct sk_buff *skb, struct genl_info *info);
 int mptcp_pams_nl_conn_get_dumpit(struct sk_buff *skb,
 				  struct netlink_callback *cb);
 int mptcp_pams_nl_stats_get_doit(struct sk_buff *skb, struct genl_info *info);
+int mptcp_pams_nl_memory_get_dumpit(struct sk_buff *skb,
+				    struct netlink_callback *cb);
 
 enum {
 	MPTCP_PAMS_NLGRP_EVENTS,

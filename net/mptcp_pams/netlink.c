@@ -492,6 +492,37 @@ int mptcp_pams_nl_path_get_dumpit(struct sk_buff *skb,
 static DECLARE_RWSEM(tell_lock);
 static bool telling;
 
+/**
+ * pams_netlink_tell_begin - does anybody listen?
+ * @net:	the namespace
+ *
+ * Process context.
+ *
+ * Return: pams_netlink_tell_end() has to follow.
+ */
+bool pams_netlink_tell_begin(struct pams_net *net)
+{
+	down_read(&tell_lock);
+	if (telling && genl_has_listeners(&mptcp_pams_nl_family, net->net,
+					  MPTCP_PAMS_NLGRP_EVENTS))
+		return true;
+	up_read(&tell_lock);
+	return false;
+}
+
+/**
+ * pams_netlink_tell_end - tell all who listen
+ * @net:	the namespace
+ * @skb:	the message; NULL: it could not be made
+ */
+void pams_netlink_tell_end(struct pams_net *net, struct sk_buff *skb)
+{
+	if (skb)
+		genlmsg_multicast_netns(&mptcp_pams_nl_family, net->net, skb,
+					0, MPTCP_PAMS_NLGRP_EVENTS, GFP_KERNEL);
+	up_read(&tell_lock);
+}
+
 /* The message that tells what has expired, or NULL. */
 static struct sk_buff *expired_msg(const struct pams_path *path, u64 now_ns)
 {
@@ -532,16 +563,8 @@ static struct sk_buff *expired_msg(const struct pams_path *path, u64 now_ns)
 void pams_netlink_path_expired(struct pams_net *net,
 			       const struct pams_path *path, u64 now_ns)
 {
-	struct sk_buff *skb = NULL;
-
-	down_read(&tell_lock);
-	if (telling && genl_has_listeners(&mptcp_pams_nl_family, net->net,
-					  MPTCP_PAMS_NLGRP_EVENTS))
-		skb = expired_msg(path, now_ns);
-	if (skb)
-		genlmsg_multicast_netns(&mptcp_pams_nl_family, net->net, skb,
-					0, MPTCP_PAMS_NLGRP_EVENTS, GFP_KERNEL);
-	up_read(&tell_lock);
+	if (pams_netlink_tell_begin(net))
+		pams_netlink_tell_end(net, expired_msg(path, now_ns));
 }
 
 static void netlink_tell(bool tell)

@@ -9,10 +9,13 @@ struct pams_conn;
 struct pams_net;
 struct pams_path;
 struct pams_subflow;
+struct sk_buff;
 
 int pams_netlink_init(void);
 void pams_netlink_exit(void);
 s32 pams_netlink_until_ms(u64 at_ns, u64 now_ns);
+bool pams_netlink_tell_begin(struct pams_net *net);
+void pams_netlink_tell_end(struct pams_net *net, struct sk_buff *skb);
 void pams_netlink_path_expired(struct pams_net *net,
 			       const struct pams_path *path, u64 now_ns);
 void pams_netlink_events(struct pams_conn *conn);

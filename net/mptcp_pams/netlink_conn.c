@@ -329,22 +329,17 @@ int mptcp_pams_nl_stats_get_doit(struct sk_buff *skb, struct genl_info *info)
 	return genlmsg_reply(answer, info);
 }
 
-/* Tell of a subflow that is there, or by what is remembered of it. */
-static void tell(struct pams_conn *conn, u8 cmd, const struct sock *ssk,
-		 const struct pams_subflow *sub)
+/* Of a subflow that is there, or by what is remembered of it. NULL without memory. */
+static struct sk_buff *event_msg(struct pams_conn *conn, u8 cmd, const struct sock *ssk,
+				 const struct pams_subflow *sub)
 {
-	struct net *net = conn->net->net;
+	struct sk_buff *skb = genlmsg_new(NLMSG_DEFAULT_SIZE, GFP_KERNEL);
 	struct nlattr *nest;
-	struct sk_buff *skb;
 	void *head;
 	int err;
 
-	if (!genl_has_listeners(&mptcp_pams_nl_family, net,
-				MPTCP_PAMS_NLGRP_EVENTS))
-		return;
-	skb = genlmsg_new(NLMSG_DEFAULT_SIZE, GFP_KERNEL);
 	if (!skb)
-		return;
+		return NULL;
 
 	head = genlmsg_put(skb, 0, 0, &mptcp_pams_nl_family, 0, cmd);
 	err = head ? put_name(skb, conn) : -EMSGSIZE;
@@ -363,11 +358,17 @@ static void tell(struct pams_conn *conn, u8 cmd, const struct sock *ssk,
 	}
 	if (err) {
 		nlmsg_free(skb);
-		return;
+		return NULL;
 	}
 	genlmsg_end(skb, head);
-	genlmsg_multicast_netns(&mptcp_pams_nl_family, net, skb, 0,
-				MPTCP_PAMS_NLGRP_EVENTS, GFP_KERNEL);
+	return skb;
+}
+
+static void tell(struct pams_conn *conn, u8 cmd, const struct sock *ssk,
+		 const struct pams_subflow *sub)
+{
+	if (pams_netlink_tell_begin(conn->net))
+		pams_netlink_tell_end(conn->net, event_msg(conn, cmd, ssk, sub));
 }
 
 /**

@@ -3,7 +3,7 @@
  *
  *   main.c      load and unload
  *   netlink.c   reports come in, and what is known goes out; netlink_conn.c, of
- *               connections; net.c, the sysctls
+ *               connections; netlink_memory.c, of what is remembered; net.c, the sysctls
  *   sched.c     the scheduler ops of both kernel ABIs: one decision
  *   watch.c     looks at a connection when the kernel asks nothing: the end of a
  *               wait, a tail that is late, a path that is lost or silent

@@ -2,8 +2,10 @@
 /* A connection of xfer: its socket, its content, moving bytes. */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -86,6 +88,19 @@ void bind_device(int fd, int id)
 }
 
 /* Numeric addresses only, so that the program can be linked statically. */
+/* An IPv6 address, link-local ones with their link behind a '%'. */
+static bool resolve_v6(const char *host, struct sockaddr_in6 *to)
+{
+	const char *link = strchr(host, '%');
+	char address[INET6_ADDRSTRLEN];
+
+	snprintf(address, sizeof(address), "%.*s", (int)strcspn(host, "%"),
+		 host);
+	to->sin6_scope_id = link ? if_nametoindex(link + 1) : 0;
+	return inet_pton(AF_INET6, address, &to->sin6_addr) == 1 &&
+	       (!link || to->sin6_scope_id);
+}
+
 void resolve(const char *host)
 {
 	struct sockaddr_in6 *v6 = (void *)&opt.addr;
@@ -99,7 +114,7 @@ void resolve(const char *host)
 		v6->sin6_family = AF_INET6;
 		v6->sin6_port = htons(port);
 		opt.addr_len = sizeof(*v6);
-		if (inet_pton(AF_INET6, host ? host : "::", &v6->sin6_addr) != 1)
+		if (!resolve_v6(host ?: "::", v6))
 			die(2, "'%s' is not an IPv6 address", host);
 	} else {
 		v4->sin_family = AF_INET;

@@ -6,6 +6,7 @@
  */
 #include <linux/types.h>
 
+#include "again.h"
 #include "pad.h"
 #include "pick.h"
 
@@ -36,6 +37,8 @@ u32 unit_model_arrival(const u64 *in, u32 bytes);
 u64 unit_model_carried(const u64 *in, u64 span_us);
 int unit_minfct(const u64 *in, const u64 *models, u32 *bytes);
 int unit_late_minfct(const u64 *in, const u64 *models, u64 *bytes);
+void unit_forget(u32 *again, u32 snd_una);
+int unit_cut_again(u64 *range, const u32 *again, int tail);
 
 static struct pad_hop hop(const u64 *in)
 {
@@ -277,4 +280,41 @@ int unit_late_minfct(const u64 *in, const u64 *models, u64 *bytes)
 	if (!model_view(in, models, &view, all))
 		return -1000;
 	return pams_late_minfct(&view, 20, bytes);
+}
+
+static struct msk_sent_again again_of(const u32 *in)
+{
+	return (struct msk_sent_again){
+		.from = in[0], .to = in[1],
+		.lost_from = in[2], .lost_to = in[3], .lost = in[4],
+	};
+}
+
+/* from, to, lost_from, lost_to, lost: changed in place. */
+void unit_forget(u32 *again, u32 snd_una)
+{
+	struct msk_sent_again one = again_of(again);
+
+	again_forget(&one, snd_una);
+	again[0] = one.from;
+	again[1] = one.to;
+	again[2] = one.lost_from;
+	again[3] = one.lost_to;
+}
+
+/* start, end, seq, seq_end: changed in place. Returns if anything is left. */
+int unit_cut_again(u64 *range, const u32 *again, int tail)
+{
+	struct msk_range one = {
+		.start = range[0], .end = range[1],
+		.seq = (u32)range[2], .seq_end = (u32)range[3],
+	};
+	struct msk_sent_again sent = again_of(again);
+	bool left = range_cut_again(&one, &sent, tail);
+
+	range[0] = one.start;
+	range[1] = one.end;
+	range[2] = one.seq;
+	range[3] = one.seq_end;
+	return left;
 }

@@ -27,6 +27,7 @@ int pams_put_key(struct nl_msg *msg, const struct pams_path *path);
 int pams_put_values(struct nl_msg *msg, const struct pams_path *path);
 int pams_read_path(struct nlmsghdr *hdr, struct pams_path *path);
 int pams_read_stats(struct nlmsghdr *hdr, struct pams_stats *stats);
+int pams_read_memory(struct nlmsghdr *hdr, struct pams_memory *memory);
 /* conn->subflow is allocated, the caller frees it, after an error too */
 int pams_read_conn(struct nlmsghdr *hdr, struct pams_conn *conn);
 

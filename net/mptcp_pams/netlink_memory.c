@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What is remembered of paths (memory.c), over netlink. Like tcp_metrics it is shown to
+ * everybody: it takes no connection's lock.
+ */
+#include <net/genetlink.h>
+
+#include "netlink-gen.h"
+#include "netlink.h"
+#include "pams.h"
+
+static int put_key(struct sk_buff *skb, const struct pams_memory_key *key)
+{
+	if (ipv6_addr_v4mapped(&key->peer))
+		return nla_put_in_addr(skb, MPTCP_PAMS_A_MEMORY_LOCAL_ADDRESS4,
+				       key->local.s6_addr32[3]) ?:
+		       nla_put_in_addr(skb, MPTCP_PAMS_A_MEMORY_REMOTE_ADDRESS4,
+				       key->peer.s6_addr32[3]);
+
+	return nla_put_in6_addr(skb, MPTCP_PAMS_A_MEMORY_LOCAL_ADDRESS6,
+				&key->local) ?:
+	       nla_put_in6_addr(skb, MPTCP_PAMS_A_MEMORY_REMOTE_ADDRESS6,
+				&key->peer) ?:
+	       (key->ifindex ? nla_put_u32(skb, MPTCP_PAMS_A_MEMORY_IFINDEX,
+					   key->ifindex) : 0);
+}
+
+static int put_entry(struct sk_buff *skb, const struct pams_memory_entry *entry)
+{
+	return put_key(skb, &entry->key) ?:
+	       (entry->total_byteps ?
+		nla_put_uint(skb, MPTCP_PAMS_A_MEMORY_RATE,
+			     entry->total_byteps) : 0) ?:
+	       (entry->proven_byteps ?
+		nla_put_uint(skb, MPTCP_PAMS_A_MEMORY_PROVEN_RATE,
+			     entry->proven_byteps) : 0) ?:
+	       (entry->rtt_us ? nla_put_u32(skb, MPTCP_PAMS_A_MEMORY_MIN_RTT,
+					    entry->rtt_us) : 0) ?:
+	       (entry->joined ? nla_put_u32(skb, MPTCP_PAMS_A_MEMORY_JOIN_DELAY,
+					    entry->join_us) : 0) ?:
+	       nla_put_u32(skb, MPTCP_PAMS_A_MEMORY_SUBFLOWS, entry->flows) ?:
+	       nla_put_u32(skb, MPTCP_PAMS_A_MEMORY_AGE, entry->age_ms);
+}
+
+static int put_entry_msg(struct sk_buff *skb, struct netlink_callback *cb,
+			 const struct pams_memory_entry *entry)
+{
+	void *head;
+	int err;
+
+	head = genlmsg_put(skb, NETLINK_CB(cb->skb).portid, cb->nlh->nlmsg_seq,
+			   &mptcp_pams_nl_family, NLM_F_MULTI,
+			   MPTCP_PAMS_CMD_MEMORY_GET);
+	if (!head)
+		return -EMSGSIZE;
+
+	err = put_entry(skb, entry);
+	if (err) {
+		genlmsg_cancel(skb, head);
+		return err;
+	}
+	genl_dump_check_consistent(cb, head);
+	genlmsg_end(skb, head);
+	return 0;
+}
+
+int mptcp_pams_nl_memory_get_dumpit(struct sk_buff *skb,
+				    struct netlink_callback *cb)
+{
+	struct pams_net *net = pams_net(sock_net(skb->sk));
+	struct pams_memory_walk *walk = (void *)cb->ctx;
+	struct pams_memory_entry entry;
+
+	BUILD_BUG_ON(sizeof(*walk) > sizeof(cb->ctx));
+
+	while (pams_memory_next(net, walk, &entry)) {
+		int err;
+
+		/* differs after each path that comes or goes, and 0 would tell of none */
+		cb->seq = walk->generation % U32_MAX + 1;
+		err = put_entry_msg(skb, cb, &entry);
+		if (err) {
+			walk->skip--;	/* again, in the next message */
+			return skb->len ? skb->len : err;
+		}
+	}
+	return skb->len;
+}
