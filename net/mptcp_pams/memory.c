@@ -238,8 +238,7 @@ struct pams_memory_hint pams_memory_hint(struct pams_remembered *path, bool join
 		u32 flows = max(path->flows + joins, 1U);
 
 		if (path->total_byteps)
-			hint.limit_byteps = max(max(path->total_byteps,
-						    path->proven_byteps) / flows,
+			hint.limit_byteps = max(path->total_byteps / flows,
 						MODEL_RATE_MIN_BYTEPS);
 		hint.proven_byteps = max(path->proven_byteps / flows,
 					 MODEL_RATE_MIN_BYTEPS);
