@@ -117,6 +117,34 @@ def reports_while_data_flows(folder):
     pair.stop()
 
 
+def idle_is_asleep(folder):
+    """While nothing flows neither daemon wakes up, and what little passes doesn't change that;
+    the first packets of a flow do."""
+    pair = Pair(folder)
+    within("repeats are over", lambda: pair.server.peer()["age_ms"] > 1000)
+    for what, packet in (("nothing", None), ("a keep-alive a second", bytes(60))):
+        sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        before = {daemon: wake_ups(daemon) for daemon in (pair.reporter, pair.server)}
+        for _ in range(10):
+            if packet:
+                sock.sendto(packet, ("10.9.0.2", 9))
+            time.sleep(1)
+        for daemon, count in before.items():
+            woken = wake_ups(daemon) - count
+            print(f"# {what}: {daemon.file.stem} woke up {woken} times in 10 s")
+            check(woken == 0, f"{what}: {daemon.file.stem} woke up {woken} times in 10 s")
+    flow = Flow(3 * RATE_BYTEPS)
+    within("the rate is known", pair.rate_is_near)
+    flow.stop()
+    pair.stop()
+
+
+def wake_ups(daemon):
+    """How often the process gave up the processor to wait."""
+    lines = Path(f"/proc/{daemon.process.pid}/status").read_text().splitlines()
+    return int(next(line.split()[1] for line in lines if line.startswith("voluntary_ctxt")))
+
+
 def known_rate_stays_without_backlog(folder):
     pair = Pair(folder)
     flow = Flow(3 * RATE_BYTEPS)
@@ -228,7 +256,7 @@ def main():
         print(f"1..1\nok 1 - flow # SKIP no network of its own: {why}")
         return 0
     return run_cases([backlog_is_measured, reports_while_data_flows,
-                      known_rate_stays_without_backlog, own_reports_are_no_flow, pulled_cable,
+                      idle_is_asleep, known_rate_stays_without_backlog, own_reports_are_no_flow, pulled_cable,
                       own_link_is_not_measured,
                       source_that_fails_is_said_once, connections_are_measured])
 

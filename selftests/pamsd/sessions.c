@@ -674,6 +674,27 @@ static void silence_is_noticed(void)
 	      world.us / 1000 - world.announcer.asked_ms > 20000);
 }
 
+/* Nothing is reported while nothing flows. No answer then is no silence. */
+static void a_pause_is_no_silence(void)
+{
+	begin();
+	world.network[0].dead = true;
+	world.network[1].dead = true;
+	world_for(&world, 10000);
+	announce_periodic(&world.announcer, world.us / 1000, world_send,
+			  &world);
+	check(world.announcer.asked_ms);
+	world.network[0].dead = false;
+	world.network[1].dead = false;
+	world_for(&world, 600000);
+	announce_periodic(&world.announcer, world.us / 1000, world_send,
+			  &world);
+	check(!world.announcer.asked_ms ||
+	      world.announcer.asked_ms == world.us / 1000);
+	world_for(&world, 100);
+	check(!world.announcer.asked_ms);
+}
+
 /* The module comes back and knows nothing. */
 static void kernel_is_told_again(void)
 {
@@ -764,6 +785,7 @@ int main(void)
 	run(other_versions_are_said);
 	run(server_that_forgot_is_told_again);
 	run(silence_is_noticed);
+	run(a_pause_is_no_silence);
 	run(kernel_is_told_again);
 	run(answers_of_others_change_nothing);
 	run(repeated_prediction_is_sent_seldom);

@@ -208,6 +208,8 @@ static int run(void)
 	if (!pamsd.roles.config)
 		return EXIT_FAILURE;
 	pamsd.unprivileged = !needs_privilege(pamsd.roles.config);
+	if (pamsd.roles.config->reporter)
+		traffic_open();
 	if (privilege_drop(pamsd.user, !pamsd.unprivileged))
 		goto free_config;
 	pamsd.base = base_new();
@@ -231,6 +233,7 @@ free_signals:
 free_base:
 	event_base_free(pamsd.base);
 free_config:
+	traffic_close();
 	config_free(pamsd.roles.config);
 	return status;
 }

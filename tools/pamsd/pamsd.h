@@ -180,7 +180,10 @@ void notify(const char *state);
 
 /* May this process tell the kernel of paths? */
 bool privilege_to_tell(void);
-/* Become that user, NULL to stay who it is. 0, or -1 if it can't, said why. */
+/*
+ * Become that user, NULL to stay who it is. CAP_NET_RAW is given up, and
+ * CAP_NET_ADMIN unless the kernel is to be told. 0, or -1 if it can't, said why.
+ */
 int privilege_drop(const char *user, bool to_tell);
 /* In the child that becomes a plugin; 0 or -1. */
 int privilege_drop_all(void);
@@ -325,7 +328,7 @@ struct link {
 	unsigned int ifindex;	/* 0: there is none */
 	bool known, up;		/* up: with carrier */
 	bool lost;		/* its path is or will be soon: reporter.c */
-	bool counted;		/* the next two are of a sample */
+	uint64_t counted_us;	/* when the next was read; 0: never */
 	uint64_t bytes;		/* counter: sent and received */
 	uint64_t window_us;	/* begin of the window, */
 	uint64_t window_bytes;	/* and what moved in it */
@@ -351,6 +354,25 @@ struct link *links_watch(struct links *links, const char *name);
 int links_refresh(struct links *links);
 /* Look which ones carried data. */
 int links_sample(struct links *links, uint64_t us);
+#define LINKS_MAX	64
+/* The indices of those that are there, and how many these are. */
+unsigned int links_indices(const struct links *links,
+			   unsigned int indices[LINKS_MAX]);
+
+/* --- traffic.c: the first packet after a silence --- */
+
+#define TRAFFIC_MAX	64
+
+/* Before privileges are given up; without CAP_NET_RAW it stays closed. */
+void traffic_open(void);
+void traffic_close(void);
+/*
+ * Call seen() once, when a packet that is as large as data passes one of at most
+ * TRAFFIC_MAX interfaces. false: that can't be had, the caller has to look.
+ */
+bool traffic_await(struct event_base *base, const unsigned int *ifindexes,
+		   unsigned int count, void (*seen)(void *arg), void *arg);
+void traffic_ignore(void);
 
 /* --- source*.c: where a pipe's numbers come from --- */
 
