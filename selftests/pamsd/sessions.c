@@ -362,7 +362,12 @@ static void loss_is_capped(void)
 	check(names_lost() == 1);
 	world_for(&world, 1100);
 	check(names_lost() == 0);
-	/* further ahead than it may hold: not told yet */
+	/* just as far ahead as it may hold, with no time on the way */
+	liar.report.sent_ms = world.us / 1000;
+	liar.report.paths[0].loss_ms = 60000;
+	liar_say(&liar, &from);
+	check(names_lost() == 1);
+	/* further ahead: not told yet */
 	liar.report.paths[0].loss_ms = 3600000;
 	liar_say(&liar, &from);
 	check(names_lost() == 0);

@@ -348,7 +348,7 @@ static void take_state(struct held_path *path, const struct report_path *state,
 	path->loss_at_ms = sent_ms + state->loss_ms;
 	until_ms = path->loss_at_ms + (state->loss_ttl_ms ?:
 				       MPTCP_PAMS_LOSS_TTL_DEFAULT_MS);
-	if (until_ms > (int64_t)ms && path->loss_at_ms < (int64_t)cap_ms)
+	if (until_ms > (int64_t)ms && path->loss_at_ms <= (int64_t)cap_ms)
 		path->loss_until_ms = least(until_ms, cap_ms);
 }
 
