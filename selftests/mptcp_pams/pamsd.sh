@@ -54,7 +54,7 @@ begin()
 }
 
 # pipe add|change RATE
-pipe() { tc -n "$helper" qdisc "$1" dev h2 root tbf rate "$2" burst 3028 limit 1000000; }
+pipe() { tc -n "$helper" qdisc "$1" dev h2 root handle 1: tbf rate "$2" burst 3028 limit 1000000; }
 
 # --- daemons ---
 
@@ -209,6 +209,27 @@ slower_pipe_is_known_in_time()
 	wait "$transfer_pid" || fail "the transfer did not survive"
 }
 pad_above() { local pad; pad=$(of_subflow pad_ns) && [ "${pad:-0}" -gt "$1" ]; }
+
+# The queue before the pipe is kept short by CoDel, so that hardly ever less leaves in a tick than waited. The pipe fades to a
+# quarter: that is known all the same.
+short_queue_is_known_in_time()
+{
+	local kbit
+
+	begin
+	both
+	pipe change 16mbit
+	tc -n "$helper" qdisc add dev h2 parent 1:1 fq_codel
+	download 8M
+	within 40 rate_is_near 2000000 || fail "the pipe's rate is not known: $(told rate_byteps)"
+	for kbit in 14000 12000 10500 9000 8000 7000 6000 5200 4500 4000; do
+		pipe change ${kbit}kbit
+		sleep 0.2
+	done
+	soon 1000 "the rate is known" rate_below 625000
+	check "its rate" "$(told rate_byteps)" ">" 375000
+	wait "$transfer_pid" || fail "the transfer did not survive"
+}
 
 # Transfers over a pipe that falls to a fifth, with and without reports in turn. Behind a plain router they hardly shorten them
 # (TCP sees the queue as well): they must not make them longer. What the laboratory says of many is in Documentation/lab.md.
@@ -383,6 +404,7 @@ interface_comes_and_goes()
 
 add report_changes_decision
 add slower_pipe_is_known_in_time
+add short_queue_is_known_in_time
 add slower_pipe_is_survived
 add loss_stops_and_no_loss_does_not
 add killed_and_started_again

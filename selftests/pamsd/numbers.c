@@ -73,10 +73,11 @@ static void short_backlog_is_a_lower_bound(void)
 	bytes = estimate.bytes + 12500;
 	us += TICK_US;
 	estimate_count(&estimate, us, bytes, 3000);
+	/* now and then there is a backlog, more often there is none */
 	for (unsigned int i = 0; i < 100; i++) {
 		us += TICK_US;
 		bytes += 5000;
-		estimate_count(&estimate, us, bytes, 3000);
+		estimate_count(&estimate, us, bytes, i % 5 < 2 ? 3000 : 0);
 	}
 	check(near(estimate.rate_byteps, 625000, 1));
 	for (unsigned int i = 0; i < 20; i++) {
@@ -88,9 +89,34 @@ static void short_backlog_is_a_lower_bound(void)
 	for (unsigned int i = 0; i < 600; i++) {
 		us += TICK_US;
 		bytes += 5000;
-		estimate_count(&estimate, us, bytes, 3000);
+		estimate_count(&estimate, us, bytes, i % 5 < 2 ? 3000 : 0);
 	}
 	check(near(estimate.rate_byteps, 250000, 1));
+}
+
+/*
+ * A queue that CoDel keeps below 10 ms, so that more leaves in a tick than
+ * waited, and that is empty at every eighth: a fall to a quarter is known in
+ * time.
+ */
+static void short_queue_is_followed_down(void)
+{
+	static const uint32_t backlogs[] = { 6056, 3028, 7570, 1514, 4542,
+					     9084, 3028, 0 };
+	uint64_t us = 5000000, bytes = 0, byteps = 2500000;
+	struct estimate estimate = { };
+
+	for (unsigned int i = 0; i < 200; i++) {
+		if (i == 100) {
+			check(near(estimate.rate_byteps, 2500000, 10));
+			byteps = 625000;
+		}
+		us += TICK_US;
+		bytes += byteps * TICK_US / 1000000;
+		estimate_count(&estimate, us, bytes, backlogs[i % 8]);
+		if (i >= 140)
+			check(near(estimate.rate_byteps, 625000, 25));
+	}
 }
 
 /* What leaves an empty queue says what was sent, not what could be. */
@@ -336,6 +362,7 @@ int main(void)
 	run(backlog_tells_the_rate);
 	run(change_is_followed);
 	run(short_backlog_is_a_lower_bound);
+	run(short_queue_is_followed_down);
 	run(without_backlog_the_rate_stays);
 	run(nothing_known_is_nothing_said);
 	run(standstill_is_not_zero);

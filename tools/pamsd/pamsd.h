@@ -295,6 +295,12 @@ struct json_t *server_status(const struct server *server);
 
 /* --- estimate.c: what is known of a pipe, from numbers --- */
 
+struct estimate_window {
+	uint64_t begin_us;
+	unsigned int looks, busy_looks;
+	uint64_t best_byteps;	/* of the samples that ended in it; 0: none */
+};
+
 struct estimate {
 	bool sampled;		/* the next three are of a sample */
 	uint64_t sample_us;
@@ -303,6 +309,7 @@ struct estimate {
 	uint64_t busy_bytes;	/* sent while there was a backlog, */
 	uint64_t busy_us;	/* and how long that took; */
 	bool busy_unsure;	/* perhaps it was gone in between */
+	struct estimate_window window;
 	uint64_t rate_byteps;	/* 0: none known */
 	uint64_t rate_us;	/* when it was last learnt */
 	uint64_t waited_us;	/* when there last was a backlog; 0: never */
