@@ -700,6 +700,32 @@ static void a_pause_is_no_silence(void)
 	check(!world.announcer.asked_ms);
 }
 
+/*
+ * A reload that leaves a peer its rights changes nothing in the kernel; one that
+ * takes its key or a prefix away takes back what it said.
+ */
+static void revoked_reports_are_taken_back(void)
+{
+	static struct prefix other = { .family = AF_INET, .len = 32 };
+	struct peer_config next = world.peer_config;
+	struct config config = { .peer_count = 1, .peers = &next };
+
+	for (unsigned int i = 0; i < 4; i++) {
+		begin();
+		next = world.peer_config;
+		world_say(&world, 0, 0, true);
+		world_for(&world, 100);
+		check(names_lost() == 1);
+		config.peer_count = i != 1;
+		if (i == 2)
+			next.key[0] ^= 1;
+		if (i == 3)
+			next.prefixes = &other;
+		peers_revoke(world.peers, &config, server_us(&world) / 1000);
+		check(names_lost() == !i);
+	}
+}
+
 /* The module comes back and knows nothing. */
 static void kernel_is_told_again(void)
 {
@@ -791,6 +817,7 @@ int main(void)
 	run(server_that_forgot_is_told_again);
 	run(silence_is_noticed);
 	run(a_pause_is_no_silence);
+	run(revoked_reports_are_taken_back);
 	run(kernel_is_told_again);
 	run(answers_of_others_change_nothing);
 	run(repeated_prediction_is_sent_seldom);

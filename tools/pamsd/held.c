@@ -424,6 +424,12 @@ void held_drop(struct peer *peer, const struct peers_env *env,
 			withdraw(peer, env, &peer->held[i], ms);
 }
 
+void held_drop_all(struct peer *peer, const struct peers_env *env, uint64_t ms)
+{
+	for (unsigned int i = 0; i < peer->held_count; i++)
+		withdraw(peer, env, &peer->held[i], ms);
+}
+
 /* The module knows nothing; what it couldn't be asked for it can be now. */
 void held_feed(struct peer *peer, const struct peers_env *env, uint64_t ms)
 {

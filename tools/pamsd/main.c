@@ -137,6 +137,8 @@ static void reload(void)
 		config_free(new.config);
 		return;
 	}
+	if (pamsd.roles.server)
+		server_revoke(pamsd.roles.server, new.config);
 	tear_down(&pamsd.roles);
 	if (!set_up(&new)) {
 		config_free(pamsd.roles.config);

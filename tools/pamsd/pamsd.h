@@ -266,6 +266,8 @@ void peers_free(struct peers *peers);
 size_t peers_receive(struct peers *peers, const uint8_t *buf, size_t len,
 		     const union address *from, uint64_t us,
 		     uint8_t answer[REPORT_ANSWER_BYTES]);
+/* Take back what was told for those who may no longer say all of it then. */
+void peers_revoke(struct peers *peers, const struct config *next, uint64_t ms);
 /* Tell the kernel all that still holds. */
 void peers_feed(struct peers *peers, uint64_t ms);
 unsigned int peers_count(const struct peers *peers);
@@ -291,6 +293,8 @@ struct server *server_new(struct event_base *base, const struct config *config,
 			  struct kernel *kernel);
 void server_free(struct server *server);
 void server_feed(struct server *server);
+/* Before that configuration takes the place of this one. */
+void server_revoke(struct server *server, const struct config *next);
 struct json_t *server_status(const struct server *server);
 
 /* --- estimate.c: what is known of a pipe, from numbers --- */
