@@ -31,6 +31,9 @@
  * A source that says a rate gives one sample each time. Radio rates change with
  * each frame that is lost: w is 1/4, eight samples (160 ms) until an eighth.
  *
+ * Where a queue's drain is measured but hasn't been for BELIEF_US, what a source
+ * supposes the rate to be takes its place.
+ *
  * Units: bytes, bytes per second, us. Counters are 64 bits and may be set back
  * to 0. 2^64 us are 500,000 years; busy_bytes * 10^6 fits 64 bits up to
  * 18 TB in one sample.
@@ -146,6 +149,10 @@ void estimate_count(struct estimate *estimate, uint64_t us, uint64_t bytes,
 	if (!is_sample(estimate))
 		return;
 	byteps = estimate->busy_bytes * US_PER_S / estimate->busy_us;
+	if (!estimate->drained)		/* what was supposed counts no more */
+		estimate->rate_byteps = 0;
+	estimate->drained = true;
+	estimate->from = "queue";
 	if (byteps > estimate->window.best_byteps)
 		estimate->window.best_byteps = byteps;
 	if (!estimate->busy_unsure || byteps > estimate->rate_byteps)
@@ -163,6 +170,17 @@ void estimate_rate(struct estimate *estimate, uint64_t us, uint64_t bytes,
 	advance(estimate, us, bytes, backlog_bytes);
 	if (rate_byteps)
 		learn(estimate, us, rate_byteps, 4);
+}
+
+void estimate_suppose(struct estimate *estimate, uint64_t us,
+		      uint64_t rate_byteps, const char *from)
+{
+	if (!rate_byteps || (estimate->drained &&
+			     us - estimate->rate_us <= BELIEF_US))
+		return;
+	estimate->drained = false;
+	estimate->from = from;
+	learn(estimate, us, rate_byteps, 4);
 }
 
 uint64_t estimate_known(const struct estimate *estimate, uint64_t us,

@@ -314,6 +314,8 @@ struct estimate {
 	uint64_t busy_us;	/* and how long that took; */
 	bool busy_unsure;	/* perhaps it was gone in between */
 	struct estimate_window window;
+	bool drained;		/* the rate is what a queue drained at */
+	const char *from;	/* what the rate is, for people; or NULL */
 	uint64_t rate_byteps;	/* 0: none known */
 	uint64_t rate_us;	/* when it was last learnt */
 	uint64_t waited_us;	/* when there last was a backlog; 0: never */
@@ -328,6 +330,9 @@ void estimate_count(struct estimate *estimate, uint64_t us, uint64_t bytes,
 /* A source that knows the rate; 0: not now. */
 void estimate_rate(struct estimate *estimate, uint64_t us, uint64_t bytes,
 		   uint32_t backlog_bytes, uint64_t rate_byteps);
+/* The rate is that unless a queue has told a better one; 0: not known. */
+void estimate_suppose(struct estimate *estimate, uint64_t us,
+		      uint64_t rate_byteps, const char *from);
 /* The rate, or 0 if none is known that is younger than that. */
 uint64_t estimate_known(const struct estimate *estimate, uint64_t us,
 			uint64_t age_us);

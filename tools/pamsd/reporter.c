@@ -622,6 +622,10 @@ static json_t *interface_status(const struct reporter *reporter,
 		json_object_set_new(object, "backlog_bytes",
 				    json_integer(interface->estimate
 						 .backlog_bytes));
+		if (interface->estimate.from)
+			json_object_set_new(object, "rate_from",
+					    json_string(interface->estimate
+							.from));
 	}
 	if (interface->loss)
 		json_object_set_new(object, "loss_ms",
