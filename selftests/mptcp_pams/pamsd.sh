@@ -54,7 +54,7 @@ begin()
 }
 
 # pipe add|change RATE
-pipe() { tc -n "$helper" qdisc "$1" dev h2 root tbf rate "$2" burst 3028 limit 1000000; }
+pipe() { tc -n "$helper" qdisc "$1" dev h2 root handle 1: tbf rate "$2" burst 3028 limit 1000000; }
 
 # --- daemons ---
 
@@ -122,14 +122,17 @@ both()
 
 # --- what the server's kernel knows and would decide ---
 
-# soon LIMIT_MS WHAT COMMAND...: the time from now until it is so, asked for every 10 ms, may not be more. That is exact in virtual
-# time, where programs take none; elsewhere asking and the daemons' work take their part, and it may be three times as much.
+# Is it virtual time, in which programs take none?
+time_is_exact() { [[ $(</proc/cmdline) == *time-travel=* ]]; }
+
+# soon LIMIT_MS WHAT COMMAND...: the time from now until it is so, asked for every 10 ms, may not be more. Where time isn't exact
+# asking and the daemons' work take their part, and it may be three times as much.
 soon()
 {
 	local limit_ms=$1 what=$2 from_ms
 	shift 2
 
-	[[ $(</proc/cmdline) == *time-travel=* ]] || limit_ms=$((3 * limit_ms))
+	time_is_exact || limit_ms=$((3 * limit_ms))
 	from_ms=$(now_ms)
 	until "$@"; do
 		[ $(($(now_ms) - from_ms)) -le $((2 * limit_ms)) ] || break
@@ -168,9 +171,9 @@ download()
 	start_server
 	transfer --bytes "$1" --timeout 60000 &
 	transfer_pid=$!
-	within 50 queue_is_deep || fail "nothing waits before the pipe"
+	within 50 queue_is_above 0 || fail "nothing waits before the pipe"
 }
-queue_is_deep() { [ "$(tc -n "$helper" -s qdisc show dev h2 | sed -n 's/.*backlog \([0-9]*\)[^0-9].*/\1/p')" != 0 ]; }
+queue_is_above() { [ "$(tc -n "$helper" -json -s qdisc show dev h2 | sed -n 's/.*"backlog":\([0-9]*\).*/\1/p')" -gt "$1" ]; }
 
 # --- cases ---
 
@@ -207,29 +210,61 @@ slower_pipe_is_known_in_time()
 }
 pad_above() { local pad; pad=$(of_subflow pad_ns) && [ "${pad:-0}" -gt "$1" ]; }
 
-# A transfer over a pipe that falls to a fifth, with and without reports. Behind a plain router they hardly shorten it (TCP sees
-# the queue as well): they must not make it longer. What the laboratory says of many is in Documentation/lab.md.
-slower_pipe_is_survived()
+# The queue before the pipe is kept short by CoDel, so that hardly ever less leaves in a tick than waited. The pipe fades to a
+# quarter: that is known all the same.
+short_queue_is_known_in_time()
 {
-	local without
+	local kbit
 
 	begin
+	both
+	pipe change 16mbit
+	tc -n "$helper" qdisc add dev h2 parent 1:1 fq_codel
+	download 8M
+	within 40 rate_is_near 2000000 || fail "the pipe's rate is not known: $(told rate_byteps)"
+	for kbit in 14000 12000 10500 9000 8000 7000 6000 5200 4500 4000; do
+		pipe change ${kbit}kbit
+		sleep 0.2
+	done
+	soon 1000 "the rate is known" rate_below 625000
+	check "its rate" "$(told rate_byteps)" ">" 375000
+	wait "$transfer_pid" || fail "the transfer did not survive"
+}
+
+# Transfers over a pipe that falls to a fifth, with and without reports in turn. Behind a plain router they hardly shorten them
+# (TCP sees the queue as well): they must not make them longer. What the laboratory says of many is in Documentation/lab.md.
+#
+# The receive buffer is large from the start: kernel 7.x lets it grow more slowly than this transfer needs, and what waits for the
+# window then takes up to twice the time, by chance. What is left of chance in an emulator are 10 % of a transfer.
+slower_pipe_is_survived()
+{
+	local with=0 without=0 bound="3 / 2"
+
+	! time_is_exact || bound="21 / 20"
+	begin
+	on_client sysctl -qw net.ipv4.tcp_rmem="4096 4194304 8388608"
 	server_config
 	helper_config
-	falls
-	without=$(duration_us)
-	stop_server
-	pipe change 5mbit
-	start "$server" server
-	start "$helper" helper
-	falls
-	check "us with reports, against without" "$(duration_us)" "<=" "$without * 5 / 4"
+	for _ in 1 2; do
+		falls
+		without=$((without + $(duration_us)))
+		start "$server" server
+		start "$helper" helper
+		falls
+		with=$((with + $(duration_us)))
+		murder server
+		murder helper
+	done
+	check "us with reports, against without" "$with" "<=" "$without * $bound"
 }
 falls()
 {
+	pipe change 5mbit
 	download 4M
+	within 20 queue_is_above 30000 || fail "less than 30 KB wait before the pipe"
 	pipe change 1mbit
 	wait "$transfer_pid" || fail "the transfer did not survive"
+	stop_server
 }
 
 # The helper is told when its pipe will be lost: the server stops in time, and goes on when it is taken back.
@@ -369,6 +404,7 @@ interface_comes_and_goes()
 
 add report_changes_decision
 add slower_pipe_is_known_in_time
+add short_queue_is_known_in_time
 add slower_pipe_is_survived
 add loss_stops_and_no_loss_does_not
 add killed_and_started_again

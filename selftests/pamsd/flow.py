@@ -39,8 +39,8 @@ def make_pipe():
 class Flow:
     """Sends datagrams through v0, as fast or at the rate that is asked for."""
 
-    def __init__(self, byteps, to="10.9.0.2"):
-        self.byteps, self.to = byteps, to
+    def __init__(self, byteps, to="10.9.0.2", catch_up=True):
+        self.byteps, self.to, self.catch_up = byteps, to, catch_up
         self.ended = False
         self.thread = threading.Thread(target=self.run, daemon=True)
         self.thread.start()
@@ -53,6 +53,8 @@ class Flow:
             while not self.ended and sent < (time.monotonic() - start) * self.byteps:
                 sock.sendto(bytes(PAYLOAD_BYTES), (self.to, 9))
                 sent += FRAME_BYTES
+                if not self.catch_up:
+                    sent, start = FRAME_BYTES, time.monotonic()
             time.sleep(0.005)
 
     def stop(self):
@@ -117,6 +119,34 @@ def reports_while_data_flows(folder):
     pair.stop()
 
 
+def idle_is_asleep(folder):
+    """While nothing flows neither daemon wakes up, and what little passes doesn't change that;
+    the first packets of a flow do."""
+    pair = Pair(folder)
+    within("repeats are over", lambda: pair.server.peer()["age_ms"] > 1000)
+    for what, packet in (("nothing", None), ("a keep-alive a second", bytes(60))):
+        sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        before = {daemon: wake_ups(daemon) for daemon in (pair.reporter, pair.server)}
+        for _ in range(10):
+            if packet:
+                sock.sendto(packet, ("10.9.0.2", 9))
+            time.sleep(1)
+        for daemon, count in before.items():
+            woken = wake_ups(daemon) - count
+            print(f"# {what}: {daemon.file.stem} woke up {woken} times in 10 s")
+            check(woken == 0, f"{what}: {daemon.file.stem} woke up {woken} times in 10 s")
+    flow = Flow(3 * RATE_BYTEPS)
+    within("the rate is known", pair.rate_is_near)
+    flow.stop()
+    pair.stop()
+
+
+def wake_ups(daemon):
+    """How often the process gave up the processor to wait."""
+    lines = Path(f"/proc/{daemon.process.pid}/status").read_text().splitlines()
+    return int(next(line.split()[1] for line in lines if line.startswith("voluntary_ctxt")))
+
+
 def known_rate_stays_without_backlog(folder):
     pair = Pair(folder)
     flow = Flow(3 * RATE_BYTEPS)
@@ -133,7 +163,7 @@ def own_reports_are_no_flow(folder):
     """Little traffic, as that of reports, doesn't call for reports."""
     pair = Pair(folder)
     within("repeats are over", lambda: pair.server.peer()["age_ms"] > 500)
-    flow = Flow(20000)
+    flow = Flow(20000, catch_up=False)
     accepted = pair.server.peer()["accepted"]
     time.sleep(1.5)
     check(pair.server.peer()["accepted"] == accepted, f"{pair.server.peer()}")
@@ -228,7 +258,7 @@ def main():
         print(f"1..1\nok 1 - flow # SKIP no network of its own: {why}")
         return 0
     return run_cases([backlog_is_measured, reports_while_data_flows,
-                      known_rate_stays_without_backlog, own_reports_are_no_flow, pulled_cable,
+                      idle_is_asleep, known_rate_stays_without_backlog, own_reports_are_no_flow, pulled_cable,
                       own_link_is_not_measured,
                       source_that_fails_is_said_once, connections_are_measured])
 

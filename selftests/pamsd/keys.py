@@ -21,7 +21,7 @@ from daemon import (PAMSD, Daemon, Skipped, check, free_port, new_key,  # noqa: 
                     run_cases, within)
 
 IN_OPEN = 0x20
-CAP_NET_ADMIN = 12
+CAP_NET_ADMIN, CAP_NET_RAW = 12, 13
 ABOUT_OTHERS = 'about = {"192.0.2.1"}'
 # Root of a namespace of its own, who has every privilege in it.
 AS_ROOT = ("unshare", "--user", "--map-root-user", "--net")
@@ -204,6 +204,7 @@ def privilege_for_the_kernel_only(folder):
                          ("local", reporter_config(file, "local = true"))):
         daemon = Daemon(folder, name, config, prefix=AS_ROOT)
         caps[name] = int(status_of(daemon, "CapEff"), 16) >> CAP_NET_ADMIN & 1
+        check(not int(status_of(daemon, "CapPrm"), 16) >> CAP_NET_RAW & 1, f"{name} keeps CAP_NET_RAW")
         if name == "reporter":
             daemon.write(reporter_config(file, "local = true"))
             daemon.send(signal.SIGHUP)

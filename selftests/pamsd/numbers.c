@@ -73,10 +73,11 @@ static void short_backlog_is_a_lower_bound(void)
 	bytes = estimate.bytes + 12500;
 	us += TICK_US;
 	estimate_count(&estimate, us, bytes, 3000);
+	/* now and then there is a backlog, more often there is none */
 	for (unsigned int i = 0; i < 100; i++) {
 		us += TICK_US;
 		bytes += 5000;
-		estimate_count(&estimate, us, bytes, 3000);
+		estimate_count(&estimate, us, bytes, i % 5 < 2 ? 3000 : 0);
 	}
 	check(near(estimate.rate_byteps, 625000, 1));
 	for (unsigned int i = 0; i < 20; i++) {
@@ -88,9 +89,34 @@ static void short_backlog_is_a_lower_bound(void)
 	for (unsigned int i = 0; i < 600; i++) {
 		us += TICK_US;
 		bytes += 5000;
-		estimate_count(&estimate, us, bytes, 3000);
+		estimate_count(&estimate, us, bytes, i % 5 < 2 ? 3000 : 0);
 	}
 	check(near(estimate.rate_byteps, 250000, 1));
+}
+
+/*
+ * A queue that CoDel keeps below 10 ms, so that more leaves in a tick than
+ * waited, and that is empty at every eighth: a fall to a quarter is known in
+ * time.
+ */
+static void short_queue_is_followed_down(void)
+{
+	static const uint32_t backlogs[] = { 6056, 3028, 7570, 1514, 4542,
+					     9084, 3028, 0 };
+	uint64_t us = 5000000, bytes = 0, byteps = 2500000;
+	struct estimate estimate = { };
+
+	for (unsigned int i = 0; i < 200; i++) {
+		if (i == 100) {
+			check(near(estimate.rate_byteps, 2500000, 10));
+			byteps = 625000;
+		}
+		us += TICK_US;
+		bytes += byteps * TICK_US / 1000000;
+		estimate_count(&estimate, us, bytes, backlogs[i % 8]);
+		if (i >= 140)
+			check(near(estimate.rate_byteps, 625000, 25));
+	}
 }
 
 /* What leaves an empty queue says what was sent, not what could be. */
@@ -203,7 +229,8 @@ static void station_rate_is_the_expected_one(void)
 
 	check(!station_parse(attrs, &station));
 	check(station.rate_byteps == 5000000);
-	check(station.backlog_bytes == 6000);
+	check(!strcmp(station.rate_from, "expected"));
+	check(station.has_backlog && station.backlog_bytes == 6000);
 	check(station.bytes == 1ULL << 33);
 	nlmsg_free(msg);
 }
@@ -215,6 +242,7 @@ static void station_rate_is_half_the_bitrate(void)
 
 	check(!station_parse(attrs, &station));
 	check(station.rate_byteps == 130000000 / 8 / 2);
+	check(!strcmp(station.rate_from, "half bitrate"));
 	nlmsg_free(msg);
 	memset(attrs, 0, sizeof(attrs));
 	check(station_parse(attrs, &station) == -EINVAL);
@@ -306,6 +334,35 @@ static void stations_come_and_go(void)
 	stations_free(&stations);
 }
 
+/* What its queue drained at replaces what is expected, until that is old. */
+static void station_drains_its_queue(void)
+{
+	struct station station = { .has_backlog = true, .rate_byteps = 5000000,
+				   .rate_from = "expected" };
+	struct stations stations = { };
+	const struct estimate *chosen = NULL;
+	uint64_t us = 5000000;
+
+	for (unsigned int i = 0; i < 600; i++, us += TICK_US) {
+		if (i == 5)
+			check(chosen->rate_byteps == 5000000 &&
+			      !strcmp(chosen->from, "expected"));
+		if (i == 30)
+			check(near(chosen->rate_byteps, 1000000, 3) &&
+			      !strcmp(chosen->from, "queue"));
+		/* the queue fills, and after some time nothing waits any more */
+		station.bytes += 20000;
+		station.backlog_bytes = i >= 5 && i < 50 ? 40000 : 0;
+		stations_note(&stations, 3, &station, us);
+		chosen = stations_choose(&stations, 3);
+		if (i == 500)
+			check(near(chosen->rate_byteps, 1000000, 3));
+	}
+	check(near(chosen->rate_byteps, 5000000, 3) &&
+	      !strcmp(chosen->from, "expected"));
+	stations_free(&stations);
+}
+
 /* The slow one's rate isn't mixed into the fast one's, nor forgotten. */
 static void each_station_has_its_rate(void)
 {
@@ -336,6 +393,7 @@ int main(void)
 	run(backlog_tells_the_rate);
 	run(change_is_followed);
 	run(short_backlog_is_a_lower_bound);
+	run(short_queue_is_followed_down);
 	run(without_backlog_the_rate_stays);
 	run(nothing_known_is_nothing_said);
 	run(standstill_is_not_zero);
@@ -344,6 +402,7 @@ int main(void)
 	run(station_rate_is_the_expected_one);
 	run(station_rate_is_half_the_bitrate);
 	run(stations_come_and_go);
+	run(station_drains_its_queue);
 	run(each_station_has_its_rate);
 	run(bucket_holds_its_rate);
 	run(prefix_contains_what_is_in_it);

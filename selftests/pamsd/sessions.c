@@ -362,7 +362,12 @@ static void loss_is_capped(void)
 	check(names_lost() == 1);
 	world_for(&world, 1100);
 	check(names_lost() == 0);
-	/* further ahead than it may hold: not told yet */
+	/* just as far ahead as it may hold, with no time on the way */
+	liar.report.sent_ms = world.us / 1000;
+	liar.report.paths[0].loss_ms = 60000;
+	liar_say(&liar, &from);
+	check(names_lost() == 1);
+	/* further ahead: not told yet */
 	liar.report.paths[0].loss_ms = 3600000;
 	liar_say(&liar, &from);
 	check(names_lost() == 0);
@@ -674,6 +679,53 @@ static void silence_is_noticed(void)
 	      world.us / 1000 - world.announcer.asked_ms > 20000);
 }
 
+/* Nothing is reported while nothing flows. No answer then is no silence. */
+static void a_pause_is_no_silence(void)
+{
+	begin();
+	world.network[0].dead = true;
+	world.network[1].dead = true;
+	world_for(&world, 10000);
+	announce_periodic(&world.announcer, world.us / 1000, world_send,
+			  &world);
+	check(world.announcer.asked_ms);
+	world.network[0].dead = false;
+	world.network[1].dead = false;
+	world_for(&world, 600000);
+	announce_periodic(&world.announcer, world.us / 1000, world_send,
+			  &world);
+	check(!world.announcer.asked_ms ||
+	      world.announcer.asked_ms == world.us / 1000);
+	world_for(&world, 100);
+	check(!world.announcer.asked_ms);
+}
+
+/*
+ * A reload that leaves a peer its rights changes nothing in the kernel; one that
+ * takes its key or a prefix away takes back what it said.
+ */
+static void revoked_reports_are_taken_back(void)
+{
+	static struct prefix other = { .family = AF_INET, .len = 32 };
+	struct peer_config next = world.peer_config;
+	struct config config = { .peer_count = 1, .peers = &next };
+
+	for (unsigned int i = 0; i < 4; i++) {
+		begin();
+		next = world.peer_config;
+		world_say(&world, 0, 0, true);
+		world_for(&world, 100);
+		check(names_lost() == 1);
+		config.peer_count = i != 1;
+		if (i == 2)
+			next.key[0] ^= 1;
+		if (i == 3)
+			next.prefixes = &other;
+		peers_revoke(world.peers, &config, server_us(&world) / 1000);
+		check(names_lost() == !i);
+	}
+}
+
 /* The module comes back and knows nothing. */
 static void kernel_is_told_again(void)
 {
@@ -764,6 +816,8 @@ int main(void)
 	run(other_versions_are_said);
 	run(server_that_forgot_is_told_again);
 	run(silence_is_noticed);
+	run(a_pause_is_no_silence);
+	run(revoked_reports_are_taken_back);
 	run(kernel_is_told_again);
 	run(answers_of_others_change_nothing);
 	run(repeated_prediction_is_sent_seldom);

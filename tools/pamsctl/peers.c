@@ -69,6 +69,8 @@ static void print_pipe(const json_t *object)
 		printf(", pipe %s, backlog %" PRId64 " bytes",
 		       show_rate(text, number(object, "rate_byteps")),
 		       number(object, "backlog_bytes"));
+	if (has(object, "rate_from"))
+		printf(" (%s)", string(object, "rate_from"));
 }
 
 /* An address, or a subflow by the token and the ids that the kernel here has. */

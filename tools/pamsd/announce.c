@@ -26,6 +26,8 @@
 #define REPEAT_MS	200
 /* While data flows an answer is asked for that often, to notice if none comes. */
 #define ASK_MS		5000
+/* After a longer time without reports silence counts anew. */
+#define ASK_PAUSE_MS	1500
 /* "Not taken" is answered at once only so often. */
 #define AGAIN_MS	100
 
@@ -338,7 +340,10 @@ void announce_periodic(struct announcer *announcer, uint64_t ms,
 		return;
 	ask = ms - announcer->heard_ms >= ASK_MS;
 	send_over(announcer, ways[0], ask, ms, send, arg);
-	if (ask && !announcer->asked_ms)
+	/* In a pause nobody was asked: it is no silence of the server's. */
+	if (ask && (!announcer->asked_ms ||
+		    (ms - announcer->last_ms >= ASK_PAUSE_MS &&
+		     announce_is_known(announcer))))
 		announcer->asked_ms = ms;
 	announcer->last_ms = ms;
 }

@@ -17,14 +17,22 @@
  * A backlog at both ends of a tick may have been gone in between. It was there
  * all the time for sure if no more left than waited at the start. Where that
  * isn't so for all of a sample, it is no more than a lower bound: it counts if
- * it is above what is known, or that is older than BELIEF_US. (A queue that is
- * kept short, by CoDel for one, gives such samples only: their maximum.)
+ * it is above what is known, or that is older than BELIEF_US.
+ *
+ * A queue that is kept short, by CoDel for one, gives lower bounds only. But if
+ * it wasn't empty at MOST_PARTS of 4 looks in a window of WINDOW_US, the pipe
+ * was busy for about that part of the window at least, and in the sample with
+ * the highest rate for all of it: that is then the rate, even if more was
+ * known. After a fall the rate is too high for two windows at most.
  *
  * With no backlog the pipe isn't the bottleneck and what leaves says nothing of
  * it: the last rate stays, as long as its age allows.
  *
  * A source that says a rate gives one sample each time. Radio rates change with
  * each frame that is lost: w is 1/4, eight samples (160 ms) until an eighth.
+ *
+ * Where a queue's drain is measured but hasn't been for BELIEF_US, what a source
+ * supposes the rate to be takes its place.
  *
  * Units: bytes, bytes per second, us. Counters are 64 bits and may be set back
  * to 0. 2^64 us are 500,000 years; busy_bytes * 10^6 fits 64 bits up to
@@ -41,6 +49,8 @@
 #define FEW_US		50000
 #define STILL_US	500000
 #define BELIEF_US	10000000
+#define WINDOW_US	400000
+#define MOST_PARTS	3
 
 static uint64_t clamp_rate(uint64_t byteps)
 {
@@ -102,6 +112,23 @@ static bool is_sample(const struct estimate *estimate)
 		estimate->busy_us >= FEW_US);
 }
 
+/* At the end of a window with few empty looks its best sample is the rate. */
+static void look(struct estimate *estimate, uint64_t us, bool busy)
+{
+	struct estimate_window *window = &estimate->window;
+
+	window->looks++;
+	window->busy_looks += busy;
+	if (us - window->begin_us < WINDOW_US)
+		return;
+	if (us - window->begin_us < 2 * WINDOW_US && window->best_byteps &&
+	    window->busy_looks * 4 >= window->looks * MOST_PARTS &&
+	    window->best_byteps < estimate->rate_byteps)
+		learn(estimate, us, window->best_byteps, 1);
+	memset(window, 0, sizeof(*window));
+	window->begin_us = us;
+}
+
 void estimate_count(struct estimate *estimate, uint64_t us, uint64_t bytes,
 		    uint32_t backlog_bytes)
 {
@@ -112,6 +139,7 @@ void estimate_count(struct estimate *estimate, uint64_t us, uint64_t bytes,
 	uint64_t left = advance(estimate, us, bytes, backlog_bytes);
 	uint64_t byteps;
 
+	look(estimate, us, busy);
 	if (!busy)
 		return;
 	if (left > waited_bytes)
@@ -121,6 +149,12 @@ void estimate_count(struct estimate *estimate, uint64_t us, uint64_t bytes,
 	if (!is_sample(estimate))
 		return;
 	byteps = estimate->busy_bytes * US_PER_S / estimate->busy_us;
+	if (!estimate->drained)		/* what was supposed counts no more */
+		estimate->rate_byteps = 0;
+	estimate->drained = true;
+	estimate->from = "queue";
+	if (byteps > estimate->window.best_byteps)
+		estimate->window.best_byteps = byteps;
 	if (!estimate->busy_unsure || byteps > estimate->rate_byteps)
 		learn(estimate, us, byteps, 2);
 	else if (us - estimate->rate_us > BELIEF_US)
@@ -136,6 +170,17 @@ void estimate_rate(struct estimate *estimate, uint64_t us, uint64_t bytes,
 	advance(estimate, us, bytes, backlog_bytes);
 	if (rate_byteps)
 		learn(estimate, us, rate_byteps, 4);
+}
+
+void estimate_suppose(struct estimate *estimate, uint64_t us,
+		      uint64_t rate_byteps, const char *from)
+{
+	if (!rate_byteps || (estimate->drained &&
+			     us - estimate->rate_us <= BELIEF_US))
+		return;
+	estimate->drained = false;
+	estimate->from = from;
+	learn(estimate, us, rate_byteps, 4);
 }
 
 uint64_t estimate_known(const struct estimate *estimate, uint64_t us,

@@ -348,7 +348,7 @@ static void take_state(struct held_path *path, const struct report_path *state,
 	path->loss_at_ms = sent_ms + state->loss_ms;
 	until_ms = path->loss_at_ms + (state->loss_ttl_ms ?:
 				       MPTCP_PAMS_LOSS_TTL_DEFAULT_MS);
-	if (until_ms > (int64_t)ms && path->loss_at_ms < (int64_t)cap_ms)
+	if (until_ms > (int64_t)ms && path->loss_at_ms <= (int64_t)cap_ms)
 		path->loss_until_ms = least(until_ms, cap_ms);
 }
 
@@ -422,6 +422,12 @@ void held_drop(struct peer *peer, const struct peers_env *env,
 	for (unsigned int i = 0; i < peer->held_count; i++)
 		if (peer->held[i].session == session)
 			withdraw(peer, env, &peer->held[i], ms);
+}
+
+void held_drop_all(struct peer *peer, const struct peers_env *env, uint64_t ms)
+{
+	for (unsigned int i = 0; i < peer->held_count; i++)
+		withdraw(peer, env, &peer->held[i], ms);
 }
 
 /* The module knows nothing; what it couldn't be asked for it can be now. */

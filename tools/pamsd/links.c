@@ -28,7 +28,6 @@
 
 #include "pamsd.h"
 
-#define LINKS_MAX	64
 #define WINDOW_US	100000
 #define WINDOW_BYTES	(3 * 1514)
 
@@ -233,7 +232,7 @@ static void take_link(struct links *links, struct nlmsghdr *hdr)
 		return;
 	if (link->ifindex != (unsigned int)info->ifi_index) {
 		link->ifindex = info->ifi_index;
-		link->counted = false;
+		link->counted_us = 0;
 		link->moved_us = 0;
 		forget_addresses(link);
 	}
@@ -267,19 +266,22 @@ static void take_address(struct links *links, struct nlmsghdr *hdr)
 
 /*
  * Three packets in a tenth of a second are data: reports themselves, name
- * lookups and keep-alives are less.
+ * lookups and keep-alives are less. Of a longer time than two windows it isn't
+ * known when in it they came.
  */
 static void count(struct link *link, uint64_t bytes, uint64_t us)
 {
+	uint64_t moved = bytes > link->bytes ? bytes - link->bytes : 0;
+
 	if (us - link->window_us >= WINDOW_US) {
 		link->window_us = us;
 		link->window_bytes = 0;
 	}
-	if (link->counted && bytes > link->bytes)
-		link->window_bytes += bytes - link->bytes;
+	if (link->counted_us && us - link->counted_us <= 2 * WINDOW_US)
+		link->window_bytes += moved;
 	if (link->window_bytes >= WINDOW_BYTES)
 		link->moved_us = us;
-	link->counted = true;
+	link->counted_us = us;
 	link->bytes = bytes;
 }
 
@@ -371,6 +373,17 @@ static void receive(evutil_socket_t fd, short what, void *arg)
 	while (err >= 0);
 	if (err == -NLE_NOMEM)
 		links_refresh(links);
+}
+
+unsigned int links_indices(const struct links *links,
+			   unsigned int indices[LINKS_MAX])
+{
+	unsigned int count = 0;
+
+	for (unsigned int i = 0; i < links->count; i++)
+		if (links->links[i]->ifindex)
+			indices[count++] = links->links[i]->ifindex;
+	return count;
 }
 
 struct link *links_watch(struct links *links, const char *name)

@@ -137,6 +137,8 @@ static void reload(void)
 		config_free(new.config);
 		return;
 	}
+	if (pamsd.roles.server)
+		server_revoke(pamsd.roles.server, new.config);
 	tear_down(&pamsd.roles);
 	if (!set_up(&new)) {
 		config_free(pamsd.roles.config);
@@ -208,6 +210,8 @@ static int run(void)
 	if (!pamsd.roles.config)
 		return EXIT_FAILURE;
 	pamsd.unprivileged = !needs_privilege(pamsd.roles.config);
+	if (pamsd.roles.config->reporter)
+		traffic_open();
 	if (privilege_drop(pamsd.user, !pamsd.unprivileged))
 		goto free_config;
 	pamsd.base = base_new();
@@ -231,6 +235,7 @@ free_signals:
 free_base:
 	event_base_free(pamsd.base);
 free_config:
+	traffic_close();
 	config_free(pamsd.roles.config);
 	return status;
 }

@@ -180,7 +180,10 @@ void notify(const char *state);
 
 /* May this process tell the kernel of paths? */
 bool privilege_to_tell(void);
-/* Become that user, NULL to stay who it is. 0, or -1 if it can't, said why. */
+/*
+ * Become that user, NULL to stay who it is. CAP_NET_RAW is given up, and
+ * CAP_NET_ADMIN unless the kernel is to be told. 0, or -1 if it can't, said why.
+ */
 int privilege_drop(const char *user, bool to_tell);
 /* In the child that becomes a plugin; 0 or -1. */
 int privilege_drop_all(void);
@@ -263,6 +266,8 @@ void peers_free(struct peers *peers);
 size_t peers_receive(struct peers *peers, const uint8_t *buf, size_t len,
 		     const union address *from, uint64_t us,
 		     uint8_t answer[REPORT_ANSWER_BYTES]);
+/* Take back what was told for those who may no longer say all of it then. */
+void peers_revoke(struct peers *peers, const struct config *next, uint64_t ms);
 /* Tell the kernel all that still holds. */
 void peers_feed(struct peers *peers, uint64_t ms);
 unsigned int peers_count(const struct peers *peers);
@@ -288,9 +293,17 @@ struct server *server_new(struct event_base *base, const struct config *config,
 			  struct kernel *kernel);
 void server_free(struct server *server);
 void server_feed(struct server *server);
+/* Before that configuration takes the place of this one. */
+void server_revoke(struct server *server, const struct config *next);
 struct json_t *server_status(const struct server *server);
 
 /* --- estimate.c: what is known of a pipe, from numbers --- */
+
+struct estimate_window {
+	uint64_t begin_us;
+	unsigned int looks, busy_looks;
+	uint64_t best_byteps;	/* of the samples that ended in it; 0: none */
+};
 
 struct estimate {
 	bool sampled;		/* the next three are of a sample */
@@ -300,6 +313,9 @@ struct estimate {
 	uint64_t busy_bytes;	/* sent while there was a backlog, */
 	uint64_t busy_us;	/* and how long that took; */
 	bool busy_unsure;	/* perhaps it was gone in between */
+	struct estimate_window window;
+	bool drained;		/* the rate is what a queue drained at */
+	const char *from;	/* what the rate is, for people; or NULL */
 	uint64_t rate_byteps;	/* 0: none known */
 	uint64_t rate_us;	/* when it was last learnt */
 	uint64_t waited_us;	/* when there last was a backlog; 0: never */
@@ -314,6 +330,9 @@ void estimate_count(struct estimate *estimate, uint64_t us, uint64_t bytes,
 /* A source that knows the rate; 0: not now. */
 void estimate_rate(struct estimate *estimate, uint64_t us, uint64_t bytes,
 		   uint32_t backlog_bytes, uint64_t rate_byteps);
+/* The rate is that unless a queue has told a better one; 0: not known. */
+void estimate_suppose(struct estimate *estimate, uint64_t us,
+		      uint64_t rate_byteps, const char *from);
 /* The rate, or 0 if none is known that is younger than that. */
 uint64_t estimate_known(const struct estimate *estimate, uint64_t us,
 			uint64_t age_us);
@@ -325,7 +344,7 @@ struct link {
 	unsigned int ifindex;	/* 0: there is none */
 	bool known, up;		/* up: with carrier */
 	bool lost;		/* its path is or will be soon: reporter.c */
-	bool counted;		/* the next two are of a sample */
+	uint64_t counted_us;	/* when the next was read; 0: never */
 	uint64_t bytes;		/* counter: sent and received */
 	uint64_t window_us;	/* begin of the window, */
 	uint64_t window_bytes;	/* and what moved in it */
@@ -351,6 +370,25 @@ struct link *links_watch(struct links *links, const char *name);
 int links_refresh(struct links *links);
 /* Look which ones carried data. */
 int links_sample(struct links *links, uint64_t us);
+#define LINKS_MAX	64
+/* The indices of those that are there, and how many these are. */
+unsigned int links_indices(const struct links *links,
+			   unsigned int indices[LINKS_MAX]);
+
+/* --- traffic.c: the first packet after a silence --- */
+
+#define TRAFFIC_MAX	64
+
+/* Before privileges are given up; without CAP_NET_RAW it stays closed. */
+void traffic_open(void);
+void traffic_close(void);
+/*
+ * Call seen() once, when a packet that is as large as data passes one of at most
+ * TRAFFIC_MAX interfaces. false: that can't be had, the caller has to look.
+ */
+bool traffic_await(struct event_base *base, const unsigned int *ifindexes,
+		   unsigned int count, void (*seen)(void *arg), void *arg);
+void traffic_ignore(void);
 
 /* --- source*.c: where a pipe's numbers come from --- */
 

@@ -110,6 +110,29 @@ void peers_free(struct peers *peers)
 	free(peers);
 }
 
+static bool has_same_rights(const struct peer_config *config,
+			    const struct peer_config *next)
+{
+	return !sodium_memcmp(next->key, config->key, REPORT_KEY_BYTES) &&
+	       next->source == config->source &&
+	       next->prefix_count == config->prefix_count &&
+	       !memcmp(next->prefixes, config->prefixes,
+		       next->prefix_count * sizeof(*next->prefixes));
+}
+
+void peers_revoke(struct peers *peers, const struct config *next, uint64_t ms)
+{
+	for (unsigned int i = 0; i < peers->count; i++) {
+		struct peer *peer = &peers->peers[i];
+		bool stays = false;
+
+		for (unsigned int j = 0; j < next->peer_count; j++)
+			stays |= has_same_rights(peer->config, &next->peers[j]);
+		if (!stays)
+			held_drop_all(peer, &peers->env, ms);
+	}
+}
+
 unsigned int peers_count(const struct peers *peers)
 {
 	return peers->count;

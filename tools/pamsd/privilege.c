@@ -4,7 +4,7 @@
  *
  * Only the kernel's path table, and the tokens of subflows, need a privilege,
  * CAP_NET_ADMIN. The daemon keeps it if its configuration needs one of the two,
- * and a plugin never has it.
+ * and a plugin never has it. CAP_NET_RAW is for the start, see traffic.c.
  */
 #include <errno.h>
 #include <grp.h>
@@ -18,6 +18,7 @@
 #include "pamsd.h"
 
 #define NET_ADMIN	CAP_TO_MASK(CAP_NET_ADMIN)
+#define NET_RAW		CAP_TO_MASK(CAP_NET_RAW)
 
 /* Capabilities 0 to 31, and 32 to 63. */
 struct capabilities {
@@ -80,20 +81,19 @@ static int become(const char *user, bool to_tell)
 
 int privilege_drop(const char *user, bool to_tell)
 {
+	__u32 rest = ~(to_tell ? NET_RAW : NET_RAW | NET_ADMIN);
 	struct capabilities caps;
 
 	if (user)
 		return become(user, to_tell);
-	if (to_tell || !privilege_to_tell())
-		return 0;
 	if (!get(&caps)) {
-		caps.part[0].effective &= ~NET_ADMIN;
-		caps.part[0].permitted &= ~NET_ADMIN;
-		caps.part[0].inheritable &= ~NET_ADMIN;
+		caps.part[0].effective &= rest;
+		caps.part[0].permitted &= rest;
+		caps.part[0].inheritable &= rest;
 		if (!set(&caps))
 			return 0;
 	}
-	say("can't give up CAP_NET_ADMIN: %s", strerror(errno));
+	say("can't give up capabilities: %s", strerror(errno));
 	return -1;
 }
 

@@ -2,8 +2,9 @@
 /*
  * reporter - when to report what
  *
- * Every TICK_MS, or IDLE_TICK_MS while nothing flows, all is measured. All
- * paths are then reported if one
+ * While data flows all is measured every TICK_MS, and from when it may flow
+ * again (traffic.c, or else a look every IDLE_TICK_MS). All paths are then
+ * reported if one
  *
  *	carries data, and the last report is interval_ms old, or its values
  *	have changed more than the server can reckon itself.
@@ -73,7 +74,9 @@ struct reporter {
 	const struct config *config;
 	struct kernel *kernel;
 	struct links *links;
+	struct event_base *base;
 	struct event *timer;
+	uint64_t woken_us;	/* when data may have begun to flow */
 	bool ready;		/* set up: what changes is reported */
 	struct interface *interfaces;
 	struct path *paths;	/* their index is their number */
@@ -384,11 +387,31 @@ void reporter_feed(struct reporter *reporter)
 			tell_kernel(reporter, &reporter->interfaces[i], ms);
 }
 
+/* Look at once, and for as long as it takes to tell if data flows. */
+static void wake(void *arg)
+{
+	struct reporter *reporter = arg;
+
+	traffic_ignore();
+	reporter->woken_us = now_us();
+	arm(reporter, 0);
+}
+
+static bool sleep_until_traffic(struct reporter *reporter)
+{
+	unsigned int indices[LINKS_MAX];
+	unsigned int count = links_indices(reporter->links, indices);
+
+	return traffic_await(reporter->base, indices, count, wake, reporter);
+}
+
 /* At the start this says the same of every link: what was said before is old */
 static void link_changed(struct link *link, void *arg)
 {
 	struct reporter *reporter = arg;
 
+	if (reporter->ready)
+		wake(reporter);
 	for (unsigned int i = 0; i < reporter->config->interface_count; i++) {
 		struct interface *interface = &reporter->interfaces[i];
 
@@ -470,7 +493,10 @@ static void tick(evutil_socket_t fd, short what, void *arg)
 		busy |= flows(interface, us);
 	}
 	send_due(reporter, us);
-	arm(reporter, busy ? TICK_MS : IDLE_TICK_MS);
+	if (busy || us - reporter->woken_us <= FLOW_US)
+		arm(reporter, TICK_MS);
+	else if (!sleep_until_traffic(reporter))
+		arm(reporter, IDLE_TICK_MS);
 }
 
 /* --- set up and taken down --- */
@@ -521,6 +547,7 @@ struct reporter *reporter_new(struct event_base *base,
 	if (!reporter)
 		return NULL;
 	reporter->config = config;
+	reporter->base = base;
 	reporter->kernel = kernel;
 	reporter->links = links_new(base, link_changed, reporter);
 	reporter->timer = evtimer_new(base, tick, reporter);
@@ -545,7 +572,7 @@ struct reporter *reporter_new(struct event_base *base,
 	reporter->ready = true;
 	read_subflows(reporter, now_us());
 	update_targets(reporter, now_us());
-	arm(reporter, 0);
+	wake(reporter);
 	return reporter;
 fail:
 	reporter_free(reporter);
@@ -558,6 +585,7 @@ void reporter_free(struct reporter *reporter)
 		return;
 	for (unsigned int i = 0; i < reporter->target_count; i++)
 		target_free(reporter->targets[i]);
+	traffic_ignore();
 	if (reporter->timer)
 		event_free(reporter->timer);
 	source_qdisc.close();
@@ -594,6 +622,10 @@ static json_t *interface_status(const struct reporter *reporter,
 		json_object_set_new(object, "backlog_bytes",
 				    json_integer(interface->estimate
 						 .backlog_bytes));
+		if (interface->estimate.from)
+			json_object_set_new(object, "rate_from",
+					    json_string(interface->estimate
+							.from));
 	}
 	if (interface->loss)
 		json_object_set_new(object, "loss_ms",

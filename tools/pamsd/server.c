@@ -368,6 +368,11 @@ void server_feed(struct server *server)
 	peers_feed(server->peers, now_ms());
 }
 
+void server_revoke(struct server *server, const struct config *next)
+{
+	peers_revoke(server->peers, next, now_ms());
+}
+
 json_t *server_status(const struct server *server)
 {
 	json_t *status = peers_status(server->peers, now_ms());

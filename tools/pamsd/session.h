@@ -124,6 +124,8 @@ void held_take(struct peer *peer, const struct peers_env *env,
 /* Forget the names of that session, here and in the kernel. */
 void held_drop(struct peer *peer, const struct peers_env *env,
 	       const struct session *session, uint64_t ms);
+/* Forget all names, here and in the kernel. */
+void held_drop_all(struct peer *peer, const struct peers_env *env, uint64_t ms);
 /* Tell the kernel everything again. */
 void held_feed(struct peer *peer, const struct peers_env *env, uint64_t ms);
 struct json_t *held_status(const struct peer *peer, uint64_t ms);

@@ -4,13 +4,17 @@
  *
  * Of the stations the one is meant to which most was sent since the last
  * sample: on a client that is the access point, on a helper that is one the
- * device that fetches. Each has an estimate of its own. Its rate is what the
- * driver's rate control expects to get through, where it says so; else half of
- * the bitrate that was used last, which is about what is left of it for payload
- * beside preambles, acknowledgments and the waiting for the medium.
+ * device that fetches. Each has an estimate of its own. Its rate is, the first
+ * that is known,
  *
- * What waits in mac80211's own queues for that station is told where the
- * driver uses them (it then counts per traffic class).
+ *	queue		what was sent to it while more waited for it, where the
+ *			driver uses mac80211's queues (estimate.c)
+ *	expected	what the driver's rate control expects to get through
+ *	half bitrate	of what was used last: about what is left for payload
+ *			beside preambles, acknowledgments and the waiting for
+ *			the medium
+ *
+ * and which of them it is is told with it.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -45,7 +49,8 @@ struct known_station {
 	struct estimate estimate;
 };
 
-static uint32_t backlog_of(struct nlattr *tids)
+/* mac80211 counts what waits per traffic class. */
+static void parse_backlog(struct station *station, struct nlattr *tids)
 {
 	struct nlattr *tid, *stats[NL80211_TID_STATS_MAX + 1];
 	struct nlattr *queue[NL80211_TXQ_STATS_MAX + 1];
@@ -62,28 +67,34 @@ static uint32_t backlog_of(struct nlattr *tids)
 			continue;
 		backlog_bytes +=
 			nla_get_u32(queue[NL80211_TXQ_STATS_BACKLOG_BYTES]);
+		station->has_backlog = true;
 	}
-	return backlog_bytes > UINT32_MAX ? UINT32_MAX : backlog_bytes;
+	station->backlog_bytes = backlog_bytes > UINT32_MAX ? UINT32_MAX :
+							      backlog_bytes;
 }
 
 /* nl80211 counts bitrates in 100 kbit/s, expected throughput in kbit/s. */
-static uint64_t rate_of(struct nlattr **info)
+static void parse_rate(struct station *station, struct nlattr **info)
 {
 	struct nlattr *rate[NL80211_RATE_INFO_MAX + 1];
 	uint64_t bitrate = 0;
 
-	if (info[NL80211_STA_INFO_EXPECTED_THROUGHPUT])
-		return nla_get_u32(info[NL80211_STA_INFO_EXPECTED_THROUGHPUT]) *
-		       1000ULL / 8;
+	if (info[NL80211_STA_INFO_EXPECTED_THROUGHPUT]) {
+		station->rate_byteps = 1000ULL / 8 *
+			nla_get_u32(info[NL80211_STA_INFO_EXPECTED_THROUGHPUT]);
+		station->rate_from = "expected";
+		return;
+	}
 	if (!info[NL80211_STA_INFO_TX_BITRATE] ||
 	    nla_parse_nested(rate, NL80211_RATE_INFO_MAX,
 			     info[NL80211_STA_INFO_TX_BITRATE], NULL))
-		return 0;
+		return;
 	if (rate[NL80211_RATE_INFO_BITRATE32])
 		bitrate = nla_get_u32(rate[NL80211_RATE_INFO_BITRATE32]);
 	else if (rate[NL80211_RATE_INFO_BITRATE])
 		bitrate = nla_get_u16(rate[NL80211_RATE_INFO_BITRATE]);
-	return bitrate * 100000 / 8 / BITRATE_PART;
+	station->rate_byteps = bitrate * 100000 / 8 / BITRATE_PART;
+	station->rate_from = "half bitrate";
 }
 
 int station_parse(struct nlattr **attrs, struct station *station)
@@ -101,10 +112,9 @@ int station_parse(struct nlattr **attrs, struct station *station)
 		station->bytes = nla_get_u64(info[NL80211_STA_INFO_TX_BYTES64]);
 	else if (info[NL80211_STA_INFO_TX_BYTES])
 		station->bytes = nla_get_u32(info[NL80211_STA_INFO_TX_BYTES]);
-	station->rate_byteps = rate_of(info);
+	parse_rate(station, info);
 	if (info[NL80211_STA_INFO_TID_STATS])
-		station->backlog_bytes =
-			backlog_of(info[NL80211_STA_INFO_TID_STATS]);
+		parse_backlog(station, info[NL80211_STA_INFO_TID_STATS]);
 	return 0;
 }
 
@@ -141,8 +151,14 @@ void stations_note(struct stations *stations, unsigned int ifindex,
 					   station->bytes;
 	known->sent = station->bytes > before ? station->bytes - before : 0;
 	known->noted = true;
-	estimate_rate(&known->estimate, us, station->bytes,
-		      station->backlog_bytes, station->rate_byteps);
+	if (station->has_backlog)
+		estimate_count(&known->estimate, us, station->bytes,
+			       station->backlog_bytes);
+	else
+		estimate_rate(&known->estimate, us, station->bytes,
+			      station->backlog_bytes, 0);
+	estimate_suppose(&known->estimate, us, station->rate_byteps,
+			 station->rate_from);
 }
 
 /* Those of that interface that weren't noted have gone. */

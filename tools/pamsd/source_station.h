@@ -5,6 +5,7 @@
 #ifndef PAMSD_SOURCE_STATION_H
 #define PAMSD_SOURCE_STATION_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct nlattr;
@@ -13,6 +14,8 @@ struct station {
 	uint8_t mac[6];
 	uint64_t bytes;		/* sent to it */
 	uint64_t rate_byteps;	/* 0: not known */
+	const char *rate_from;	/* what that is; NULL: not known */
+	bool has_backlog;	/* the driver tells what waits for it */
 	uint32_t backlog_bytes;
 };
 
