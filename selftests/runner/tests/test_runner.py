@@ -39,6 +39,7 @@ def alive(word):
 
 
 process.TERM_S = 6
+QUIET_S = 5     # what a command needs to start must be less, on a busy machine, too
 
 
 class Quiet(unittest.TestCase):
@@ -55,13 +56,13 @@ class Quiet(unittest.TestCase):
         self.assertEqual((ended.code, ended.stalled, ended.left, text), (3, False, [], "hello\n"))
 
     def test_hangs(self):
-        ended, text, took_s = self.run_command("echo ok 1; sleep 1000", 1)
+        ended, text, took_s = self.run_command("echo ok 1; sleep 1000", QUIET_S)
         self.assertTrue(ended.stalled)
         self.assertEqual(text, "ok 1\n")
-        self.assertLess(took_s, 60)
+        self.assertLess(took_s, 300)
 
     def test_slow_is_no_hang(self):
-        ended, _, _ = self.run_command("for i in 1 2 3 4 5 6 7 8; do echo $i; sleep 1; done", 6)
+        ended, _, _ = self.run_command("for i in $(seq 20); do echo $i; sleep 1; done", 15)
         self.assertFalse(ended.stalled)
         self.assertEqual(ended.code, 0)
 
@@ -70,7 +71,7 @@ class Quiet(unittest.TestCase):
         word = f"1000.{uuid.uuid4().int}"
         ended, _, _ = self.run_command(
             f"setsid sleep {word} & timeout 1000 sleep {word} & (setsid -f sleep {word}); "
-            f"trap '' TERM; sleep {word}; sleep {word}", 2)
+            f"trap '' TERM; sleep {word}; sleep {word}", QUIET_S)
         self.assertTrue(ended.stalled)
         self.assertEqual(alive(word), [])
 
@@ -82,7 +83,7 @@ class Quiet(unittest.TestCase):
 
     def test_last_report(self):
         script = "trap 'echo 3 passed, 0 failed; exit 1' TERM; echo ok 1; sleep 1000 & wait"
-        ended, text, _ = self.run_command(f'bash -c "{script}"; sleep 0.1', 1)
+        ended, text, _ = self.run_command(f'bash -c "{script}"; sleep 0.1', QUIET_S)
         self.assertTrue(ended.stalled)
         self.assertIn("3 passed, 0 failed", text)
 
@@ -98,7 +99,7 @@ class Quiet(unittest.TestCase):
         ended, _, took_s = self.run_command("sleep 1000", 1000, stop)
         self.assertFalse(ended.stalled)
         self.assertNotEqual(ended.code, 0)
-        self.assertLess(took_s, 60)
+        self.assertLess(took_s, 300)
 
 
 class Stages(unittest.TestCase):
@@ -124,14 +125,14 @@ class Stages(unittest.TestCase):
         return check.Stage(name, command, "made up", **more)
 
     def test_a_hang_keeps_what_passed(self):
-        code, text = self.main([self.stage("a", "echo ok 1; echo ok 2; sleep 1000", quiet_s=1)])
+        code, text = self.main([self.stage("a", "echo ok 1; echo ok 2; sleep 1000", quiet_s=QUIET_S)])
         self.assertEqual(code, 1)
         self.assertIn("2 passed, 1 failed", text)
         self.assertIn("not ok - a: stopped, it printed nothing for", text)
 
     def test_a_guest_reports_though_stopped(self):
         script = "trap 'echo 7 passed, 1 failed, 0 skipped; exit 1' TERM; echo ok 1; sleep 1000 & wait"
-        _, text = self.main([self.stage("a", f'bash -c "{script}"', quiet_s=1)])
+        _, text = self.main([self.stage("a", f'bash -c "{script}"', quiet_s=QUIET_S)])
         self.assertTrue(text.endswith("7 passed, 2 failed"), text)
 
     def test_no_test_is_a_failure(self):
