@@ -4,7 +4,12 @@
 # The module is built outside the source tree, in build/RELEASE, so that
 # several kernels can be built for side by side.
 
-KDIR ?= /lib/modules/$(shell uname -r)/build
+ifneq ($(words $(CURDIR)),1)
+$(error this folder's path has a space in it, which the kernel's build cannot read: move it)
+endif
+
+RUNNING := $(shell uname -r)
+KDIR ?= /lib/modules/$(RUNNING)/build
 PYTHON ?= /usr/bin/python3
 KVER ?= 6.12
 # a user's PATH lacks what debootstrap, modinfo and depmod are in
@@ -17,13 +22,16 @@ SOURCES := Kbuild $(wildcard net/mptcp_pams/*.[ch] net/mptcp_pams/Kbuild) \
 	   $(shell find include -name '*.h')
 COPIES := $(addprefix $(OUT)/,$(SOURCES))
 LAYOUT := $(OUT)/net/mptcp_pams/mptcp_layout.h
-AS_ROOT := $(if $(filter-out 0,$(shell id -u)),sudo)
+DESTDIR ?=
+AS_ROOT := $(if $(DESTDIR),,$(if $(filter-out 0,$(shell id -u)),sudo))
+# What modinfo says.
+PAMS_VERSION ?= $(or $(shell sh tools/version 2>/dev/null),unknown)
 
 # A kernel that exports the scheduler's symbols is linked with directly.
 EXPORTED := $(shell grep -sqw mptcp_register_scheduler \
 	      '$(KDIR)/Module.symvers' && echo -DPAMS_SYMBOLS_EXPORTED)
 
-KBUILD_ARGS = -C '$(KDIR)' M='$(abspath $(OUT))' \
+KBUILD_ARGS = -C '$(KDIR)' M='$(abspath $(OUT))' PAMS_VERSION='$(PAMS_VERSION)' \
 	      PAMS_CFLAGS='-I$(abspath $(OUT))/include $(EXPORTED)'
 
 .PHONY: module
@@ -45,16 +53,31 @@ $(LAYOUT): $(wildcard tools/layout/*.py tools/layout/fields.toml) \
 
 $(COPIES): | $(LAYOUT)
 
+.PHONY: all
+all: module tools
+
+# Where the module is, or would be; without headers, that of the running kernel.
+ifneq ($(RELEASE)$(filter file,$(origin KDIR)),)
+INSTALLED := $(DESTDIR)/lib/modules/$(or $(RELEASE),$(RUNNING))
+endif
+
+# The debug information, most of the file, stays in build/.
 .PHONY: install
 install: module
-	$(AS_ROOT) install -D -m 644 $(OUT)/mptcp_pams.ko \
-		/lib/modules/$(RELEASE)/updates/mptcp_pams.ko
-	$(AS_ROOT) depmod $(RELEASE)
+	$(CROSS_COMPILE)strip --strip-debug -o $(OUT)/mptcp_pams.ko.stripped $(OUT)/mptcp_pams.ko
+	$(AS_ROOT) install -D -m 644 $(OUT)/mptcp_pams.ko.stripped \
+		'$(INSTALLED)/updates/mptcp_pams.ko'
+	$(if $(DESTDIR),,$(AS_ROOT) depmod $(RELEASE))
 
 .PHONY: uninstall
 uninstall:
-	$(AS_ROOT) rm -f /lib/modules/$(RELEASE)/updates/mptcp_pams.ko
-	$(AS_ROOT) depmod $(RELEASE)
+	$(if $(INSTALLED),,$(error $(KDIR) holds no configured kernel: whose module is to go?))
+	@if [ -e '$(INSTALLED)/updates/mptcp_pams.ko' ]; then \
+		$(AS_ROOT) rm -fv '$(INSTALLED)/updates/mptcp_pams.ko'; \
+		[ -n '$(DESTDIR)' ] || $(AS_ROOT) depmod '$(notdir $(INSTALLED))'; \
+	else \
+		echo "no mptcp_pams.ko in $(INSTALLED)/updates: nothing to do"; \
+	fi
 
 # The programs, into build/tools.
 .PHONY: tools
@@ -81,6 +104,18 @@ check:
 	@tools/setup.sh um stock tools check
 	@$(PYTHON) selftests/check
 
+# The Debian packages, for the release that this machine runs, and their tests.
+.PHONY: deb
+deb:
+	@tools/setup.sh package
+	@packaging/deb $(SUITE)
+
+.PHONY: package-check
+package-check:
+	@selftests/package/run --check-only $(ROOTS)
+	@tools/setup.sh package
+	@selftests/package/run $(ROOTS)
+
 .PHONY: check-all
 check-all:
 	@tools/setup.sh um stock tools check
@@ -88,6 +123,7 @@ check-all:
 
 .PHONY: vm-check
 vm-check:
+	@selftests/vm/run --check-only '$(KVER)' $(TESTS)
 	@tools/setup.sh stock
 	@selftests/vm/run '$(KVER)' $(TESTS)
 
@@ -98,6 +134,7 @@ upstream-check:
 
 .PHONY: debug-check
 debug-check:
+	@selftests/vm/run --check-only um-debug $(TESTS)
 	@tools/setup.sh um tools
 	@$(MAKE) --no-print-directory tools
 	@selftests/vm/run um-debug $(TESTS)
@@ -130,8 +167,11 @@ help:
 	@echo 'make                module for the running kernel; KDIR=DIR for another one,'
 	@echo '                    ARCH=um for a user-mode kernel, MPTCP_SRC=DIR where there is no BTF,'
 	@echo '                    BTF=FILE where it lies elsewhere'
-	@echo 'make install        put it under /lib/modules (make uninstall takes it away)'
+	@echo 'make install        put it under /lib/modules (make uninstall takes it away); DESTDIR=DIR for a package'
 	@echo 'make tools          the programs pamsctl, pamsd and pams-predict, in build/tools (make install-tools, uninstall-tools)'
+	@echo 'make all            the module and the programs'
+	@echo 'make deb            Debian packages of both, in build/deb; SUITE=bookworm, trixie or sid for another release'
+	@echo 'make package-check  install, use, upgrade and remove them in fresh roots; ROOTS="bookworm trixie sid arm64"'
 	@echo 'make demo           default against pams over two paths, as a table and a picture'
 	@echo 'make check          every test there is; ends with N passed, N failed'
 	@echo 'make check-all      that, and what takes hours: timed selftests in the emulator, debug kernels'

@@ -12,7 +12,7 @@
 TOOLS := $(abspath $(dir $(lastword $(MAKEFILE_LIST))))
 TOP := $(abspath $(TOOLS)/..)
 BUILD ?= $(TOP)/build/tools
-VERSION := $(shell sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' $(TOP)/dkms.conf)
+VERSION ?= $(shell sh $(TOOLS)/version)
 
 NAME := $(notdir $(CURDIR))
 LIB_PACKAGES := libnl-3.0 libnl-genl-3.0 libsodium
@@ -20,7 +20,9 @@ LIBRARY := $(BUILD)/libpams.a
 HERE := $(BUILD)/objects/$(NAME)
 
 CFLAGS ?= -O2 -g
-WARNINGS := -Wall -Wextra -Werror
+# A newer compiler may warn of more: packages are built with WERROR= .
+WERROR ?= -Werror
+WARNINGS := -Wall -Wextra $(WERROR)
 HARDENING := -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fPIE
 ALL_CFLAGS = $(CFLAGS) -std=gnu11 $(WARNINGS) $(HARDENING) -D_GNU_SOURCE \
 	     -DPAMS_VERSION='"$(VERSION)"' -I$(TOOLS)/lib -I$(BUILD)/include \
@@ -38,6 +40,14 @@ all: $(if $(PROGRAM),$(BUILD)/$(PROGRAM))
 $(UAPI): $(TOP)/include/uapi/linux/mptcp_pams.h
 	@mkdir -p $(@D)
 	@cp $< $@
+
+# The file changes when the version does.
+STAMP := $(BUILD)/version
+$(STAMP): FORCE
+	@mkdir -p $(@D)
+	@echo '$(VERSION)' | cmp -s - $@ || echo '$(VERSION)' > $@
+$(addprefix $(HERE)/,$(addsuffix .o,$(basename $(shell grep -lw PAMS_VERSION *.c)))): $(STAMP)
+.PHONY: FORCE
 
 $(HERE)/%.o: %.c $(UAPI) $(MAKEFILE_LIST)
 	@mkdir -p $(@D)

@@ -10,6 +10,7 @@
 #   stock   Debian's stock kernels in a chroot, and to boot them
 #   tools   pamsd, pamsctl and pams-predict
 #   upstream  what the kernel's own MPTCP selftests call
+#   package the Debian packages and their tests
 #   check   the style gate, the unit tests and the fuzzers
 
 set -eu
@@ -24,6 +25,13 @@ packages_tools="$packages_build pkg-config libc6-dev libnl-3-dev libnl-genl-3-de
 	libevent-dev libconfuse-dev libjansson-dev
 	libsodium-dev libncurses-dev libexpat1-dev libgps-dev"
 packages_upstream="$packages_um iptables iputils-ping"
+# Debian 12's qemu-user can only be used in a root of its own if it is static.
+if grep -qs '^VERSION_ID="12"' /etc/os-release; then
+	qemu_user="qemu-user-static binfmt-support"
+else
+	qemu_user=qemu-user-binfmt
+fi
+packages_package="git xz-utils debootstrap $qemu_user"
 packages_check="$packages_build git sparse shellcheck perl libc6-dev libubsan1
 	python3-yaml python3-jsonschema clang libclang-rt-dev bash-completion man-db"
 
@@ -42,7 +50,7 @@ as_root() {
 	fi
 }
 
-[ $# -gt 0 ] || fail "which group? build, um, stock, tools, upstream or check"
+[ $# -gt 0 ] || fail "which group? build, um, stock, tools, upstream, package or check"
 command -v apt-get > /dev/null ||
 	fail "no apt-get here: install the equivalents of the packages listed in $0 by hand"
 
@@ -54,8 +62,9 @@ for group in "$@"; do
 	stock) wanted="$wanted $packages_stock" ;;
 	tools) wanted="$wanted $packages_tools" ;;
 	upstream) wanted="$wanted $packages_upstream" ;;
+	package) wanted="$wanted $packages_package" ;;
 	check) wanted="$wanted $packages_check" ;;
-	*) fail "group '$group' is unknown: build, um, stock, tools, upstream or check" ;;
+	*) fail "group '$group' is unknown: build, um, stock, tools, upstream, package or check" ;;
 	esac
 done
 

@@ -99,4 +99,5 @@ module_exit(mptcp_pams_exit);
 
 MODULE_AUTHOR("The mptcp-pams developers");
 MODULE_DESCRIPTION("MPTCP packet schedulers minrtt, minpad, pams and minfct");
+MODULE_VERSION(PAMS_VERSION);
 MODULE_LICENSE("GPL");

@@ -102,7 +102,7 @@ int timeline_print(const struct route *route, const struct aps *aps,
 	const struct waypoint *last = &route->points[route->count - 1];
 	int64_t from_ms = route->points[0].ms;
 	json_t *stays = json_array();
-	struct stay stay;
+	struct stay stay = { 0 };
 
 	if (!json)
 		fprintf(out, "%9s  %9s  %6s  %9s  %7s  %s\n", "from s",
