@@ -34,6 +34,8 @@ HERE = Path(__file__).resolve().parent
 STEP_LIMIT_S = 300
 INTERNET = "internet"
 USER = "user"
+# what else to show of a machine whose step went wrong
+DIAGNOSE = "echo --- services:; tail -n 30 /run/systemd.log; ip mptcp endpoint; nstat -as 'MPTcpExt*'"
 
 
 @dataclass
@@ -220,7 +222,10 @@ def play(step, machines):
     line = missing(step.expected, output)
     if line is not None:
         bad.append(f"not printed: {line}")
-    return bad and [*bad, *output.splitlines()[-40:]]
+    if bad:
+        bad += output.splitlines()[-40:]
+        bad += machines[step.machine].type(DIAGNOSE)[1].splitlines()
+    return bad
 
 
 def main():
