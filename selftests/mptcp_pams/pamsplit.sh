@@ -90,6 +90,8 @@ splits() { "$pamsplit" --control "$control" show >/dev/null 2>&1; }
 # total NAME: of pamsplit's counters
 total() { "$pamsplit" --control "$control" show | sed -n "/^totals/s/.* $1=\([0-9]*\).*/\1/p"; }
 
+all_delivered() { [ "$(total delivered)" = "$(total received)" ]; }
+
 plain()
 {
 	helped "$1"
@@ -99,12 +101,151 @@ plain()
 	"$pamsplit" --control "$control" show
 	check "flows that were split" "$(total split)" == 1
 	check "bytes through the splitter" "$(total received)" ">" 1000000
-	check "all of them came" "$(total delivered)" == "$(total received)"
+	within 30 all_delivered || fail "of $(total received) bytes $(total delivered) came"
 	check "early acknowledgments" "$(total early_acks)" ">" 100
 	check "resets" "$(total resets) + $(total unknown)" == 0
 }
 
+over_ipv6()
+{
+	family=-6
+	plain "$1"
+}
+
+# The helper translates addresses: the server sees the helper's.
+behind_nat()
+{
+	masquerade=1
+	plain "$1"
+	check "subflows from the client's own address" \
+		"$(on_server ss -Htn state established "src = $address" "dst = 10.0.2.1" | wc -l)" == 0
+}
+
+# Uploads aren't banked; what is acknowledged meanwhile is as ever.
+both_ways()
+{
+	helped "$1"
+	start_server
+	start_split
+	transfer --bytes 2M --dir both --timeout 60000
+	check "flows that were split" "$(total split)" == 1
+	check "resets" "$(total resets) + $(total unknown)" == 0
+}
+
+# Loss, reordering and duplicates, on the pipe and before it.
+rough()
+{
+	pipe=5mbit,5ms,100,$2 hs_path=10mbit,20ms,100,$3
+	helped "$1"
+	start_server
+	start_split
+	transfer --bytes 2M --requests 2 --timeout 60000
+	"$pamsplit" --control "$control" show
+	check "flows that were split" "$(total split)" ">=" 1
+	check "bytes through the splitter" "$(total received)" ">" 300000
+	within 30 all_delivered || fail "of $(total received) bytes $(total delivered) came"
+}
+
+# in_mid_transfer COMMAND...: do that while data is banked; every byte still comes
+in_mid_transfer()
+{
+	transfer --bytes 4M --timeout 60000 &
+	within 100 is_banked || fail "nothing is banked"
+	"$@"
+	wait $! || fail "the transfer did not survive"
+	say "took $(($(duration_us) / 1000)) ms, longest gap $(($(of gap_us) / 1000)) ms"
+}
+is_banked() { [ "$(banked)" -gt 50000 ]; }
+banked() { "$pamsplit" --control "$control" show | sed -n '/^flow/s/.* banked=\([0-9]*\).*/\1/p' | sum; }
+
+disturbed()
+{
+	helped "$1"
+	start_server
+	start_split
+	in_mid_transfer "$2"
+	# no bound of real time: the emulator's host may be busy
+	check "longest gap in ms" "$(($(of gap_us) / 1000))" "<" "$3"
+}
+
+kill_worker() { kill -9 "$(worker_pid)"; }
+stop_worker() { kill -STOP "$(worker_pid)"; }
+kill_all_of_it() { kill -9 "$helper_pid" "$(worker_pid)"; }
+terminate() { kill "$helper_pid"; within 50 gone || fail "pamsplit goes on"; }
+gone() { [ ! -e "/proc/$helper_pid" ] && ! on_helper nft list table inet pamsplit >/dev/null 2>&1; }
+collapse() { pipe=1mbit,5ms; reshape_pipe; }
+pipe_dies() { pipe=5mbit,5ms,100,loss,100%; reshape_pipe; }
+reshape_pipe()
+{
+	shape_segment "$client" c2 change "$pipe"
+	shape_segment "$helper" h2 change "$pipe"
+}
+
+# It steps out of the flow, which goes on through a plain router.
+stepped_out()
+{
+	local before
+
+	helped "$1"
+	start_server
+	start_split
+	before=$(sent "$server" 2)
+	in_mid_transfer terminate
+	check "bytes on path 2" "$(sent "$server" 2) - $before" ">" 1000000
+	check "subflows" "$(of subflows)" == 2
+}
+
+# Started again after a bad end it resets what the earlier run left, and splits anew.
+started_again()
+{
+	helped "$1"
+	start_server
+	start_split
+	in_mid_transfer kill_all_of_it
+	start_split
+	transfer --bytes 2M --timeout 60000
+	check "flows that were split" "$(total split)" == 1
+}
+
+# Nobody but the named clients is split.
+only_clients()
+{
+	helped "$1"
+	start_server
+	on_helper "$pamsplit" --client 10.0.2.99 --user root --control "$control" run &
+	within 50 splits || fail "pamsplit does not come up"
+	transfer --bytes 1M --timeout 60000
+	check "flows that were split" "$(total split) + $(total refused)" == 0
+}
+
+# Its first subflow through the helper is not split, and is left alone.
+first_subflow_is_not_split()
+{
+	helped "$1"
+	start_server
+	start_split
+	ip -n "$client" route del "$address" via 10.0.1.2
+	on_client ip mptcp endpoint flush
+	transfer --bytes 500K --timeout 60000
+	check "flows that were split" "$(total split) + $(total refused) + $(total unknown)" == 0
+}
+
 for sched in $SCHEDS; do
 	add plain "$sched"
+	add over_ipv6 "$sched"
+	add behind_nat "$sched"
+	add both_ways "$sched"
+	add rough "$sched" loss,2% loss,0%
+	add rough "$sched" loss,1%,duplicate,2% loss,1%,duplicate,2%
+	add rough "$sched" reorder,95%,50% reorder,95%,50%
+	add disturbed "$sched" kill_worker 1500
+	add disturbed "$sched" stop_worker 2000
+	add disturbed "$sched" kill_all_of_it 3000
+	add disturbed "$sched" collapse 4000
+	add disturbed "$sched" pipe_dies 2500
+	add stepped_out "$sched"
+	add started_again "$sched"
+	add only_clients "$sched"
+	add first_subflow_is_not_split "$sched"
 done
 run_cases "$@"
