@@ -237,7 +237,7 @@ for sched in $SCHEDS; do
 	add both_ways "$sched"
 	add rough "$sched" loss,2% loss,0%
 	add rough "$sched" loss,1%,duplicate,2% loss,1%,duplicate,2%
-	add rough "$sched" reorder,95%,50% reorder,95%,50%
+	add rough "$sched" reorder,5% reorder,5%
 	add disturbed "$sched" kill_worker 1500
 	add disturbed "$sched" stop_worker 2000
 	add disturbed "$sched" kill_all_of_it 3000

@@ -190,9 +190,12 @@ void acked_packet(struct flow *flow, const struct packet *packet,
 		return;
 	note_window(flow, packet);
 	if (after(packet->ack, flow->una)) {
-		flow->delivered_bytes += packet->ack - flow->una;
-		flow->split->counters.delivered_bytes +=
-			packet->ack - flow->una;
+		uint32_t bytes = packet->ack - flow->una;
+
+		if (flow->fin_seen && after(packet->ack, flow->fin_seq))
+			bytes--;
+		flow->delivered_bytes += bytes;
+		flow->split->counters.delivered_bytes += bytes;
 		flow->una = packet->ack;
 	}
 	while (flow->head && flow->head->sent &&

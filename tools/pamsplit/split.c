@@ -75,8 +75,8 @@ static struct flow **bucket_of(const struct split *split,
 	memcpy(words + 2, key->server.bytes, 16);
 	for (unsigned int i = 0; i < ARRAY_SIZE(words); i++)
 		hash = mix(hash ^ words[i]);
-	hash = mix(hash ^ (uint32_t)(key->client_port << 16 |
-				     key->server_port));
+	hash = mix(hash ^ ((uint32_t)key->client_port << 16 |
+			   key->server_port));
 	return &split->buckets[hash % BUCKETS];
 }
 
@@ -329,6 +329,7 @@ static void leave(struct flow *flow, uint64_t now_us)
 	no_timers(flow);
 	flow->state = LEFT;
 	flow->used_us = now_us;
+	flow_set_timer(flow);
 }
 
 /* While it drains, what can still be sent is, for a while. */
@@ -425,16 +426,9 @@ void split_timers(struct split *split, uint64_t now_us)
 {
 	/* each once: what is due again at once waits for the next call */
 	for (unsigned int i = split->heap_count; i; i--) {
-		struct flow *flow;
-
 		if (split_next_us(split) > now_us)
 			break;
-		flow = split->heap[1];
-		if (flow->state == LEFT) {
-			flow_free(flow);
-			continue;
-		}
-		run_timers(flow, now_us);
+		run_timers(split->heap[1], now_us);
 	}
 }
 

@@ -73,8 +73,11 @@ static void rewrite(struct flow *flow, struct packet *packet)
 	flow->unacked = 0;
 	flow->ack_by_us = NEVER_US;
 	tcp_set_ack(tcp, flow->ack_out);
-	if (packet->has_stamp)
+	if (packet->has_stamp) {
+		/* it may be late, and behind an early one */
+		put32(packet->data + packet->stamp_at, flow->client_tsval);
 		put32(packet->data + packet->stamp_at + 4, flow->ts_recent);
+	}
 	packet_seal(packet->data, packet->len);
 }
 
