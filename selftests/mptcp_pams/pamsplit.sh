@@ -79,7 +79,7 @@ shape_segment()
 # split [OPTION...]: run pamsplit on the helper, and wait until it splits
 start_split()
 {
-	on_helper "$pamsplit" --pipe h2 --user root --control "$control" "$@" run &
+	on_helper "$pamsplit" --pipe h2 --user 65534 --control "$control" "$@" run &
 	within 50 splits || fail "pamsplit does not come up"
 	helper_pid=$(on_helper_pid)
 }
@@ -207,12 +207,41 @@ started_again()
 	check "flows that were split" "$(total split)" == 1
 }
 
+# What passes at three points, looked at by selftests/pamsplit/capture.py.
+captured()
+{
+	local point
+
+	pipe=5mbit,5ms,100,$2 hs_path=10mbit,20ms,100,$3
+	helped "$1"
+	start_server
+	start_split
+	capture "$client" c2 client
+	capture "$helper" h1 helper
+	capture "$server" s2 server
+	for point in client helper server; do
+		within 50 test -e "$work/$point.pcap" || fail "no capture at the $point"
+	done
+	sleep 0.5
+	transfer --bytes 2M --timeout 60000
+	sleep 0.5
+	# the server's first, so that what it saw was seen before
+	for point in server helper client; do
+		pkill -INT -f "$work/$point.pcap"
+		within 50 not_captured "$point" || fail "the capture at the $point goes on"
+	done
+	python3 "$here/../pamsplit/capture.py" "$work/client.pcap" "$work/helper.pcap" "$work/server.pcap"
+}
+
+capture() { ip netns exec "$1" tcpdump -Z root -qnU --immediate-mode -i "$2" -w "$work/$3.pcap" tcp & }
+not_captured() { ! pgrep -f "$work/$1.pcap" >/dev/null; }
+
 # Nobody but the named clients is split.
 only_clients()
 {
 	helped "$1"
 	start_server
-	on_helper "$pamsplit" --client 10.0.2.99 --user root --control "$control" run &
+	on_helper "$pamsplit" --client 10.0.2.99 --user 65534 --control "$control" run &
 	within 50 splits || fail "pamsplit does not come up"
 	transfer --bytes 1M --timeout 60000
 	check "flows that were split" "$(total split) + $(total refused)" == 0
@@ -246,6 +275,12 @@ for sched in $SCHEDS; do
 	add stepped_out "$sched"
 	add started_again "$sched"
 	add only_clients "$sched"
+	if ! type tcpdump >/dev/null 2>&1; then
+		echo "# no tcpdump here: captures of $sched aren't checked"
+	else
+		add captured "$sched" loss,0% loss,0%
+		add captured "$sched" loss,1%,duplicate,1% loss,1%,duplicate,1%
+	fi
 	add first_subflow_is_not_split "$sched"
 done
 run_cases "$@"

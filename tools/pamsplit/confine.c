@@ -31,19 +31,36 @@ static int keep_only(uint32_t caps)
 	return syscall(SYS_capset, &header, data);
 }
 
-int confine_user(const char *user)
+/* A name, or a number where there are no names. */
+int confine_find(const char *user, uid_t *uid, gid_t *gid)
 {
 	const struct passwd *entry = getpwnam(user);
+	char *end;
 
-	if (!entry) {
-		say("--user: there is no user '%s'", user);
-		return -1;
+	if (entry) {
+		*uid = entry->pw_uid;
+		*gid = entry->pw_gid;
+		return 0;
 	}
+	*uid = strtoul(user, &end, 10);
+	*gid = *uid;
+	if (*user && !*end)
+		return 0;
+	say("--user: there is no user '%s'", user);
+	return -1;
+}
+
+int confine_user(const char *user)
+{
+	uid_t uid;
+	gid_t gid;
+
+	if (confine_find(user, &uid, &gid))
+		return -1;
 	for (int cap = 0; !prctl(PR_CAPBSET_DROP, cap, 0, 0, 0); cap++)
 		;
 	if (!prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) && !setgroups(0, NULL) &&
-	    !setresgid(entry->pw_gid, entry->pw_gid, entry->pw_gid) &&
-	    !setresuid(entry->pw_uid, entry->pw_uid, entry->pw_uid) &&
+	    !setresgid(gid, gid, gid) && !setresuid(uid, uid, uid) &&
 	    !keep_only(1 << CAP_NET_ADMIN) &&
 	    !prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return 0;

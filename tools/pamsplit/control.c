@@ -9,7 +9,6 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,16 +33,17 @@ static int address_of(struct sockaddr_un *address, const char *path)
 
 int control_listen(const char *path, const char *user)
 {
-	const struct passwd *entry = getpwnam(user);
 	struct sockaddr_un address;
+	uid_t uid;
+	gid_t gid;
 	int fd;
 
-	if (address_of(&address, path))
+	if (address_of(&address, path) || confine_find(user, &uid, &gid))
 		return -1;
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	unlink(path);
 	if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof(address)) ||
-	    (entry && chown(path, 0, entry->pw_gid)) || chmod(path, 0660) ||
+	    chown(path, 0, gid) || chmod(path, 0660) ||
 	    listen(fd, 8)) {
 		say("%s: %s", path, strerror(errno));
 		if (fd >= 0)

@@ -87,7 +87,8 @@ void guard_beat(struct guard *guard, const struct split *split)
 	atomic_store(&guard->shared->current, next);
 }
 
-static void reset_all(const struct guard *guard, struct raw *raw)
+/* How many there were. */
+static unsigned int reset_all(const struct guard *guard, struct raw *raw)
 {
 	const struct copy *copy =
 		guard->copies[atomic_load(&guard->shared->current) & 1];
@@ -106,6 +107,7 @@ static void reset_all(const struct guard *guard, struct raw *raw)
 	}
 	raw_flush(raw);
 	say("%u flows were reset", count);
+	return count;
 }
 
 /* Has it ended? A signal to this process is passed on to it. */
@@ -166,7 +168,10 @@ int guard_watch(struct guard *guard, int pid, struct raw *raw, uint8_t id)
 		return rules_remove() ? EXIT_FAILURE : EXIT_SUCCESS;
 	if (WIFSIGNALED(status))
 		say("the worker ended by signal %d", WTERMSIG(status));
-	reset_all(guard, raw);
-	rules_only_reset(id);
+	/* an answer to an inexact reset is answered by an exact one */
+	if (reset_all(guard, raw))
+		rules_only_reset(id);
+	else
+		rules_remove();
 	return EXIT_FAILURE;
 }

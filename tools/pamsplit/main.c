@@ -38,7 +38,7 @@ static const char help[] =
 "  --silence MS        a pipe that is silent that long is dead (300)\n"
 "  --drain MS          time to leave the flows at the end (3000)\n"
 "  --queue N           NFQUEUE's number (4077)\n"
-"  --user NAME         to become (nobody)\n"
+"  --user NAME         to become, or a number (nobody)\n"
 "  --control FILE      the socket that `show` asks, \"\" for none\n"
 "                      (" PAMSPLIT_CONTROL ")\n"
 "\n"

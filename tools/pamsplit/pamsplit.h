@@ -15,6 +15,7 @@
 #define PAMSPLIT_H
 
 #include <netinet/in.h>
+#include <sys/types.h>
 
 #include "split.h"
 
@@ -78,6 +79,7 @@ int queue_take(struct queue *queue, struct split *split, struct raw *raw);
 uint64_t queue_overruns(const struct queue *queue);
 
 /* confine.c */
+int confine_find(const char *user, uid_t *uid, gid_t *gid);
 int confine_user(const char *user);
 int confine_calls(void);
 
