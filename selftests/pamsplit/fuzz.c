@@ -18,7 +18,7 @@
 
 #define FLOWS		8
 #define SEQUENCE	400	/* packets */
-#define MEMORY		(1 << 20)
+#define MEMORY		1048576
 
 static struct {
 	struct split *split;

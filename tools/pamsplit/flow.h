@@ -2,7 +2,10 @@
 /*
  * flow - what the parts of the core share
  *
- *	split.c		flows: found, limited, timed, ended
+ *	split.c		packets, timers, and when a flow is left
+ *	table.c		flows and their clients
+ *	heap.c		flows by their next timer
+ *	reset.c		the end of a flow that can't go on
  *	open.c		the handshake
  *	bank.c		the server's side: what arrives is kept in order
  *	early.c		and acknowledged
@@ -196,18 +199,30 @@ struct split {
 	struct split_counters counters;
 };
 
-/* split.c */
+/* table.c */
+struct flow **table_new(void);
+struct flow *flow_find(const struct split *split, const struct flow_key *key,
+		       bool v6);
+struct flow *flow_new(struct split *split, const struct flow_key *key, bool v6);
 void flow_free(struct flow *flow);
-void flow_reset(struct flow *flow, uint8_t reason);
-void flow_set_timer(struct flow *flow);
-bool flow_is_through(const struct flow *flow);
+void flow_forget_to_ack(struct flow *flow);
+void flow_stop_timers(struct flow *flow);
+
+/* reset.c */
 #define RESET_UNSPECIFIED	0x00
 #define RESET_PERFORMANCE	0x05
+void flow_reset(struct flow *flow, uint8_t reason);
+void reset_end_of(const struct flow *flow, struct split_end *end);
+void reset_send(struct split *split, const struct split_end *end,
+		enum split_side side, uint8_t reason);
+
+/* split.c */
+void flow_set_timer(struct flow *flow);
+bool flow_is_through(const struct flow *flow);
 
 /* heap.c */
 void heap_set(struct flow *flow, uint64_t at_us);
 void heap_remove(struct flow *flow);
-
 
 /* open.c: the verdicts on packets with SYN */
 enum split_verdict open_syn(struct flow *flow, struct packet *packet);

@@ -6,6 +6,7 @@
  * What it does is documented in pamsplit(8).
  */
 #include <arpa/inet.h>
+#include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
 #include <signal.h>
@@ -93,7 +94,7 @@ static int read_prefix(const char *text, struct prefix *prefix)
 	memset(prefix, 0, sizeof(*prefix));
 	if (strlen(text) >= sizeof(address))
 		goto wrong;
-	strcpy(address, text);
+	memcpy(address, text, strlen(text) + 1);
 	slash = strchr(address, '/');
 	if (slash)
 		*slash++ = '\0';
@@ -116,10 +117,12 @@ wrong:
 /* It goes into rules between quotation marks. */
 static bool is_interface(const char *name)
 {
-	size_t len = strlen(name);
+	size_t len = 0;
 
-	return len && len < 16 && len == strspn(name, "abcdefghijklmnopqrstuvwxyz"
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-@:");
+	while (isalnum((unsigned char)name[len]) ||
+	       (name[len] && strchr("._-@:", name[len])))
+		len++;
+	return len && len < 16 && !name[len];
 }
 
 static int read_option(struct settings *settings, int option, const char *name,
@@ -134,8 +137,8 @@ static int read_option(struct settings *settings, int option, const char *name,
 			say("--client: at most %d", CLIENTS_MAX);
 			return -1;
 		}
-		return read_prefix(text, &settings->clients[
-					   settings->client_count++]);
+		return read_prefix(text, settings->clients +
+					 settings->client_count++);
 	case 'p':
 		if (settings->pipe_count == PIPES_MAX || !is_interface(text)) {
 			say("--pipe '%s': up to %d interfaces", text,

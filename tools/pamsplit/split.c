@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * split - flows: found, limited, timed, ended
+ * split - packets, timers, and when a flow is left
  *
  * A flow that nothing is banked of is consistent without the splitter, which
  * then can step out of it. Any other one can only be reset.
@@ -10,7 +10,6 @@
 
 #include "flow.h"
 
-#define BUCKETS		4096	/* a power of two */
 #define OPENING_US	(75 * SECOND_US)	/* a handshake's end */
 #define LEFT_US		(5 * SECOND_US)		/* what was queued has come */
 #define IDLE_US		(24 * 3600 * SECOND_US)
@@ -36,7 +35,7 @@ struct split *split_new(const struct split_options *options, split_out_fn out,
 	split->options = *options;
 	split->out = out;
 	split->arg = arg;
-	split->buckets = calloc(BUCKETS, sizeof(*split->buckets));
+	split->buckets = table_new();
 	split->heap = calloc(options->flows_max + 1, sizeof(*split->heap));
 	if (split->buckets && split->heap)
 		return split;
@@ -53,242 +52,6 @@ void split_free(struct split *split)
 	free(split->buckets);
 	free(split->heap);
 	free(split);
-}
-
-/* --- the table --- */
-
-static uint64_t mix(uint64_t x)
-{
-	x ^= x >> 32;
-	x *= 0xd6e8feb86659fd93ULL;
-	x ^= x >> 32;
-	x *= 0xd6e8feb86659fd93ULL;
-	return x ^ x >> 32;
-}
-
-static struct flow **bucket_of(const struct split *split,
-			       const struct flow_key *key)
-{
-	uint64_t words[4], hash = split->options.seed;
-
-	memcpy(words, key->client.bytes, 16);
-	memcpy(words + 2, key->server.bytes, 16);
-	for (unsigned int i = 0; i < ARRAY_SIZE(words); i++)
-		hash = mix(hash ^ words[i]);
-	hash = mix(hash ^ ((uint32_t)key->client_port << 16 |
-			   key->server_port));
-	return &split->buckets[hash % BUCKETS];
-}
-
-static bool same_key(const struct flow_key *a, const struct flow_key *b)
-{
-	return a->client_port == b->client_port &&
-	       a->server_port == b->server_port &&
-	       !memcmp(&a->client, &b->client, sizeof(a->client)) &&
-	       !memcmp(&a->server, &b->server, sizeof(a->server));
-}
-
-static struct flow *find(const struct split *split, const struct flow_key *key,
-			 bool v6)
-{
-	struct flow *flow = *bucket_of(split, key);
-
-	while (flow && (flow->v6 != v6 || !same_key(&flow->key, key)))
-		flow = flow->next_in_bucket;
-	return flow;
-}
-
-static struct client *client_of(struct split *split,
-				const struct address *address)
-{
-	struct client *client;
-
-	for (client = split->clients; client; client = client->next)
-		if (!memcmp(&client->address, address, sizeof(*address)))
-			return client;
-	client = calloc(1, sizeof(*client));
-	if (!client)
-		return NULL;
-	client->address = *address;
-	client->next = split->clients;
-	split->clients = client;
-	return client;
-}
-
-static void client_put(struct split *split, struct client *client)
-{
-	struct client **at = &split->clients;
-
-	if (--client->flows)
-		return;
-	while (*at != client)
-		at = &(*at)->next;
-	*at = client->next;
-	free(client);
-}
-
-static void no_timers(struct flow *flow)
-{
-	flow->ack_by_us = NEVER_US;
-	flow->rto_at_us = NEVER_US;
-	flow->probe_at_us = NEVER_US;
-	flow->reorder_at_us = NEVER_US;
-	flow->persist_at_us = NEVER_US;
-}
-
-static struct flow *flow_new(struct split *split, const struct flow_key *key,
-			     bool v6)
-{
-	struct flow **bucket = bucket_of(split, key);
-	struct client *owner;
-	struct flow *flow;
-
-	if (split->count >= split->options.flows_max)
-		return NULL;
-	flow = calloc(1, sizeof(*flow));
-	owner = flow ? client_of(split, &key->client) : NULL;
-	if (!owner) {
-		free(flow);
-		return NULL;
-	}
-	owner->flows++;
-	flow->owner = owner;
-	flow->split = split;
-	flow->key = *key;
-	flow->v6 = v6;
-	no_timers(flow);
-	flow->next_in_bucket = *bucket;
-	*bucket = flow;
-	flow->next = split->flows;
-	if (split->flows)
-		split->flows->prev = flow;
-	split->flows = flow;
-	split->count++;
-	return flow;
-}
-
-static void forget_to_ack(struct flow *flow)
-{
-	struct flow **at = &flow->split->to_ack;
-
-	if (!flow->to_ack)
-		return;
-	while (*at != flow)
-		at = &(*at)->next_to_ack;
-	*at = flow->next_to_ack;
-	flow->to_ack = false;
-}
-
-void flow_free(struct flow *flow)
-{
-	struct split *split = flow->split;
-	struct flow **at = bucket_of(split, &flow->key);
-
-	bank_empty(flow);
-	forget_to_ack(flow);
-	heap_remove(flow);
-	while (*at != flow)
-		at = &(*at)->next_in_bucket;
-	*at = flow->next_in_bucket;
-	if (flow->prev)
-		flow->prev->next = flow->next;
-	else
-		split->flows = flow->next;
-	if (flow->next)
-		flow->next->prev = flow->prev;
-	client_put(split, flow->owner);
-	split->count--;
-	free(flow);
-}
-
-/* --- the end of a flow --- */
-
-static void end_of(const struct flow *flow, struct split_end *end)
-{
-	*end = (struct split_end){
-		.v6 = flow->v6,
-		.client = flow->key.client,
-		.server = flow->key.server,
-		.client_port = flow->key.client_port,
-		.server_port = flow->key.server_port,
-		.to_server_seq = flow->client_nxt,
-		.to_server_ack = flow->ack_out,
-		.to_client_seq = flow->snd_nxt,
-		.to_client_ack = flow->server_ack,
-	};
-}
-
-static size_t make_reset(uint8_t *data, const struct split_end *end,
-			 enum split_side side, uint8_t reason)
-{
-	bool up = side == TO_SERVER;
-	const struct address *from = up ? &end->client : &end->server;
-	const struct address *to = up ? &end->server : &end->client;
-	uint16_t from_port = up ? end->client_port : end->server_port;
-	uint16_t to_port = up ? end->server_port : end->client_port;
-	uint8_t header[40 + 20] = { };
-	struct bare bare = {
-		.header = header,
-		.tcp_at = end->v6 ? 40 : 20,
-		.seq = up ? end->to_server_seq : end->to_client_seq,
-		.ack = up ? end->to_server_ack : end->to_client_ack,
-		.flags = TCP_RST | TCP_ACK,
-		.has_reset = true,
-		.reset_reason = reason,
-	};
-
-	if (end->v6) {
-		header[0] = 0x60;
-		header[6] = 6;
-		header[7] = 64;
-		memcpy(header + 8, from->bytes, 16);
-		memcpy(header + 24, to->bytes, 16);
-	} else {
-		header[0] = 0x45;
-		header[6] = 0x40;	/* don't fragment */
-		header[8] = 64;
-		header[9] = 6;
-		memcpy(header + 12, from->bytes, 4);
-		memcpy(header + 16, to->bytes, 4);
-	}
-	put16(header + bare.tcp_at, from_port);
-	put16(header + bare.tcp_at + 2, to_port);
-	return packet_make(data, &bare);
-}
-
-size_t split_end_reset(uint8_t *data, const struct split_end *end,
-		       enum split_side side)
-{
-	return make_reset(data, end, side, RESET_UNSPECIFIED);
-}
-
-static void send_reset(struct split *split, const struct split_end *end,
-		       enum split_side side, uint8_t reason)
-{
-	uint8_t data[HEADER_MAX];
-
-	split->out(split->arg, side, data, make_reset(data, end, side, reason));
-}
-
-/*
- * What the client has of that which is in flight isn't known. A RST that isn't
- * exact makes it answer, and that is answered by an exact one.
- */
-void flow_reset(struct flow *flow, uint8_t reason)
-{
-	struct split *split = flow->split;
-	struct split_end end;
-
-	end_of(flow, &end);
-	split->counters.resets++;
-	if (flow->state == ANSWERED || flow->state == SPLITTING) {
-		send_reset(split, &end, TO_SERVER, reason);
-		send_reset(split, &end, TO_CLIENT, reason);
-		end.to_client_seq = flow->una;
-		if (flow->una != flow->snd_nxt)
-			send_reset(split, &end, TO_CLIENT, reason);
-	}
-	flow_free(flow);
 }
 
 /* In mid-stream, and not known: of a time before, or it was reset. */
@@ -310,7 +73,7 @@ static enum split_verdict unknown(struct split *split,
 	if (packet->flags & TCP_RST)
 		return SPLIT_PASS;
 	if (packet->flags & TCP_ACK)
-		send_reset(split, &end, TO_CLIENT, RESET_UNSPECIFIED);
+		reset_send(split, &end, TO_CLIENT, RESET_UNSPECIFIED);
 	return SPLIT_TAKEN;
 }
 
@@ -325,8 +88,8 @@ static void leave(struct flow *flow, uint64_t now_us)
 	if (flow->state == SPLITTING && after(flow->una, flow->ack_out))
 		early_send(flow);
 	bank_empty(flow);
-	forget_to_ack(flow);
-	no_timers(flow);
+	flow_forget_to_ack(flow);
+	flow_stop_timers(flow);
 	flow->state = LEFT;
 	flow->used_us = now_us;
 	flow_set_timer(flow);
@@ -466,7 +229,7 @@ static enum split_verdict take_syn(struct split *split, struct packet *packet,
 	struct flow *flow;
 
 	key_of(&key, packet, true);
-	flow = find(split, &key, packet->v6);
+	flow = flow_find(split, &key, packet->v6);
 	if (flow && flow->state == SPLITTING &&
 	    packet->seq == flow->client_isn)
 		return SPLIT_PASS;
@@ -550,11 +313,11 @@ enum split_verdict split_packet(struct split *split, uint64_t now_us,
 	if ((packet.flags & (TCP_SYN | TCP_ACK)) == TCP_SYN)
 		return take_syn(split, &packet, now_us);
 	key_of(&key, &packet, true);
-	flow = find(split, &key, packet.v6);
+	flow = flow_find(split, &key, packet.v6);
 	if (!flow) {
 		to_server = false;
 		key_of(&key, &packet, false);
-		flow = find(split, &key, packet.v6);
+		flow = flow_find(split, &key, packet.v6);
 	}
 	if (!flow)
 		return unknown(split, &packet);
@@ -669,6 +432,6 @@ unsigned int split_ends(const struct split *split, struct split_end *ends,
 
 	for (; flow && count < max; flow = flow->next)
 		if (flow->state == ANSWERED || flow->state == SPLITTING)
-			end_of(flow, &ends[count++]);
+			reset_end_of(flow, &ends[count++]);
 	return count;
 }

@@ -2,8 +2,8 @@
 /*
  * worker - the loop over packets, timers, questions and the end
  *
- * SIGTERM and SIGINT: no flow is split any more, those that there are are left
- * as soon as nothing is banked of them. What can't be left in time is reset.
+ * SIGTERM and SIGINT: no new flow is split, and each of the others is left as
+ * soon as nothing of it is banked. What can't be left in time is reset.
  */
 #include <errno.h>
 #include <signal.h>
