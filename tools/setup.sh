@@ -8,7 +8,7 @@
 #   build   the module for the running kernel (headers are asked for by name)
 #   um      the laboratory's user-mode kernel, and to run it
 #   stock   Debian's stock kernels in a chroot, and to boot them
-#   tools   pamsd, pamsctl and pams-predict
+#   tools   pamsd, pamsctl, pams-predict and pamsplit
 #   upstream  what the kernel's own MPTCP selftests call
 #   package the Debian packages and their tests
 #   check   the style gate, the unit tests and the fuzzers
@@ -23,7 +23,8 @@ packages_stock="$packages_build debootstrap qemu-system-x86 cpio gzip xz-utils
 	libc6-dev"
 packages_tools="$packages_build pkg-config libc6-dev libnl-3-dev libnl-genl-3-dev
 	libevent-dev libconfuse-dev libjansson-dev
-	libsodium-dev libncurses-dev libexpat1-dev libgps-dev"
+	libsodium-dev libncurses-dev libexpat1-dev libgps-dev
+	libmnl-dev libnetfilter-queue-dev libnftables-dev libseccomp-dev"
 packages_upstream="$packages_um iptables iputils-ping"
 # Debian 12's qemu-user can only be used in a root of its own if it is static.
 if grep -qs '^VERSION_ID="12"' /etc/os-release; then

@@ -17,6 +17,7 @@
 #include <event2/event.h>
 #include <sodium.h>
 
+#include "notify.h"
 #include "pamsd.h"
 
 #define EXIT_USAGE	2

@@ -172,10 +172,6 @@ struct seldom {
 __attribute__((__format__(__printf__, 2, 3)))
 void say_seldom(struct seldom *seldom, const char *format, ...);
 
-/* --- notify.c: systemd is told --- */
-
-void notify(const char *state);
-
 /* --- privilege.c --- */
 
 /* May this process tell the kernel of paths? */

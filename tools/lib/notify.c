@@ -5,13 +5,14 @@
  * A datagram to the socket that NOTIFY_SOCKET names; a name that begins with @
  * is an abstract one. Without that variable nobody waits for it.
  */
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "pamsd.h"
+#include "notify.h"
 
 void notify(const char *state)
 {

@@ -1,0 +1,286 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# A helper between server and client splits the second subflow's TCP.
+#
+#	client                      helper                      server
+#	c1 10.0.1.1 ---------- 5 Mbit/s 25 ms ----------- s1
+#	c2 10.0.2.1 --- pipe --- h2   h1 --- HS-path ---- s2   10.0.0.2 (lo)
+#	            5 Mbit/s          10 Mbit/s
+#	              5 ms              20 ms
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
+
+direct=5mbit,25ms hs_path=10mbit,20ms pipe=5mbit,5ms
+helper=pams-h-$$
+further=("$helper")
+pamsplit=$PAMS_TOOLS/pamsplit
+control=$work/pamsplit
+helper_pid=
+masquerade=
+
+on_helper() { in_ns "$helper" "$@"; }
+
+# helped SCHED: path 2 goes through a helper that runs pamsplit
+helped()
+{
+	local net=10.0. host=. bits=24 all=32 nodad=
+
+	need_tool "$pamsplit"
+	paths "$1" "$direct"
+	[ "$family" = -4 ] || net=fd00: host=:: bits=64 all=128 nodad=nodad
+	ip netns add "$helper"
+	ip link add c2 index 12 netns "$client" type veth peer name h2 index 32 netns "$helper"
+	ip link add h1 index 31 netns "$helper" type veth peer name s2 index 22 netns "$server"
+	ip -n "$client" -batch - <<-EOF
+		addr add ${net}2${host}1/$bits dev c2 $nodad
+		link set c2 up
+		route add $address via ${net}2${host}2 dev c2 metric 2
+		mptcp endpoint add ${net}2${host}1 dev c2 id 2 subflow
+	EOF
+	ip -n "$helper" -batch - <<-EOF
+		link set lo up
+		addr add ${net}2${host}2/$bits dev h2 $nodad
+		addr add ${net}3${host}1/$bits dev h1 $nodad
+		link set h2 up
+		link set h1 up
+		route add $address/$all via ${net}3${host}2
+	EOF
+	ip -n "$server" -batch - <<-EOF
+		addr add ${net}3${host}2/$bits dev s2 $nodad
+		link set s2 up
+	EOF
+	[ -n "$masquerade" ] || ip -n "$server" route add "${net}2${host}0/$bits" via "${net}3${host}1"
+	on_helper sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1 net.ipv4.conf.all.rp_filter=0 net.ipv4.conf.h1.rp_filter=0 net.ipv4.conf.h2.rp_filter=0
+	[ -z "$masquerade" ] || on_helper nft -f - <<-EOF
+		table inet nat {
+			chain out {
+				type nat hook postrouting priority 100
+				oifname "h1" masquerade
+			}
+		}
+	EOF
+	shape_segment "$client" c2 add "$pipe"
+	shape_segment "$helper" h2 add "$pipe"
+	shape_segment "$helper" h1 add "$hs_path"
+	shape_segment "$server" s2 add "$hs_path"
+	within 30 links_are_up || fail "the links do not come up"
+}
+
+# shape_segment NS DEV add|change RATE,DELAY[,LIMIT[,OPTION...]]
+shape_segment()
+{
+	local rate delay limit options
+
+	IFS=, read -r rate delay limit options <<<"$4"
+	# shellcheck disable=SC2086 # a list of words
+	tc -n "$1" qdisc "$3" dev "$2" root netem rate "$rate" delay "$delay" limit "${limit:-100}" ${options//,/ }
+}
+
+# split [OPTION...]: run pamsplit on the helper, and wait until it splits
+start_split()
+{
+	on_helper "$pamsplit" --pipe h2 --user 65534 --control "$control" "$@" run &
+	within 50 splits || fail "pamsplit does not come up"
+	helper_pid=$(on_helper_pid)
+}
+on_helper_pid() { ip netns pids "$helper" | while read -r pid; do [ "$(cat "/proc/$pid/comm")" != pamsplit ] || echo "$pid"; done | sort -n | head -n 1; }
+worker_pid() { pgrep -P "$helper_pid"; }
+splits() { "$pamsplit" --control "$control" show >/dev/null 2>&1; }
+
+# total NAME: of pamsplit's counters
+total() { "$pamsplit" --control "$control" show | sed -n "/^totals/s/.* $1=\([0-9]*\).*/\1/p"; }
+
+all_delivered() { [ "$(total delivered)" = "$(total received)" ]; }
+
+plain()
+{
+	helped "$1"
+	start_server
+	start_split
+	transfer --bytes 3M --requests 2 --gap 100 --timeout 60000
+	"$pamsplit" --control "$control" show
+	check "flows that were split" "$(total split)" == 1
+	check "bytes through the splitter" "$(total received)" ">" 1000000
+	within 30 all_delivered || fail "of $(total received) bytes $(total delivered) came"
+	check "early acknowledgments" "$(total early_acks)" ">" 100
+	check "resets" "$(total resets) + $(total unknown)" == 0
+}
+
+over_ipv6()
+{
+	family=-6
+	plain "$1"
+}
+
+# The helper translates addresses: the server sees the helper's.
+behind_nat()
+{
+	masquerade=1
+	plain "$1"
+	check "subflows from the client's own address" \
+		"$(on_server ss -Htn state established "src = $address" "dst = 10.0.2.1" | wc -l)" == 0
+}
+
+# Uploads aren't banked; what is acknowledged meanwhile is as ever.
+both_ways()
+{
+	helped "$1"
+	start_server
+	start_split
+	transfer --bytes 2M --dir both --timeout 60000
+	check "flows that were split" "$(total split)" == 1
+	check "resets" "$(total resets) + $(total unknown)" == 0
+}
+
+# Loss, reordering and duplicates, on the pipe and before it.
+rough()
+{
+	pipe=5mbit,5ms,100,$2 hs_path=10mbit,20ms,100,$3
+	helped "$1"
+	start_server
+	start_split
+	transfer --bytes 2M --requests 2 --timeout 60000
+	"$pamsplit" --control "$control" show
+	check "flows that were split" "$(total split)" ">=" 1
+	check "bytes through the splitter" "$(total received)" ">" 300000
+	within 30 all_delivered || fail "of $(total received) bytes $(total delivered) came"
+}
+
+# in_mid_transfer COMMAND...: do that while data is banked; every byte still comes
+in_mid_transfer()
+{
+	transfer --bytes 4M --timeout 60000 &
+	within 100 is_banked || fail "nothing is banked"
+	"$@"
+	wait $! || fail "the transfer did not survive"
+	say "took $(($(duration_us) / 1000)) ms, longest gap $(($(of gap_us) / 1000)) ms"
+}
+is_banked() { [ "$(banked)" -gt 50000 ]; }
+banked() { "$pamsplit" --control "$control" show | sed -n '/^flow/s/.* banked=\([0-9]*\).*/\1/p' | sum; }
+
+disturbed()
+{
+	helped "$1"
+	start_server
+	start_split
+	in_mid_transfer "$2"
+	# no bound of real time: the emulator's host may be busy
+	check "longest gap in ms" "$(($(of gap_us) / 1000))" "<" "$3"
+}
+
+kill_worker() { kill -9 "$(worker_pid)"; }
+stop_worker() { kill -STOP "$(worker_pid)"; }
+kill_all_of_it() { kill -9 "$helper_pid" "$(worker_pid)"; }
+terminate() { kill "$helper_pid"; within 50 gone || fail "pamsplit goes on"; }
+gone() { [ ! -e "/proc/$helper_pid" ] && ! on_helper nft list table inet pamsplit >/dev/null 2>&1; }
+collapse() { pipe=1mbit,5ms; reshape_pipe; }
+pipe_dies() { pipe=5mbit,5ms,100,loss,100%; reshape_pipe; }
+reshape_pipe()
+{
+	shape_segment "$client" c2 change "$pipe"
+	shape_segment "$helper" h2 change "$pipe"
+}
+
+# It steps out of the flow, which goes on through a plain router.
+stepped_out()
+{
+	local before
+
+	helped "$1"
+	start_server
+	start_split
+	before=$(sent "$server" 2)
+	in_mid_transfer terminate
+	check "bytes on path 2" "$(sent "$server" 2) - $before" ">" 1000000
+	check "subflows" "$(of subflows)" == 2
+}
+
+# Started again after a bad end it resets what the earlier run left, and splits anew.
+started_again()
+{
+	helped "$1"
+	start_server
+	start_split
+	in_mid_transfer kill_all_of_it
+	start_split
+	transfer --bytes 2M --timeout 60000
+	check "flows that were split" "$(total split)" == 1
+}
+
+# What passes at three points, looked at by selftests/pamsplit/capture.py.
+captured()
+{
+	local point
+
+	pipe=5mbit,5ms,100,$2 hs_path=10mbit,20ms,100,$3
+	helped "$1"
+	start_server
+	start_split
+	capture "$client" c2 client
+	capture "$helper" h1 helper
+	capture "$server" s2 server
+	for point in client helper server; do
+		within 50 test -e "$work/$point.pcap" || fail "no capture at the $point"
+	done
+	sleep 0.5
+	transfer --bytes 2M --timeout 60000
+	sleep 0.5
+	# the server's first, so that what it saw was seen before
+	for point in server helper client; do
+		pkill -INT -f "$work/$point.pcap"
+		within 50 not_captured "$point" || fail "the capture at the $point goes on"
+	done
+	python3 "$here/../pamsplit/capture.py" "$work/client.pcap" "$work/helper.pcap" "$work/server.pcap"
+}
+
+capture() { ip netns exec "$1" tcpdump -Z root -qnU --immediate-mode -i "$2" -w "$work/$3.pcap" tcp & }
+not_captured() { ! pgrep -f "$work/$1.pcap" >/dev/null; }
+
+# Nobody but the named clients is split.
+only_clients()
+{
+	helped "$1"
+	start_server
+	on_helper "$pamsplit" --client 10.0.2.99 --user 65534 --control "$control" run &
+	within 50 splits || fail "pamsplit does not come up"
+	transfer --bytes 1M --timeout 60000
+	check "flows that were split" "$(total split) + $(total refused)" == 0
+}
+
+# Its first subflow through the helper is not split, and is left alone.
+first_subflow_is_not_split()
+{
+	helped "$1"
+	start_server
+	start_split
+	ip -n "$client" route del "$address" via 10.0.1.2
+	on_client ip mptcp endpoint flush
+	transfer --bytes 500K --timeout 60000
+	check "flows that were split" "$(total split) + $(total refused) + $(total unknown)" == 0
+}
+
+for sched in $SCHEDS; do
+	add plain "$sched"
+	add over_ipv6 "$sched"
+	add behind_nat "$sched"
+	add both_ways "$sched"
+	add rough "$sched" loss,2% loss,0%
+	add rough "$sched" loss,1%,duplicate,2% loss,1%,duplicate,2%
+	add rough "$sched" reorder,5% reorder,5%
+	add disturbed "$sched" kill_worker 1500
+	add disturbed "$sched" stop_worker 2000
+	add disturbed "$sched" kill_all_of_it 3000
+	add disturbed "$sched" collapse 4000
+	add disturbed "$sched" pipe_dies 2500
+	add stepped_out "$sched"
+	add started_again "$sched"
+	add only_clients "$sched"
+	if ! type tcpdump >/dev/null 2>&1; then
+		echo "# no tcpdump here: captures of $sched aren't checked"
+	else
+		add captured "$sched" loss,0% loss,0%
+		add captured "$sched" loss,1%,duplicate,1% loss,1%,duplicate,1%
+	fi
+	add first_subflow_is_not_split "$sched"
+done
+run_cases "$@"

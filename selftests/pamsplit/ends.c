@@ -1,0 +1,712 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * ends - the core between two simulated ends, in virtual time
+ *
+ *	server --- HS-path --- core --- pipe --- client
+ *
+ * The server sends a pattern by the simplest of TCPs, the client checks every
+ * byte. Each leg has a rate, a delay, a queue, and loses, reorders and doubles at
+ * random, from fixed seeds. Of every packet that the core lets through or makes
+ * it is checked what split.h promises:
+ *
+ *	no DATA_ACK that the client hasn't sent
+ *	no right edge beyond the client's
+ *	no acknowledgment of what hasn't come, nor of a FIN before the client's
+ *	time stamps never run back, to either end
+ *	the bytes, and no more memory than allowed
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../pamsd/tap.h"
+#include "split.h"
+
+#define MSS		1428
+#define HEADERS		(20 + 20 + 12)
+#define CLIENT_SCALE	7
+#define SEEDS		6		/* of what is random */
+#define LIMIT_US	(300 * 1000000ULL)
+
+struct leg {
+	uint64_t rate_byteps;
+	uint64_t delay_us;
+	uint64_t queue_bytes;
+	unsigned int loss, late, twice;	/* in thousands */
+};
+
+struct scene {
+	const char *name;
+	struct leg hs, pipe;
+	uint32_t bytes;
+	uint32_t isn, client_isn, stamp;
+	unsigned int data_ack_len;
+	uint32_t window;		/* of the client */
+	uint64_t reader_stops_us, reader_goes_on_us;
+	uint64_t pipe_rate_at_us, pipe_rate_byteps;
+	uint64_t pipe_dies_us;
+	uint64_t drain_us;
+	unsigned int pieces;		/* segments put together by offload */
+	uint64_t most_us;		/* it has to be done by then */
+	bool resets;			/* it has to end with a reset */
+};
+
+enum place { SERVER, CORE_UP, CORE_DOWN, CLIENT };
+
+struct flight {
+	struct flight *next;
+	uint64_t at_us;
+	enum place to;
+	size_t len;
+	uint8_t data[];
+};
+
+static struct {
+	const struct scene *scene;
+	uint64_t now_us;
+	uint64_t free_at_us[4];		/* of the link to a place */
+	struct flight *flights;
+	struct split *split;
+	bool left;			/* packets pass the core */
+	char wrong[200];
+
+	/* the server */
+	uint32_t una, nxt, cwnd, recover;
+	unsigned int dups;
+	uint64_t rto_at_us;
+	bool server_reset, fin_acked;
+	uint64_t wnd_end;
+
+	/* the client */
+	uint32_t rcv_nxt;
+	uint8_t *has;			/* a flag for each byte ... */
+	uint32_t highest;		/* ... up to here */
+	uint32_t unread;
+	bool client_reset, fin_came;
+	uint32_t ts_recent;
+
+	/* what may be */
+	uint64_t data_ack_sent, right_edge;
+	uint32_t hs_came;		/* the core has all before it */
+	uint8_t *came;
+	uint32_t tsval_up, tsval_down;
+	bool up_any, down_any;
+	uint64_t memory_max;
+} world;
+
+static void wrong(const char *what)
+{
+	if (!*world.wrong)
+		snprintf(world.wrong, sizeof(world.wrong), "%s at %.6f s", what,
+			 world.now_us / 1e6);
+}
+
+static uint32_t stamp_now(void)
+{
+	return world.scene->stamp + world.now_us / 1000;
+}
+
+static uint8_t pattern(uint32_t offset)
+{
+	return offset * 2654435761U >> 24;
+}
+
+static bool chance(unsigned int thousandths)
+{
+	return (unsigned int)rand() % 1000 < thousandths;
+}
+
+/* --- links --- */
+
+static void schedule(enum place to, uint64_t at_us, const uint8_t *data,
+		     size_t len)
+{
+	struct flight **at = &world.flights;
+	struct flight *flight = malloc(sizeof(*flight) + len);
+
+	flight->at_us = at_us;
+	flight->to = to;
+	flight->len = len;
+	memcpy(flight->data, data, len);
+	while (*at && (*at)->at_us <= at_us)
+		at = &(*at)->next;
+	flight->next = *at;
+	*at = flight;
+}
+
+static struct leg leg_to(enum place to)
+{
+	struct leg leg = to == SERVER || to == CORE_DOWN ? world.scene->hs
+							 : world.scene->pipe;
+	bool of_pipe = to == CLIENT || to == CORE_UP;
+
+	if (of_pipe && world.scene->pipe_rate_at_us &&
+	    world.now_us >= world.scene->pipe_rate_at_us)
+		leg.rate_byteps = world.scene->pipe_rate_byteps;
+	if (of_pipe && world.scene->pipe_dies_us &&
+	    world.now_us >= world.scene->pipe_dies_us)
+		leg.loss = 1000;
+	return leg;
+}
+
+static void transmit(enum place to, const uint8_t *data, size_t len)
+{
+	struct leg leg = leg_to(to);
+	uint64_t start_us = world.free_at_us[to], at_us;
+
+	if (start_us < world.now_us)
+		start_us = world.now_us;
+	if ((start_us - world.now_us) * leg.rate_byteps / 1000000 >
+	    leg.queue_bytes || chance(leg.loss))
+		return;
+	world.free_at_us[to] = start_us + len * 1000000 / leg.rate_byteps;
+	at_us = world.free_at_us[to] + leg.delay_us;
+	if (chance(leg.late))
+		at_us += leg.delay_us / 2;
+	schedule(to, at_us, data, len);
+	if (chance(leg.twice))
+		schedule(to, at_us + 100, data, len);
+}
+
+/* --- making packets --- */
+
+static size_t make(uint8_t *data, bool up, uint32_t seq, uint32_t ack,
+		   uint8_t flags, uint16_t window, const uint8_t *options,
+		   size_t options_len, uint32_t payload)
+{
+	static const uint8_t client[4] = { 10, 0, 2, 1 };
+	static const uint8_t server[4] = { 10, 0, 0, 2 };
+	size_t len = 40 + options_len + payload;
+	uint8_t *tcp = data + 20;
+
+	memset(data, 0, 40);
+	data[0] = 0x45;
+	data[6] = 0x40;
+	data[8] = 64;
+	data[9] = 6;
+	memcpy(data + 12, up ? client : server, 4);
+	memcpy(data + 16, up ? server : client, 4);
+	put16(tcp, up ? 40000 : 5000);
+	put16(tcp + 2, up ? 5000 : 40000);
+	tcp_set_seq(tcp, seq);
+	tcp_set_ack(tcp, ack);
+	tcp[12] = (20 + options_len) / 4 << 4;
+	tcp_set_flags(tcp, flags);
+	tcp_set_window(tcp, window);
+	memcpy(tcp + 20, options, options_len);
+	packet_set_len(data, len);
+	return len;
+}
+
+static size_t put_stamps(uint8_t *at, uint32_t echo)
+{
+	at[0] = 1;
+	at[1] = 1;
+	at[2] = 8;
+	at[3] = 10;
+	put32(at + 4, stamp_now());
+	put32(at + 8, echo);
+	return 12;
+}
+
+static void handshake(bool up)
+{
+	const struct scene *scene = world.scene;
+	uint8_t data[256], options[40] = {
+		2, 4, MSS >> 8, MSS & 255, 4, 2, 3, 3, up ? CLIENT_SCALE : 0, 1
+	};
+	size_t len = 10;
+
+	options[len++] = 1;
+	options[len++] = 1;
+	len += put_stamps(options + len, up ? 0 : stamp_now());
+	options[len] = 30;
+	options[len + 1] = 12;
+	options[len + 2] = MP_JOIN << 4;
+	len += 12;
+	len = make(data, up, up ? scene->client_isn : scene->isn,
+		   up ? 0 : scene->client_isn + 1,
+		   up ? TCP_SYN | TCP_ECE | TCP_CWR : TCP_SYN | TCP_ACK, 65000,
+		   options, len, 0);
+	packet_seal(data, len);
+	if (split_packet(world.split, world.now_us, data, len) == SPLIT_TAKEN)
+		wrong("the handshake is taken");
+	if (up && data[33] & (TCP_ECE | TCP_CWR))
+		wrong("ECN is agreed on");
+}
+
+static uint32_t window_now(void)
+{
+	bool stopped = world.scene->reader_stops_us &&
+		       world.now_us >= world.scene->reader_stops_us &&
+		       world.now_us < world.scene->reader_goes_on_us;
+
+	if (!stopped)
+		world.unread = 0;
+	return world.unread < world.scene->window
+		? (world.scene->window - world.unread) >> CLIENT_SCALE : 0;
+}
+
+/* What the client says: all it has, its window, and one SACK. */
+static void client_says(bool first)
+{
+	const struct scene *scene = world.scene;
+	uint8_t data[256], options[40] = { };
+	uint32_t have = world.rcv_nxt - scene->isn - 1, from, to;
+	uint32_t window = window_now();
+	size_t len = put_stamps(options, world.ts_recent), dss = 4;
+
+	if (first) {
+		options[len] = 30;
+		options[len + 1] = 24;
+		options[len + 2] = MP_JOIN << 4;
+		len += 24;
+	} else {
+		/* one byte of data is one of the connection's */
+		uint64_t data_ack = (scene->data_ack_len == 8 ? 1ULL << 40 : 0)
+				    + 0xffff0000U + have;
+
+		options[len] = 30;
+		options[len + 1] = 4 + scene->data_ack_len;
+		options[len + 2] = MP_DSS << 4;
+		options[len + 3] = scene->data_ack_len == 8 ? 3 : 1;
+		if (scene->data_ack_len == 8) {
+			put32(options + len + dss, data_ack >> 32);
+			dss += 4;
+		}
+		put32(options + len + dss, data_ack);
+		len += dss + 4;
+		world.data_ack_sent = have;
+		if (have + ((uint64_t)window << CLIENT_SCALE) >
+		    world.right_edge)
+			world.right_edge = have +
+					   ((uint64_t)window << CLIENT_SCALE);
+		for (from = have; from < world.highest && !world.has[from]; )
+			from++;
+		for (to = from; to < world.highest && world.has[to]; )
+			to++;
+		if (from > have && to > from) {
+			options[len] = 1;
+			options[len + 1] = 1;
+			options[len + 2] = 5;
+			options[len + 3] = 10;
+			put32(options + len + 4, from + scene->isn + 1);
+			put32(options + len + 8, to + scene->isn + 1);
+			len += 12;
+		}
+	}
+	len = make(data, true, scene->client_isn + 1,
+		   world.rcv_nxt + world.fin_came, TCP_ACK, window, options,
+		   len, 0);
+	packet_seal(data, len);
+	transmit(CORE_UP, data, len);
+}
+
+static void server_sends(uint32_t offset)
+{
+	static uint8_t data[70000];
+	const struct scene *scene = world.scene;
+	uint8_t options[40] = { };
+	size_t len = put_stamps(options, 0);
+	uint32_t most = (MSS - 32) * (scene->pieces ? scene->pieces : 1);
+	uint32_t left = scene->bytes - offset;
+	uint32_t payload = left < most ? left : most;
+	uint8_t flags = TCP_ACK;
+
+	if (offset + payload == scene->bytes)
+		flags |= TCP_FIN | TCP_PSH;
+	options[len] = 30;
+	options[len + 1] = 20;
+	options[len + 2] = MP_DSS << 4;
+	options[len + 3] = 0x0d;
+	len += 20;
+	len = make(data, false, scene->isn + 1 + offset, scene->client_isn + 1,
+		   flags, 60000, options, len, payload);
+	for (uint32_t i = 0; i < payload; i++)
+		data[len - payload + i] = pattern(offset + i);
+	packet_seal(data, len);
+	transmit(CORE_DOWN, data, len);
+	if (offset + payload > world.nxt)
+		world.nxt = offset + payload;
+}
+
+static void server_pushes(void)
+{
+	while (world.nxt < world.scene->bytes &&
+	       world.nxt - world.una < world.cwnd &&
+	       world.nxt < world.wnd_end && !world.server_reset)
+		server_sends(world.nxt);
+	if (world.rto_at_us == NEVER_US && world.una < world.nxt)
+		world.rto_at_us = world.now_us + 400000;
+}
+
+/* --- receiving them --- */
+
+static void check_up(const struct packet *packet)
+{
+	uint32_t have = world.hs_came + world.scene->isn + 1;
+	uint32_t data_ack;
+
+	if (packet->flags & TCP_RST)
+		return;
+	if (!packet_intact(packet))
+		wrong("checksum, to the server");
+	if (after(packet->ack, have + world.fin_came))
+		wrong("an acknowledgment of what hasn't come");
+	if (packet->sack_at && before(get32(packet->data + packet->sack_at + 2),
+				      world.scene->isn))
+		wrong("SACK of nothing");
+	if (world.up_any && before(packet->tsval, world.tsval_up))
+		wrong("the time stamp runs back, to the server");
+	world.up_any = true;
+	world.tsval_up = packet->tsval;
+	if (!packet->data_ack_len)
+		return;
+	data_ack = (uint32_t)packet->data_ack - 0xffff0000U;
+	if (data_ack > world.data_ack_sent)
+		wrong("an invented DATA_ACK");
+	if (data_ack + ((uint64_t)packet->window << CLIENT_SCALE) >
+	    world.right_edge)
+		wrong("a right edge beyond the client's");
+}
+
+static void to_server(uint8_t *data, size_t len)
+{
+	struct packet packet;
+	uint32_t acked;
+
+	if (!packet_read(&packet, data, len))
+		return wrong("a packet that can't be read, to the server");
+	if (packet.flags & TCP_RST) {
+		world.server_reset = true;
+		return;
+	}
+	acked = packet.ack - world.scene->isn - 1;
+	if (packet.data_ack_len) {
+		uint64_t end = ((uint32_t)packet.data_ack - 0xffff0000U) +
+			       ((uint64_t)packet.window << CLIENT_SCALE);
+
+		if (end > world.wnd_end)
+			world.wnd_end = end;
+	}
+	if (acked > world.scene->bytes) {
+		world.fin_acked = true;
+		acked = world.scene->bytes;
+	}
+	if (acked > world.una && acked <= world.nxt) {
+		if (world.cwnd < 100 * MSS)
+			world.cwnd += acked - world.una;
+		world.una = acked;
+		world.dups = 0;
+		world.rto_at_us = world.una < world.nxt || !world.fin_acked
+				? world.now_us + 400000 : NEVER_US;
+		if (world.una < world.recover)
+			server_sends(world.una);
+	} else if (acked == world.una && packet.sacks && ++world.dups == 3) {
+		world.cwnd = world.cwnd / 2 > 4 * MSS ? world.cwnd / 2
+						      : 4 * MSS;
+		world.recover = world.nxt;
+		server_sends(world.una);
+	}
+	server_pushes();
+}
+
+static void to_client(uint8_t *data, size_t len)
+{
+	const struct scene *scene = world.scene;
+	struct packet packet;
+	uint32_t offset;
+
+	if (!packet_read(&packet, data, len))
+		return wrong("a packet that can't be read, to the client");
+	if (packet.flags & TCP_RST) {
+		world.client_reset = true;
+		return;
+	}
+	offset = packet.seq - scene->isn - 1;
+	/* as RFC 7323 has it: it is dropped, and nothing sends it again */
+	if (before(packet.tsval, world.ts_recent))
+		return wrong("the client would drop it for its time stamp");
+	if (packet.payload_len && offset + packet.payload_len >
+	    world.right_edge)
+		wrong("beyond the client's window");
+	if (!after(packet.seq, world.rcv_nxt))
+		world.ts_recent = packet.tsval;
+	for (uint32_t i = 0; i < packet.payload_len; i++) {
+		if (offset + i >= scene->bytes ||
+		    data[packet.payload_at + i] != pattern(offset + i)) {
+			if (packet.payload_len > 1)
+				wrong("a wrong byte");
+			continue;
+		}
+		if (!world.has[offset + i])
+			world.unread++;
+		world.has[offset + i] = 1;
+	}
+	if (offset + packet.payload_len > world.highest &&
+	    offset + packet.payload_len <= scene->bytes)
+		world.highest = offset + packet.payload_len;
+	while (world.rcv_nxt - scene->isn - 1 < scene->bytes &&
+	       world.has[world.rcv_nxt - scene->isn - 1])
+		world.rcv_nxt++;
+	if (packet.flags & TCP_FIN &&
+	    world.rcv_nxt - scene->isn - 1 == scene->bytes)
+		world.fin_came = true;
+	client_says(false);
+}
+
+/* What the core makes or lets through leaves it here. */
+static void leave_core(void *arg, enum split_side side, uint8_t *data,
+		       size_t len)
+{
+	struct packet packet;
+
+	(void)arg;
+	if (!packet_read(&packet, data, len))
+		return wrong("a packet that can't be read");
+	if (side == TO_SERVER)
+		check_up(&packet);
+	else if (!(packet.flags & TCP_RST) && !packet_intact(&packet))
+		wrong("checksum, to the client");
+	transmit(side == TO_SERVER ? SERVER : CLIENT, data, len);
+}
+
+static void note_came(const struct packet *packet)
+{
+	uint32_t offset = packet->seq - world.scene->isn - 1;
+
+	for (uint32_t i = 0; i < packet->payload_len; i++)
+		if (offset + i < world.scene->bytes)
+			world.came[offset + i] = 1;
+	while (world.hs_came < world.scene->bytes &&
+	       world.came[world.hs_came])
+		world.hs_came++;
+}
+
+static void into_core(enum place to, uint8_t *data, size_t len)
+{
+	enum split_verdict verdict = SPLIT_LEAVE;
+	struct packet packet;
+
+	if (to == CORE_DOWN && packet_read(&packet, data, len))
+		note_came(&packet);
+	if (!world.left)
+		verdict = split_packet(world.split, world.now_us, data, len);
+	if (verdict == SPLIT_LEAVE)
+		world.left = true;
+	if (verdict != SPLIT_TAKEN)
+		leave_core(NULL, to == CORE_UP ? TO_SERVER : TO_CLIENT, data,
+			   len);
+	split_flush(world.split, world.now_us);
+}
+
+static void arrive(struct flight *flight)
+{
+	switch (flight->to) {
+	case SERVER:
+		to_server(flight->data, flight->len);
+		break;
+	case CLIENT:
+		to_client(flight->data, flight->len);
+		break;
+	default:
+		into_core(flight->to, flight->data, flight->len);
+	}
+}
+
+/* --- a scene --- */
+
+static uint64_t next_us(void)
+{
+	uint64_t at_us = world.flights ? world.flights->at_us : NEVER_US;
+
+	if (split_next_us(world.split) < at_us)
+		at_us = split_next_us(world.split);
+	if (world.rto_at_us < at_us)
+		at_us = world.rto_at_us;
+	if (world.scene->reader_goes_on_us > world.now_us &&
+	    world.scene->reader_goes_on_us < at_us)
+		at_us = world.scene->reader_goes_on_us;
+	if (world.scene->drain_us > world.now_us &&
+	    world.scene->drain_us < at_us)
+		at_us = world.scene->drain_us;
+	return at_us > world.now_us ? at_us : world.now_us;
+}
+
+static void step(void)
+{
+	const struct scene *scene = world.scene;
+	uint64_t before_us = world.now_us;
+
+	world.now_us = next_us();
+	while (world.flights && world.flights->at_us <= world.now_us) {
+		struct flight *flight = world.flights;
+
+		world.flights = flight->next;
+		arrive(flight);
+		free(flight);
+	}
+	if (scene->reader_goes_on_us > before_us &&
+	    scene->reader_goes_on_us <= world.now_us)
+		client_says(false);
+	if (scene->drain_us > before_us && scene->drain_us <= world.now_us)
+		split_drain(world.split, world.now_us);
+	if (world.rto_at_us <= world.now_us) {
+		world.rto_at_us = world.now_us + 400000;
+		world.cwnd = MSS;
+		world.recover = world.nxt;
+		if (!world.server_reset)
+			server_sends(world.una);
+	}
+	if (split_next_us(world.split) <= world.now_us) {
+		split_timers(world.split, world.now_us);
+		split_flush(world.split, world.now_us);
+	}
+	if (split_memory(world.split) > world.memory_max)
+		world.memory_max = split_memory(world.split);
+}
+
+static bool is_over(void)
+{
+	if (world.scene->resets)
+		return world.server_reset;
+	return world.fin_acked && world.fin_came;
+}
+
+static void start(const struct scene *scene, unsigned int seed)
+{
+	struct split_options options = split_defaults;
+
+	memset(&world, 0, sizeof(world));
+	srand(seed);
+	options.flow_bytes = 2 << 20;
+	world.scene = scene;
+	world.now_us = 1000000;
+	world.split = split_new(&options, leave_core, NULL);
+	world.has = calloc(1, scene->bytes);
+	world.came = calloc(1, scene->bytes);
+	world.rcv_nxt = scene->isn + 1;
+	world.cwnd = 10 * MSS;
+	world.rto_at_us = NEVER_US;
+	world.wnd_end = scene->window;
+	world.right_edge = scene->window;
+	world.ts_recent = stamp_now();
+	handshake(true);
+	world.now_us += scene->hs.delay_us;
+	handshake(false);
+	world.now_us += scene->pipe.delay_us;
+}
+
+static void stop(void)
+{
+	while (world.flights) {
+		struct flight *flight = world.flights;
+
+		world.flights = flight->next;
+		free(flight);
+	}
+	split_free(world.split);
+	free(world.has);
+	free(world.came);
+}
+
+static struct scene chosen;
+static unsigned int chosen_seed;
+
+static void play(void)
+{
+	const struct scene *scene = &chosen;
+	const struct split_counters *counters;
+	unsigned int seed = chosen_seed;
+
+	start(scene, seed);
+	client_says(true);
+	schedule(CORE_UP, world.now_us, world.flights->data,
+		 world.flights->len);	/* at least one of them comes */
+	server_pushes();
+	while (!is_over() && !*world.wrong &&
+	       world.now_us < (scene->most_us ? scene->most_us : LIMIT_US))
+		step();
+	if (!is_over())
+		wrong("it doesn't end");
+	counters = split_counters(world.split);
+	if (!counters->flows)
+		wrong("nothing was split");
+	if (world.memory_max > 2 << 20)
+		wrong("more memory than allowed");
+	printf("# %.3f s, %llu early, %llu resent, %llu timeouts, "
+	       "banked %llu, memory %llu\n", world.now_us / 1e6 - 1,
+	       (unsigned long long)counters->early_acks,
+	       (unsigned long long)counters->resent,
+	       (unsigned long long)counters->timeouts,
+	       (unsigned long long)counters->banked_max,
+	       (unsigned long long)world.memory_max);
+	if (*world.wrong)
+		printf("# of %u bytes %u were sent, %u acknowledged, %u came to the core, "
+		       "%u to the client\n", scene->bytes, world.nxt,
+		       world.una, world.hs_came,
+		       world.rcv_nxt - scene->isn - 1);
+	check_at(!*world.wrong, world.wrong, __LINE__);
+	stop();
+}
+
+#define MBIT(n)	((n) * 125000ULL)
+#define S(n)	((uint64_t)((n) * 1e6) + 1000000)
+#define HS	{ MBIT(10), 20000, 150000, 0, 0, 0 }
+#define PIPE	{ MBIT(5), 5000, 150000, 0, 0, 0 }
+
+static const struct scene scenes[] = {
+	{ "plain", HS, PIPE, 2000000, .most_us = S(3.6) },
+	{ "32-bit DATA_ACK, which wraps", HS, PIPE, 500000,
+	  .data_ack_len = 4 },
+	{ "sequence numbers and stamps wrap", HS, PIPE, 500000,
+	  .isn = 0xfffff000, .client_isn = 0xffffffff, .stamp = 0xffffff80 },
+	{ "offload", HS, PIPE, 1000000, .pieces = 8 },
+	{ "large offload, fast", { MBIT(1000), 1000, 3000000, 0, 0, 0 },
+	  { MBIT(1000), 1000, 3000000, 0, 0, 0 }, 8000000,
+	  .pieces = 45, .most_us = S(1) },
+	{ "loss of 2 % on the pipe", HS, { MBIT(5), 5000, 150000, 20, 0, 0 },
+	  2000000, .most_us = S(4.2) },
+	{ "loss of 2 % on the HS-path", { MBIT(10), 20000, 150000, 20, 0, 0 },
+	  PIPE, .bytes = 500000 },
+	{ "loss, lateness and doubles on both",
+	  { MBIT(10), 20000, 150000, 10, 20, 20 },
+	  { MBIT(5), 5000, 150000, 20, 20, 20 }, .bytes = 500000 },
+	{ "the same, wrapping, with offload",
+	  { MBIT(10), 20000, 150000, 10, 20, 20 },
+	  { MBIT(5), 5000, 150000, 20, 20, 20 }, 500000,
+	  .isn = 0xffff0000, .stamp = 0xffffff00, .pieces = 3 },
+	{ "the pipe falls to 1 Mbit/s", HS, PIPE, 2000000,
+	  .pipe_rate_at_us = S(1), .pipe_rate_byteps = MBIT(1),
+	  .most_us = S(14) },
+	{ "a reader that stops for 5 s", HS, PIPE, 1000000,
+	  .window = 256 << 10, .reader_stops_us = S(0.3),
+	  .reader_goes_on_us = S(5.3), .most_us = S(8) },
+	{ "a small window", HS, PIPE, 300000, .window = 4096 },
+	{ "the pipe dies", HS, PIPE, 2000000, .pipe_dies_us = S(1),
+	  .resets = true, .most_us = S(1.8) },
+	{ "it drains", HS, PIPE, 2000000, .drain_us = S(1) },
+	{ "it drains with loss", HS, { MBIT(5), 5000, 150000, 20, 0, 0 },
+	  1000000, .drain_us = S(1) },
+};
+
+int main(void)
+{
+	char name[100];
+
+	for (unsigned int i = 0; i < sizeof(scenes) / sizeof(*scenes); i++) {
+		const struct leg *hs = &scenes[i].hs, *pipe = &scenes[i].pipe;
+		bool random = hs->loss + hs->late + pipe->loss + pipe->late;
+
+		for (chosen_seed = 1; chosen_seed <= (random ? SEEDS : 1);
+		     chosen_seed++) {
+			chosen = scenes[i];
+			chosen.data_ack_len = chosen.data_ack_len ?: 8;
+			chosen.window = chosen.window ?: 1 << 20;
+			snprintf(name, sizeof(name), "%s, seed %u",
+				 chosen.name, chosen_seed);
+			run_case(name, play);
+		}
+	}
+	return tap_end();
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * confine - privileges and system calls that aren't needed any more
+ *
+ * Once all is open the worker is another user that keeps CAP_NET_ADMIN, without
+ * which the kernel takes no verdict, and the few system calls of its loop.
+ */
+#include <errno.h>
+#include <grp.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <linux/capability.h>
+#include <seccomp.h>
+
+#include "pamsplit.h"
+
+static int keep_only(uint32_t caps)
+{
+	struct __user_cap_header_struct header = {
+		.version = _LINUX_CAPABILITY_VERSION_3,
+	};
+	struct __user_cap_data_struct data[2] = {
+		{ .permitted = caps, .effective = caps },
+	};
+
+	return syscall(SYS_capset, &header, data);
+}
+
+/* A name, or a number where there are no names. */
+int confine_find(const char *user, uid_t *uid, gid_t *gid)
+{
+	const struct passwd *entry = getpwnam(user);
+	char *end;
+
+	if (entry) {
+		*uid = entry->pw_uid;
+		*gid = entry->pw_gid;
+		return 0;
+	}
+	*uid = strtoul(user, &end, 10);
+	*gid = *uid;
+	if (*user && !*end)
+		return 0;
+	say("--user: there is no user '%s'", user);
+	return -1;
+}
+
+int confine_user(const char *user)
+{
+	uid_t uid;
+	gid_t gid;
+
+	if (confine_find(user, &uid, &gid))
+		return -1;
+	for (int cap = 0; !prctl(PR_CAPBSET_DROP, cap, 0, 0, 0); cap++)
+		;
+	if (!prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) && !setgroups(0, NULL) &&
+	    !setresgid(gid, gid, gid) && !setresuid(uid, uid, uid) &&
+	    !keep_only(1 << CAP_NET_ADMIN) &&
+	    !prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		return 0;
+	say("--user: can't become '%s': %s", user, strerror(errno));
+	return -1;
+}
+
+/* Those of the loop, of malloc, of libevent and of the end. */
+static const int allowed[] = {
+	SCMP_SYS(recvmmsg), SCMP_SYS(sendmmsg), SCMP_SYS(sendto),
+	SCMP_SYS(sendmsg), SCMP_SYS(recvfrom), SCMP_SYS(recvmsg),
+	SCMP_SYS(read), SCMP_SYS(write), SCMP_SYS(writev), SCMP_SYS(close),
+	SCMP_SYS(accept), SCMP_SYS(accept4), SCMP_SYS(fcntl),
+	SCMP_SYS(epoll_wait), SCMP_SYS(epoll_pwait), SCMP_SYS(epoll_pwait2),
+	SCMP_SYS(epoll_ctl), SCMP_SYS(timerfd_settime),
+	SCMP_SYS(clock_gettime), SCMP_SYS(gettimeofday),
+	SCMP_SYS(brk), SCMP_SYS(mmap), SCMP_SYS(munmap), SCMP_SYS(mremap),
+	SCMP_SYS(madvise), SCMP_SYS(futex), SCMP_SYS(getrandom),
+	SCMP_SYS(rt_sigaction), SCMP_SYS(rt_sigprocmask),
+	SCMP_SYS(rt_sigreturn), SCMP_SYS(restart_syscall),
+	SCMP_SYS(getpid), SCMP_SYS(gettid), SCMP_SYS(tgkill),
+	SCMP_SYS(exit), SCMP_SYS(exit_group), SCMP_SYS(fstat),
+	SCMP_SYS(newfstatat), SCMP_SYS(shutdown),
+};
+
+int confine_calls(void)
+{
+	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_KILL_PROCESS);
+	int error = filter ? 0 : -ENOMEM;
+
+	for (unsigned int i = 0; !error && i < ARRAY_LEN(allowed); i++) {
+		error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, allowed[i], 0);
+		if (error == -EDOM || error == -EFAULT)
+			error = 0;	/* this architecture doesn't have it */
+	}
+	if (!error)
+		error = seccomp_load(filter);
+	if (filter)
+		seccomp_release(filter);
+	if (!error)
+		return 0;
+	say("the system calls can't be limited: %s", strerror(-error));
+	return -1;
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * control - the socket that tells how it is
+ *
+ * Who connects gets lines of words, NAME=VALUE after the first, and the end: one
+ * "totals" and one "flow" for each. Rates in bytes per second, sizes in bytes,
+ * times in us. Nothing is read from it.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "pamsplit.h"
+
+static int address_of(struct sockaddr_un *address, const char *path)
+{
+	memset(address, 0, sizeof(*address));
+	address->sun_family = AF_UNIX;
+	if (strlen(path) >= sizeof(address->sun_path)) {
+		say("the socket's name is too long: %s", path);
+		return -1;
+	}
+	memcpy(address->sun_path, path, strlen(path));
+	return 0;
+}
+
+int control_listen(const char *path, const char *user)
+{
+	struct sockaddr_un address;
+	uid_t uid;
+	gid_t gid;
+	int fd;
+
+	if (address_of(&address, path) || confine_find(user, &uid, &gid))
+		return -1;
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	unlink(path);
+	if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof(address)) ||
+	    chown(path, 0, gid) || chmod(path, 0660) ||
+	    listen(fd, 8)) {
+		say("%s: %s", path, strerror(errno));
+		if (fd >= 0)
+			close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+static void print_flow(void *arg, const struct split_info *info)
+{
+	char client[INET6_ADDRSTRLEN], server[INET6_ADDRSTRLEN];
+	int family = info->v6 ? AF_INET6 : AF_INET;
+
+	inet_ntop(family, info->client.bytes, client, sizeof(client));
+	inet_ntop(family, info->server.bytes, server, sizeof(server));
+	fprintf(arg, "flow client=%s client_port=%u server=%s server_port=%u "
+		"banked=%" PRIu32 " waiting=%" PRIu32 " rate=%" PRIu64
+		" rtt=%" PRIu32 " min_rtt=%" PRIu32 " received=%" PRIu64
+		" delivered=%" PRIu64 " resent=%" PRIu64 " memory=%" PRIu64
+		"\n", client, info->client_port, server, info->server_port,
+		info->banked_bytes, info->waiting_bytes, info->rate_byteps,
+		info->srtt_us, info->min_rtt_us, info->received_bytes,
+		info->delivered_bytes, info->resent, info->memory_bytes);
+}
+
+static void print_totals(FILE *out, const struct split *split,
+			 const struct worker_files *files, bool draining)
+{
+	const struct split_counters *c = split_counters(split);
+
+	fprintf(out, "totals flows=%u split=%" PRIu64 " refused=%" PRIu64
+		" resets=%" PRIu64 " unknown=%" PRIu64 " early_acks=%" PRIu64
+		" received=%" PRIu64 " delivered=%" PRIu64 " resent=%" PRIu64
+		" timeouts=%" PRIu64 " probes=%" PRIu64 " dropped=%" PRIu64
+		" duplicates=%" PRIu64 " banked_max=%" PRIu64 " memory=%" PRIu64
+		" memory_max=%" PRIu64 " overruns=%" PRIu64 " unsent=%" PRIu64
+		" draining=%d\n", split_flows(split), c->flows, c->refused,
+		c->resets, c->unknown, c->early_acks, c->received_bytes,
+		c->delivered_bytes, c->resent, c->timeouts, c->probes,
+		c->dropped, c->duplicates, c->banked_max, split_memory(split),
+		c->memory_max, queue_overruns(files->queue),
+		raw_failed(files->raw), draining);
+}
+
+/* All at once or not at all: nobody is waited for. */
+void control_answer(int fd, const struct split *split,
+		    const struct worker_files *files, bool draining)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&text, &len);
+
+	if (!out)
+		return;
+	print_totals(out, split, files, draining);
+	split_each(split, print_flow, out);
+	if (!fclose(out) &&
+	    send(fd, text, len, MSG_DONTWAIT | MSG_NOSIGNAL) != (ssize_t)len)
+		say("an answer of %zu bytes found no room", len);
+	free(text);
+}
+
+int control_ask(const char *path)
+{
+	struct sockaddr_un address;
+	char text[4096];
+	ssize_t len;
+	int fd;
+
+	if (address_of(&address, path))
+		return EXIT_FAILURE;
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd < 0 ||
+	    connect(fd, (struct sockaddr *)&address, sizeof(address))) {
+		say("%s: %s", path, strerror(errno));
+		return EXIT_FAILURE;
+	}
+	while ((len = read(fd, text, sizeof(text))) > 0)
+		fwrite(text, 1, len, stdout);
+	close(fd);
+	return len ? EXIT_FAILURE : EXIT_SUCCESS;
+}

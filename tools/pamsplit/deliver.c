@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * deliver - the client's side: sending, and when to send again
+ *
+ * In the order of the sequence numbers, as the client's window, the congestion
+ * window and the pace allow (bbr.c). Loss is found by time (RACK, RFC 8985,
+ * acked.c), the tail's by a probe after two round trips (TLP, there, too), and
+ * at last by the timer of RFC 6298, whose variance has a floor of 50 ms. A
+ * closed window is probed as RFC 9293 has it (3.8.6.1).
+ *
+ * A client of which nothing is heard over two of those timeouts, and a minimal
+ * time, is gone: the flow is reset, so that the server sends the data elsewhere.
+ */
+#include <string.h>
+
+#include "flow.h"
+
+#define RTO_MAX_US	(60 * SECOND_US)
+#define BACKOFFS_MAX	10
+#define DEAD_BACKOFFS	2
+#define BURST_US	1000	/* what was missed of the pace is made up for */
+#define TAIL_DELAY_US	200000	/* a client's delayed acknowledgment */
+#define PROBE_MIN_US	10000
+
+static uint64_t rto(const struct flow *flow)
+{
+	uint64_t us = (uint64_t)flow->rto_us << flow->backoffs;
+
+	return us < RTO_MAX_US ? us : RTO_MAX_US;
+}
+
+static bool can_send(const struct flow *flow, const struct segment *segment)
+{
+	return segment && before(segment->seq, flow->rcv_nxt) &&
+	       !after(segment->seq + segment->len, flow->right_edge);
+}
+
+/* Timers of what is in flight, from now on. */
+void deliver_arm(struct flow *flow, uint64_t now_us)
+{
+	bool waits = flow->in_flight || flow->lost_bytes;
+	uint64_t probe_us = 2ULL * flow->srtt_us;
+
+	flow->rto_at_us = waits ? now_us + rto(flow) : NEVER_US;
+	flow->probe_at_us = NEVER_US;
+	flow->persist_at_us = NEVER_US;
+	if (!waits && flow->unsent && before(flow->unsent->seq, flow->rcv_nxt) &&
+	    !can_send(flow, flow->unsent))
+		flow->persist_at_us = now_us + rto(flow);
+	if (flow->probed || flow->lost_bytes || !flow->in_flight ||
+	    flow->backoffs || !flow->srtt_us)
+		return;
+	if (flow->in_flight <= flow->client_mss)
+		probe_us += TAIL_DELAY_US;
+	if (probe_us < PROBE_MIN_US)
+		probe_us = PROBE_MIN_US;
+	if (now_us + probe_us < flow->rto_at_us)
+		flow->probe_at_us = now_us + probe_us;
+}
+
+/* --- one segment --- */
+
+static void pace(struct flow *flow, uint64_t bytes, uint64_t now_us)
+{
+	uint64_t rate = flow->bbr.rate_byteps;
+
+	if (flow->pace_next_us + BURST_US < now_us)
+		flow->pace_next_us = now_us - BURST_US;
+	if (rate)
+		flow->pace_next_us += bytes * SECOND_US / rate;
+}
+
+static void transmit(struct flow *flow, const struct segment *segment)
+{
+	const struct block *block = segment->block;
+	uint32_t len = block->payload_at + segment->len;
+	uint8_t data[1 << 16], *tcp = data + block->tcp_at;
+	struct packet packet = {
+		.data = data,
+		.sack_at = block->sack_at,
+		.sacks = block->sacks,
+	};
+	uint8_t flags = TCP_ACK;
+	struct packet read;
+
+	memcpy(data, block->data, block->payload_at);
+	if (segment->len)
+		memcpy(data + block->payload_at, block->data +
+		       block->payload_at + (segment->seq - block->seq),
+		       segment->len);
+	if (segment->push)
+		flags |= TCP_PSH;
+	if (segment->fin)
+		flags |= TCP_FIN;
+	tcp_set_seq(tcp, segment->seq);
+	tcp_set_ack(tcp, flow->server_ack);
+	tcp_set_flags(tcp, flags);
+	tcp_set_window(tcp, flow->server_window);
+	/* what it has acknowledged since is in ack, and in later ones */
+	packet_drop_sack(&packet);
+	packet_set_len(data, len);
+	if (packet_read(&read, data, len) && read.has_stamp) {
+		flow->tsval_out = seq_max(flow->tsval_out, block->tsval);
+		put32(data + read.stamp_at, flow->tsval_out);
+		put32(data + read.stamp_at + 4, flow->server_tsecr);
+	}
+	packet_seal(data, len);
+	flow->split->out(flow->split->arg, TO_CLIENT, data, len);
+}
+
+static uint32_t weight(const struct segment *segment)
+{
+	return segment->len + segment->fin;
+}
+
+void deliver_lost(struct flow *flow, struct segment *segment)
+{
+	if (segment->in_flight)
+		flow->in_flight -= weight(segment);
+	segment->in_flight = false;
+	if (!segment->lost)
+		flow->lost_bytes += weight(segment);
+	segment->lost = true;
+}
+
+void deliver_sent(struct flow *flow, struct segment *segment, uint64_t now_us)
+{
+	struct delivery *delivery = &flow->delivery;
+
+	if (!flow->in_flight) {
+		delivery->first_sent_us = now_us;
+		delivery->delivered_us = now_us;
+		if (!flow->backoffs)
+			flow->heard_us = now_us;
+	}
+	if (segment->lost)
+		flow->lost_bytes -= weight(segment);
+	if (!segment->in_flight)
+		flow->in_flight += weight(segment);
+	if (segment->sent) {
+		segment->again = true;
+		flow->resent++;
+		flow->split->counters.resent++;
+	} else {
+		flow->unsent = segment->next;
+		flow->snd_nxt = segment_end(segment);
+		flow->tsval_out = seq_max(flow->tsval_out,
+					  segment->block->tsval);
+	}
+	segment->lost = false;
+	segment->sent = true;
+	segment->in_flight = true;
+	segment->sent_us = now_us;
+	segment->delivered = delivery->delivered;
+	segment->delivered_us = delivery->delivered_us;
+	segment->first_sent_us = delivery->first_sent_us;
+	segment->app_limited = delivery->app_limited_until;
+	pace(flow, segment->len + segment->block->payload_at, now_us);
+}
+
+static struct segment *first_lost(const struct flow *flow)
+{
+	struct segment *at = flow->lost_bytes ? flow->head : NULL;
+
+	while (at && !at->lost)
+		at = at->next;
+	return at;
+}
+
+static bool window_is_full(const struct flow *flow,
+			   const struct segment *segment)
+{
+	return flow->in_flight &&
+	       flow->in_flight + weight(segment) > flow->bbr.cwnd;
+}
+
+void deliver_send(struct flow *flow, uint64_t now_us)
+{
+	struct segment *segment;
+	bool sent = false;
+
+	if (flow->state != SPLITTING && flow->state != ANSWERED)
+		return;
+	for (;;) {
+		segment = first_lost(flow);
+		if (!segment && can_send(flow, flow->unsent))
+			segment = flow->unsent;
+		if (!segment || window_is_full(flow, segment) ||
+		    flow->pace_next_us > now_us)
+			break;
+		deliver_sent(flow, segment, now_us);
+		transmit(flow, segment);
+		sent = true;
+	}
+	/* nothing to send: what is measured now isn't the pipe's rate */
+	if (!segment && flow->in_flight < flow->bbr.cwnd) {
+		uint64_t until = flow->delivery.delivered + flow->in_flight;
+
+		flow->delivery.app_limited_until = until ? until : 1;
+	}
+	if (sent || (flow->persist_at_us == NEVER_US && flow->unsent &&
+		     !flow->in_flight && !flow->lost_bytes))
+		deliver_arm(flow, now_us);
+}
+
+/*
+ * May the packet go on just as it came, as if it had been banked and sent? It
+ * is the newest there is, so its acknowledgment and time stamps are right.
+ */
+bool deliver_at_once(const struct flow *flow, const struct packet *packet,
+		     uint64_t now_us)
+{
+	uint64_t flight = flow->in_flight + packet->payload_len;
+
+	return flow->state == SPLITTING && !flow->unsent &&
+	       !flow->lost_bytes && packet->seq == flow->rcv_nxt &&
+	       packet->ack == flow->server_ack && !packet->sack_at &&
+	       !before(packet->tsval, flow->tsval_out) &&
+	       (!flow->in_flight || flight <= flow->bbr.cwnd) &&
+	       flow->pace_next_us <= now_us &&
+	       !after(packet->seq + packet->payload_len, flow->right_edge);
+}
+
+/* --- timers --- */
+
+static void probe_tail(struct flow *flow, uint64_t now_us)
+{
+	struct segment *segment = flow->unsent;
+
+	flow->probed = true;
+	flow->split->counters.probes++;
+	if (!can_send(flow, segment)) {
+		segment = segment ? segment->prev : flow->tail;
+		while (segment && segment->sacked)
+			segment = segment->prev;
+	}
+	if (segment) {
+		deliver_sent(flow, segment, now_us);
+		transmit(flow, segment);
+	}
+	deliver_arm(flow, now_us);
+}
+
+/* All that isn't known to have come is lost: start again from the front. */
+static void time_out(struct flow *flow, uint64_t now_us)
+{
+	struct segment *at;
+
+	flow->split->counters.timeouts++;
+	for (at = flow->head; at && at->sent; at = at->next) {
+		if (at->sacked)
+			flow->sacked_segments--;
+		at->sacked = false;
+		deliver_lost(flow, at);
+	}
+	flow->recovering = true;
+	flow->recover_seq = flow->snd_nxt;
+	bbr_timeout(flow);
+	flow->pace_next_us = now_us;
+	deliver_arm(flow, now_us);
+}
+
+/* As much as the window has room for; else something old, to be answered. */
+static void probe_window(struct flow *flow, uint64_t now_us)
+{
+	struct segment *segment = flow->unsent;
+	uint32_t room = 0;
+
+	flow->split->counters.probes++;
+	if (!segment)
+		return;
+	if (after(flow->right_edge, segment->seq))
+		room = flow->right_edge - segment->seq;
+	if (room && room < segment->len && bank_cut(flow, segment, room)) {
+		deliver_sent(flow, segment, now_us);
+		transmit(flow, segment);
+	} else {
+		struct segment probe = *segment;
+
+		probe.seq = segment->seq - 1;
+		probe.len = 0;
+		probe.fin = false;
+		probe.push = false;
+		transmit(flow, &probe);
+	}
+	deliver_arm(flow, now_us);
+}
+
+/* One more in vain; false if that was one too many, and the flow is gone. */
+static bool go_on(struct flow *flow, uint64_t now_us)
+{
+	flow->backoffs++;
+	if ((flow->backoffs >= DEAD_BACKOFFS &&
+	     now_us - flow->heard_us >= flow->split->options.silent_us) ||
+	    flow->backoffs > BACKOFFS_MAX) {
+		flow_reset(flow, RESET_PERFORMANCE);
+		return false;
+	}
+	return true;
+}
+
+bool deliver_timers(struct flow *flow, uint64_t now_us)
+{
+	if (flow->reorder_at_us <= now_us)
+		acked_find_lost(flow, now_us);
+	if (flow->probe_at_us <= now_us)
+		probe_tail(flow, now_us);
+	if (flow->rto_at_us <= now_us) {
+		if (!go_on(flow, now_us))
+			return false;
+		time_out(flow, now_us);
+	}
+	if (flow->persist_at_us <= now_us) {
+		if (!go_on(flow, now_us))
+			return false;
+		probe_window(flow, now_us);
+	}
+	return true;
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * early - what the server is told has arrived, before the client has it
+ *
+ *	ack = min(received in order, what the client has + limit)
+ *
+ * The limit is backpressure: an acknowledgment that is withheld slows the server
+ * down. The window can't, since it belongs to the connection and not to the
+ * subflow. With each goes the client's last DATA_ACK and the window that the
+ * client said with it, so the connection's right edge is the client's own. A FIN
+ * isn't acknowledged before the client does.
+ *
+ * At once after each burst of two segments or more, as after a hole or a
+ * duplicate; else 5 ms later.
+ */
+#include "flow.h"
+
+#define DELAY_US	5000
+#define QUICK_BYTES	(64 << 10)	/* so many are acknowledged at once */
+
+uint32_t early_target(const struct flow *flow)
+{
+	const struct split_options *options = &flow->split->options;
+	uint64_t limit = flow->rate_ewma * options->limit_us / SECOND_US;
+	uint32_t target = flow->rcv_nxt;
+
+	if (flow->leaving)
+		return seq_max(flow->ack_out, flow->una);
+	if (limit < options->limit_bytes)
+		limit = options->limit_bytes;
+	if (limit > options->flow_bytes)
+		limit = options->flow_bytes;
+	target = seq_min(target, flow->una + (uint32_t)limit);
+	if (flow->fin_seen)
+		target = seq_min(target, flow->fin_seq);
+	target = seq_max(target, flow->una);
+	return seq_max(flow->ack_out, target);
+}
+
+void early_wanted(struct flow *flow)
+{
+	if (flow->to_ack)
+		return;
+	flow->to_ack = true;
+	flow->next_to_ack = flow->split->to_ack;
+	flow->split->to_ack = flow;
+}
+
+/* Ranges beyond the first hole: the newest, then the others from the front. */
+unsigned int early_ranges(const struct flow *flow, struct range *ranges,
+			  unsigned int max)
+{
+	const struct segment *at = flow->tail;
+	struct range range = { };
+	unsigned int count = 0;
+	bool open = false, newest, found = false;
+
+	/* from the back, since what is in order lies in front */
+	for (; at && after(at->seq, flow->rcv_nxt); at = at->prev) {
+		const struct segment *prev = at->prev;
+
+		if (!open)
+			range.to = segment_end(at);
+		range.from = at->seq;
+		open = prev && segment_end(prev) == at->seq &&
+		       after(prev->seq, flow->rcv_nxt);
+		if (open)
+			continue;
+		newest = !before(flow->last_hole_seq, range.from) &&
+			 before(flow->last_hole_seq, range.to);
+		if (newest) {
+			if (count && count < max)
+				ranges[count] = ranges[0];
+			ranges[0] = range;
+			count += count < max;
+			found = true;
+		} else if (count < max) {
+			ranges[count++] = range;
+		} else if (!found || max > 1) {
+			ranges[max - 1] = range;
+		}
+	}
+	return count;
+}
+
+void early_send(struct flow *flow)
+{
+	struct range ranges[3];
+	uint8_t data[HEADER_MAX];
+	struct split *split = flow->split;
+	struct bare bare = {
+		.header = flow->client_header,
+		.tcp_at = flow->client_tcp_at,
+		.seq = flow->client_nxt,
+		.window = flow->client_window,
+		.flags = TCP_ACK,
+		.has_stamp = true,
+		.tsval = flow->client_tsval,
+		.tsecr = flow->ts_recent,
+		.data_ack_len = flow->data_ack_len,
+		.data_ack = flow->data_ack,
+		.ranges = ranges,
+	};
+
+	flow->ack_by_us = NEVER_US;
+	/* the client has to say what it has of the connection first */
+	if (!flow->data_ack_len)
+		return;
+	if (flow->has_dsack)
+		ranges[bare.range_count++] = flow->dsack;
+	bare.range_count += early_ranges(flow, ranges + bare.range_count,
+					 ARRAY_SIZE(ranges) - bare.range_count);
+	bare.ack = early_target(flow);
+	flow->ack_out = bare.ack;
+	flow->has_dsack = false;
+	flow->unacked = 0;
+	split->counters.early_acks++;
+	split->out(split->arg, TO_SERVER, data, packet_make(data, &bare));
+}
+
+void early_flush(struct flow *flow, uint64_t now_us)
+{
+	bool hole = flow->tail && after(flow->tail->seq, flow->rcv_nxt);
+	bool news = after(early_target(flow), flow->ack_out);
+	uint32_t banked = bank_banked(flow);
+
+	if (banked > flow->split->counters.banked_max)
+		flow->split->counters.banked_max = banked;
+	if (flow->has_dsack || (hole && flow->unacked) ||
+	    (news && (flow->unacked >= 2 ||
+		      flow->received_bytes < QUICK_BYTES)))
+		early_send(flow);
+	else if (news && flow->ack_by_us > now_us + DELAY_US)
+		flow->ack_by_us = now_us + DELAY_US;
+}

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * flow - what the parts of the core share
+ *
+ *	split.c		packets, timers, and when a flow is left
+ *	table.c		flows and their clients
+ *	heap.c		flows by their next timer
+ *	reset.c		the end of a flow that can't go on
+ *	open.c		the handshake
+ *	bank.c		the server's side: what arrives is kept in order
+ *	early.c		and acknowledged
+ *	deliver.c	the client's side: sending, and when to send again
+ *	acked.c		what the client acknowledges
+ *	bbr.c		its congestion control
+ *	upward.c	what the client sends
+ */
+#ifndef PAMSPLIT_FLOW_H
+#define PAMSPLIT_FLOW_H
+
+#include "split.h"
+
+#define SECOND_US	1000000ULL
+#define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
+
+/* A received packet, shared by its segments. */
+struct block {
+	unsigned int users;
+	uint32_t size;
+	uint16_t tcp_at, payload_at;
+	uint32_t seq;		/* of the payload's first byte */
+	uint32_t tsval;
+	uint16_t sack_at;
+	uint8_t sacks;
+	uint8_t data[];
+};
+
+/* What one packet to the client carries. */
+struct segment {
+	struct segment *prev, *next;
+	struct block *block;
+	uint32_t seq, len;
+	bool fin, push;
+	bool sent;		/* at least once */
+	bool in_flight;		/* and thought to be on its way */
+	bool sacked;
+	bool lost;
+	bool again;		/* it was sent more than once */
+	uint64_t sent_us;	/* the last time */
+	/* for the delivery rate, as of then */
+	uint64_t delivered, delivered_us, first_sent_us;
+	bool app_limited;
+};
+
+static inline uint32_t segment_end(const struct segment *segment)
+{
+	return segment->seq + segment->len + segment->fin;
+}
+
+/* BBR, see bbr.c */
+#define BW_ROUNDS	10
+
+struct bbr {
+	enum { STARTUP, DRAIN, PROBE_BW, PROBE_RTT } mode;
+	uint64_t bw_of_round[BW_ROUNDS];	/* maxima, by round modulo */
+	uint64_t rounds;
+	uint64_t round_ends;	/* at that many bytes delivered */
+	uint64_t full_bw;
+	unsigned int full_rounds;
+	unsigned int phase;	/* of the cycle */
+	uint64_t phase_us;	/* its start */
+	uint32_t min_rtt_us;
+	uint64_t min_rtt_at_us;
+	uint64_t probe_rtt_until_us;
+	uint64_t cwnd;
+	uint64_t rate_byteps;	/* to pace with */
+};
+
+/* The delivery rate's state, draft-cheng-iccrg-delivery-rate-estimation. */
+struct delivery {
+	uint64_t delivered;
+	uint64_t delivered_us;
+	uint64_t first_sent_us;
+	uint64_t app_limited_until;	/* delivered bytes, 0: isn't */
+};
+
+struct client {
+	struct client *next;
+	struct address address;
+	unsigned int flows;
+	uint64_t memory;
+};
+
+struct flow_key {
+	struct address client, server;
+	uint16_t client_port, server_port;
+};
+
+/* LEFT: its packets pass, until the last that were queued have come. */
+enum flow_state { OPENING, ANSWERED, SPLITTING, LEFT };
+
+struct flow {
+	struct flow *next_in_bucket;
+	struct flow *prev, *next;	/* of all */
+	struct flow *next_to_ack;	/* of those in the list to acknowledge */
+	bool to_ack;
+	struct split *split;
+	struct client *owner;
+	struct flow_key key;
+	bool v6;
+	enum flow_state state;
+	bool leaving;
+	bool told;		/* LEFT: the verdict was given once */
+	uint64_t leave_us;	/* when it began to */
+	uint64_t used_us;	/* a packet of it came */
+	unsigned int heap_at;	/* 0: has no timer */
+	uint64_t timer_us;
+
+	/* the handshake */
+	uint32_t client_isn;
+	uint16_t client_mss, server_mss;
+	uint8_t client_scale, server_scale;
+	uint64_t answer_us;	/* the SYN-ACK went on */
+
+	/* the server's side */
+	uint32_t rcv_nxt;	/* all before it has come */
+	uint32_t ack_out;	/* the server was told so */
+	uint32_t ts_recent;	/* the server's newest in order */
+	uint32_t last_hole_seq;	/* what came last out of order */
+	struct range dsack;	/* to be said once */
+	bool has_dsack;
+	bool fin_seen;
+	uint32_t fin_seq;
+	unsigned int unacked;	/* segments since the last early ACK */
+	uint64_t ack_by_us;	/* the early ACK waits until then */
+	uint32_t server_ack;	/* of the client's data, newest */
+	uint16_t server_window;
+	uint32_t server_tsecr;
+	uint64_t received_bytes;
+	uint8_t server_header[60 + 20];	/* for what is said in its name */
+	uint16_t server_tcp_at;
+
+	/* the client's side */
+	uint32_t una;		/* the client has all before it */
+	uint32_t snd_nxt;	/* it was sent all before it */
+	uint32_t right_edge;
+	uint32_t tsval_out;	/* the highest that was sent to it */
+	uint64_t in_flight;
+	uint64_t lost_bytes;
+	unsigned int sacked_segments;
+	bool reordering;
+	uint32_t srtt_us, rttvar_us, rto_us;
+	unsigned int backoffs;
+	uint64_t heard_us;	/* the client's last packet */
+	uint64_t rto_at_us;	/* NEVER_US: not armed */
+	uint64_t probe_at_us;	/* of the tail */
+	uint64_t reorder_at_us;
+	uint64_t persist_at_us;
+	uint64_t pace_next_us;
+	uint64_t rack_us;	/* when the newest that arrived was sent */
+	uint32_t rack_end;
+	uint32_t rack_rtt_us;
+	bool probed;
+	bool recovering;
+	uint32_t recover_seq;
+	struct delivery delivery;
+	struct bbr bbr;
+	uint64_t rate_ewma;
+	uint64_t delivered_bytes;
+	uint64_t resent;
+
+	/* what the client said last */
+	uint32_t client_nxt;	/* its next sequence number */
+	uint32_t client_tsval;
+	uint16_t client_window;
+	uint8_t data_ack_len;	/* 0: none yet */
+	uint64_t data_ack;
+	uint8_t client_header[60 + 20];
+	uint16_t client_tcp_at;
+
+	/* segments in order of sequence numbers */
+	struct segment *head, *tail;
+	struct segment *unsent;	/* the first that was never sent */
+	uint64_t memory;
+};
+
+struct split {
+	struct split_options options;
+	split_out_fn out;
+	void *arg;
+	bool draining;
+	struct flow **buckets;
+	struct flow *flows;
+	struct flow *to_ack;
+	unsigned int count;
+	struct client *clients;
+	uint64_t memory;
+	struct flow **heap;	/* from 1 on, the earliest first */
+	unsigned int heap_count, heap_size;
+	struct split_counters counters;
+};
+
+/* table.c */
+struct flow **table_new(void);
+struct flow *flow_find(const struct split *split, const struct flow_key *key,
+		       bool v6);
+struct flow *flow_new(struct split *split, const struct flow_key *key, bool v6);
+void flow_free(struct flow *flow);
+void flow_forget_to_ack(struct flow *flow);
+void flow_stop_timers(struct flow *flow);
+
+/* reset.c */
+#define RESET_UNSPECIFIED	0x00
+#define RESET_PERFORMANCE	0x05
+void flow_reset(struct flow *flow, uint8_t reason);
+void reset_end_of(const struct flow *flow, struct split_end *end);
+void reset_send(struct split *split, const struct split_end *end,
+		enum split_side side, uint8_t reason);
+
+/* split.c */
+void flow_set_timer(struct flow *flow);
+bool flow_is_through(const struct flow *flow);
+
+/* heap.c */
+void heap_set(struct flow *flow, uint64_t at_us);
+void heap_remove(struct flow *flow);
+
+/* open.c: the verdicts on packets with SYN */
+enum split_verdict open_syn(struct flow *flow, struct packet *packet);
+enum split_verdict open_answer(struct flow *flow, struct packet *packet,
+			       uint64_t now_us);
+
+/* bank.c */
+enum split_verdict bank_packet(struct flow *flow, struct packet *packet,
+			       uint64_t now_us);
+void bank_drop_first(struct flow *flow);
+void bank_empty(struct flow *flow);
+uint32_t bank_banked(const struct flow *flow);
+struct segment *bank_cut(struct flow *flow, struct segment *segment,
+			 uint32_t len);
+
+/* early.c */
+uint32_t early_target(const struct flow *flow);
+void early_wanted(struct flow *flow);
+void early_send(struct flow *flow);
+void early_flush(struct flow *flow, uint64_t now_us);
+unsigned int early_ranges(const struct flow *flow, struct range *ranges,
+			  unsigned int max);
+
+/* deliver.c */
+void deliver_send(struct flow *flow, uint64_t now_us);
+bool deliver_at_once(const struct flow *flow, const struct packet *packet,
+		     uint64_t now_us);
+void deliver_sent(struct flow *flow, struct segment *segment, uint64_t now_us);
+void deliver_lost(struct flow *flow, struct segment *segment);
+void deliver_arm(struct flow *flow, uint64_t now_us);
+bool deliver_timers(struct flow *flow, uint64_t now_us);
+
+/* acked.c */
+void acked_packet(struct flow *flow, const struct packet *packet,
+		  uint64_t now_us);
+void acked_find_lost(struct flow *flow, uint64_t now_us);
+void acked_rtt(struct flow *flow, uint32_t rtt_us);
+
+/* bbr.c */
+struct rate_sample {
+	uint64_t rate_byteps;	/* 0: none */
+	uint64_t prior_delivered;
+	uint32_t rtt_us;	/* 0: none */
+	bool app_limited;
+};
+
+void bbr_start(struct flow *flow, uint64_t now_us);
+void bbr_acked(struct flow *flow, const struct rate_sample *sample,
+	       uint64_t acked_bytes, uint64_t now_us);
+void bbr_timeout(struct flow *flow);
+
+/* upward.c */
+enum split_verdict upward_packet(struct flow *flow, struct packet *packet,
+				 uint64_t now_us);
+
+#endif /* PAMSPLIT_FLOW_H */

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * guard - resets the flows if the worker dies or hangs
+ *
+ * The parent of the worker, with which it shares memory: a beat, and of each
+ * flow what a reset has to say. A worker that doesn't beat for a second is
+ * killed. What is banked then is lost here and not at the server, which sends it
+ * over another path as soon as it knows of the reset.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "pamsplit.h"
+
+#define COPY_US		10000	/* flows are copied that often at most */
+#define SILENCE_MS	500
+#define LOOK_MS		100
+
+struct copy {
+	unsigned int count;
+	struct split_end ends[];
+};
+
+/* One of the two copies is whole at any time. */
+struct shared {
+	atomic_uint beats;
+	atomic_uint current;
+};
+
+struct guard {
+	struct shared *shared;
+	struct copy *copies[2];
+	size_t size;
+	unsigned int flows_max;
+	uint64_t copied_us;
+};
+
+struct guard *guard_new(unsigned int flows_max)
+{
+	struct guard *guard = calloc(1, sizeof(*guard));
+	size_t of_copy = sizeof(struct copy) +
+			 flows_max * sizeof(struct split_end);
+
+	if (!guard)
+		return NULL;
+	guard->size = 64 + 2 * of_copy;
+	guard->flows_max = flows_max;
+	guard->shared = mmap(NULL, guard->size, PROT_READ | PROT_WRITE,
+			     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (guard->shared == MAP_FAILED) {
+		say("no memory to share: %s", strerror(errno));
+		free(guard);
+		return NULL;
+	}
+	guard->copies[0] = (void *)((char *)guard->shared + 64);
+	guard->copies[1] = (void *)((char *)guard->copies[0] + of_copy);
+	return guard;
+}
+
+void guard_free(struct guard *guard)
+{
+	if (guard)
+		munmap(guard->shared, guard->size);
+	free(guard);
+}
+
+void guard_beat(struct guard *guard, const struct split *split)
+{
+	unsigned int next = !atomic_load(&guard->shared->current);
+	struct copy *copy = guard->copies[next];
+	uint64_t now = now_us();
+
+	atomic_fetch_add(&guard->shared->beats, 1);
+	if (now - guard->copied_us < COPY_US)
+		return;
+	guard->copied_us = now;
+	copy->count = split_ends(split, copy->ends, guard->flows_max);
+	atomic_store(&guard->shared->current, next);
+}
+
+/* How many there were. */
+static unsigned int reset_all(const struct guard *guard, struct raw *raw)
+{
+	const struct copy *copy =
+		guard->copies[atomic_load(&guard->shared->current) & 1];
+	unsigned int count = copy->count;
+	uint8_t data[HEADER_MAX];
+
+	if (count > guard->flows_max)
+		count = guard->flows_max;
+	for (unsigned int i = 0; i < count; i++) {
+		const struct split_end *end = &copy->ends[i];
+
+		raw_put(raw, TO_SERVER, data,
+			split_end_reset(data, end, TO_SERVER));
+		raw_put(raw, TO_CLIENT, data,
+			split_end_reset(data, end, TO_CLIENT));
+	}
+	raw_flush(raw);
+	say("%u flows were reset", count);
+	return count;
+}
+
+/* Has it ended? A signal to this process is passed on to it. */
+static bool wait_for(int pid, int signals, int *status)
+{
+	struct pollfd poll_for = { .fd = signals, .events = POLLIN };
+	struct signalfd_siginfo info;
+
+	if (poll(&poll_for, 1, LOOK_MS) == 1 &&
+	    read(signals, &info, sizeof(info)) == sizeof(info) &&
+	    info.ssi_signo != SIGCHLD)
+		kill(pid, (int)info.ssi_signo);
+	return waitpid(pid, status, WNOHANG) == pid;
+}
+
+static int watch(struct guard *guard, int pid, int signals)
+{
+	unsigned int beats = 0, silent_ms = 0;
+	uint64_t looked_us = now_us();
+	int status = 0;
+
+	while (!wait_for(pid, signals, &status)) {
+		unsigned int now = atomic_load(&guard->shared->beats);
+		uint64_t at_us = now_us();
+		/* while this process was stopped, the time didn't go on */
+		uint64_t went_ms = (at_us - looked_us) / 1000;
+
+		looked_us = at_us;
+		silent_ms += went_ms < 2 * LOOK_MS ? went_ms : LOOK_MS;
+		if (now != beats)
+			silent_ms = 0;
+		beats = now;
+		if (silent_ms < SILENCE_MS)
+			continue;
+		say("the worker hangs: it is killed");
+		kill(pid, SIGKILL);
+		silent_ms = 0;
+	}
+	return status;
+}
+
+int guard_watch(struct guard *guard, int pid, struct raw *raw, uint8_t id)
+{
+	sigset_t set;
+	int signals, status;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGCHLD);
+	signals = signalfd(-1, &set, SFD_CLOEXEC);
+	if (signals < 0) {
+		say("signalfd: %s", strerror(errno));
+		kill(pid, SIGKILL);
+	}
+	status = watch(guard, pid, signals);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS)
+		return rules_remove() ? EXIT_FAILURE : EXIT_SUCCESS;
+	if (WIFSIGNALED(status))
+		say("the worker ended by signal %d", WTERMSIG(status));
+	/* an answer to an inexact reset is answered by an exact one */
+	if (reset_all(guard, raw))
+		rules_only_reset(id);
+	else
+		rules_remove();
+	return EXIT_FAILURE;
+}

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * pamsplit - splits the TCP of MPTCP's subflows that pass through a helper
+ *
+ * Options, and the ladder by which everything is set up and taken down again.
+ * What it does is documented in pamsplit(8).
+ */
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "pamsplit.h"
+
+#define EXIT_USAGE	2
+#define KB		1024
+
+static const char help[] =
+"usage: pamsplit --client PREFIX... [--pipe INTERFACE...] [OPTION...] run\n"
+"       pamsplit [--control FILE] show\n"
+"       pamsplit --help, --version\n"
+"\n"
+"  --client PREFIX     whose joining subflows are split: 192.168.7.2, fd07::/64\n"
+"  --pipe INTERFACE    or: through which interface they come\n"
+"  --limit KB          banked of a flow at least (128) ...\n"
+"  --limit-ms MS       ... and so much time at the pipe's rate (500)\n"
+"  --flow-memory KB, --client-memory KB, --memory KB\n"
+"                      for a flow (4096), a client (16384), in all (65536)\n"
+"  --flows N           at most (1000)\n"
+"  --silence MS        a pipe that is silent that long is dead (300)\n"
+"  --drain MS          time to leave the flows at the end (3000)\n"
+"  --queue N           NFQUEUE's number (4077)\n"
+"  --user NAME         to become, or a number (nobody)\n"
+"  --control FILE      the socket that `show` asks, \"\" for none\n"
+"                      (" PAMSPLIT_CONTROL ")\n"
+"\n"
+"See pamsplit(8).\n";
+
+void say(const char *format, ...)
+{
+	va_list args;
+
+	fputs("pamsplit: ", stderr);
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fputc('\n', stderr);
+}
+
+uint64_t now_us(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000000ULL + now.tv_nsec / 1000;
+}
+
+static int usage(void)
+{
+	fputs(help, stderr);
+	return EXIT_USAGE;
+}
+
+static int read_number(const char *name, const char *text, uint64_t max,
+		       uint64_t *number)
+{
+	char *end;
+
+	errno = 0;
+	*number = strtoull(text, &end, 10);
+	if (!errno && end != text && !*end && *text != '-' && *number &&
+	    *number <= max)
+		return 0;
+	say("--%s '%s': a number from 1 to %llu", name, text,
+	    (unsigned long long)max);
+	return -1;
+}
+
+static int read_prefix(const char *text, struct prefix *prefix)
+{
+	char address[INET6_ADDRSTRLEN + 4];
+	uint64_t len;
+	char *slash;
+
+	memset(prefix, 0, sizeof(*prefix));
+	if (strlen(text) >= sizeof(address))
+		goto wrong;
+	memcpy(address, text, strlen(text) + 1);
+	slash = strchr(address, '/');
+	if (slash)
+		*slash++ = '\0';
+	if (inet_pton(AF_INET6, address, prefix->address.bytes) == 1)
+		prefix->v6 = true;
+	else if (inet_pton(AF_INET, address, prefix->address.bytes) != 1)
+		goto wrong;
+	prefix->len = prefix->v6 ? 128 : 32;
+	if (slash) {
+		if (read_number("client", slash, prefix->len, &len))
+			return -1;
+		prefix->len = len;
+	}
+	return 0;
+wrong:
+	say("--client '%s': an address or a prefix", text);
+	return -1;
+}
+
+/* It goes into rules between quotation marks. */
+static bool is_interface(const char *name)
+{
+	size_t len = 0;
+
+	while (isalnum((unsigned char)name[len]) ||
+	       (name[len] && strchr("._-@:", name[len])))
+		len++;
+	return len && len < 16 && !name[len];
+}
+
+static int read_option(struct settings *settings, int option, const char *name,
+		       const char *text)
+{
+	struct split_options *split = &settings->split;
+	uint64_t number;
+
+	switch (option) {
+	case 'c':
+		if (settings->client_count == CLIENTS_MAX) {
+			say("--client: at most %d", CLIENTS_MAX);
+			return -1;
+		}
+		return read_prefix(text, settings->clients +
+					 settings->client_count++);
+	case 'p':
+		if (settings->pipe_count == PIPES_MAX || !is_interface(text)) {
+			say("--pipe '%s': up to %d interfaces", text,
+			    PIPES_MAX);
+			return -1;
+		}
+		settings->pipes[settings->pipe_count++] = text;
+		return 0;
+	case 'u':
+		settings->user = text;
+		return 0;
+	case 's':
+		settings->control = text;
+		return 0;
+	}
+	if (read_number(name, text, option == 'q' ? 65535 : 4 << 20, &number))
+		return -1;
+	switch (option) {
+	case 'l': split->limit_bytes = number > KB * KB ? KB * KB * KB
+							 : number * KB; break;
+	case 'm': split->limit_us = number * 1000; break;
+	case 'F': split->flow_bytes = number * KB; break;
+	case 'C': split->client_bytes = number * KB; break;
+	case 'T': split->total_bytes = number * KB; break;
+	case 'n': split->flows_max = number > 65536 ? 65536 : number; break;
+	case 'S': split->silent_us = number * 1000; break;
+	case 'd': settings->drain_us = number * 1000; break;
+	case 'q': settings->queue = number; break;
+	}
+	return 0;
+}
+
+/* Never 0, which is no mark. */
+static int choose(uint8_t *id, uint64_t *seed)
+{
+	if (getrandom(seed, sizeof(*seed), 0) != sizeof(*seed) ||
+	    getrandom(id, sizeof(*id), 0) != sizeof(*id)) {
+		say("no random numbers: %s", strerror(errno));
+		return -1;
+	}
+	*id = *id ?: 1;
+	return 0;
+}
+
+/* The worker dies with its guard: then the rules reset what is left. */
+static int start(const struct settings *settings, uint8_t id,
+		 const struct worker_files *files)
+{
+	sigset_t blocked, old;
+	int pid, status;
+
+	sigemptyset(&blocked);
+	sigaddset(&blocked, SIGTERM);
+	sigaddset(&blocked, SIGINT);
+	sigaddset(&blocked, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &blocked, &old);
+	pid = fork();
+	if (pid < 0) {
+		say("fork: %s", strerror(errno));
+		return EXIT_FAILURE;
+	}
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		sigprocmask(SIG_SETMASK, &old, NULL);
+		_exit(worker_run(settings, files));
+	}
+	status = guard_watch(files->guard, pid, files->raw, id);
+	return status;
+}
+
+static int run(struct settings *settings)
+{
+	struct worker_files files = { .control = -1 };
+	int status = EXIT_FAILURE;
+	uint8_t id;
+
+	if (choose(&id, &settings->split.seed))
+		return EXIT_FAILURE;
+	files.raw = raw_new();
+	files.queue = files.raw ? queue_new(settings->queue) : NULL;
+	files.guard = files.queue ? guard_new(settings->split.flows_max) : NULL;
+	if (!files.guard)
+		goto free_files;
+	if (*settings->control) {
+		files.control = control_listen(settings->control,
+					       settings->user);
+		if (files.control < 0)
+			goto free_files;
+	}
+	if (!rules_add(settings, id))
+		status = start(settings, id, &files);
+	if (files.control >= 0) {
+		close(files.control);
+		unlink(settings->control);
+	}
+free_files:
+	guard_free(files.guard);
+	queue_free(files.queue);
+	raw_free(files.raw);
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "client", required_argument, NULL, 'c' },
+		{ "pipe", required_argument, NULL, 'p' },
+		{ "limit", required_argument, NULL, 'l' },
+		{ "limit-ms", required_argument, NULL, 'm' },
+		{ "flow-memory", required_argument, NULL, 'F' },
+		{ "client-memory", required_argument, NULL, 'C' },
+		{ "memory", required_argument, NULL, 'T' },
+		{ "flows", required_argument, NULL, 'n' },
+		{ "silence", required_argument, NULL, 'S' },
+		{ "drain", required_argument, NULL, 'd' },
+		{ "queue", required_argument, NULL, 'q' },
+		{ "user", required_argument, NULL, 'u' },
+		{ "control", required_argument, NULL, 's' },
+		{ "help", no_argument, NULL, 'h' },
+		{ "version", no_argument, NULL, 'V' },
+		{ }
+	};
+	struct settings settings = {
+		.queue = 4077,
+		.user = "nobody",
+		.control = PAMSPLIT_CONTROL,
+		.drain_us = 3000000,
+		.split = split_defaults,
+	};
+	int option, index = 0;
+
+	setvbuf(stderr, NULL, _IOLBF, 0);
+	while ((option = getopt_long(argc, argv, "hV", options,
+				     &index)) >= 0) {
+		switch (option) {
+		case '?':
+			return usage();
+		case 'h':
+			fputs(help, stdout);
+			return EXIT_SUCCESS;
+		case 'V':
+			puts("pamsplit " PAMS_VERSION);
+			return EXIT_SUCCESS;
+		}
+		if (read_option(&settings, option, options[index].name, optarg))
+			return EXIT_USAGE;
+	}
+	if (argc - optind != 1)
+		return usage();
+	if (!strcmp(argv[optind], "show"))
+		return control_ask(settings.control);
+	if (strcmp(argv[optind], "run"))
+		return usage();
+	if (!settings.client_count && !settings.pipe_count) {
+		say("whose subflows? --client PREFIX or --pipe INTERFACE");
+		return EXIT_USAGE;
+	}
+	return run(&settings);
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * packet - an IP packet with TCP in it: read, changed, made
+ *
+ * Numbers are in the host's byte order, places are bytes from the packet's
+ * start, 0 where there is no such option. A packet may be larger than a link
+ * takes, as the kernel's receive offload makes them.
+ */
+#ifndef PAMSPLIT_PACKET_H
+#define PAMSPLIT_PACKET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define TCP_FIN		0x01
+#define TCP_SYN		0x02
+#define TCP_RST		0x04
+#define TCP_PSH		0x08
+#define TCP_ACK		0x10
+#define TCP_ECE		0x40
+#define TCP_CWR		0x80
+
+#define HEADER_MAX	(60 + 60)	/* IPv4's or IPv6's and TCP's, no more */
+#define OPTIONS_MAX	40
+
+/* MPTCP's subtypes of RFC 8684 */
+#define MP_CAPABLE	0x0
+#define MP_JOIN		0x1
+#define MP_DSS		0x2
+#define MP_TCPRST	0x8
+
+#define DSS_ACK		0x01		/* a DATA_ACK is there */
+#define DSS_ACK_64	0x02		/* and has 8 bytes */
+
+/* Sequence numbers and time stamps wrap. */
+static inline bool before(uint32_t a, uint32_t b)
+{
+	return (int32_t)(a - b) < 0;
+}
+
+static inline bool after(uint32_t a, uint32_t b)
+{
+	return before(b, a);
+}
+
+static inline uint32_t seq_max(uint32_t a, uint32_t b)
+{
+	return before(a, b) ? b : a;
+}
+
+static inline uint32_t seq_min(uint32_t a, uint32_t b)
+{
+	return before(a, b) ? a : b;
+}
+
+struct address {
+	uint8_t bytes[16];	/* the first 4 for IPv4, the rest 0 */
+};
+
+struct packet {
+	uint8_t *data;
+	uint32_t len;		/* as the IP header has it */
+	bool v6;
+	uint16_t tcp_at;
+	uint16_t payload_at;
+	uint32_t payload_len;
+
+	struct address source, target;
+	uint16_t source_port, target_port;
+	uint32_t seq, ack;
+	uint16_t window;
+	uint8_t flags;
+
+	uint16_t mss;		/* 0: not given */
+	uint8_t scale;		/* of the window */
+	bool has_scale, sack_permitted, has_stamp;
+	uint16_t stamp_at;	/* of TSval */
+	uint32_t tsval, tsecr;
+	uint16_t sack_at;	/* of the option */
+	uint8_t sacks;		/* blocks in it */
+
+	uint16_t mptcp;		/* a bit for each subtype that is there */
+	uint8_t dss_flags;
+	uint8_t data_ack_len;	/* 0, 4 or 8 */
+	uint64_t data_ack;
+};
+
+/* Read it: false if it isn't a whole TCP packet whose options make sense. */
+bool packet_read(struct packet *packet, uint8_t *data, size_t len);
+
+/* Is the TCP checksum right? */
+bool packet_intact(const struct packet *packet);
+
+/* Compute both checksums anew. */
+void packet_seal(uint8_t *data, size_t len);
+
+static inline uint16_t get16(const uint8_t *at)
+{
+	return (uint16_t)(at[0] << 8 | at[1]);
+}
+
+static inline uint32_t get32(const uint8_t *at)
+{
+	return (uint32_t)at[0] << 24 | at[1] << 16 | at[2] << 8 | at[3];
+}
+
+static inline void put16(uint8_t *at, uint16_t value)
+{
+	at[0] = value >> 8;
+	at[1] = value;
+}
+
+static inline void put32(uint8_t *at, uint32_t value)
+{
+	put16(at, value >> 16);
+	put16(at + 2, value);
+}
+
+/* Fields of the TCP header, from its start. */
+static inline void tcp_set_seq(uint8_t *tcp, uint32_t seq)
+{
+	put32(tcp + 4, seq);
+}
+
+static inline void tcp_set_ack(uint8_t *tcp, uint32_t ack)
+{
+	put32(tcp + 8, ack);
+}
+
+static inline void tcp_set_flags(uint8_t *tcp, uint8_t flags)
+{
+	tcp[13] = flags;
+}
+
+static inline void tcp_set_window(uint8_t *tcp, uint16_t window)
+{
+	put16(tcp + 14, window);
+}
+
+/* Say how long the IP packet is. */
+void packet_set_len(uint8_t *data, uint32_t len);
+
+/* Overwrite the option of selective acknowledgments with no-operations. */
+void packet_drop_sack(struct packet *packet);
+
+struct range {
+	uint32_t from, to;	/* sequence numbers, to is the first one after */
+};
+
+/*
+ * A packet with options and no data: the IP header and ports are those of
+ * @header (a packet of the same direction, @tcp_at bytes before its TCP).
+ */
+struct bare {
+	const uint8_t *header;
+	uint16_t tcp_at;
+	uint32_t seq, ack;
+	uint16_t window;
+	uint8_t flags;
+	bool has_stamp;
+	uint32_t tsval, tsecr;
+	uint8_t data_ack_len;	/* 0: none */
+	uint64_t data_ack;
+	const struct range *ranges;
+	unsigned int range_count;
+	bool has_reset;		/* MP_TCPRST with that reason, transient */
+	uint8_t reset_reason;
+};
+
+/* Make it; its length. @data has room for HEADER_MAX bytes. */
+size_t packet_make(uint8_t *data, const struct bare *bare);
+
+#endif /* PAMSPLIT_PACKET_H */

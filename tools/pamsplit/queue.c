@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * queue - packets that the kernel hands over, and what is to become of them
+ *
+ * NFQUEUE over libmnl. Packets come as receive offload has put them together.
+ * A run of packets with the same verdict is answered at once: the kernel gives
+ * it to all up to a number.
+ */
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include <libmnl/libmnl.h>
+#include <libnetfilter_queue/libnetfilter_queue.h>
+#include <linux/netfilter.h>
+#include <linux/netfilter/nfnetlink_queue.h>
+
+#include "pamsplit.h"
+
+#define BURST		32	/* packets taken at once */
+#define MESSAGE_BYTES	(0xffff + 4096)
+#define QUEUE_PACKETS	16384
+#define BUFFER_BYTES	(16 << 20)
+
+/* Packets up to @last whose verdict hasn't been told. */
+struct run {
+	bool any;
+	uint32_t last;
+	int verdict;
+	uint32_t mark;
+};
+
+struct queue {
+	struct mnl_socket *socket;
+	uint16_t number;
+	struct run run;
+	uint64_t overruns;
+	uint8_t messages[BURST][MESSAGE_BYTES];
+};
+
+struct delivery {
+	struct queue *queue;
+	struct split *split;
+	struct raw *raw;
+	uint64_t now_us;
+};
+
+static int configure(struct queue *queue)
+{
+	const uint32_t flags = NFQA_CFG_F_GSO;
+	char buffer[512];
+	struct nlmsghdr *message;
+
+	message = nfq_nlmsg_put(buffer, NFQNL_MSG_CONFIG, queue->number);
+	nfq_nlmsg_cfg_put_cmd(message, AF_UNSPEC, NFQNL_CFG_CMD_BIND);
+	if (mnl_socket_sendto(queue->socket, message, message->nlmsg_len) < 0)
+		return -1;
+	message = nfq_nlmsg_put(buffer, NFQNL_MSG_CONFIG, queue->number);
+	nfq_nlmsg_cfg_put_params(message, NFQNL_COPY_PACKET, 0xffff);
+	nfq_nlmsg_cfg_put_qmaxlen(message, QUEUE_PACKETS);
+	mnl_attr_put_u32(message, NFQA_CFG_FLAGS, htonl(flags));
+	mnl_attr_put_u32(message, NFQA_CFG_MASK, htonl(flags));
+	message->nlmsg_flags |= NLM_F_ACK;
+	if (mnl_socket_sendto(queue->socket, message, message->nlmsg_len) < 0)
+		return -1;
+	if (mnl_socket_recvfrom(queue->socket, buffer, sizeof(buffer)) < 0)
+		return -1;
+	message = (struct nlmsghdr *)buffer;
+	if (message->nlmsg_type == NLMSG_ERROR) {
+		const struct nlmsgerr *error = mnl_nlmsg_get_payload(message);
+
+		errno = -error->error;
+		return error->error ? -1 : 0;
+	}
+	return 0;
+}
+
+struct queue *queue_new(uint16_t number)
+{
+	struct queue *queue = calloc(1, sizeof(*queue));
+	const int size = BUFFER_BYTES, one = 1;
+
+	if (!queue)
+		return NULL;
+	queue->number = number;
+	queue->socket = mnl_socket_open2(NETLINK_NETFILTER, SOCK_CLOEXEC);
+	if (!queue->socket ||
+	    mnl_socket_bind(queue->socket, 0, MNL_SOCKET_AUTOPID) ||
+	    configure(queue)) {
+		say("no packets from queue %u: %s", number, strerror(errno));
+		queue_free(queue);
+		return NULL;
+	}
+	setsockopt(queue_fd(queue), SOL_SOCKET, SO_RCVBUFFORCE, &size,
+		   sizeof(size));
+	mnl_socket_setsockopt(queue->socket, NETLINK_NO_ENOBUFS,
+			      (void *)&one, sizeof(one));
+	return queue;
+}
+
+void queue_free(struct queue *queue)
+{
+	if (queue && queue->socket)
+		mnl_socket_close(queue->socket);
+	free(queue);
+}
+
+int queue_fd(const struct queue *queue)
+{
+	return mnl_socket_get_fd(queue->socket);
+}
+
+uint64_t queue_overruns(const struct queue *queue)
+{
+	return queue->overruns;
+}
+
+static void tell(struct queue *queue, int type, uint32_t id, int verdict,
+		 uint32_t mark, const uint8_t *data, size_t len)
+{
+	char buffer[1 << 17];
+	struct nlmsghdr *message = nfq_nlmsg_put(buffer, type, queue->number);
+
+	nfq_nlmsg_verdict_put(message, id, verdict);
+	if (verdict == NF_ACCEPT)
+		nfq_nlmsg_verdict_put_mark(message, mark);
+	if (len)
+		nfq_nlmsg_verdict_put_pkt(message, data, len);
+	mnl_socket_sendto(queue->socket, message, message->nlmsg_len);
+}
+
+static void end_run(struct queue *queue)
+{
+	const struct run *run = &queue->run;
+
+	if (run->any)
+		tell(queue, NFQNL_MSG_VERDICT_BATCH, run->last, run->verdict,
+		     run->mark, NULL, 0);
+	queue->run.any = false;
+}
+
+static void add_to_run(struct queue *queue, struct raw *raw, uint32_t id,
+		       int verdict, uint32_t mark)
+{
+	struct run *run = &queue->run;
+
+	if (run->any && (run->verdict != verdict || run->mark != mark))
+		end_run(queue);
+	/* what was made before goes before */
+	if (!run->any && verdict == NF_ACCEPT)
+		raw_flush(raw);
+	*run = (struct run){ true, id, verdict, mark };
+}
+
+static enum split_verdict ask(struct delivery *delivery, uint8_t *data,
+			      size_t len, uint32_t info)
+{
+	struct packet packet;
+
+	if (info & NFQA_SKB_CSUM_NOTVERIFIED &&
+	    !(info & NFQA_SKB_CSUMNOTREADY) &&
+	    packet_read(&packet, data, len) && !packet_intact(&packet))
+		return SPLIT_PASS;	/* its target refuses it */
+	return split_packet(delivery->split, delivery->now_us, data, len);
+}
+
+static uint32_t number_of(struct nlattr *attribute)
+{
+	return attribute ? ntohl(mnl_attr_get_u32(attribute)) : 0;
+}
+
+static int on_packet(const struct nlmsghdr *message, void *arg)
+{
+	struct nlattr *attributes[NFQA_MAX + 1] = { };
+	const struct nfqnl_msg_packet_hdr *header;
+	struct delivery *delivery = arg;
+	struct queue *queue = delivery->queue;
+	uint32_t id, info, mark;
+	uint8_t *data = NULL;
+	size_t len = 0;
+
+	if (nfq_nlmsg_parse(message, attributes) < 0 ||
+	    !attributes[NFQA_PACKET_HDR])
+		return MNL_CB_OK;
+	header = mnl_attr_get_payload(attributes[NFQA_PACKET_HDR]);
+	id = ntohl(header->packet_id);
+	mark = (number_of(attributes[NFQA_MARK]) & ~MARK_ALL) | MARK_PASSED;
+	info = number_of(attributes[NFQA_SKB_INFO]);
+	if (attributes[NFQA_PAYLOAD]) {
+		data = mnl_attr_get_payload(attributes[NFQA_PAYLOAD]);
+		len = mnl_attr_get_payload_len(attributes[NFQA_PAYLOAD]);
+	}
+	switch (ask(delivery, data, len, info)) {
+	case SPLIT_TAKEN:
+		add_to_run(queue, delivery->raw, id, NF_DROP, 0);
+		break;
+	case SPLIT_CHANGED:
+		end_run(queue);
+		raw_flush(delivery->raw);
+		tell(queue, NFQNL_MSG_VERDICT, id, NF_ACCEPT, mark, data, len);
+		break;
+	case SPLIT_LEAVE:
+		add_to_run(queue, delivery->raw, id, NF_ACCEPT,
+			   mark | MARK_LEFT);
+		break;
+	case SPLIT_PASS:
+		add_to_run(queue, delivery->raw, id, NF_ACCEPT, mark);
+		break;
+	}
+	return MNL_CB_OK;
+}
+
+int queue_take(struct queue *queue, struct split *split, struct raw *raw)
+{
+	struct delivery delivery = {
+		.queue = queue,
+		.split = split,
+		.raw = raw,
+		.now_us = now_us(),
+	};
+	struct mmsghdr messages[BURST];
+	struct iovec parts[BURST];
+	int count, i;
+
+	memset(messages, 0, sizeof(messages));
+	for (i = 0; i < BURST; i++) {
+		parts[i].iov_base = queue->messages[i];
+		parts[i].iov_len = MESSAGE_BYTES;
+		messages[i].msg_hdr.msg_iov = &parts[i];
+		messages[i].msg_hdr.msg_iovlen = 1;
+	}
+	count = recvmmsg(queue_fd(queue), messages, BURST, MSG_DONTWAIT, NULL);
+	if (count < 0) {
+		if (errno == EAGAIN || errno == EINTR)
+			return 0;
+		if (errno != ENOBUFS) {
+			say("the queue failed: %s", strerror(errno));
+			return -1;
+		}
+		queue->overruns++;
+		return 0;
+	}
+	for (i = 0; i < count; i++)
+		mnl_cb_run(queue->messages[i], messages[i].msg_len, 0, 0,
+			   on_packet, &delivery);
+	end_run(queue);
+	split_flush(split, delivery.now_us);
+	raw_flush(raw);
+	return 0;
+}

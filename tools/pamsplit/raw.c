@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * raw - packets that the core makes, sent through raw sockets
+ *
+ * Many at a time. What goes to the client is marked: the rules keep it from
+ * connection tracking, to which it would be a connection of its own where
+ * addresses are translated. What goes to the server is tracked and translated
+ * like the client's own.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "pamsplit.h"
+
+#define PACKETS		128
+#define ARENA		(PACKETS * 2048)
+#define BUFFER_BYTES	(4 << 20)
+
+struct waiting {
+	size_t at, len;
+	union {
+		struct sockaddr_in v4;
+		struct sockaddr_in6 v6;
+	} to;
+};
+
+/* One for each socket: its packets in their order. */
+struct lane {
+	int fd;
+	unsigned int count;
+	size_t used;
+	struct waiting waiting[PACKETS];
+	uint8_t arena[ARENA];
+};
+
+struct raw {
+	struct lane lanes[4];	/* to client and server, IPv4 and IPv6 */
+	uint64_t failed;
+};
+
+static int open_lane(bool v6, bool to_client)
+{
+	const int size = BUFFER_BYTES, mark = MARK_MADE;
+	int fd = socket(v6 ? AF_INET6 : AF_INET, SOCK_RAW | SOCK_CLOEXEC,
+			IPPROTO_RAW);
+
+	if (fd < 0)
+		return -1;
+	if (setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof(size)) ||
+	    (to_client && setsockopt(fd, SOL_SOCKET, SO_MARK, &mark,
+				     sizeof(mark)))) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+struct raw *raw_new(void)
+{
+	struct raw *raw = calloc(1, sizeof(*raw));
+
+	for (unsigned int i = 0; raw && i < ARRAY_LEN(raw->lanes); i++) {
+		raw->lanes[i].fd = open_lane(i & 1, i < 2);
+		if (raw->lanes[i].fd >= 0 ||
+		    (i & 1 && errno == EAFNOSUPPORT))
+			continue;
+		say("no raw socket: %s", strerror(errno));
+		while (i--)
+			close(raw->lanes[i].fd);
+		free(raw);
+		return NULL;
+	}
+	return raw;
+}
+
+void raw_free(struct raw *raw)
+{
+	for (unsigned int i = 0; raw && i < ARRAY_LEN(raw->lanes); i++)
+		close(raw->lanes[i].fd);
+	free(raw);
+}
+
+/* What a full queue or a missing route swallows is a loss like another. */
+static void flush(struct raw *raw, struct lane *lane)
+{
+	struct mmsghdr messages[PACKETS];
+	struct iovec parts[PACKETS];
+	unsigned int sent = 0;
+
+	for (unsigned int i = 0; i < lane->count; i++) {
+		struct waiting *one = &lane->waiting[i];
+		bool v6 = one->to.v6.sin6_family == AF_INET6;
+
+		parts[i].iov_base = lane->arena + one->at;
+		parts[i].iov_len = one->len;
+		memset(&messages[i], 0, sizeof(messages[i]));
+		messages[i].msg_hdr.msg_name = &one->to;
+		messages[i].msg_hdr.msg_namelen = v6 ? sizeof(one->to.v6)
+						     : sizeof(one->to.v4);
+		messages[i].msg_hdr.msg_iov = &parts[i];
+		messages[i].msg_hdr.msg_iovlen = 1;
+	}
+	while (sent < lane->count) {
+		int done = sendmmsg(lane->fd, messages + sent,
+				    lane->count - sent, MSG_DONTWAIT);
+
+		if (done <= 0) {
+			raw->failed++;
+			done = 1;
+		}
+		sent += done;
+	}
+	lane->count = 0;
+	lane->used = 0;
+}
+
+void raw_put(void *arg, enum split_side side, uint8_t *data, size_t len)
+{
+	struct raw *raw = arg;
+	bool v6 = data[0] >> 4 == 6;
+	struct lane *lane = &raw->lanes[2 * (side == TO_SERVER) + v6];
+	struct waiting *one;
+
+	if (lane->count == PACKETS || lane->used + len > ARENA)
+		flush(raw, lane);
+	one = &lane->waiting[lane->count++];
+	one->at = lane->used;
+	one->len = len;
+	memcpy(lane->arena + lane->used, data, len);
+	lane->used += len;
+	memset(&one->to, 0, sizeof(one->to));
+	if (v6) {
+		one->to.v6.sin6_family = AF_INET6;
+		memcpy(&one->to.v6.sin6_addr, data + 24, 16);
+	} else {
+		one->to.v4.sin_family = AF_INET;
+		memcpy(&one->to.v4.sin_addr, data + 16, 4);
+	}
+}
+
+void raw_flush(struct raw *raw)
+{
+	for (unsigned int i = 0; i < ARRAY_LEN(raw->lanes); i++)
+		if (raw->lanes[i].count)
+			flush(raw, &raw->lanes[i]);
+}
+
+uint64_t raw_failed(const struct raw *raw)
+{
+	return raw->failed;
+}

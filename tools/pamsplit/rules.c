@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * rules - which packets come here: the nftables table "inet pamsplit"
+ *
+ *	forward -10	a SYN that joins, from a client: mark its connection; queue
+ *			what is of a marked one
+ *	forward -9	what the splitter has seen goes on; it takes its mark from
+ *			a connection that it leaves. What it hasn't seen, since it
+ *			is dead, is answered by a reset
+ *	output -300	what the splitter makes for the client isn't tracked
+ *
+ * A connection's mark is a number that each run chooses anew. If a table of an
+ * earlier run is found, that one ended badly: what has a mark of a run before
+ * is reset. After a start of the machine the marks are gone: then MPTCP in mid-
+ * stream, of a connection that isn't known, is reset, too.
+ */
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <nftables/libnftables.h>
+
+#include "pamsplit.h"
+
+#define TABLE		"inet pamsplit"
+#define MARK_MASK	0xff000000U
+#define MARK_SHIFT	24
+#define STARTED_S	600	/* so long a machine counts as just started */
+
+static int run(const char *commands, bool quietly)
+{
+	struct nft_ctx *nft = nft_ctx_new(NFT_CTX_DEFAULT);
+	int status;
+
+	if (!nft) {
+		say("nftables can't be used here");
+		return -1;
+	}
+	nft_ctx_buffer_error(nft);
+	nft_ctx_buffer_output(nft);
+	status = nft_run_cmd_from_buffer(nft, commands);
+	if (status && !quietly)
+		say("nftables: %s", nft_ctx_get_error_buffer(nft));
+	nft_ctx_free(nft);
+	return status ? -1 : 0;
+}
+
+bool rules_left_behind(void)
+{
+	return !run("list table " TABLE, true);
+}
+
+int rules_remove(void)
+{
+	return run("add table " TABLE "\ndelete table " TABLE, false);
+}
+
+static void add_prefix(FILE *out, const struct prefix *prefix)
+{
+	char text[INET6_ADDRSTRLEN];
+
+	inet_ntop(prefix->v6 ? AF_INET6 : AF_INET, prefix->address.bytes, text,
+		  sizeof(text));
+	fprintf(out, "%s saddr %s/%u", prefix->v6 ? "ip6" : "ip", text,
+		prefix->len);
+}
+
+/* @what of each client, in front of @then. */
+static void each_client(FILE *out, const struct settings *settings,
+			const char *then)
+{
+	for (unsigned int i = 0; i < settings->client_count; i++) {
+		fprintf(out, "add rule " TABLE " split ");
+		add_prefix(out, &settings->clients[i]);
+		fprintf(out, " %s\n", then);
+	}
+	for (unsigned int i = 0; i < settings->pipe_count; i++)
+		fprintf(out, "add rule " TABLE " split iifname \"%s\" %s\n",
+			settings->pipes[i], then);
+}
+
+static bool just_started(void)
+{
+	double up_s = STARTED_S;
+	FILE *file = fopen("/proc/uptime", "re");
+
+	if (file) {
+		if (fscanf(file, "%lf", &up_s) != 1)
+			up_s = STARTED_S;
+		fclose(file);
+	}
+	return up_s < STARTED_S;
+}
+
+static void add_split(FILE *out, const struct settings *settings, uint8_t id,
+		      bool left_behind)
+{
+	uint32_t mark = (uint32_t)id << MARK_SHIFT;
+	char then[512];
+
+	fprintf(out, "add chain " TABLE " split { type filter hook forward "
+		"priority -10; }\n");
+	/* A new connection may have the ports of one that was split. */
+	snprintf(then, sizeof(then),
+		 "tcp flags & (fin | syn | rst | ack) == syn "
+		 "tcp option mptcp subtype 1 ct state new "
+		 "ct mark set ct mark & 0x%x | 0x%x",
+		 ~MARK_MASK, mark);
+	each_client(out, settings, then);
+	fprintf(out, "add rule " TABLE " split ct mark & 0x%x == 0x%x "
+		"tcp flags & syn == syn tcp option maxseg size set rt mtu\n",
+		MARK_MASK, mark);
+	fprintf(out, "add rule " TABLE " split ct mark & 0x%x == 0x%x "
+		"meta l4proto tcp queue num %u bypass\n", MARK_MASK, mark,
+		settings->queue);
+	if (left_behind)
+		fprintf(out, "add rule " TABLE " split ct mark & 0x%x != 0 "
+			"meta l4proto tcp reject with tcp reset\n", MARK_MASK);
+	if (just_started())
+		each_client(out, settings,
+			    "tcp flags & (syn | rst) == 0x0 ct state new "
+			    "tcp option mptcp exists reject with tcp reset");
+}
+
+static void add_after(FILE *out, uint8_t id)
+{
+	uint32_t mark = (uint32_t)id << MARK_SHIFT;
+
+	fprintf(out, "add chain " TABLE " after { type filter hook forward "
+		"priority -9; }\n");
+	fprintf(out, "add rule " TABLE " after ct mark & 0x%x != 0x%x "
+		"return\n", MARK_MASK, mark);
+	fprintf(out, "add rule " TABLE " after meta mark & 0x%x == 0x%x "
+		"ct mark set ct mark & 0x%x\n", MARK_LEFT, MARK_LEFT,
+		~MARK_MASK);
+	fprintf(out, "add rule " TABLE " after meta mark & 0x%x == 0x%x "
+		"meta mark set meta mark & 0x%x return\n", MARK_PASSED,
+		MARK_PASSED, ~MARK_ALL);
+	fprintf(out, "add rule " TABLE " after meta l4proto tcp "
+		"reject with tcp reset\n");
+}
+
+/* The stream's text is there once it is closed. */
+static int run_written(char **commands, FILE *out)
+{
+	int status = fclose(out) ? -1 : run(*commands, false);
+
+	free(*commands);
+	return status;
+}
+
+int rules_add(const struct settings *settings, uint8_t id)
+{
+	bool left_behind = rules_left_behind();
+	char *commands = NULL;
+	size_t len;
+	FILE *out = open_memstream(&commands, &len);
+
+	if (!out)
+		return -1;
+	if (left_behind)
+		say("an earlier run ended badly: its flows are reset");
+	fprintf(out, "add table " TABLE "\ndelete table " TABLE
+		"\nadd table " TABLE "\n");
+	add_split(out, settings, id, left_behind);
+	add_after(out, id);
+	fprintf(out, "add chain " TABLE " made { type filter hook output "
+		"priority -300; }\n");
+	fprintf(out, "add rule " TABLE " made meta mark & 0x%x == 0x%x "
+		"notrack\n", MARK_MADE, MARK_MADE);
+	return run_written(&commands, out);
+}
+
+/* New connections aren't split any more; those that were are reset. */
+int rules_only_reset(uint8_t id)
+{
+	char *commands = NULL;
+	size_t len;
+	FILE *out = open_memstream(&commands, &len);
+
+	if (!out)
+		return -1;
+	fprintf(out, "add table " TABLE "\ndelete table " TABLE
+		"\nadd table " TABLE "\n");
+	add_after(out, id);
+	return run_written(&commands, out);
+}

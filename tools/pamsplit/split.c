@@ -1,0 +1,437 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * split - packets, timers, and when a flow is left
+ *
+ * A flow that nothing is banked of is consistent without the splitter, which
+ * then can step out of it. Any other one can only be reset.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "flow.h"
+
+#define OPENING_US	(75 * SECOND_US)	/* a handshake's end */
+#define LEFT_US		(5 * SECOND_US)		/* what was queued has come */
+#define IDLE_US		(24 * 3600 * SECOND_US)
+#define DRAIN_US	(2 * SECOND_US)		/* for what isn't banked */
+
+const struct split_options split_defaults = {
+	.limit_bytes = 128 << 10,
+	.limit_us = 500000,
+	.flow_bytes = 4 << 20,
+	.client_bytes = 16 << 20,
+	.total_bytes = 64 << 20,
+	.flows_max = 1000,
+	.silent_us = 300000,
+};
+
+struct split *split_new(const struct split_options *options, split_out_fn out,
+			void *arg)
+{
+	struct split *split = calloc(1, sizeof(*split));
+
+	if (!split)
+		return NULL;
+	split->options = *options;
+	split->out = out;
+	split->arg = arg;
+	split->buckets = table_new();
+	split->heap = calloc(options->flows_max + 1, sizeof(*split->heap));
+	if (split->buckets && split->heap)
+		return split;
+	split_free(split);
+	return NULL;
+}
+
+void split_free(struct split *split)
+{
+	if (!split)
+		return;
+	while (split->flows)
+		flow_free(split->flows);
+	free(split->buckets);
+	free(split->heap);
+	free(split);
+}
+
+/* In mid-stream, and not known: of a time before, or it was reset. */
+static enum split_verdict unknown(struct split *split,
+				  const struct packet *packet)
+{
+	/* its source is called the client, whoever it is */
+	struct split_end end = {
+		.v6 = packet->v6,
+		.client = packet->source,
+		.server = packet->target,
+		.client_port = packet->source_port,
+		.server_port = packet->target_port,
+		.to_client_seq = packet->ack,
+		.to_client_ack = packet->seq + packet->payload_len,
+	};
+
+	split->counters.unknown++;
+	if (packet->flags & TCP_RST)
+		return SPLIT_PASS;
+	if (packet->flags & TCP_ACK)
+		reset_send(split, &end, TO_CLIENT, RESET_UNSPECIFIED);
+	return SPLIT_TAKEN;
+}
+
+/* The server was told of nothing that the client doesn't have. */
+bool flow_is_through(const struct flow *flow)
+{
+	return !before(flow->una, flow->ack_out);
+}
+
+static void leave(struct flow *flow, uint64_t now_us)
+{
+	if (flow->state == SPLITTING && after(flow->una, flow->ack_out))
+		early_send(flow);
+	bank_empty(flow);
+	flow_forget_to_ack(flow);
+	flow_stop_timers(flow);
+	flow->state = LEFT;
+	flow->used_us = now_us;
+	flow_set_timer(flow);
+}
+
+/* While it drains, what can still be sent is, for a while. */
+static bool may_leave(const struct flow *flow, uint64_t now_us)
+{
+	return flow->leaving && flow_is_through(flow) &&
+	       (!flow->head || now_us - flow->leave_us > DRAIN_US);
+}
+
+static void start_leaving(struct flow *flow, uint64_t now_us)
+{
+	if (flow->leaving)
+		return;
+	flow->leaving = true;
+	flow->leave_us = now_us;
+}
+
+/* --- timers --- */
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static uint64_t end_of_life(const struct flow *flow)
+{
+	switch (flow->state) {
+	case OPENING:
+	case ANSWERED:
+		return flow->used_us + OPENING_US;
+	case LEFT:
+		return flow->used_us + (flow->told ? LEFT_US : IDLE_US);
+	case SPLITTING:
+		break;
+	}
+	if (flow->leaving && flow_is_through(flow))
+		return flow->leave_us + DRAIN_US + 1;
+	return flow->used_us + IDLE_US;
+}
+
+/* Only what is next to be sent, and has to wait for its time, needs a timer. */
+static uint64_t pace_timer(const struct flow *flow)
+{
+	const struct segment *next = flow->unsent;
+	bool some = flow->lost_bytes ||
+		(next && before(next->seq, flow->rcv_nxt) &&
+		 !after(next->seq + next->len, flow->right_edge));
+
+	if (!some || (flow->in_flight &&
+		      flow->in_flight + flow->client_mss > flow->bbr.cwnd))
+		return NEVER_US;
+	return flow->pace_next_us;
+}
+
+void flow_set_timer(struct flow *flow)
+{
+	uint64_t at = end_of_life(flow);
+
+	at = earlier(at, flow->ack_by_us);
+	at = earlier(at, flow->rto_at_us);
+	at = earlier(at, flow->probe_at_us);
+	at = earlier(at, flow->reorder_at_us);
+	at = earlier(at, flow->persist_at_us);
+	at = earlier(at, pace_timer(flow));
+	heap_set(flow, at);
+}
+
+static void run_timers(struct flow *flow, uint64_t now_us)
+{
+	if (now_us >= end_of_life(flow) &&
+	    (flow->state != SPLITTING || flow_is_through(flow))) {
+		if (flow->state == SPLITTING && flow->leaving)
+			leave(flow, now_us);
+		else if (flow->state == SPLITTING)
+			flow_reset(flow, RESET_UNSPECIFIED);
+		else
+			flow_free(flow);
+		return;
+	}
+	if (flow->ack_by_us <= now_us)
+		early_send(flow);
+	if (!deliver_timers(flow, now_us))
+		return;
+	deliver_send(flow, now_us);
+	flow_set_timer(flow);
+}
+
+uint64_t split_next_us(const struct split *split)
+{
+	return split->heap_count ? split->heap[1]->timer_us : NEVER_US;
+}
+
+void split_timers(struct split *split, uint64_t now_us)
+{
+	/* each once: what is due again at once waits for the next call */
+	for (unsigned int i = split->heap_count; i; i--) {
+		if (split_next_us(split) > now_us)
+			break;
+		run_timers(split->heap[1], now_us);
+	}
+}
+
+void split_flush(struct split *split, uint64_t now_us)
+{
+	while (split->to_ack) {
+		struct flow *flow = split->to_ack;
+
+		split->to_ack = flow->next_to_ack;
+		flow->to_ack = false;
+		early_flush(flow, now_us);
+		flow_set_timer(flow);
+	}
+}
+
+/* --- packets --- */
+
+static void key_of(struct flow_key *key, const struct packet *packet,
+		   bool to_server)
+{
+	memset(key, 0, sizeof(*key));
+	key->client = to_server ? packet->source : packet->target;
+	key->server = to_server ? packet->target : packet->source;
+	key->client_port = to_server ? packet->source_port
+				     : packet->target_port;
+	key->server_port = to_server ? packet->target_port
+				     : packet->source_port;
+}
+
+static enum split_verdict take_syn(struct split *split, struct packet *packet,
+				   uint64_t now_us)
+{
+	enum split_verdict verdict;
+	struct flow_key key;
+	struct flow *flow;
+
+	key_of(&key, packet, true);
+	flow = flow_find(split, &key, packet->v6);
+	if (flow && flow->state == SPLITTING &&
+	    packet->seq == flow->client_isn)
+		return SPLIT_PASS;
+	if (flow)
+		flow_free(flow);	/* the ports are used again */
+	flow = split->draining ? NULL : flow_new(split, &key, packet->v6);
+	if (!flow) {
+		split->counters.refused++;
+		return SPLIT_LEAVE;
+	}
+	verdict = open_syn(flow, packet);
+	flow->used_us = now_us;
+	flow->told = verdict == SPLIT_LEAVE;
+	flow_set_timer(flow);
+	return verdict;
+}
+
+static enum split_verdict downward(struct flow *flow, struct packet *packet,
+				   uint64_t now_us)
+{
+	if (packet->flags & TCP_SYN)
+		return open_answer(flow, packet, now_us);
+	if (flow->state == OPENING)
+		return SPLIT_PASS;	/* of a connection before */
+	return bank_packet(flow, packet, now_us);
+}
+
+/* A reset counts at once, wherever the client is: see flow_reset(). */
+static enum split_verdict take_reset(struct flow *flow, struct packet *packet,
+				     bool to_server)
+{
+	struct split *split = flow->split;
+	uint8_t *tcp = packet->data + packet->tcp_at;
+	enum split_verdict verdict = SPLIT_PASS;
+
+	if (!to_server && flow->una != packet->seq &&
+	    (flow->state == ANSWERED || flow->state == SPLITTING)) {
+		tcp_set_seq(tcp, flow->una);
+		packet_seal(packet->data, packet->len);
+		split->out(split->arg, TO_CLIENT, packet->data, packet->len);
+		tcp_set_seq(tcp, flow->snd_nxt);
+		packet_seal(packet->data, packet->len);
+		verdict = SPLIT_CHANGED;
+	}
+	flow_free(flow);
+	return verdict;
+}
+
+/* Its packets come here no more, but for those that wait already. */
+static void tell_left(struct flow *flow, uint64_t now_us)
+{
+	if (flow->told)
+		return;
+	flow->told = true;
+	flow->used_us = now_us;
+	flow_set_timer(flow);
+}
+
+/* Would the end believe this reset? What isn't of the flow is ignored. */
+static bool reset_counts(const struct flow *flow, const struct packet *packet,
+			 bool to_server)
+{
+	uint32_t expected = to_server ? flow->client_nxt : flow->rcv_nxt;
+
+	if (flow->state == OPENING || flow->state == LEFT)
+		return true;
+	return packet->seq - (expected - (1 << 20)) < 2 << 20;
+}
+
+enum split_verdict split_packet(struct split *split, uint64_t now_us,
+				uint8_t *data, size_t len)
+{
+	enum split_verdict verdict;
+	struct packet packet;
+	struct flow_key key;
+	struct flow *flow;
+	bool to_server = true;
+
+	if (!packet_read(&packet, data, len))
+		return SPLIT_PASS;	/* the ends refuse it */
+	if ((packet.flags & (TCP_SYN | TCP_ACK)) == TCP_SYN)
+		return take_syn(split, &packet, now_us);
+	key_of(&key, &packet, true);
+	flow = flow_find(split, &key, packet.v6);
+	if (!flow) {
+		to_server = false;
+		key_of(&key, &packet, false);
+		flow = flow_find(split, &key, packet.v6);
+	}
+	if (!flow)
+		return unknown(split, &packet);
+	if (packet.flags & TCP_RST) {
+		if (!reset_counts(flow, &packet, to_server))
+			return SPLIT_PASS;
+		return take_reset(flow, &packet, to_server);
+	}
+	if (flow->state == LEFT) {
+		tell_left(flow, now_us);
+		return SPLIT_LEAVE;
+	}
+	flow->used_us = now_us;
+	if (to_server)
+		verdict = upward_packet(flow, &packet, now_us);
+	else
+		verdict = downward(flow, &packet, now_us);
+	if (flow->fin_seen && after(flow->una, flow->fin_seq))
+		start_leaving(flow, now_us);
+	if (verdict == SPLIT_LEAVE) {
+		leave(flow, now_us);
+		tell_left(flow, now_us);
+	} else if (may_leave(flow, now_us)) {
+		leave(flow, now_us);
+	}
+	flow_set_timer(flow);
+	return verdict;
+}
+
+/* --- all flows --- */
+
+void split_drain(struct split *split, uint64_t now_us)
+{
+	struct flow *flow, *next;
+
+	split->draining = true;
+	for (flow = split->flows; flow; flow = next) {
+		next = flow->next;
+		start_leaving(flow, now_us);
+		if (flow->state == OPENING || flow->state == ANSWERED ||
+		    may_leave(flow, now_us))
+			leave(flow, now_us);
+		flow_set_timer(flow);
+	}
+}
+
+bool split_drained(const struct split *split)
+{
+	for (const struct flow *flow = split->flows; flow; flow = flow->next)
+		if (flow->state != LEFT)
+			return false;
+	return true;
+}
+
+void split_reset_all(struct split *split, uint64_t now_us)
+{
+	struct flow *flow, *next;
+
+	(void)now_us;
+	for (flow = split->flows; flow; flow = next) {
+		next = flow->next;
+		if (flow->state != LEFT)
+			flow_reset(flow, RESET_UNSPECIFIED);
+	}
+}
+
+const struct split_counters *split_counters(const struct split *split)
+{
+	return &split->counters;
+}
+
+unsigned int split_flows(const struct split *split)
+{
+	return split->count;
+}
+
+uint64_t split_memory(const struct split *split)
+{
+	return split->memory;
+}
+
+void split_each(const struct split *split, split_info_fn fn, void *arg)
+{
+	for (const struct flow *flow = split->flows; flow; flow = flow->next) {
+		const struct split_info info = {
+			.v6 = flow->v6,
+			.client = flow->key.client,
+			.server = flow->key.server,
+			.client_port = flow->key.client_port,
+			.server_port = flow->key.server_port,
+			.banked_bytes = bank_banked(flow),
+			.waiting_bytes = flow->rcv_nxt - flow->una,
+			.rate_byteps = flow->rate_ewma,
+			.srtt_us = flow->srtt_us,
+			.min_rtt_us = flow->bbr.min_rtt_us,
+			.received_bytes = flow->received_bytes,
+			.delivered_bytes = flow->delivered_bytes,
+			.resent = flow->resent,
+			.memory_bytes = flow->memory,
+		};
+
+		if (flow->state == SPLITTING)
+			fn(arg, &info);
+	}
+}
+
+unsigned int split_ends(const struct split *split, struct split_end *ends,
+			unsigned int max)
+{
+	const struct flow *flow = split->flows;
+	unsigned int count = 0;
+
+	for (; flow && count < max; flow = flow->next)
+		if (flow->state == ANSWERED || flow->state == SPLITTING)
+			reset_end_of(flow, &ends[count++]);
+	return count;
+}

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * upward - what the client sends: rewritten, and left out if it says nothing
+ *
+ * The acknowledgment becomes the early one, the time stamp echo the newest of
+ * the server's, and the client's SACK goes: holes of the pipe are the
+ * splitter's. A bare acknowledgment that moves only the DATA_ACK or the window
+ * waits up to 5 ms for the next early one, one that moves neither is left out.
+ * Uploaded data passes as it comes.
+ */
+#include <string.h>
+
+#include "flow.h"
+
+#define WAIT_US		5000
+
+/* Modulo 2^32, if one of them has but 32 bits. */
+static bool data_ack_advances(const struct flow *flow,
+			      const struct packet *packet)
+{
+	if (!packet->data_ack_len)
+		return false;
+	if (!flow->data_ack_len)
+		return true;
+	if (packet->data_ack_len == 8 && flow->data_ack_len == 8)
+		return (int64_t)(packet->data_ack - flow->data_ack) > 0;
+	return after((uint32_t)packet->data_ack, (uint32_t)flow->data_ack);
+}
+
+/* What the client says of the connection, and of its end of the flow. */
+static bool note(struct flow *flow, const struct packet *packet)
+{
+	uint32_t nxt = packet->seq + packet->payload_len +
+		       !!(packet->flags & TCP_FIN);
+	bool advances = data_ack_advances(flow, packet), news = advances;
+	bool old = packet->data_ack_len && flow->data_ack_len && !advances &&
+		   (uint32_t)packet->data_ack != (uint32_t)flow->data_ack;
+
+	flow->client_nxt = seq_max(flow->client_nxt, nxt);
+	if (packet->has_stamp)
+		flow->client_tsval = seq_max(flow->client_tsval,
+					     packet->tsval);
+	memcpy(flow->client_header, packet->data, packet->tcp_at + 20);
+	flow->client_tcp_at = packet->tcp_at;
+	if (old)
+		return false;
+	if (packet->data_ack_len) {
+		flow->data_ack_len = packet->data_ack_len;
+		flow->data_ack = packet->data_ack;
+	}
+	/* with the same DATA_ACK the connection's right edge doesn't move back */
+	if (advances || packet->window > flow->client_window ||
+	    flow->state == ANSWERED) {
+		news |= packet->window != flow->client_window;
+		flow->client_window = packet->window;
+	}
+	return news;
+}
+
+static bool is_bare(const struct packet *packet)
+{
+	return !packet->payload_len && !(packet->flags & TCP_FIN) &&
+	       !(packet->mptcp & ~(1 << MP_DSS)) &&
+	       !(packet->dss_flags & ~(DSS_ACK | DSS_ACK_64));
+}
+
+static void rewrite(struct flow *flow, struct packet *packet)
+{
+	uint8_t *tcp = packet->data + packet->tcp_at;
+
+	packet_drop_sack(packet);
+	flow->ack_out = early_target(flow);
+	flow->unacked = 0;
+	flow->ack_by_us = NEVER_US;
+	tcp_set_ack(tcp, flow->ack_out);
+	if (packet->has_stamp) {
+		/* it may be late, and behind an early one */
+		put32(packet->data + packet->stamp_at, flow->client_tsval);
+		put32(packet->data + packet->stamp_at + 4, flow->ts_recent);
+	}
+	packet_seal(packet->data, packet->len);
+}
+
+/* What offload has put together is cut again; the pieces have its options. */
+static void send_pieces(struct flow *flow, struct packet *packet)
+{
+	uint8_t data[HEADER_MAX + (1 << 16)];
+	uint32_t most = flow->server_mss -
+			(packet->payload_at - packet->tcp_at - 20);
+	uint32_t done = 0;
+
+	while (done < packet->payload_len) {
+		uint32_t left = packet->payload_len - done;
+		uint32_t len = left < most ? left : most;
+		uint8_t flags = packet->flags;
+
+		if (len < left)
+			flags &= ~(TCP_FIN | TCP_PSH);
+		memcpy(data, packet->data, packet->payload_at);
+		memcpy(data + packet->payload_at,
+		       packet->data + packet->payload_at + done, len);
+		tcp_set_seq(data + packet->tcp_at, packet->seq + done);
+		tcp_set_flags(data + packet->tcp_at, flags);
+		packet_set_len(data, packet->payload_at + len);
+		packet_seal(data, packet->payload_at + len);
+		flow->split->out(flow->split->arg, TO_SERVER, data,
+				 packet->payload_at + len);
+		done += len;
+	}
+}
+
+/* The handshake's third packet: from now on the flow is split. */
+static enum split_verdict establish(struct flow *flow,
+				    const struct packet *packet,
+				    uint64_t now_us)
+{
+	uint32_t rtt_us = (uint32_t)(now_us - flow->answer_us);
+
+	if (!packet->mptcp) {
+		flow->split->counters.refused++;
+		return SPLIT_LEAVE;
+	}
+	flow->split->counters.flows++;
+	acked_rtt(flow, rtt_us ? rtt_us : 1);
+	bbr_start(flow, now_us);
+	note(flow, packet);
+	flow->state = SPLITTING;
+	flow->right_edge = packet->ack +
+			   ((uint32_t)packet->window << flow->client_scale);
+	return SPLIT_PASS;
+}
+
+/* Nothing of MPTCP where it belongs: somebody on the way takes it off. */
+static bool is_stripped(const struct packet *packet)
+{
+	return packet->payload_len && !packet->mptcp;
+}
+
+enum split_verdict upward_packet(struct flow *flow, struct packet *packet,
+				 uint64_t now_us)
+{
+	bool old_ack = !after(packet->ack, flow->una) && !packet->sacks;
+	bool news;
+
+	if (flow->state == OPENING)
+		return SPLIT_PASS;
+	if (flow->state == ANSWERED)
+		return establish(flow, packet, now_us);
+	flow->heard_us = now_us;
+	if (is_stripped(packet) && flow_is_through(flow))
+		return SPLIT_LEAVE;
+	news = note(flow, packet);
+	acked_packet(flow, packet, now_us);
+	deliver_send(flow, now_us);
+	if (is_bare(packet) && !before(packet->seq, flow->client_nxt) &&
+	    (news || !old_ack)) {
+		if (after(early_target(flow), flow->ack_out)) {
+			flow->unacked += 2;
+			early_wanted(flow);
+		} else if (news && flow->ack_by_us > now_us + WAIT_US) {
+			flow->ack_by_us = now_us + WAIT_US;
+		}
+		return SPLIT_TAKEN;
+	}
+	rewrite(flow, packet);
+	if (packet->payload_len + packet->payload_at - packet->tcp_at - 20 <=
+	    flow->server_mss)
+		return SPLIT_CHANGED;
+	send_pieces(flow, packet);
+	return SPLIT_TAKEN;
+}

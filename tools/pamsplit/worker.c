@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * worker - the loop over packets, timers, questions and the end
+ *
+ * SIGTERM and SIGINT: no new flow is split, and each of the others is left as
+ * soon as nothing of it is banked. What can't be left in time is reset.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <event2/event.h>
+
+#include "notify.h"
+#include "pamsplit.h"
+
+#define BEAT_US		50000
+#define LEAST_WAIT_US	200	/* a burst's worth of the pace */
+
+struct worker {
+	const struct settings *settings;
+	const struct worker_files *files;
+	struct event_base *base;
+	struct event *packets, *timer, *beat, *control, *signals[2];
+	struct split *split;
+	uint64_t drain_until_us;	/* 0: it isn't asked for */
+	bool failed;
+};
+
+static struct timeval in_us(uint64_t us)
+{
+	return (struct timeval){ us / 1000000, us % 1000000 };
+}
+
+static void set_timer(struct worker *worker)
+{
+	uint64_t at_us = split_next_us(worker->split), now = now_us();
+	struct timeval wait;
+
+	if (at_us == NEVER_US) {
+		event_del(worker->timer);
+		return;
+	}
+	wait = in_us(at_us > now + LEAST_WAIT_US ? at_us - now
+						 : LEAST_WAIT_US);
+	event_add(worker->timer, &wait);
+}
+
+static void end_if_drained(struct worker *worker)
+{
+	if (!worker->drain_until_us)
+		return;
+	if (now_us() >= worker->drain_until_us) {
+		split_reset_all(worker->split, now_us());
+		raw_flush(worker->files->raw);
+	}
+	if (split_drained(worker->split))
+		event_base_loopbreak(worker->base);
+}
+
+static void after_each(struct worker *worker)
+{
+	set_timer(worker);
+	end_if_drained(worker);
+}
+
+static void on_packets(evutil_socket_t fd, short what, void *arg)
+{
+	struct worker *worker = arg;
+
+	(void)fd;
+	(void)what;
+	if (queue_take(worker->files->queue, worker->split,
+		       worker->files->raw)) {
+		worker->failed = true;
+		event_base_loopbreak(worker->base);
+	}
+	guard_beat(worker->files->guard, worker->split);
+	after_each(worker);
+}
+
+static void on_timer(evutil_socket_t fd, short what, void *arg)
+{
+	struct worker *worker = arg;
+	uint64_t now = now_us();
+
+	(void)fd;
+	(void)what;
+	split_timers(worker->split, now);
+	split_flush(worker->split, now);
+	raw_flush(worker->files->raw);
+	after_each(worker);
+}
+
+static void on_beat(evutil_socket_t fd, short what, void *arg)
+{
+	struct worker *worker = arg;
+
+	(void)fd;
+	(void)what;
+	guard_beat(worker->files->guard, worker->split);
+	end_if_drained(worker);
+}
+
+static void on_question(evutil_socket_t fd, short what, void *arg)
+{
+	struct worker *worker = arg;
+	int asker = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+	(void)what;
+	if (asker < 0)
+		return;
+	control_answer(asker, worker->split, worker->files,
+		       worker->drain_until_us);
+	close(asker);
+}
+
+static void on_signal(evutil_socket_t number, short what, void *arg)
+{
+	struct worker *worker = arg;
+
+	(void)number;
+	(void)what;
+	if (!worker->drain_until_us) {
+		notify("STOPPING=1");
+		worker->drain_until_us = now_us() +
+					 worker->settings->drain_us;
+	}
+	split_drain(worker->split, now_us());
+	split_flush(worker->split, now_us());
+	raw_flush(worker->files->raw);
+	after_each(worker);
+}
+
+static struct event_base *base_new(void)
+{
+	struct event_config *config = event_config_new();
+	struct event_base *base = NULL;
+
+	if (config &&
+	    !event_config_set_flag(config, EVENT_BASE_FLAG_PRECISE_TIMER))
+		base = event_base_new_with_config(config);
+	if (config)
+		event_config_free(config);
+	return base;
+}
+
+static int set_up(struct worker *worker)
+{
+	static const int numbers[] = { SIGTERM, SIGINT };
+	const struct timeval beat = in_us(BEAT_US);
+	const struct worker_files *files = worker->files;
+
+	signal(SIGPIPE, SIG_IGN);
+	worker->base = base_new();
+	if (!worker->base)
+		return -1;
+	worker->packets = event_new(worker->base, queue_fd(files->queue),
+				    EV_READ | EV_PERSIST, on_packets, worker);
+	worker->timer = evtimer_new(worker->base, on_timer, worker);
+	worker->beat = event_new(worker->base, -1, EV_PERSIST, on_beat, worker);
+	if (!worker->packets || event_add(worker->packets, NULL) ||
+	    !worker->timer || !worker->beat || event_add(worker->beat, &beat))
+		return -1;
+	if (files->control >= 0) {
+		worker->control = event_new(worker->base, files->control,
+					    EV_READ | EV_PERSIST, on_question,
+					    worker);
+		if (!worker->control || event_add(worker->control, NULL))
+			return -1;
+	}
+	for (unsigned int i = 0; i < ARRAY_LEN(numbers); i++) {
+		worker->signals[i] = evsignal_new(worker->base, numbers[i],
+						  on_signal, worker);
+		if (!worker->signals[i] || event_add(worker->signals[i], NULL))
+			return -1;
+	}
+	return 0;
+}
+
+static void tear_down(struct worker *worker)
+{
+	struct event *events[] = {
+		worker->packets, worker->timer, worker->beat, worker->control,
+		worker->signals[0], worker->signals[1]
+	};
+
+	for (unsigned int i = 0; i < ARRAY_LEN(events); i++)
+		if (events[i])
+			event_free(events[i]);
+	if (worker->base)
+		event_base_free(worker->base);
+	split_free(worker->split);
+}
+
+int worker_run(const struct settings *settings,
+	       const struct worker_files *files)
+{
+	struct worker worker = { .settings = settings, .files = files };
+
+	worker.split = split_new(&settings->split, raw_put, files->raw);
+	if (!worker.split || set_up(&worker)) {
+		say("the worker can't be set up: %s", strerror(errno));
+		worker.failed = true;
+	} else if (confine_user(settings->user) || confine_calls()) {
+		worker.failed = true;
+	} else {
+		notify("READY=1");
+		event_base_dispatch(worker.base);
+	}
+	tear_down(&worker);
+	return worker.failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
