@@ -221,6 +221,42 @@ static int origin_parse(struct genl_info *info, const char **origin)
 	return 0;
 }
 
+/* The message that tells what a request said, or NULL. */
+static struct sk_buff *request_msg(const struct genl_info *info, u8 cmd,
+				   int attr_max)
+{
+	struct sk_buff *skb = genlmsg_new(NLMSG_DEFAULT_SIZE, GFP_KERNEL);
+	void *head;
+	int err;
+
+	if (!skb)
+		return NULL;
+
+	head = genlmsg_put(skb, 0, 0, &mptcp_pams_nl_family, 0, cmd);
+	err = head ? 0 : -EMSGSIZE;
+	for (int i = 1; !err && i <= attr_max; i++) {
+		const struct nlattr *attr = info->attrs[i];
+
+		if (attr)
+			err = nla_put(skb, i, nla_len(attr), nla_data(attr));
+	}
+	if (err) {
+		nlmsg_free(skb);
+		return NULL;
+	}
+	genlmsg_end(skb, head);
+	return skb;
+}
+
+/* Tell whoever listens that a request was done. */
+static void tell_done(const struct genl_info *info, u8 cmd, int attr_max)
+{
+	struct pams_net *net = info_net(info);
+
+	if (pams_netlink_tell_begin(net))
+		pams_netlink_tell_end(net, request_msg(info, cmd, attr_max));
+}
+
 static int path_set(struct genl_info *info)
 {
 	struct pams_net *net = info_net(info);
@@ -248,6 +284,7 @@ static int path_set(struct genl_info *info)
 	/* what is queued there may have to go elsewhere, now */
 	if (report.loss_ns || no_loss)
 		pams_watch_wake_all(net);
+	tell_done(info, MPTCP_PAMS_CMD_PATH_SET_NTF, MPTCP_PAMS_A_PATH_ORIGIN);
 	return 0;
 }
 
@@ -278,6 +315,7 @@ int mptcp_pams_nl_path_del_doit(struct sk_buff *skb, struct genl_info *info)
 		return not_known(info);
 
 	pams_watch_wake_all(info_net(info));
+	tell_done(info, MPTCP_PAMS_CMD_PATH_DEL_NTF, MPTCP_PAMS_A_PATH_IFINDEX);
 	return 0;
 }
 
@@ -285,6 +323,7 @@ int mptcp_pams_nl_path_flush_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	pams_path_flush(info_net(info));
 	pams_watch_wake_all(info_net(info));
+	tell_done(info, MPTCP_PAMS_CMD_PATH_DEL_NTF, 0);
 	return 0;
 }
 

@@ -254,6 +254,22 @@ monitor()
 	grep -q '"address":"192.0.2.9"' "$work/events" || fail "not of that path"
 }
 
+# Who sets and deletes paths, and which.
+path_monitor()
+{
+	begin
+	ctl path monitor --count 3 --timeout 20s >"$work/events" &
+	sleep 0.5
+	ctl path set 192.0.2.9 pipe-rate 5mbit
+	ctl path del 192.0.2.9
+	ctl path flush
+	wait $! || fail "the monitor ended with $?"
+	cat "$work/events"
+	grep -q ' path-set 192.0.2.9, pipe 5mbit, backlog 0 bytes, by pamsctl$' "$work/events" || fail "no report"
+	grep -q ' path-del 192.0.2.9$' "$work/events" || fail "no deleted path"
+	grep -q ' path-del all$' "$work/events" || fail "not all"
+}
+
 monitor_ends_in_time()
 {
 	local start
@@ -459,7 +475,7 @@ mptcp_is_off()
 }
 
 for topic in every_key address_without_prefix parts_are_renewed_apart as_json flush many shown_while_it_changes as_many_as_may_be per_namespace \
-		expires until_deleted without_privilege monitor monitor_ends_in_time module_goes_and_comes connections report_reaches_subflow loss_stops_subflow schedulers loads \
+		expires until_deleted without_privilege monitor path_monitor monitor_ends_in_time module_goes_and_comes connections report_reaches_subflow loss_stops_subflow schedulers loads \
 		server_speaks_mptcp server_speaks_tcp middlebox_strips nobody_listens mptcp_is_off; do
 	add $topic
 done

@@ -239,7 +239,7 @@ int pams_nl_receive(struct pams_nl *nl, pams_event_fn fn, void *arg)
 	fill_path(&path, 1);
 	fill_conn(&conn, subflow, 0x1234);
 	conn.subflows = 1;
-	if (kind == PAMS_EVENT_PATH_EXPIRED)
+	if (kind <= PAMS_EVENT_PATH_EXPIRED)
 		event.path = &path;
 	else if (kind <= PAMS_EVENT_REINJECT)
 		event.conn = &conn;
@@ -249,7 +249,7 @@ int pams_nl_receive(struct pams_nl *nl, pams_event_fn fn, void *arg)
 const char *pams_event_name(enum pams_event_kind kind)
 {
 	static const char * const names[] = {
-		"path-expired", "path-stopped", "subflow-removed", "reinject",
+		"path-set", "path-del", "path-expired", "path-stopped", "subflow-removed", "reinject",
 		"loaded", "unloaded", "lost",
 	};
 

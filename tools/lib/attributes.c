@@ -354,6 +354,11 @@ static int64_t read_message(struct nlmsghdr *hdr, void *to,
 			   to, fields, max);
 }
 
+bool pams_has_key(const struct pams_path *path)
+{
+	return path->key != PAMS_KEY_ADDRESS || path->family;
+}
+
 int pams_read_path(struct nlmsghdr *hdr, struct pams_path *path)
 {
 	int64_t seen;

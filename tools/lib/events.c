@@ -35,6 +35,8 @@ static const struct {
 	const char *name;
 	int command;
 } kinds[] = {
+	[PAMS_EVENT_PATH_SET] = { "path-set", MPTCP_PAMS_CMD_PATH_SET_NTF },
+	[PAMS_EVENT_PATH_DEL] = { "path-del", MPTCP_PAMS_CMD_PATH_DEL_NTF },
 	[PAMS_EVENT_PATH_EXPIRED] = { "path-expired",
 		MPTCP_PAMS_CMD_PATH_EXPIRED_NTF },
 	[PAMS_EVENT_PATH_STOPPED] = { "path-stopped",
@@ -107,9 +109,12 @@ static void on_module(struct delivery *delivery, struct nlmsghdr *hdr)
 	for (kind = 0; kind < KINDS; kind++)
 		if (kinds[kind].command == genlmsg_hdr(hdr)->cmd)
 			break;
-	if (kind == PAMS_EVENT_PATH_EXPIRED) {
+	if (kind <= PAMS_EVENT_PATH_EXPIRED) {
+		/* one without a key is about all paths */
 		if (!pams_read_path(hdr, &path))
-			deliver(delivery, kind, &path, NULL);
+			deliver(delivery, kind, pams_has_key(&path) ? &path :
+								      NULL,
+				NULL);
 	} else if (kind < KINDS) {
 		if (!pams_read_conn(hdr, &conn))
 			deliver(delivery, kind, NULL, &conn);

@@ -25,6 +25,8 @@ const char *pams_attr_name(enum pams_set set, unsigned int type);
 enum pams_set pams_set_of(uint8_t command);
 int pams_put_key(struct nl_msg *msg, const struct pams_path *path);
 int pams_put_values(struct nl_msg *msg, const struct pams_path *path);
+/* Does a path that was read name one at all? */
+bool pams_has_key(const struct pams_path *path);
 int pams_read_path(struct nlmsghdr *hdr, struct pams_path *path);
 int pams_read_stats(struct nlmsghdr *hdr, struct pams_stats *stats);
 int pams_read_memory(struct nlmsghdr *hdr, struct pams_memory *memory);

@@ -173,6 +173,8 @@ struct pams_memory {
 };
 
 enum pams_event_kind {
+	PAMS_EVENT_PATH_SET,		/* path: what was given */
+	PAMS_EVENT_PATH_DEL,		/* path: its key; NULL: all paths */
 	PAMS_EVENT_PATH_EXPIRED,	/* path: as it was */
 	PAMS_EVENT_PATH_STOPPED,	/* conn, with the one subflow */
 	PAMS_EVENT_SUBFLOW_REMOVED,	/* conn, with the one subflow */

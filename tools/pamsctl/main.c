@@ -20,12 +20,14 @@ struct command {
 };
 
 static const struct command commands[] = {
-	{ "path", path_command, 0,
+	{ "path", path_command, OPT_COUNT | OPT_TIMEOUT,
 	  "path show [KEY]            what was reported, and is remembered\n"
 	  "path set KEY VALUE...      report a path, or renew what is given of "
 	  "it\n"
 	  "path del KEY               forget a path\n"
-	  "path flush                 forget all" },
+	  "path flush                 forget all\n"
+	  "path monitor               who sets and deletes paths, as it "
+	  "happens" },
 	{ "conn", conn_command, 0,
 	  "conn show [TOKEN]          connections and subflows, as the "
 	  "schedulers see them" },

@@ -2,6 +2,9 @@
 /*
  * monitor - what happens, one line per event
  *
+ * Reports come many times a second, so who sets and deletes paths is shown by
+ * "path monitor" alone, and nothing of connections there.
+ *
  * Goes on while the module is out, and says when it comes and goes.
  */
 #include <errno.h>
@@ -13,6 +16,11 @@
 
 #define ENOUGH	(-ECANCELED)	/* the events asked for have been shown */
 
+struct monitored {
+	bool paths;		/* and nothing else */
+	uint64_t left;		/* events to show, if options.count */
+};
+
 static uint64_t now_us(clockid_t clock)
 {
 	struct timespec now;
@@ -23,7 +31,7 @@ static uint64_t now_us(clockid_t clock)
 
 static void print_event(const struct pams_event *event)
 {
-	char key[KEY_TEXT_MAX], line[SUBFLOW_LINE_MAX];
+	char line[SUBFLOW_LINE_MAX];
 	time_t now = time(NULL);
 	char clock[16];
 	struct tm tm;
@@ -31,7 +39,9 @@ static void print_event(const struct pams_event *event)
 	strftime(clock, sizeof(clock), "%H:%M:%S", localtime_r(&now, &tm));
 	printf("%s %s", clock, pams_event_name(event->kind));
 	if (event->path)
-		printf(" %s", show_key(key, event->path));
+		path_print_line(event->path);
+	else if (event->kind == PAMS_EVENT_PATH_DEL)
+		fputs(" all", stdout);
 	if (event->conn)
 		printf(" token 0x%08" PRIx32 " %s", event->conn->token,
 		       event->conn->scheduler);
@@ -56,25 +66,42 @@ static void print_event_json(const struct pams_event *event)
 	print_json_line(object);
 }
 
+static bool is_wanted(enum pams_event_kind kind, bool paths)
+{
+	switch (kind) {
+	case PAMS_EVENT_PATH_SET:
+	case PAMS_EVENT_PATH_DEL:
+		return paths;
+	case PAMS_EVENT_PATH_STOPPED:
+	case PAMS_EVENT_SUBFLOW_REMOVED:
+	case PAMS_EVENT_REINJECT:
+		return !paths;
+	default:
+		return true;
+	}
+}
+
 static int on_event(const struct pams_event *event, void *arg)
 {
-	uint64_t *left = arg;
+	struct monitored *monitored = arg;
 
+	if (!is_wanted(event->kind, monitored->paths))
+		return 0;
 	if (options.json)
 		print_event_json(event);
 	else
 		print_event(event);
 	if (ferror(stdout))
 		return -EPIPE;
-	return options.count && !--*left ? ENOUGH : 0;
+	return options.count && !--monitored->left ? ENOUGH : 0;
 }
 
-static int follow(struct pams_nl *nl)
+static int follow(struct pams_nl *nl, bool paths)
 {
 	struct pollfd poll_fd = { .fd = pams_nl_event_fd(nl),
 				  .events = POLLIN };
 	uint64_t end_us = now_us(CLOCK_MONOTONIC) + options.timeout_us;
-	uint64_t left = options.count;
+	struct monitored monitored = { .paths = paths, .left = options.count };
 	int err, wait_ms = -1;
 
 	for (;;) {
@@ -90,7 +117,7 @@ static int follow(struct pams_nl *nl)
 			return refuse(FAILED, "monitor: poll failed");
 		if (err <= 0)
 			continue;
-		err = pams_nl_receive(nl, on_event, &left);
+		err = pams_nl_receive(nl, on_event, &monitored);
 		if (err == ENOUGH)
 			return DONE;
 		if (err == -EPIPE)
@@ -100,7 +127,7 @@ static int follow(struct pams_nl *nl)
 	}
 }
 
-int monitor_command(struct words *words)
+static int monitor(struct words *words, bool paths)
 {
 	struct pams_nl *nl = NULL;
 	int err, status;
@@ -113,7 +140,18 @@ int monitor_command(struct words *words)
 				"waiting for it\n");
 	if (!err || err == -ENOENT)
 		err = pams_nl_subscribe(nl);
-	status = err ? refuse_kernel(nl, "monitor", err) : follow(nl);
+	status = err ? refuse_kernel(nl, "monitor", err) :
+		       follow(nl, paths);
 	pams_nl_close(nl);
 	return status;
+}
+
+int monitor_command(struct words *words)
+{
+	return monitor(words, false);
+}
+
+int path_monitor(struct words *words)
+{
+	return monitor(words, true);
 }

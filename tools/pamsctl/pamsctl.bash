@@ -52,7 +52,7 @@ _pamsctl_options()
 	echo --json --help
 	case ${words[0]-} in
 	'') echo --version ;;
-	monitor) echo --count --timeout ;;
+	monitor | path) echo --count --timeout ;;
 	top) echo --once --batch --count --interval ;;
 	load) echo --dry-run --module ;;
 	doctor) echo --module --control ;;
@@ -67,7 +67,7 @@ _pamsctl_choices()
 	'') echo path conn stats monitor top sched load doctor peers metrics pair ;;
 	path)
 		case ${words[1]-} in
-		'') echo show set del flush ;;
+		'') echo show set del flush monitor ;;
 		show | set | del) _pamsctl_path ;;
 		esac ;;
 	conn)

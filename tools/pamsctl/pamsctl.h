@@ -154,6 +154,9 @@ int overview(void);			/* without a command */
 
 /* path.c, conn.c, stats.c: as others show them, too */
 json_t *path_json(const struct pams_path *path);
+/* The rest of an event's line: its key and what was given of it. */
+void path_print_line(const struct pams_path *path);
+int path_monitor(struct words *words);	/* monitor.c */
 void path_print(const struct pams_path *path);
 json_t *conn_json(const struct pams_conn *conn);
 json_t *subflow_json(const struct pams_subflow *subflow);

@@ -217,6 +217,26 @@ void path_print(const struct pams_path *path)
 		printf("    set by %s\n", path->origin);
 }
 
+void path_print_line(const struct pams_path *path)
+{
+	char key[KEY_TEXT_MAX], text[QUANTITY_MAX];
+
+	printf(" %s", show_key(key, path));
+	if (path->has_pipe)
+		printf(", pipe %s, backlog %" PRIu32 " bytes",
+		       show_rate(text, path->rate_byteps),
+		       path->backlog_bytes);
+	if (path->has_loss && path->loss_ms > 0)
+		printf(", lost in %s",
+		       show_time(text, (int64_t)path->loss_ms * US_PER_MS));
+	else if (path->has_loss)
+		fputs(", lost", stdout);
+	if (path->no_loss)
+		fputs(", no loss", stdout);
+	if (path->origin[0])
+		printf(", by %s", path->origin);
+}
+
 static int collect(const struct pams_path *path, void *arg)
 {
 	json_t *list = arg;
@@ -383,10 +403,14 @@ static int flush(struct pams_nl *nl, const struct pams_path *path)
 int path_command(struct words *words)
 {
 	static const char * const names[] = { "show", "set", "del", "flush",
-					      NULL };
+					      "monitor", NULL };
+	int chosen = choose(words, "path", names, 0);
 	struct pams_path path = { };
 
-	switch (choose(words, "path", names, 0)) {
+	if (chosen >= 0 && chosen != 4 && (options.count || options.timeout_us))
+		return refuse(USAGE, "--count and --timeout are for path "
+			      "monitor");
+	switch (chosen) {
 	case 0:
 		return path_show(words);
 	case 1:
@@ -402,6 +426,8 @@ int path_command(struct words *words)
 		if (no_more_words(words))
 			return USAGE;
 		return change("path flush", &path, flush);
+	case 4:
+		return path_monitor(words);
 	}
 	return USAGE;
 }
