@@ -223,7 +223,7 @@ short_queue_is_known_in_time()
 	download 8M
 	within 40 rate_is_near 2000000 || fail "the pipe's rate is not known: $(told rate_byteps)"
 	for kbit in 14000 12000 10500 9000 8000 7000 6000 5200 4500 4000; do
-		pipe change ${kbit}kbit
+		pipe change "${kbit}kbit"
 		sleep 0.2
 	done
 	soon 1000 "the rate is known" rate_below 625000

@@ -14,7 +14,7 @@
  *			beside preambles, acknowledgments and the waiting for
  *			the medium
  *
- * and which of them it is is told with it.
+ * and its name is told with it.
  */
 #include <errno.h>
 #include <stdlib.h>
