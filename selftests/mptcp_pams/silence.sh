@@ -118,7 +118,7 @@ alarms_decay()
 	transfer --bytes $((150 * rate_byteps)) --rate "$rate_byteps" --rcvbuf 8000000 --timeout 200000 &
 	sleep 4
 	for i in 150 350 700; do
-		hold_acks $i
+		hold_acks "$i"
 		sleep 2
 	done
 	sleep "${ALARM_PAUSE_S:-120}"
