@@ -56,6 +56,8 @@
  */
 #define LEARN_SILENCE_MIN_US	(50 * USEC_PER_MSEC)
 #define LEARN_ALARMS_MAX	3
+/* A false alarm counts that long: a train's tunnels come at such intervals. */
+#define LEARN_ALARM_AGE_S	30
 
 /* a sample of what was delivered, in bytes times 10^6; @sparse: it was sent more slowly
  * than it arrived
@@ -309,6 +311,21 @@ static s32 due_us(const struct pams_model *model, const struct tcp_sock *tp, boo
 	return tail && (s32)(since_us - limit_us) > 0 ? (s32)(limit_us - since_us) : 0;
 }
 
+/* It comes round after 18 hours: an alarm counts again for a moment then. */
+static u16 now_s(void)
+{
+	return tcp_jiffies32 / HZ;
+}
+
+/* How many false alarms still count. */
+static u8 alarms_left(const struct pams_subflow *sub)
+{
+	u16 age_s = now_s() - sub->alarm_s;
+	u16 over = age_s / LEARN_ALARM_AGE_S;
+
+	return sub->alarms > over ? sub->alarms - over : 0;
+}
+
 /* A silent subflow answered: had TCP not given up on anything, the alarm was false. */
 static void learn_answer(struct pams_subflow *sub, const struct sock *ssk)
 {
@@ -318,8 +335,10 @@ static void learn_answer(struct pams_subflow *sub, const struct sock *ssk)
 	/* report.c does it for usable ones, and may not be asked once this one is */
 	if (!sub->loss)
 		sub->stopped = false;
-	if (inet_csk(ssk)->icsk_ca_state < TCP_CA_Loss && sub->alarms < LEARN_ALARMS_MAX)
-		sub->alarms++;
+	if (inet_csk(ssk)->icsk_ca_state < TCP_CA_Loss) {
+		sub->alarms = min(alarms_left(sub) + 1, LEARN_ALARMS_MAX);
+		sub->alarm_s = now_s();
+	}
 }
 
 static noinline void learn_all(struct pams_subflow *sub, const struct sock *ssk,
@@ -419,7 +438,7 @@ void pams_learn(struct pams_subflow *sub, const struct sock *ssk, u32 ahead_us,
  * @tp:		its TCP socket
  *
  * srtt + max(4 * RTT variance, 50 ms): TCP's own timeout is some 200 ms later at least.
- * Each false alarm doubles it, three times at most.
+ * Each false alarm doubles it, three times at most; half a minute without one halves it.
  */
 u32 pams_silence_limit_us(const struct pams_subflow *sub, const struct tcp_sock *tp)
 {
@@ -427,5 +446,5 @@ u32 pams_silence_limit_us(const struct pams_subflow *sub, const struct tcp_sock 
 	u32 limit_us = (tp->srtt_us >> 3) +
 		       max_t(u32, tp->mdev_us, LEARN_SILENCE_MIN_US);
 
-	return limit_us << sub->alarms;
+	return limit_us << alarms_left(sub);
 }

@@ -488,6 +488,11 @@ bool msk_subflow_is_backup(const struct sock *ssk)
 	return subflow_is_backup(subflow_of(ssk));
 }
 
+bool msk_subflow_is_usable(const struct sock *ssk)
+{
+	return subflow_usable(subflow_of(ssk));
+}
+
 /* --- data that was sent becomes pending again --- */
 
 static bool skb_range(const struct sock *ssk, const struct sk_buff *skb,

@@ -128,6 +128,7 @@ struct sock *msk_next_subflow(struct mptcp_sock *msk, struct sock *ssk);
 u32 msk_subflow_id(const struct sock *ssk);
 void msk_subflow_ids(const struct sock *ssk, u8 *local_id, u8 *remote_id);
 bool msk_subflow_is_backup(const struct sock *ssk);
+bool msk_subflow_is_usable(const struct sock *ssk);
 
 bool msk_is_resending(const struct mptcp_sock *msk, const struct msk_resend *resend);
 void msk_resend_skip(struct mptcp_sock *msk, const struct msk_resend *resend);

@@ -137,7 +137,8 @@ struct pams_net {
  *
  * watch.c:
  * @silent_tstamp: TCP's rcv_tstamp when @silent was set
- * @alarms:	how often the alarm was false
+ * @alarms:	how often the alarm was false,
+ * @alarm_s:	when it was last, low half of TCP's seconds
  * @silent:	nothing was acknowledged for too long
  * @stopped:	a look found that nothing more arrives
  * @stops:	how often @stopped was set
@@ -153,6 +154,7 @@ struct pams_subflow {
 	u32 seen_delivered;
 	u32 seen_packets;
 	u16 stops;
+	u16 alarm_s;
 	u8 alarms;
 	u8 events;
 	u8 guessed:1;

@@ -175,16 +175,18 @@ static u32 head_due_us(const struct sock *ssk)
 	return due_us - since_us;
 }
 
-/* Is that path lost, while another isn't? */
+/* Is that path lost, while another one isn't, and could be used? */
 static bool is_worse(struct pams_conn *conn, const struct sock *ssk)
 {
 	const struct pams_subflow *sub = pams_subflow_find(conn, msk_subflow_id(ssk));
-	unsigned int i;
+	struct sock *other;
 
 	if (!sub || !sub->stopped)
 		return false;
-	for (i = 0; i < conn->nr; i++) {
-		if (!conn->sub[i]->stopped)
+	for (other = msk_first_subflow(conn->msk); other;
+	     other = msk_next_subflow(conn->msk, other)) {
+		sub = pams_subflow_find(conn, msk_subflow_id(other));
+		if (sub && !sub->stopped && msk_subflow_is_usable(other))
 			return true;
 	}
 	return false;

@@ -103,8 +103,8 @@ link_local()
 	family=-6
 	paths "$1" 20mbit,5ms 5mbit,40ms
 	for i in 1 2; do
-		ip -n "$client" addr add fe80::c/64 dev c$i nodad
-		ip -n "$server" addr add fe80::5/64 dev s$i nodad
+		ip -n "$client" addr add fe80::c/64 dev "c$i" nodad
+		ip -n "$server" addr add fe80::5/64 dev "s$i" nodad
 	done
 	on_client ip mptcp endpoint flush
 	start_server
@@ -127,7 +127,7 @@ bounded()
 	paths "$1" -
 	ip -n "$server" route add local 10.9.0.0/16 dev lo
 	ip -n "$client" route add 10.9.0.0/16 via 10.0.1.2 dev c1
-	ip netns exec "$server" "$xfer" server -p $port &
+	ip netns exec "$server" "$xfer" server -p "$port" &
 	server_pid=$!
 	within 50 listening || fail "the server does not come up"
 	# shellcheck disable=SC2016 # expanded by the shell in there

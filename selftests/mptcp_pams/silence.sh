@@ -99,10 +99,43 @@ ids_wrap()
 	check "bytes reinjected" "$bytes" ">" "$fresh_bytes / 3 - 30000"
 }
 
+# stops: how often the server took a subflow for lost
+stops() { on_server "$pamsctl" --json stats >"$work/stats"; of stops "$work/stats"; }
+stopped_again() { [ "$(stops)" -gt "$alarms" ]; }
+
+# Three false alarms each double the time that path 1 may be quiet. After two minutes without one a path that dies is noticed as soon
+# as it was at first.
+alarms_decay()
+{
+	local i start alarms
+
+	need_module
+	need_tool "$pamsctl"
+	paths "$1" "20mbit,${near_ms}ms" 20mbit,800ms,500
+	tc -n "$client" qdisc del dev c1 root
+	tc -n "$client" qdisc add dev c1 root netem delay "${near_ms}ms" limit 1000
+	start_server
+	transfer --bytes $((150 * rate_byteps)) --rate "$rate_byteps" --rcvbuf 8000000 --timeout 200000 &
+	sleep 4
+	for i in 150 350 700; do
+		hold_acks "$i"
+		sleep 2
+	done
+	sleep "${ALARM_PAUSE_S:-120}"
+	alarms=$(stops)
+	check "false alarms" "$alarms" ">=" 3
+	start=$(now_ms)
+	tc -n "$client" qdisc change dev c1 root netem delay "${near_ms}ms" limit 1000 loss 100%
+	tc -n "$server" qdisc change dev s1 root netem rate 20mbit delay "${near_ms}ms" limit 1000 loss 100%
+	within 100 stopped_again || fail "path 1 is used for ever"
+	check "time until path 1 was taken for dead, ms" "$(now_ms) - $start" "<" 350
+}
+
 for sched in $SCHEDS; do
 	for ms in 115 118 121; do
 		add late_acks "$sched" $ms
 	done
 	[[ $sched != pams && $sched != minfct ]] || add ids_wrap "$sched"
+	[ "$sched" != pams ] || add alarms_decay "$sched"
 done
 run_cases "$@"

@@ -35,7 +35,7 @@ STEP_LIMIT_S = 300
 INTERNET = "internet"
 USER = "user"
 # what else to show of a machine whose step went wrong
-DIAGNOSE = "echo --- services:; tail -n 30 /run/systemd.log; ip mptcp endpoint; nstat -as 'MPTcpExt*'"
+DIAGNOSE = "echo --- services:; tail -n 30 /run/systemd.log /var/log/pamsd.log; ip mptcp endpoint; nstat -as 'MPTcpExt*'"
 
 
 @dataclass

@@ -89,13 +89,13 @@ def sweep(session, mark, grace_s):
     return sorted(left.values())
 
 
-def run(command, out, cwd, quiet_s, stop=None):
+def run(command, out, cwd, quiet_s, stop=None, env=None):
     """Runs a shell command, with its output in the open file out. It is stopped
     when that has not grown for quiet_s seconds, or when stop (an Event) is set."""
     mark = uuid.uuid4().hex
     child = subprocess.Popen(command, shell=True, cwd=cwd, stdout=out, stderr=subprocess.STDOUT,
                              stdin=subprocess.DEVNULL, start_new_session=True,
-                             env={**os.environ, MARK: mark})
+                             env={**os.environ, **(env or {}), MARK: mark})
     size, since, stalled = -1, time.monotonic(), False
     while child.poll() is None:
         now = os.fstat(out.fileno()).st_size

@@ -10,6 +10,8 @@ the laboratory's user-mode kernel with its clock running in real time:
   decision    mptcp_pams_bench.ko asks a scheduler 1024 times in a row on a
               live connection of its own with 2, 4 and 8 subflows; the median
               batch counts, of the median of three boots
+  per MB      how often each is asked in a transfer over two unshaped veth links, times
+              what a decision takes
   throughput  a transfer over two unshaped veth links, each scheduler in turn,
               the order turned from round to round
   memory      size of the states of a connection and a subflow, from the module's BTF
@@ -46,6 +48,7 @@ WALL_LIMIT_S = 300
 DECISION_GOALS = {"minrtt": 2.0, "minpad": 2.0, "pams": 2.0, "minfct": 3.0}
 DECISION_LIMITS = {"minrtt": 3.4, "minpad": 3.6, "pams": 4.0, "minfct": 5.0}
 PATHS_LIMITS = {"minrtt": 4.1, "minpad": 4.4, "pams": 4.7, "minfct": 7.0}
+MB_LIMITS = {"minrtt": 12.0, "minpad": 12.0, "pams": 12.0, "minfct": 24.0}
 THROUGHPUT_GOAL = 0.97      # of the default's
 THROUGHPUT_LIMITS = {"minrtt": 0.9, "minpad": 0.9, "pams": 0.9, "minfct": 0.8}  # fails
 GROWTH_LIMIT = 1.25         # cost per subflow at 8 against that at 2
@@ -89,7 +92,7 @@ class Bench:
             f"--timeout 200000 10.0.0.1 {guest.PORT} >> $D/out",
             "kill $server; wait $server"]
 
-    def run(self, folder, module, timer):
+    def run(self, folder, module, timer, *options):
         """Boot; returns what the guest wrote to $D/out."""
         parts = guest.Guest(folder, self.xfer)
         parts.module(module, self.kernel.kallsyms_address())
@@ -104,7 +107,7 @@ class Bench:
             "mount -t sysfs sys /sys",    # rmmod looks there
             "ip -batch $D/server.ip || fail 'ip in the server'",
             "ip -n c -batch $D/client.ip || fail 'ip in the client'",
-            f"insmod {shlex.quote(timer)} {addresses} || fail 'the timing module does not load'",
+            f"insmod {shlex.quote(timer)} {addresses} {' '.join(options)} || fail 'the timing module does not load'",
             *self.lines,
             "sleep 1",
             "rmmod mptcp_pams_bench || fail 'the timing module is still in use'",
@@ -156,6 +159,20 @@ def decisions_among_paths(kernel, module, timer, names, progress):
     return decisions_median(kernel, module, timer, names, 2, PATHS)
 
 
+def asked(kernel, module, timer, names, progress):
+    """{scheduler: decisions per MB}, 2 subflows, from one boot"""
+    progress("decisions per MB")
+    bench = Bench(kernel, 2)
+    # the module begins with the second of its schedulers
+    for _ in names:
+        bench.transfer("bench", THROUGHPUT_BYTES)
+    with boot.Folder() as folder:
+        lines = bench.run(folder, module, timer, "count=1")
+    size = [json.loads(line)["bytes"] for line in lines if line.startswith("{")][0]
+    words = [line.partition("bench: asked ")[2].split() for line in lines]
+    return {word[0]: int(word[1]) * 1e6 / size for word in words if len(word) == 2}
+
+
 def throughput(kernel, module, timer, names, rounds, progress):
     """{scheduler: [bytes per second, one per round]}"""
     progress(f"unshaped throughput, {rounds} rounds")
@@ -184,6 +201,12 @@ def throughput_ratio(rates, name):
     return max(best, pairs)
 
 
+def mb_ratio(result, name):
+    """What the decisions of a MB take, in times of the default's"""
+    per_mb, times = result["decisions_per_mb"], result["decision_ns"][2]
+    return per_mb[name] * times[name] / (per_mb["default"] * times["default"])
+
+
 def memory(module):
     """(bytes of a connection without subflows, bytes more per subflow)"""
     def size(name):
@@ -206,6 +229,12 @@ def show(result):
     times = result["decision_among_paths_ns"]
     cells = [f"{times[name]:.1f} ({times[name] / times['default']:.2f})" for name in names]
     print(f"{'2, paths':>10}" + "".join(f"{cell:>16}" for cell in cells))
+    print("\ndecisions per MB, and what they take (times the default's), 2 subflows")
+    per_mb, times = result["decisions_per_mb"], result["decision_ns"][2]
+    print(f"{'':>10}" + "".join(f"{per_mb[name]:>16.0f}" for name in names))
+    cells = [f"{per_mb[name] * times[name] / 1e3:.1f} us ({mb_ratio(result, name):.2f})"
+             for name in names]
+    print(f"{'':>10}" + "".join(f"{cell:>16}" for cell in cells))
     print("\nthroughput over two unshaped veth links, MB/s, best of the rounds "
           "(times the default's)")
     rates = result["throughput_byteps"]
@@ -230,6 +259,8 @@ def limits(result):
                        among[name] / among["default"], PATHS_LIMITS[name], TIMES, 1, 2)
         checks.at_most(f"{name}: cost per subflow at 8 against that at 2",
                        eight[name] / two[name] / 4, GROWTH_LIMIT, "", 1, 2)
+        checks.at_most(f"{name}: the decisions of a MB, goal {goal}", mb_ratio(result, name),
+                       MB_LIMITS[name], TIMES, 1, 2)
         checks.at_least(f"{name}: throughput, goal {THROUGHPUT_GOAL}",
                         throughput_ratio(result["throughput_byteps"], name),
                         THROUGHPUT_LIMITS[name], TIMES, 1, 3)
@@ -252,6 +283,7 @@ def measure(rounds, progress):
             "decision_ns": decisions(kernel, module, timer, names, progress),
             "decision_among_paths_ns":
                 decisions_among_paths(kernel, module, timer, names, progress),
+            "decisions_per_mb": asked(kernel, module, timer, names, progress),
             "throughput_byteps": throughput(kernel, module, timer, names, rounds, progress),
             "memory_bytes": memory(module)}
 

@@ -12,6 +12,9 @@
  *
  * Result: one line per scheduler and number of subflows in the kernel log when
  * the module is unloaded, "bench: SCHED SUBFLOWS TENTHS-OF-NS BATCHES".
+ *
+ * With count=1 nothing is timed: each connection, in turn, is left to one of the
+ * schedulers, and how often it was asked is told, "bench: asked SCHED TIMES".
  */
 #define pr_fmt(fmt) "bench: " fmt
 
@@ -36,6 +39,9 @@ module_param(mptcp_unregister_scheduler, ulong, 0);
 static unsigned long mptcp_sched_find;
 module_param(mptcp_sched_find, ulong, 0);
 
+static bool count;
+module_param(count, bool, 0);
+
 static const char * const names[SCHEDS] = {
 	"default", "minrtt", "minpad", "pams", "minfct",
 };
@@ -45,6 +51,7 @@ static u32 batch_ns[SCHEDS][SUBFLOWS][BATCHES];
 static unsigned int batches[SCHEDS][SUBFLOWS];
 static const struct mptcp_sock *last_msk;
 static unsigned int turn;
+static unsigned long asked[SCHEDS];
 
 static int ask(struct mptcp_sched_ops *ops, struct mptcp_sock *msk)
 {
@@ -106,7 +113,11 @@ static int bench_decide(struct mptcp_sock *msk)
 		return ask(scheds[0], msk);
 	if (msk != last_msk) {
 		last_msk = msk;
-		turn = turn % (SCHEDS - 1) + 1;
+		turn = count ? (turn + 1) % SCHEDS : turn % (SCHEDS - 1) + 1;
+	}
+	if (count) {
+		asked[turn]++;
+		return ask(scheds[turn], msk);
 	}
 	time_one(0, nr, msk);
 	time_one(turn, nr, msk);
@@ -203,6 +214,8 @@ static void __exit bench_unload(void)
 
 	unregister_scheduler(&bench_ops);
 	synchronize_rcu();
+	for (i = 0; count && i < SCHEDS; i++)
+		pr_info("asked %s %lu\n", names[i], asked[i]);
 	for (nr = 0; nr < SUBFLOWS; nr++)
 		for (i = 0; i < SCHEDS && batches[i][nr]; i++)
 			print_median(i, nr);
