@@ -32,7 +32,7 @@ static const char help[] =
 "  --client PREFIX     whose joining subflows are split: 192.168.7.2, fd07::/64\n"
 "  --pipe INTERFACE    or: through which interface they come\n"
 "  --limit KB          banked of a flow at least (128) ...\n"
-"  --limit-ms MS       ... and so much time at the pipe's rate (500)\n"
+"  --limit-ms MS       ... and so much time at the pipe's rate (200)\n"
 "  --flow-memory KB, --client-memory KB, --memory KB\n"
 "                      for a flow (4096), a client (16384), in all (65536)\n"
 "  --flows N           at most (1000)\n"

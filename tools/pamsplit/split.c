@@ -17,7 +17,7 @@
 
 const struct split_options split_defaults = {
 	.limit_bytes = 128 << 10,
-	.limit_us = 500000,
+	.limit_us = 200000,
 	.flow_bytes = 4 << 20,
 	.client_bytes = 16 << 20,
 	.total_bytes = 64 << 20,
