@@ -28,8 +28,9 @@ uint32_t early_target(const struct flow *flow)
 		return seq_max(flow->ack_out, flow->una);
 	if (limit < options->limit_bytes)
 		limit = options->limit_bytes;
-	if (limit > options->flow_bytes)
-		limit = options->flow_bytes;
+	/* what is on its way has to find room beside it */
+	if (limit > options->flow_bytes / 2)
+		limit = options->flow_bytes / 2;
 	target = seq_min(target, flow->una + (uint32_t)limit);
 	if (flow->fin_seen)
 		target = seq_min(target, flow->fin_seq);
