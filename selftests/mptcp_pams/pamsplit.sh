@@ -164,7 +164,7 @@ disturbed()
 	start_server
 	start_split
 	in_mid_transfer "$2"
-	# no bound of real time: the emulator's host may be busy
+	# time is virtual in either guest; without resets the gap is 0.9 s
 	check "longest gap in ms" "$(($(of gap_us) / 1000))" "<" "$3"
 }
 
@@ -267,11 +267,11 @@ for sched in $SCHEDS; do
 	add rough "$sched" loss,2% loss,0%
 	add rough "$sched" loss,1%,duplicate,2% loss,1%,duplicate,2%
 	add rough "$sched" reorder,5% reorder,5%
-	add disturbed "$sched" kill_worker 1500
-	add disturbed "$sched" stop_worker 2000
-	add disturbed "$sched" kill_all_of_it 3000
+	add disturbed "$sched" kill_worker 600
+	add disturbed "$sched" stop_worker 850
+	add disturbed "$sched" kill_all_of_it 850
 	add disturbed "$sched" collapse 4000
-	add disturbed "$sched" pipe_dies 2500
+	add disturbed "$sched" pipe_dies 850
 	add stepped_out "$sched"
 	add started_again "$sched"
 	add only_clients "$sched"
