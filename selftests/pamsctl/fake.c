@@ -249,8 +249,8 @@ int pams_nl_receive(struct pams_nl *nl, pams_event_fn fn, void *arg)
 const char *pams_event_name(enum pams_event_kind kind)
 {
 	static const char * const names[] = {
-		"path-set", "path-del", "path-expired", "path-stopped", "subflow-removed", "reinject",
-		"loaded", "unloaded", "lost",
+		"path-set", "path-del", "path-expired", "path-stopped", "subflow-removed",
+		"reinject", "loaded", "unloaded", "lost",
 	};
 
 	return names[kind];
