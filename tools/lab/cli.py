@@ -102,7 +102,7 @@ def _parser():
     _bench_parser(commands)
     _loss_parser(commands)
     _pull_parser(commands)
-    demo = commands.add_parser("demo", help="default against pams, a table and a picture")
+    demo = commands.add_parser("demo", help="default against pams and minfct, a table and a picture")
     demo.add_argument("--plot", metavar="FILE",
                       default=os.path.join(host.TOP, "build", "demo.svg"))
     _common(demo)
@@ -394,7 +394,7 @@ def command_demo(args):
     import demo     # pylint: disable=import-outside-toplevel
     plot.available()
     pamsctl, pamsd = host.program("pamsctl"), host.program("pamsd")
-    return demo.command(args, means_of(args, ["default", "pams"], traced=True,
+    return demo.command(args, means_of(args, ["default", "pams", "minfct"], traced=True,
                                        pamsctl=pamsctl), pamsd)
 
 

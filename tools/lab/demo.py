@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""`lab demo`: default against pams where two paths hurt, help, and change.
+"""`lab demo`: default against pams and minfct where two paths hurt, help, and change.
 
 Prints a table, says in words what it shows, and draws each path's bytes. Then two
 transfers during which pamsd tells the server's kernel what TCP can't see: how fast
@@ -19,7 +19,7 @@ from progress import Progress
 from scenario import Scenario, parse_change, parse_path
 
 REPEATS = 3
-SCHEDULERS = ("default", "pams")
+SCHEDULERS = ("default", "pams", "minfct")
 LEVEL = 0.02        # a smaller difference is called none
 
 
@@ -56,7 +56,7 @@ class Fed:
     look_s: float           # when to show what the kernel was told
 
 
-FED_NAMES = ("default", "pams", "told")
+FED_NAMES = ("default", "minfct", "told")     # told: minfct, too
 LOSS_MS = 1000
 FED = (
     Fed("4 MB, 5 Mbit/s 25 ms + a helper whose pipe falls from 5 to 1 Mbit/s",
@@ -71,7 +71,7 @@ FED = (
 def _fed_jobs(case, pamsd):
     jobs = []
     for name in FED_NAMES:
-        scheduler, daemon = ("pams", pamsd) if name == "told" else (name, "")
+        scheduler, daemon = ("minfct", pamsd) if name == "told" else (name, "")
         jobs += [replace(job, name=name, guest=partial(case.guest, pamsd=daemon))
                  for job in runs.jobs_of(case.scenario, [scheduler], False, REPEATS, False)]
     return jobs
@@ -115,9 +115,9 @@ def _told(case, results):
 
 def _fed_text(rows):
     width = max(len(title) for title, _ in rows)
-    lines = [" " * width + "  default     pams  pams told"]
+    lines = [" " * width + "  default   minfct  minfct told"]
     lines += [title.ljust(width) + "  " + "  ".join(
-        cell.rjust(size) for cell, size in zip(cells, (7, 7, 9))) for title, cells in rows]
+        cell.rjust(size) for cell, size in zip(cells, (7, 7, 11))) for title, cells in rows]
     return "\n".join(lines)
 
 
@@ -140,17 +140,17 @@ def _row(case, results):
 
 
 def _text(rows):
-    heads = ("fluid bound", "best path alone", "default", "pams")
-    keys = ("bound", "single", "default", "pams")
+    heads = ("fluid bound", "best path alone", *SCHEDULERS)
+    keys = ("bound", "single", *SCHEDULERS)
     width = max(len(row["title"]) for row in rows)
-    out = ["mean completion time in s".ljust(width) + "  " + "  ".join(heads)]
+    out = ["mean completion time in s".ljust(width) + "  " + "  ".join(head.rjust(5) for head in heads)]
     for row in rows:
         out.append(row["title"].ljust(width) + "  " + "  ".join(
-            f"{row[key]:.3f}".rjust(len(head)) for key, head in zip(keys, heads)))
+            f"{row[key]:.3f}".rjust(max(len(head), 5)) for key, head in zip(keys, heads)))
     out.append("")
     for row in rows:
-        out.append(f"{row['title']}: pams is {_than(row['pams'], row['default'])} default, "
-                   f"{_than(row['pams'], row['single'])} the best path alone.")
+        out.append(f"{row['title']}: minfct is {_than(row['minfct'], row['default'])} default, "
+                   f"{_than(row['minfct'], row['single'])} the best path alone.")
     return "\n".join(out)
 
 
