@@ -289,9 +289,10 @@ static bool is_unanswered(const struct tcp_sock *tp)
  * and a half round trips, and the time of two packets: the receiver may wait for a
  * second one before it acknowledges.
  */
-static s32 due_us(const struct pams_model *model, const struct tcp_sock *tp, bool tail,
+static s32 due_us(const struct pams_subflow *sub, const struct tcp_sock *tp, bool tail,
 		  u32 *now_us)
 {
+	const struct pams_model *model = &sub->model;
 	u32 rtt_us = model->rtt_us;
 	u32 since_us, limit_us;
 
@@ -306,6 +307,7 @@ static s32 due_us(const struct pams_model *model, const struct tcp_sock *tp, boo
 	since_us = *now_us - (u32)READ_ONCE(tp->delivered_mstamp);
 	if (model->unanswered && since_us < rtt_us)
 		return rtt_us - since_us;
+	since_us = min(since_us, *now_us - sub->burst_us);
 	limit_us = rtt_us + rtt_us / 2 +
 		   div_u64(2ULL * tp->mss_cache * USEC_PER_SEC, model->rate_byteps);
 	return tail && (s32)(since_us - limit_us) > 0 ? (s32)(limit_us - since_us) : 0;
@@ -378,6 +380,9 @@ static noinline void learn_all(struct pams_subflow *sub, const struct sock *ssk,
 			   inet_csk(ssk)->icsk_ca_state < TCP_CA_Loss;
 	model->moving = model->outstanding &&
 			inet_csk(ssk)->icsk_ca_state < TCP_CA_Loss;
+	/* the receiver may have delayed its acknowledgment until now */
+	if (model->alone && tp->packets_out > 1)
+		sub->burst_us = (u32)READ_ONCE(tp->tcp_mstamp);
 	model->alone = tp->packets_out == 1;
 	model->untried = !tp->bytes_sent && !unsent;
 	model->unanswered = is_unanswered(tp);
@@ -426,7 +431,7 @@ void pams_learn(struct pams_subflow *sub, const struct sock *ssk, u32 ahead_us,
 	}
 	if (!now_us)
 		return;
-	due = due_us(&sub->model, tp, tail, now_us);
+	due = due_us(sub, tp, tail, now_us);
 	if (due != sub->model.due_us)
 		sub->pad_of_bytes = 0;
 	sub->model.due_us = due;

@@ -137,7 +137,7 @@ static void model_keep_to_window(struct pams_model *model)
 	model->idle &= model->room_bytes > 0;
 }
 
-/* Of a path that other connections share, and while other paths are still to join, as
+/* Of a path where other connections begin, and while other paths are still to join, as
  * much as keeps it busy: its part of the path's bandwidth-delay product, and a packet.
  * More waits in the path's queue, can't be recalled, and has the handshakes of new
  * connections wait behind it, or dropped, which costs them a second.
@@ -166,7 +166,7 @@ static void keep_little(const struct pams_conn *conn, struct pams_subflow *sub,
 {
 	if (sub->model.unanswered)
 		model_keep_to_window(&sub->model);
-	if (sub->memory && (expects(conn) || pams_memory_is_shared(sub->memory)))
+	if (sub->memory && (expects(conn) || pams_memory_has_newcomers(sub->memory)))
 		model_keep_share(&sub->model, sub->memory, mss_bytes);
 }
 

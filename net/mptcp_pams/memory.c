@@ -130,6 +130,7 @@ static struct pams_remembered *memory_add(struct pams_net *net,
 	path->net = net;
 	path->key = *key;
 	path->used = jiffies;
+	path->began = jiffies - PAMS_MEMORY_NEWCOMERS;
 	hlist_add_head(&path->bucket, memory_bucket(memory, key));
 	list_add(&path->list, &memory->list);
 	memory->nr++;
@@ -340,7 +341,7 @@ void pams_memory_joined(struct pams_remembered *first,
 }
 
 /**
- * pams_memory_expect - what will join a connection that begins here?
+ * pams_memory_expect - a connection begins here: what will join it?
  * @first:	the path it begins on, may be NULL
  * @others:	filled in; give each back with pams_memory_put()
  * @max:	room there, up to PAMS_MEMORY_OTHERS
@@ -358,6 +359,7 @@ unsigned int pams_memory_expect(struct pams_remembered *first,
 
 	memory = &first->net->memory;
 	spin_lock_bh(&memory->lock);
+	WRITE_ONCE(first->began, jiffies);
 	for (i = 0; i < PAMS_MEMORY_OTHERS && nr < max; i++) {
 		struct pams_remembered *path =
 			memory_find(memory, &first->others[i]);

@@ -3,6 +3,7 @@
 #ifndef _MPTCP_PAMS_MEMORY_H
 #define _MPTCP_PAMS_MEMORY_H
 
+#include <linux/jiffies.h>
 #include <linux/list.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
@@ -37,6 +38,7 @@ struct pams_memory_key {
  * @flows:	of these the subflows,
  * @told:	of these those that have said what the path gives them
  * @used:	jiffies, when it was learned from last
+ * @began:	jiffies, when a connection began on it last
  * @sum_byteps:	what those subflows say the path gives them
  * @total_byteps: what the path carries in all; 0: not known yet
  * @proven_byteps: the most that one subflow was seen to carry
@@ -55,6 +57,7 @@ struct pams_remembered {
 	u32 flows;
 	u32 told;
 	unsigned long used;
+	unsigned long began;
 	u64 sum_byteps;
 	u32 total_byteps;
 	u32 proven_byteps;
@@ -129,10 +132,16 @@ struct pams_memory_hint {
 	u32 join_us;
 };
 
-/* Does another subflow use it, too? Without the lock: the answer may be old. */
-static inline bool pams_memory_is_shared(const struct pams_remembered *path)
+/* A page's connections begin one after the other, within less than that. */
+#define PAMS_MEMORY_NEWCOMERS	(HZ / 4)
+
+/* Does another subflow use it, too, and did a connection begin there just now? Without
+ * the lock: the answer may be old.
+ */
+static inline bool pams_memory_has_newcomers(const struct pams_remembered *path)
 {
-	return READ_ONCE(path->flows) > 1;
+	return READ_ONCE(path->flows) > 1 &&
+	       time_before(jiffies, READ_ONCE(path->began) + PAMS_MEMORY_NEWCOMERS);
 }
 
 /* Its least round-trip time, U32_MAX if none is known; without the lock. */

@@ -115,6 +115,7 @@ struct pams_net {
  * @learned_proven_byteps: the most that was seen, or guessed
  * @limit_us:	low half of tcp_mstamp when @learned_limit_byteps was lowered
  * @empty_us:	low half of tcp_mstamp when there was no queue last
+ * @burst_us:	low half of tcp_mstamp when a burst began behind a packet that was alone
  * @guessed:	@learned_proven_byteps is a guess from the first few packets
  * @idle:	nothing was outstanding at some look since the last sample
  * @queued:	the last sample told of a queue
@@ -183,6 +184,7 @@ struct pams_subflow {
 	const struct pams_path *pipe;
 	const struct pams_path *loss;
 	u32 generation;
+	u32 burst_us;
 };
 
 /**

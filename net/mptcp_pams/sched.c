@@ -142,8 +142,8 @@ static int decide(struct mptcp_sock *msk, const struct pams_sched *sched)
 	else
 		target = sched->pick(&view, &bytes);
 	if (target == PAMS_PICK_DEFER) {
+		/* if waiting gained nothing: as much as was thought of */
 		target = defer(conn, &look, &view);
-		bytes = U32_MAX;	/* waiting gained nothing */
 	}
 	decision_trace(&look, &view, target);
 	if (target != PAMS_PICK_DEFER)
