@@ -299,7 +299,7 @@ module_goes_and_comes()
 	cat "$work/events"
 	check "unloaded" "$(grep -c ' unloaded$' "$work/events")" == 1
 	check "loaded" "$(grep -c ' loaded$' "$work/events")" == 1
-	check "expired" "$(grep -c ' path-expired 192.0.2.9$' "$work/events")" == 1
+	check "expired" "$(grep -c ' path-expired 192.0.2.9, pipe 5mbit' "$work/events")" == 1
 }
 
 # --- connections ---
