@@ -117,7 +117,7 @@ alarms_decay()
 	start_server
 	transfer --bytes $((150 * rate_byteps)) --rate "$rate_byteps" --rcvbuf 8000000 --timeout 200000 &
 	sleep 4
-	for i in 150 350 700; do
+	for i in 150 350 700 900; do
 		hold_acks "$i"
 		sleep 2
 	done
