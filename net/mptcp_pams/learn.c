@@ -219,23 +219,16 @@ static u32 window_packets(const struct sock *ssk)
 	return max(cwnd, floor);
 }
 
-/* A new subflow begins with what path memory knows. */
-static void learn_begin(struct pams_subflow *sub)
-{
-	struct pams_memory_hint hint = pams_memory_hint(sub->memory, false);
-
-	sub->remembered = hint.limit_byteps > 0;
-	sub->learned_limit_byteps = hint.limit_byteps;
-	sub->learned_proven_byteps = hint.proven_byteps;
-}
-
-/* Until its own samples say better it gets an equal share, of those that are there. */
-static void learn_share(struct pams_subflow *sub)
+/* Until its own samples say better it gets an equal share, of those that are there.
+ * Returns its share of what the path is sure to carry.
+ */
+static u32 learn_share(struct pams_subflow *sub)
 {
 	struct pams_memory_hint hint = pams_memory_hint(sub->memory, false);
 
 	sub->learned_limit_byteps = hint.limit_byteps;
 	sub->remembered = hint.limit_byteps > 0;
+	return hint.proven_byteps;
 }
 
 static void model_set_path(struct pams_subflow *sub, u32 cwnd_bytes, u32 rtt_us)
@@ -415,7 +408,7 @@ void pams_learn(struct pams_subflow *sub, const struct sock *ssk, u32 ahead_us,
 	s32 due;
 
 	if (unlikely(!sub->model.rtt_us))
-		learn_begin(sub);
+		sub->learned_proven_byteps = learn_share(sub);
 	if (unlikely(sub->silent))
 		learn_answer(sub, ssk);
 

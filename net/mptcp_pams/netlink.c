@@ -474,19 +474,32 @@ static struct list_head *dump_next(const struct pams_paths *paths,
 	return next;
 }
 
-static int put_path_msg(struct sk_buff *skb, struct netlink_callback *cb,
-			const struct pams_path *path, u64 now_ns)
+/**
+ * pams_netlink_part_begin - one message of a dump
+ * @skb:	the dump's
+ * @cb:		the dump
+ * @cmd:	MPTCP_PAMS_CMD_*
+ *
+ * Return: for pams_netlink_part_end(), or NULL if there is no room.
+ */
+void *pams_netlink_part_begin(struct sk_buff *skb, struct netlink_callback *cb, u8 cmd)
 {
-	void *head;
-	int err;
+	return genlmsg_put(skb, NETLINK_CB(cb->skb).portid, cb->nlh->nlmsg_seq,
+			   &mptcp_pams_nl_family, NLM_F_MULTI, cmd);
+}
 
-	head = genlmsg_put(skb, NETLINK_CB(cb->skb).portid, cb->nlh->nlmsg_seq,
-			   &mptcp_pams_nl_family, NLM_F_MULTI,
-			   MPTCP_PAMS_CMD_PATH_GET);
-	if (!head)
-		return -EMSGSIZE;
-
-	err = put_path(skb, path, now_ns);
+/**
+ * pams_netlink_part_end - the message is complete, or there was no room for it
+ * @skb:	the dump's
+ * @cb:		the dump, whose seq is set
+ * @head:	of the message
+ * @err:	what putting its attributes gave; then the message is taken back
+ *
+ * Return: @err.
+ */
+int pams_netlink_part_end(struct sk_buff *skb, struct netlink_callback *cb,
+			  void *head, int err)
+{
 	if (err) {
 		genlmsg_cancel(skb, head);
 		return err;
@@ -494,6 +507,16 @@ static int put_path_msg(struct sk_buff *skb, struct netlink_callback *cb,
 	genl_dump_check_consistent(cb, head);
 	genlmsg_end(skb, head);
 	return 0;
+}
+
+static int put_path_msg(struct sk_buff *skb, struct netlink_callback *cb,
+			const struct pams_path *path, u64 now_ns)
+{
+	void *head = pams_netlink_part_begin(skb, cb, MPTCP_PAMS_CMD_PATH_GET);
+
+	return head ? pams_netlink_part_end(skb, cb, head,
+					    put_path(skb, path, now_ns)) :
+		      -EMSGSIZE;
 }
 
 int mptcp_pams_nl_path_get_dumpit(struct sk_buff *skb,

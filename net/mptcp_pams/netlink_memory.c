@@ -44,23 +44,10 @@ static int put_entry(struct sk_buff *skb, const struct pams_memory_entry *entry)
 static int put_entry_msg(struct sk_buff *skb, struct netlink_callback *cb,
 			 const struct pams_memory_entry *entry)
 {
-	void *head;
-	int err;
+	void *head = pams_netlink_part_begin(skb, cb, MPTCP_PAMS_CMD_MEMORY_GET);
 
-	head = genlmsg_put(skb, NETLINK_CB(cb->skb).portid, cb->nlh->nlmsg_seq,
-			   &mptcp_pams_nl_family, NLM_F_MULTI,
-			   MPTCP_PAMS_CMD_MEMORY_GET);
-	if (!head)
-		return -EMSGSIZE;
-
-	err = put_entry(skb, entry);
-	if (err) {
-		genlmsg_cancel(skb, head);
-		return err;
-	}
-	genl_dump_check_consistent(cb, head);
-	genlmsg_end(skb, head);
-	return 0;
+	return head ? pams_netlink_part_end(skb, cb, head, put_entry(skb, entry)) :
+		      -EMSGSIZE;
 }
 
 int mptcp_pams_nl_memory_get_dumpit(struct sk_buff *skb,
