@@ -262,8 +262,10 @@ def _bench_parser(commands):
                         help="run again what was run before")
     parser.add_argument("--quick", action="store_true",
                         help="a few figures, against tools/bench/reference.json")
-    parser.add_argument("--set-reference", action="store_true",
-                        help="with --quick: make them the reference")
+    parser.add_argument("--set-reference", metavar="TIMES", nargs="?", const=3,
+                        type=_count("--set-reference", 1, 9),
+                        help="with --quick: make them the reference, measured so often, each "
+                        "time with other ports and keys (3); once: the spreads stay as they are")
     _common(parser)
 
 

@@ -90,6 +90,8 @@ def key(folder, means, job):
     program = os.stat(means.kernel.program)
     words = [means.kernel.folder, program.st_size, program.st_mtime_ns,
              os.path.basename(means.random_library), job.scenario.seed]
+    if means.entropy:
+        words.append(means.entropy)
     if job.scheduler in means.hashes:
         words.append(means.hashes[job.scheduler])
     digest.update(repr(words).encode())

@@ -41,6 +41,7 @@ class Means:
     real_time: bool = False
     all_counters: bool = False
     remembering: bool = False   # results of earlier runs count
+    entropy: int = 0        # other than 0: ports, keys and sequence numbers are others
     hashes: dict = field(default_factory=dict)  # scheduler: of its sources
 
     @property
@@ -199,7 +200,8 @@ def run_one(means, job):
         if result:
             return {**result, "name": job.name, "repeat": job.repeat,
                     "path_alone": job.path}, []
-        wall_s = boot(means.kernel, folder, means.random_library, job.scenario.seed,
+        wall_s = boot(means.kernel, folder, means.random_library,
+                      job.scenario.seed + (means.entropy << 32),
                       means.wall_limit_s, means.real_time)
         requests, begin_us = _requests(folder, job)
         server, client = (counters.less(counters.parse(_read(folder, f"{side}.counters")),

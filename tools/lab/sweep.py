@@ -24,6 +24,9 @@ teach each other, so that their first one finds nothing and the later ones somet
 Of pages the first and the mean of the later ones are scenarios of their own: rows with
 the part "first" or "later", each against the same pages over the best single path.
 
+A connection whose first segments were lost falls back to TCP (RFC 8684, section 3.7) and
+has one path to its end, under any scheduler: "fell back" counts them.
+
 Duplicates are payload bytes that arrived on any path beyond those of the transfers,
 less what TCP itself sent twice on one path, as a share of the transfers' bytes.
 """
@@ -58,6 +61,7 @@ class Outcome:
     mean_s: float       # None: a transfer failed
     bound_s: float
     duplicates: float   # share
+    fell_back: int      # connections that are plain TCP since their first packets got lost
 
 
 def duplicate_share(drawn, result):
@@ -73,15 +77,17 @@ def duplicate_share(drawn, result):
     return max(0, arrived - twice - payload) / payload
 
 
-def outcome(drawn, result, counts):
-    """Of one run: of those requests that count."""
-    counted = [request for request in result["requests"] if counts(request)]
+def outcome(drawn, result, counts, fallen=True):
+    """Of one run: of those requests that count; fallen: also what went over plain TCP."""
+    fell_back = len({request["conn"] for request in result["requests"] if request["fallback"]})
+    counted = [request for request in result["requests"]
+               if counts(request) and (fallen or not request["fallback"])]
     if result["failed"] or not counted:
-        return Outcome(None, None, duplicate_share(drawn, result))
+        return Outcome(None, None, duplicate_share(drawn, result), fell_back)
     bounds = [request["bound_s"] for request in counted]
     return Outcome(statistics.fmean(request["fct_s"] for request in counted),
                    None if None in bounds else statistics.fmean(bounds),
-                   duplicate_share(drawn, result))
+                   duplicate_share(drawn, result), fell_back)
 
 
 def repeats(drawn):
@@ -114,7 +120,8 @@ def mean_outcome(outcomes):
     times = [outcome.mean_s for outcome in outcomes]
     return Outcome(None if None in times else statistics.fmean(times),
                    outcomes[0].bound_s,
-                   statistics.fmean(outcome.duplicates for outcome in outcomes))
+                   statistics.fmean(outcome.duplicates for outcome in outcomes),
+                   sum(outcome.fell_back for outcome in outcomes))
 
 
 def _row(drawn, part, found, jobs):
@@ -133,12 +140,14 @@ def _row(drawn, part, found, jobs):
         "bound_counts": drawn.bounded() and (some.bound_s or 0) > BOUND_FROM_S,
         "time_s": {name: mine.mean_s for name, mine in under.items()},
         "duplicates": {name: mine.duplicates for name, mine in under.items()},
+        "fell_back": {name: mine.fell_back for name, mine in under.items()},
         "again": f"lab sweep --only {drawn.name}",
         "run": drawing.command(drawn, [name for name in under if MEMORY not in name])}
 
 
-def rows_of(several, results):
-    """One dict per part of a scenario, from the runs' results in the jobs' order."""
+def rows_of(several, results, fallen=True):
+    """One dict per part of a scenario, from the runs' results in the jobs' order; fallen: also
+    what connections did that fell back to TCP."""
     left = iter(results)
     rows = []
     for drawn, jobs in several:
@@ -146,7 +155,7 @@ def rows_of(several, results):
         for part, counts in drawn.parts().items():
             found = {}      # name of a job: its runs
             for job, result in mine:
-                found.setdefault(job.name, []).append(outcome(drawn, result, counts))
+                found.setdefault(job.name, []).append(outcome(drawn, result, counts, fallen))
             rows.append(_row(drawn, part, found, jobs))
     return rows
 
@@ -233,7 +242,8 @@ def summary_of(rows, name):
         "peers_over": sum(ratio > PEERS for ratio in peers),
         "peers_worst": max(peers, default=None),
         "duplicates_mean": statistics.fmean(duplicates) if duplicates else None,
-        "duplicates_max": max(duplicates, default=None)}
+        "duplicates_max": max(duplicates, default=None),
+        "fell_back": sum(row["fell_back"][name] for row in rows)}
 
 
 def best_of_all(rows):
@@ -249,7 +259,7 @@ def _cell(value, form):
 def table(lines):
     """Text of the summaries."""
     rows = [["", "/default", "/single", f"> {HARM}", "p90", "worst", f"/joined > {HARM}",
-             "worst", "/bound", "/peers worst", f"> {PEERS:.2f}", "dup mean", "max", "failed"]]
+             "worst", "/bound", "/peers worst", f"> {PEERS:.2f}", "dup mean", "max", "fell back", "failed"]]
     for line in lines:
         rows.append([
             line["scheduler"], _cell(line["default_mean"], ".3f"),
@@ -258,7 +268,7 @@ def table(lines):
             str(line["joined_harmed"]), _cell(line["joined_worst"], ".2f"),
             _cell(line["bound_median"], ".3f"), _cell(line["peers_worst"], ".2f"),
             str(line["peers_over"]), _cell(line["duplicates_mean"], ".1%"),
-            _cell(line["duplicates_max"], ".1%"), str(line["failed"])])
+            _cell(line["duplicates_max"], ".1%"), str(line["fell_back"]), str(line["failed"])])
     return "\n".join(report.aligned(rows))
 
 
@@ -296,14 +306,14 @@ def _print(rows, half):
     return lines
 
 
-def run(means, several, schedulers, at_once, quiet, memory="both"):
+def run(means, several, schedulers, at_once, quiet, memory="both", fallen=True):
     """rows_of() of the scenarios under each scheduler and each path alone."""
     pairs = [(drawn, jobs_of(drawn, schedulers, means.path_memory, memory))
              for drawn in several]
     jobs = [job for _, mine in pairs for job in mine]
     with Progress(quiet) as progress:
         done = runs.run_all(means, jobs, at_once, progress)
-    return rows_of(pairs, [result for result, _ in done]), [result for result, _ in done]
+    return rows_of(pairs, [result for result, _ in done], fallen), [result for result, _ in done]
 
 
 def command(args, means, schedulers):

@@ -16,7 +16,7 @@ def _row(one, part, single_s, times):
     return {"name": one.name, "part": part, "text": drawn.text(one), "single_s": single_s,
             "joined_s": single_s, "alone_s": [single_s], "bound_s": single_s / 2,
             "bound_counts": not part, "time_s": dict(zip(NAMES, times)),
-            "duplicates": dict.fromkeys(NAMES, 0.01), "again": "", "run": ""}
+            "duplicates": dict.fromkeys(NAMES, 0.01), "fell_back": dict.fromkeys(NAMES, 0), "again": "", "run": ""}
 
 
 def _data():

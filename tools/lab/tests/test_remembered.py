@@ -44,7 +44,7 @@ class Remembered(unittest.TestCase):
     def test_key(self):
         kernel = SimpleNamespace(folder=self.top, program=os.path.join(self.top, "net/glue.c"))
         means = SimpleNamespace(kernel=kernel, random_library="r", hashes={"a": "1"},
-                                modules=["/m.ko"])
+                                modules=["/m.ko"], entropy=0)
         job = SimpleNamespace(scheduler="a", scenario=SimpleNamespace(seed=1))
         keys = []
         for folder, text in (("x", "insmod /m.ko"), ("y", "insmod /m.ko"), ("z", "other")):

@@ -96,7 +96,7 @@ class Draw(unittest.TestCase):
 def _row(name, times, single, bound=None, duplicates=0.0):
     return {"name": name, "part": "", "text": "", "time_s": times, "single_s": single, "joined_s": single,
             "bound_s": bound, "bound_counts": bound is not None,
-            "duplicates": dict.fromkeys(times, duplicates)}
+            "duplicates": dict.fromkeys(times, duplicates), "fell_back": dict.fromkeys(times, 0)}
 
 
 class Sweep(unittest.TestCase):
@@ -178,7 +178,8 @@ class Parts(unittest.TestCase):
             times = [3.0 + number, 1.0 + number, 2.0 + number]
             path = {"down_packets": 0, "down_bytes": 0}
             return {"failed": 0, "paths": [path], "mib": {"client": {}}, "requests": [
-                {"request": i, "fct_s": time, "bound_s": 0.5, "bytes": 10}
+                {"request": i, "fct_s": time, "bound_s": 0.5, "bytes": 10, "conn": i,
+                 "fallback": i == 1}
                 for i, time in enumerate(times)]}
 
         rows = sweep.rows_of([(one, jobs)], [result(i) for i in range(len(jobs))])
@@ -187,6 +188,17 @@ class Parts(unittest.TestCase):
         self.assertEqual([row["time_s"]["default"] for row in rows],
                          [3.0 + len(jobs) - 1, 1.5 + len(jobs) - 1])
         self.assertFalse(any(row["bound_counts"] for row in rows))
+        self.assertEqual(rows[0]["fell_back"]["default"], 1)
+
+    def test_without_those_that_fell_back(self):
+        one = drawn.draw_pages(1, 0)
+        requests = [{"request": i, "conn": i, "fct_s": 1.0 + i, "bound_s": 0.5, "bytes": 10,
+                     "fallback": i == 0} for i in range(2)]
+        result = {"failed": 0, "requests": requests, "mib": {"client": {}},
+                  "paths": [{"down_packets": 0, "down_bytes": 0}]}
+        every = sweep.outcome(one, result, lambda request: True)
+        self.assertEqual((every.mean_s, every.fell_back), (1.5, 1))
+        self.assertEqual(sweep.outcome(one, result, lambda request: True, False).mean_s, 2.0)
 
 
 class Video(unittest.TestCase):
@@ -226,9 +238,9 @@ class Repeats(unittest.TestCase):
         self.assertEqual(times(0.0001, 100 * segment), sweep.REPEATS_MAX)
 
     def test_means(self):
-        one, two = (sweep.Outcome(seconds, 1.0, share) for seconds, share in ((1, 0), (2, 0.1)))
-        self.assertEqual(sweep.mean_outcome([one, two]), sweep.Outcome(1.5, 1.0, 0.05))
-        failed = sweep.Outcome(None, None, 0.0)
+        one, two = (sweep.Outcome(seconds, 1.0, share, 1) for seconds, share in ((1, 0), (2, 0.1)))
+        self.assertEqual(sweep.mean_outcome([one, two]), sweep.Outcome(1.5, 1.0, 0.05, 2))
+        failed = sweep.Outcome(None, None, 0.0, 0)
         self.assertIsNone(sweep.mean_outcome([one, failed]).mean_s)
 
 
