@@ -60,12 +60,13 @@
 #define LEARN_ALARM_AGE_S	30
 
 /* a sample of what was delivered, in bytes times 10^6; @sparse: it was sent more slowly
- * than it arrived
+ * than it arrived; @busy_us: how long the path had something to carry
  */
 struct learn_sample {
 	u64 scaled;
 	u32 interval_us;
 	u32 queue_us;
+	u32 busy_us;
 	bool sparse;
 };
 
@@ -125,7 +126,7 @@ static void learn_capacity(struct pams_subflow *sub, const struct tcp_sock *tp,
 
 	/* was the path busy all the while? */
 	bound = now_us - sub->empty_us > sample->interval_us && !sample->sparse ?
-		carried : rate_of(sample->scaled, sample->queue_us);
+		carried : rate_of(sample->scaled, sample->busy_us);
 	if (!sub->learned_limit_byteps || sub->remembered) {
 		sub->learned_limit_byteps = max(bound, MODEL_RATE_MIN_BYTEPS);
 		sub->remembered = false;
@@ -143,9 +144,9 @@ static void learn_capacity(struct pams_subflow *sub, const struct tcp_sock *tp,
 }
 
 /* Is there something new to learn? Asked before it costs a division. */
-static void learn_sample(struct pams_subflow *sub, const struct tcp_sock *tp,
-			 u32 rtt_us)
+static void learn_sample(struct pams_subflow *sub, const struct sock *ssk, u32 rtt_us)
 {
+	const struct tcp_sock *tp = tcp_sk(ssk);
 	u32 packets = READ_ONCE(tp->rate_delivered);
 	u32 sample_rtt_us = READ_ONCE(tp->rack.rtt_us);
 	struct learn_sample sample;
@@ -157,6 +158,12 @@ static void learn_sample(struct pams_subflow *sub, const struct tcp_sock *tp,
 	sample.scaled = (u64)packets * tp->mss_cache * USEC_PER_SEC;
 	sample.interval_us = max(READ_ONCE(tp->rate_interval_us), 1U);
 	sample.queue_us = sample_rtt_us > rtt_us ? sample_rtt_us - rtt_us : 0;
+	/* A paced burst was not there at once: while its last packet waited, the first
+	 * ones had left.
+	 */
+	sample.busy_us = sample.queue_us;
+	if (ssk->sk_pacing_status != SK_PACING_NONE && sample.interval_us > sample_rtt_us)
+		sample.busy_us = sample.interval_us - rtt_us;
 	/* TCP's interval is the longer one of sending and of arriving: a round trip */
 	sample.sparse = sample.interval_us > sample_rtt_us + sample_rtt_us / 2;
 	if (!tp->packets_out)
@@ -231,7 +238,17 @@ static u32 learn_share(struct pams_subflow *sub)
 	return hint.proven_byteps;
 }
 
-static void model_set_path(struct pams_subflow *sub, u32 cwnd_bytes, u32 rtt_us)
+/* What TCP lets leave per second, where it paces (BBR, and hosts with fq). */
+static u32 pacing_byteps(const struct sock *ssk)
+{
+	if (READ_ONCE(ssk->sk_pacing_status) == SK_PACING_NONE)
+		return MODEL_RATE_UNKNOWN;
+	return clamp_t(unsigned long, READ_ONCE(ssk->sk_pacing_rate),
+		       MODEL_RATE_MIN_BYTEPS, MODEL_RATE_UNKNOWN - 1);
+}
+
+static void model_set_path(struct pams_subflow *sub, u32 cwnd_bytes, u32 rtt_us,
+			   u32 pacing)
 {
 	struct pams_model *model = &sub->model;
 	u32 limit = sub->learned_limit_byteps ?: MODEL_RATE_UNKNOWN;
@@ -239,6 +256,10 @@ static void model_set_path(struct pams_subflow *sub, u32 cwnd_bytes, u32 rtt_us)
 	model->proven_byteps = sub->learned_limit_byteps ?: sub->learned_proven_byteps;
 	if (!sub->learned_limit_byteps && !sub->guessed)
 		model->proven_byteps = max(model->proven_byteps, LEARN_UNKNOWN_BYTEPS);
+	model->proven_byteps = min(model->proven_byteps, pacing);
+	/* less than a window per round trip: a larger window changes nothing */
+	if ((u64)pacing * rtt_us < (u64)cwnd_bytes * USEC_PER_SEC)
+		limit = min(limit, pacing);
 	model->guessed = !sub->learned_limit_byteps && sub->guessed;
 	model->th_byteps = sub->learned_th_byteps;
 
@@ -354,13 +375,14 @@ static noinline void learn_all(struct pams_subflow *sub, const struct sock *ssk,
 	model->owd_us = pams_owd_us(tp, model->srtt_us);
 
 	if (acknowledged)
-		learn_sample(sub, tp, rtt_us);
+		learn_sample(sub, ssk, rtt_us);
 	if (sub->remembered)
 		learn_share(sub);
 	if (!tp->packets_out)
 		sub->idle = true;
 	learn_th(sub, tp, cwnd, max(model->srtt_us, 1U));
-	model_set_path(sub, min_t(u64, (u64)cwnd * mss, U32_MAX), rtt_us);
+	model_set_path(sub, min_t(u64, (u64)cwnd * mss, U32_MAX), rtt_us,
+		       pacing_byteps(ssk));
 
 	model->flight_bytes = tcp_packets_in_flight(tp) * mss;
 	model->backlog_bytes = unsent;
