@@ -60,13 +60,12 @@
 #define LEARN_ALARM_AGE_S	30
 
 /* a sample of what was delivered, in bytes times 10^6; @sparse: it was sent more slowly
- * than it arrived; @busy_us: how long the path had something to carry
+ * than it arrived
  */
 struct learn_sample {
 	u64 scaled;
 	u32 interval_us;
 	u32 queue_us;
-	u32 busy_us;
 	bool sparse;
 };
 
@@ -126,7 +125,7 @@ static void learn_capacity(struct pams_subflow *sub, const struct tcp_sock *tp,
 
 	/* was the path busy all the while? */
 	bound = now_us - sub->empty_us > sample->interval_us && !sample->sparse ?
-		carried : rate_of(sample->scaled, sample->busy_us);
+		carried : rate_of(sample->scaled, sample->queue_us);
 	if (!sub->learned_limit_byteps || sub->remembered) {
 		sub->learned_limit_byteps = max(bound, MODEL_RATE_MIN_BYTEPS);
 		sub->remembered = false;
@@ -144,9 +143,9 @@ static void learn_capacity(struct pams_subflow *sub, const struct tcp_sock *tp,
 }
 
 /* Is there something new to learn? Asked before it costs a division. */
-static void learn_sample(struct pams_subflow *sub, const struct sock *ssk, u32 rtt_us)
+static void learn_sample(struct pams_subflow *sub, const struct tcp_sock *tp,
+			 u32 rtt_us)
 {
-	const struct tcp_sock *tp = tcp_sk(ssk);
 	u32 packets = READ_ONCE(tp->rate_delivered);
 	u32 sample_rtt_us = READ_ONCE(tp->rack.rtt_us);
 	struct learn_sample sample;
@@ -158,12 +157,6 @@ static void learn_sample(struct pams_subflow *sub, const struct sock *ssk, u32 r
 	sample.scaled = (u64)packets * tp->mss_cache * USEC_PER_SEC;
 	sample.interval_us = max(READ_ONCE(tp->rate_interval_us), 1U);
 	sample.queue_us = sample_rtt_us > rtt_us ? sample_rtt_us - rtt_us : 0;
-	/* A paced burst was not there at once: while its last packet waited, the first
-	 * ones had left.
-	 */
-	sample.busy_us = sample.queue_us;
-	if (ssk->sk_pacing_status != SK_PACING_NONE && sample.interval_us > sample_rtt_us)
-		sample.busy_us = sample.interval_us - rtt_us;
 	/* TCP's interval is the longer one of sending and of arriving: a round trip */
 	sample.sparse = sample.interval_us > sample_rtt_us + sample_rtt_us / 2;
 	if (!tp->packets_out)
@@ -375,7 +368,7 @@ static noinline void learn_all(struct pams_subflow *sub, const struct sock *ssk,
 	model->owd_us = pams_owd_us(tp, model->srtt_us);
 
 	if (acknowledged)
-		learn_sample(sub, ssk, rtt_us);
+		learn_sample(sub, tp, rtt_us);
 	if (sub->remembered)
 		learn_share(sub);
 	if (!tp->packets_out)
