@@ -409,8 +409,10 @@ static noinline void learn_all(struct pams_subflow *sub, const struct sock *ssk,
  * @tail:	nothing is left to be scheduled: look at what is overdue, too
  * @now_us:	low half of TCP's clock, 0 if it wasn't read yet; NULL if nobody asks for
  *		what is due
+ *
+ * Return: true if something was acknowledged since the last time.
  */
-void pams_learn(struct pams_subflow *sub, const struct sock *ssk, u32 ahead_us,
+bool pams_learn(struct pams_subflow *sub, const struct sock *ssk, u32 ahead_us,
 		bool tail, u32 *now_us)
 {
 	const struct tcp_sock *tp = tcp_sk(ssk);
@@ -438,11 +440,12 @@ void pams_learn(struct pams_subflow *sub, const struct sock *ssk, u32 ahead_us,
 		sub->seen_packets = packets;
 	}
 	if (!now_us)
-		return;
+		return acknowledged;
 	due = due_us(sub, tp, tail, now_us);
 	if (due != sub->model.due_us)
 		sub->pad_of_bytes = 0;
 	sub->model.due_us = due;
+	return acknowledged;
 }
 
 /**

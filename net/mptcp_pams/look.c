@@ -140,12 +140,14 @@ static void model_keep_to_window(struct pams_model *model)
 /* Of a path where other connections begin, and while other paths are still to join, as
  * much as keeps it busy: its part of the path's bandwidth-delay product, and a packet.
  * More waits in the path's queue, can't be recalled, and has the handshakes of new
- * connections wait behind it, or dropped, which costs them a second.
+ * connections wait behind it, or dropped, which costs them a second. What others have
+ * in the queue is in the connection's own round trip, so then the path's counts.
  */
 static void model_keep_share(struct pams_model *model,
 			     const struct pams_remembered *path, u32 mss_bytes)
 {
-	u32 rtt_us = min(model->rtt_us, pams_memory_rtt_us(path));
+	u32 rtt_us = pams_memory_is_shared(path) ?
+		     min(model->rtt_us, pams_memory_rtt_us(path)) : model->rtt_us;
 	u32 held = model->flight_bytes + model->backlog_bytes;
 	u64 share;
 
@@ -236,8 +238,9 @@ void pams_look(struct pams_conn *conn, enum pams_detail detail,
 			subflow_is_new(conn, sub, look->ssk[i]);
 		look->ssk[nr] = look->ssk[i];
 		look->id[nr] = look->id[i];
-		pams_learn(sub, look->ssk[i], ahead_us, tail,
-			   detail == PAMS_DETAIL_ARRIVAL ? &now_us : NULL);
+		if (pams_learn(sub, look->ssk[i], ahead_us, tail,
+			       detail == PAMS_DETAIL_ARRIVAL ? &now_us : NULL))
+			conn->heard_id = sub->model.id;
 		if (conn->sched->keeps_to_window)
 			keep_little(conn, sub, look->mss_bytes);
 		view->sub[nr++] = &sub->model;

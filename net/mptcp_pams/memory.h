@@ -132,6 +132,12 @@ struct pams_memory_hint {
 	u32 join_us;
 };
 
+/* Does another subflow use it, too? Without the lock: the answer may be old. */
+static inline bool pams_memory_is_shared(const struct pams_remembered *path)
+{
+	return READ_ONCE(path->flows) > 1;
+}
+
 /* A page's connections begin one after the other, within less than that. */
 #define PAMS_MEMORY_NEWCOMERS	(HZ / 4)
 
@@ -140,7 +146,7 @@ struct pams_memory_hint {
  */
 static inline bool pams_memory_has_newcomers(const struct pams_remembered *path)
 {
-	return READ_ONCE(path->flows) > 1 &&
+	return pams_memory_is_shared(path) &&
 	       time_before(jiffies, READ_ONCE(path->began) + PAMS_MEMORY_NEWCOMERS);
 }
 
