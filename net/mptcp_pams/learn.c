@@ -107,8 +107,15 @@ static void learn_capacity(struct pams_subflow *sub, const struct tcp_sock *tp,
 
 	sub->learned_proven_byteps = max(sub->learned_proven_byteps, carried);
 	if (sub->learned_limit_byteps && carried > sub->learned_limit_byteps) {
-		/* without a queue it could carry more, so nothing is known */
-		sub->learned_limit_byteps = queued ? carried : 0;
+		/* a quarter more is what samples vary by; beyond that it could, without
+		 * a queue, carry more still, so nothing is known
+		 */
+		if (!queued && carried - sub->learned_limit_byteps >
+			       sub->learned_limit_byteps / 4) {
+			pams_memory_outgrown(sub->memory);
+			carried = 0;
+		}
+		sub->learned_limit_byteps = carried;
 		sub->remembered = false;
 		return;
 	}

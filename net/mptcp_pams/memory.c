@@ -277,8 +277,7 @@ u32 pams_memory_learn(struct pams_remembered *path, u32 old_byteps, u32 byteps,
 	path->sum_byteps = sum;
 	path->told += (byteps > 0) - (old_byteps > 0);
 	/* those that don't know yet say nothing, so less may be missing only */
-	if (sum > path->total_byteps || path->flows == 1 ||
-	    path->told == path->flows)
+	if (sum > path->total_byteps || path->told == path->flows)
 		path->total_byteps = min_t(u64, sum, MODEL_RATE_UNKNOWN - 1);
 	WRITE_ONCE(path->proven_byteps,
 		   path->flows == 1 ? proven_byteps :
@@ -289,6 +288,19 @@ u32 pams_memory_learn(struct pams_remembered *path, u32 old_byteps, u32 byteps,
 	WRITE_ONCE(path->used, jiffies);
 	spin_unlock_bh(&path->net->memory.lock);
 	return byteps;
+}
+
+/**
+ * pams_memory_outgrown - a path carried far more than was remembered, without a queue
+ * @path:	the path, may be NULL
+ */
+void pams_memory_outgrown(struct pams_remembered *path)
+{
+	if (!path)
+		return;
+	spin_lock_bh(&path->net->memory.lock);
+	path->total_byteps = 0;
+	spin_unlock_bh(&path->net->memory.lock);
 }
 
 /**

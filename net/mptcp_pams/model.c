@@ -63,6 +63,11 @@ static u32 release_us(u64 bytes, u32 rate_byteps)
 				  rate_byteps), MODEL_SPAN_MAX_US);
 }
 
+static u64 rounddown_u64(u64 bytes, u64 step)
+{
+	return div64_u64(bytes, step) * step;
+}
+
 /* Twice the last round trip's, in slow start, but for the capacity. */
 static u32 next_rate(const struct pams_model *model, u32 rate_byteps)
 {
@@ -70,11 +75,10 @@ static u32 next_rate(const struct pams_model *model, u32 rate_byteps)
 	       min_t(u64, 2ULL * rate_byteps, model->limit_byteps) : rate_byteps;
 }
 
-/* Is it by round trips that data leaves, not evenly? */
-static bool in_rounds(const struct pams_model *model, u32 rate_byteps)
+/* Does the window double once more? */
+static bool doubles(const struct pams_model *model, u32 rate_byteps)
 {
-	return model_pause_us(model) ||
-	       (model->growing && rate_byteps < model->limit_byteps);
+	return model->growing && rate_byteps < model->limit_byteps;
 }
 
 /**
@@ -140,7 +144,7 @@ static u32 path_arrival_us(const struct pams_model *model, u32 bytes)
 		return model->rtt_us / 2 + burst_us;
 
 	rate = next_rate(model, rate);
-	while (in_rounds(model, rate) && rounds++ < MODEL_ROUNDS_MAX) {
+	while (doubles(model, rate) && rounds++ < MODEL_ROUNDS_MAX) {
 		u64 round = released_bytes(rate, model->rtt_us);
 
 		if (ahead <= round)
@@ -149,8 +153,14 @@ static u32 path_arrival_us(const struct pams_model *model, u32 bytes)
 		span_us += model->rtt_us;
 		rate = next_rate(model, rate);
 	}
-	if (model_pause_us(model))
+	if (model_pause_us(model)) {
+		u64 round = max(released_bytes(rate, model->rtt_us), 1ULL);
+
+		/* whole rounds, then as much as is left as fast as it arrived */
+		span_us += release_us(rounddown_u64(ahead - 1, round), rate);
+		ahead -= rounddown_u64(ahead - 1, round);
 		rate = max(rate, model->proven_byteps);
+	}
 	return model->rtt_us / 2 +
 	       max(burst_us, span_us + release_us(ahead, rate));
 }
@@ -192,18 +202,22 @@ static u64 path_carried_bytes(const struct pams_model *model, u64 span_us)
 	left_us -= model_pause_us(model);
 
 	rate = next_rate(model, rate);
-	while (in_rounds(model, rate) && left_us > model->rtt_us &&
+	while (doubles(model, rate) && left_us > model->rtt_us &&
 	       rounds++ < MODEL_ROUNDS_MAX) {
 		bytes += released_bytes(rate, model->rtt_us);
 		left_us -= model->rtt_us;
 		rate = next_rate(model, rate);
 	}
-	if (model_pause_us(model))
+	if (model_pause_us(model)) {
+		u32 whole_us = left_us - left_us % model->rtt_us;
+
+		bytes += released_bytes(rate, whole_us);
 		bytes += min(released_bytes(rate, model->rtt_us),
 			     released_bytes(max(rate, model->proven_byteps),
-					    left_us));
-	else
+					    left_us - whole_us));
+	} else {
 		bytes += released_bytes(rate, left_us);
+	}
 	return bytes > ahead ? bytes - ahead : 0;
 }
 
