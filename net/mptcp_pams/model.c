@@ -63,11 +63,6 @@ static u32 release_us(u64 bytes, u32 rate_byteps)
 				  rate_byteps), MODEL_SPAN_MAX_US);
 }
 
-static u64 rounddown_u64(u64 bytes, u64 step)
-{
-	return div64_u64(bytes, step) * step;
-}
-
 /* Twice the last round trip's, in slow start, but for the capacity. */
 static u32 next_rate(const struct pams_model *model, u32 rate_byteps)
 {
@@ -132,6 +127,7 @@ static u32 path_arrival_us(const struct pams_model *model, u32 bytes)
 	u32 rate = model->rate_byteps;
 	unsigned int rounds = 0;
 	u32 burst_us, span_us = model_pause_us(model);
+	u64 round;
 
 	ahead += model->flight_bytes;
 	ahead -= min_t(u64, ahead, model->window_bytes);
@@ -145,24 +141,26 @@ static u32 path_arrival_us(const struct pams_model *model, u32 bytes)
 
 	rate = next_rate(model, rate);
 	while (doubles(model, rate) && rounds++ < MODEL_ROUNDS_MAX) {
-		u64 round = released_bytes(rate, model->rtt_us);
-
+		round = released_bytes(rate, model->rtt_us);
 		if (ahead <= round)
 			break;
 		ahead -= round;
 		span_us += model->rtt_us;
 		rate = next_rate(model, rate);
 	}
-	if (model_pause_us(model)) {
-		u64 round = max(released_bytes(rate, model->rtt_us), 1ULL);
+	round = model_pause_us(model) ? released_bytes(rate, model->rtt_us) : 0;
+	if (round) {
+		/* whole rounds, then what is left as fast as it arrived */
+		u64 whole = div64_u64(ahead - 1, round);
 
-		/* whole rounds, then as much as is left as fast as it arrived */
-		span_us += release_us(rounddown_u64(ahead - 1, round), rate);
-		ahead -= rounddown_u64(ahead - 1, round);
+		ahead -= whole * round;
 		rate = max(rate, model->proven_byteps);
+		span_us += min(whole * model->rtt_us + release_us(ahead, rate),
+			       (u64)MODEL_SPAN_MAX_US);
+	} else {
+		span_us += release_us(ahead, rate);
 	}
-	return model->rtt_us / 2 +
-	       max(burst_us, span_us + release_us(ahead, rate));
+	return model->rtt_us / 2 + max(burst_us, span_us);
 }
 
 /**
@@ -209,12 +207,11 @@ static u64 path_carried_bytes(const struct pams_model *model, u64 span_us)
 		rate = next_rate(model, rate);
 	}
 	if (model_pause_us(model)) {
-		u32 whole_us = left_us - left_us % model->rtt_us;
+		u64 round = released_bytes(rate, model->rtt_us);
 
-		bytes += released_bytes(rate, whole_us);
-		bytes += min(released_bytes(rate, model->rtt_us),
-			     released_bytes(max(rate, model->proven_byteps),
-					    left_us - whole_us));
+		bytes += left_us / model->rtt_us * round;
+		bytes += min(round, released_bytes(max(rate, model->proven_byteps),
+						   left_us % model->rtt_us));
 	} else {
 		bytes += released_bytes(rate, left_us);
 	}
