@@ -107,15 +107,8 @@ static void learn_capacity(struct pams_subflow *sub, const struct tcp_sock *tp,
 
 	sub->learned_proven_byteps = max(sub->learned_proven_byteps, carried);
 	if (sub->learned_limit_byteps && carried > sub->learned_limit_byteps) {
-		/* a quarter more is what samples vary by; beyond that it could, without
-		 * a queue, carry more still, so nothing is known
-		 */
-		if (!queued && carried - sub->learned_limit_byteps >
-			       sub->learned_limit_byteps / 4) {
-			pams_memory_outgrown(sub->memory);
-			carried = 0;
-		}
-		sub->learned_limit_byteps = carried;
+		/* without a queue it could carry more, so nothing is known */
+		sub->learned_limit_byteps = queued ? carried : 0;
 		sub->remembered = false;
 		return;
 	}
@@ -416,10 +409,8 @@ static noinline void learn_all(struct pams_subflow *sub, const struct sock *ssk,
  * @tail:	nothing is left to be scheduled: look at what is overdue, too
  * @now_us:	low half of TCP's clock, 0 if it wasn't read yet; NULL if nobody asks for
  *		what is due
- *
- * Return: true if something was acknowledged since the last time.
  */
-bool pams_learn(struct pams_subflow *sub, const struct sock *ssk, u32 ahead_us,
+void pams_learn(struct pams_subflow *sub, const struct sock *ssk, u32 ahead_us,
 		bool tail, u32 *now_us)
 {
 	const struct tcp_sock *tp = tcp_sk(ssk);
@@ -447,12 +438,11 @@ bool pams_learn(struct pams_subflow *sub, const struct sock *ssk, u32 ahead_us,
 		sub->seen_packets = packets;
 	}
 	if (!now_us)
-		return acknowledged;
+		return;
 	due = due_us(sub, tp, tail, now_us);
 	if (due != sub->model.due_us)
 		sub->pad_of_bytes = 0;
 	sub->model.due_us = due;
-	return acknowledged;
 }
 
 /**

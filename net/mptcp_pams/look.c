@@ -238,9 +238,8 @@ void pams_look(struct pams_conn *conn, enum pams_detail detail,
 			subflow_is_new(conn, sub, look->ssk[i]);
 		look->ssk[nr] = look->ssk[i];
 		look->id[nr] = look->id[i];
-		if (pams_learn(sub, look->ssk[i], ahead_us, tail,
-			       detail == PAMS_DETAIL_ARRIVAL ? &now_us : NULL))
-			conn->heard_id = sub->model.id;
+		pams_learn(sub, look->ssk[i], ahead_us, tail,
+			   detail == PAMS_DETAIL_ARRIVAL ? &now_us : NULL);
 		if (conn->sched->keeps_to_window)
 			keep_little(conn, sub, look->mss_bytes);
 		view->sub[nr++] = &sub->model;

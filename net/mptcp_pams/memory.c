@@ -291,19 +291,6 @@ u32 pams_memory_learn(struct pams_remembered *path, u32 old_byteps, u32 byteps,
 }
 
 /**
- * pams_memory_outgrown - a path carried far more than was remembered, without a queue
- * @path:	the path, may be NULL
- */
-void pams_memory_outgrown(struct pams_remembered *path)
-{
-	if (!path)
-		return;
-	spin_lock_bh(&path->net->memory.lock);
-	path->total_byteps = 0;
-	spin_unlock_bh(&path->net->memory.lock);
-}
-
-/**
  * pams_memory_missed - a path that was expected didn't join in time
  * @path:	the path
  *

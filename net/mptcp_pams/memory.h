@@ -166,7 +166,6 @@ void pams_memory_leave(struct pams_remembered *path, u32 byteps);
 struct pams_memory_hint pams_memory_hint(struct pams_remembered *path, bool joins);
 u32 pams_memory_learn(struct pams_remembered *path, u32 old_byteps, u32 byteps,
 		      u32 proven_byteps, u32 rtt_us);
-void pams_memory_outgrown(struct pams_remembered *path);
 void pams_memory_missed(struct pams_remembered *path);
 void pams_memory_joined(struct pams_remembered *first,
 			struct pams_remembered *path, u64 after_us);

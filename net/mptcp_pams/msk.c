@@ -240,19 +240,13 @@ static void window_set(struct mptcp_sock *msk, struct msk_window *window,
 	WRITE_ONCE(msk->wnd_end, window->narrowed ? end : true_end);
 }
 
-/* By a process, which pushes itself; else an acknowledgment asks, in softirq. */
-bool msk_is_owned(const struct mptcp_sock *msk)
-{
-	return sock_owned_by_user_nocheck((struct sock *)msk);
-}
-
 /* In softirq the data lock is held. */
 static void window_move(struct mptcp_sock *msk, struct msk_window *window,
 			bool narrow, u64 end)
 {
 	struct sock *sk = (struct sock *)msk;
 
-	if (!msk_is_owned(msk)) {
+	if (!sock_owned_by_user_nocheck(sk)) {
 		window_set(msk, window, narrow, end);
 		return;
 	}

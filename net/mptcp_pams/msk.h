@@ -117,7 +117,6 @@ bool msk_is_acknowledged(const struct mptcp_sock *msk);
 bool msk_is_fallback(const struct mptcp_sock *msk);
 u64 msk_local_key(const struct mptcp_sock *msk);
 u32 msk_token(const struct mptcp_sock *msk);
-bool msk_is_owned(const struct mptcp_sock *msk);
 void msk_push(struct mptcp_sock *msk);
 void msk_finish(struct mptcp_sock *msk);
 void msk_retransmit_on(struct sock *ssk);

@@ -256,7 +256,6 @@ struct pams_expected {
  * @window:	what the kernel was told of the receive window
  * @resend:	what is pending again
  * @lost_id:	subflow_id whose lost data is being sent again, 0: none
- * @heard_id:	subflow_id of the one that was acknowledged last
  * @late_bytes:	sent again for being late; the budget is for these
  * @epoch_bytes: of these, in the current epoch,
  * @epoch_end:	which ends then, a round trip after it began; tcp_jiffies32
@@ -297,7 +296,6 @@ struct pams_conn {
 	u32 delivered;
 	u32 stale_at;
 	u32 lost_id;
-	u32 heard_id;
 	struct msk_window window;
 	struct msk_resend resend;
 	u64 late_bytes;
@@ -362,7 +360,7 @@ static inline bool pams_nothing_new(const struct msk_look *look)
 }
 
 /* learn.c */
-bool pams_learn(struct pams_subflow *sub, const struct sock *ssk, u32 ahead_us,
+void pams_learn(struct pams_subflow *sub, const struct sock *ssk, u32 ahead_us,
 		bool tail, u32 *now_us);
 u32 pams_silence_limit_us(const struct pams_subflow *sub, const struct tcp_sock *tp);
 

@@ -99,21 +99,6 @@ static void look_after(struct pams_conn *conn, const struct msk_look *look)
 		pams_watch(conn, PAMS_CLOSE_US);
 }
 
-/* An acknowledgment on one subflow has the kernel send there at once, elsewhere later in
- * the same softirq. The acknowledgments that arrive with it come before that, ask for no
- * other decision, and open the window again: then all of the fragment is sent. Does that
- * take much longer there than what was chosen?
- */
-static bool cut_is_lost(const struct pams_conn *conn, const struct msk_look *look,
-			const struct pams_model *target, u32 bytes)
-{
-	if (!conn->sched->cuts || target->id == conn->heard_id ||
-	    look->fragment_bytes <= bytes + look->mss_bytes || msk_is_owned(conn->msk))
-		return false;
-	return model_arrival_us(target, look->fragment_bytes) >
-	       model_arrival_us(target, bytes) + PAMS_CLOSE_US;
-}
-
 static int hand_over(struct pams_conn *conn, const struct msk_look *look,
 		     const struct pams_view *view, int target, u32 bytes)
 {
@@ -169,11 +154,6 @@ static int decide(struct mptcp_sock *msk, const struct pams_sched *sched)
 	}
 
 	look_after(conn, &look);
-	if (cut_is_lost(conn, &look, view.sub[target], bytes)) {
-		pams_watch_kick(conn);		/* pushes in a process */
-		msk_window_restore(msk, &conn->window);
-		return -EAGAIN;
-	}
 	return hand_over(conn, &look, &view, target, bytes);
 }
 
