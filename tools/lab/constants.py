@@ -11,13 +11,15 @@ the sources, and goes through the scenarios of `lab sweep`, with what earlier tr
   duplicates   mean share of the payload that arrived twice, more or less
 
 A run in virtual time that takes one other decision may end some percent sooner or later by
-chance alone: NOISE is what the mean of as many runs varies by.
+chance alone. So a mean within twice its standard error, or within NOISE, says nothing.
 """
 
 import json
+import math
 import os
 import re
 import shutil
+import statistics
 import subprocess
 import sys
 import tomllib
@@ -138,12 +140,19 @@ class Swept:
         return rows
 
 
+def error_of(ratios):
+    """Standard error of their geometric mean, as a share."""
+    if len(ratios) < 2:
+        return 0
+    return statistics.stdev(map(math.log, ratios)) / math.sqrt(len(ratios))
+
+
 def compare(rows, base, name):
     """What other times, harm and duplicates the rows show than those of the base."""
     pairs = [(mine["time_s"][name], other["time_s"][name]) for mine, other in zip(rows, base)]
     ratios = [mine / other for mine, other in pairs if mine and other]
     mine, other = sweep.summary_of(rows, name), sweep.summary_of(base, name)
-    return {"time": sweep.geometric_mean(ratios),
+    return {"time": sweep.geometric_mean(ratios), "error": error_of(ratios),
             "runs": len(ratios),
             "changed": sum(abs(ratio - 1) > CHANGED for ratio in ratios),
             "harm": mine["joined_harmed"] - other["joined_harmed"],
@@ -155,16 +164,20 @@ def verdict(half, double):
     """In a word."""
     if not half["changed"] and not double["changed"]:
         return "no run changes"
-    if all(abs(side["time"] - 1) < NOISE and not side["harm"] and
+    if all(abs(side["time"] - 1) < _noise(side) and not side["harm"] and
            abs(side["duplicates"]) < NOISE for side in (half, double)):
         return "within noise"
     better = [side for side, found in zip(SIDES, (half, double))
-              if found["time"] < 1 - NOISE and found["harm"] <= 0]
+              if found["time"] < 1 - _noise(found) and found["harm"] <= 0]
     return f"{better[0]} is better here" if better else ""
 
 
+def _noise(found):
+    return max(NOISE, 2 * found["error"])
+
+
 def _cells(found):
-    return [f"{(found['time'] - 1) * 100:+.1f} %", str(found["changed"]),
+    return [f"{(found['time'] - 1) * 100:+.1f} ± {found['error'] * 100:.1f} %", str(found["changed"]),
             f"{found['harm']:+d}" if found["harm"] else "0",
             f"{found['duplicates'] * 100:+.1f}"]
 
@@ -181,8 +194,8 @@ def page(lines, args, scenarios):
             "Each constant's reason, and what half and", "double of it cost, over "
             f"{scenarios} scenarios of `lab sweep` (--count {args.count} --half {args.half}, "
             f"seed {args.seed}; transfers and pages,", "path memory filled):", "",
-            "- **time**: the geometric mean of the runs' times, against the module as it is. "
-            f"Less than {NOISE * 100:g} % is noise.",
+            "- **time**: the geometric mean of the runs' times, against the module as it is, and its "
+            f"standard error; less than twice that, or than {NOISE * 100:g} %, is noise.",
             f"- **n**: runs whose time differs by over {CHANGED * 100:g} %.",
             "- **harm**: how many more, or fewer, are slower than the best path once joined by "
             "over 5 %.",
