@@ -163,7 +163,7 @@ socket_falls_back()
 	first_pid=$server_pid
 	port=$((port + 1))
 	start_server --tcp
-	ip netns exec "$client" "$XFER_DIR/reconnect" "$address" $((port - 1)) 1 300000 then "$port" >"$work/again" &
+	ip netns exec "$client" "$XFER_DIR/reconnect" "$address" $((port - 1)) 1 300000 again "$port" >"$work/again" &
 	within 50 grep -q once "$work/again" || fail "the socket isn't connected again"
 	kicks=$(kicked)
 	on_client "$pamsctl" path set 10.0.0.0/8 loss-time 50s ttl 1min

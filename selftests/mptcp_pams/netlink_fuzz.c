@@ -6,9 +6,9 @@
  *
  * Each gets an answer and, if refused, a reason; what was stored is in range
  * and never more than may be. A dump of what is remembered of paths tells of
- * REMEMBERED (0) at least, whatever comes along with the request. Prints what went wrong and, at the end, how many
- * messages were sent and refused. Exit code: 0 all as it should be, 1 not, 2
- * usage.
+ * REMEMBERED (0) at least, whatever comes along with the request. Prints what
+ * went wrong and, at the end, how many messages were sent and refused. Exit code:
+ * 0 all as it should be, 1 not, 2 usage.
  */
 #define _GNU_SOURCE
 #include "netlink_raw.h"
