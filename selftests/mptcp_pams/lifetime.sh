@@ -168,7 +168,7 @@ socket_falls_back()
 	kicks=$(kicked)
 	on_client "$pamsctl" path set 10.0.0.0/8 loss-time 50s ttl 1min
 	sleep 1
-	check "connections shown" "$(on_client "$pamsctl" --json conn show | grep -c '"token"' || true)" == 0
+	check "connections shown" "$(on_client "$pamsctl" --json conn show | grep -o '"token"' | wc -l)" == 0
 	check "kicks of the connection before" "$(kicked)" == "$kicks"
 	kill $!
 	wait $! || say "ended with $?"
