@@ -97,13 +97,22 @@ void pams_conn_put(struct pams_conn *conn)
 	sock_put(sk);
 }
 
-static void counts_add(struct pams_counts *sum, const struct pams_counts *counts)
+/* Whoever owns the connection may be counting. */
+static void counts_add(struct pams_counts *sum, const struct pams_conn *conn)
 {
-	sum->decisions += counts->decisions;
-	sum->deferrals += counts->deferrals;
-	sum->kicks += counts->kicks;
-	sum->stops += counts->stops;
-	sum->reinjected_bytes += counts->reinjected_bytes;
+	const struct pams_counts *counts = &conn->counts;
+	struct pams_counts old = *sum;
+	unsigned int start;
+
+	do {
+		start = u64_stats_fetch_begin(&conn->counting);
+		sum->decisions = old.decisions + READ_ONCE(counts->decisions);
+		sum->deferrals = old.deferrals + READ_ONCE(counts->deferrals);
+		sum->kicks = old.kicks + READ_ONCE(counts->kicks);
+		sum->stops = old.stops + READ_ONCE(counts->stops);
+		sum->reinjected_bytes = old.reinjected_bytes +
+					READ_ONCE(counts->reinjected_bytes);
+	} while (u64_stats_fetch_retry(&conn->counting, start));
 }
 
 static struct pams_conn *conn_find(const struct mptcp_sock *msk)
@@ -121,7 +130,7 @@ static struct pams_conn *conn_find(const struct mptcp_sock *msk)
 static void conn_unhash(struct pams_conn *conn)
 {
 	lockdep_assert_held(&conn_table_lock);
-	counts_add(&conn->net->gone, &conn->counts);
+	counts_add(&conn->net->gone, conn);
 	hash_del_rcu(&conn->node);
 }
 
@@ -190,6 +199,7 @@ static noinline struct pams_conn *conn_add(struct mptcp_sock *msk,
 	conn->first_ns = ktime_get_ns();
 	conn->epoch_end = tcp_jiffies32;
 	conn->stale_at = tcp_jiffies32;
+	u64_stats_init(&conn->counting);
 	refcount_set(&conn->refs, 1);
 	conn_setup(conn);
 
@@ -216,6 +226,18 @@ struct pams_conn *pams_conn_get(struct mptcp_sock *msk,
 	if (likely(conn && conn->local_key == msk_local_key(msk)))
 		return conn;
 	return conn_add(msk, sched);
+}
+
+/**
+ * pams_conn_is_current - is this still the state of its socket's connection?
+ * @conn:	the state; its socket is owned, or its data lock held and nobody owns it
+ *
+ * Not after disconnect(), also while the next connection has no state yet: until its
+ * handshake is over it bears the old one's key, and for good if it falls back to TCP.
+ */
+bool pams_conn_is_current(const struct pams_conn *conn)
+{
+	return READ_ONCE(*conn_slot(conn->msk)) == conn;
 }
 
 /**
@@ -341,7 +363,7 @@ u32 pams_conn_sum(const struct pams_net *net, struct pams_counts *sum)
 	hash_for_each(conn_table, bucket, conn, node) {
 		if (conn->net != net)
 			continue;
-		counts_add(sum, &conn->counts);
+		counts_add(sum, conn);
 		nr++;
 	}
 	spin_unlock_bh(&conn_table_lock);

@@ -289,7 +289,7 @@ static void model_set_room(struct pams_model *model, const struct sock *ssk, u32
 static bool is_unanswered(const struct tcp_sock *tp)
 {
 	return !tp->packets_out ||
-	       READ_ONCE(tp->first_tx_mstamp) == READ_ONCE(tp->delivered_mstamp);
+	       (u32)READ_ONCE(tp->first_tx_mstamp) == (u32)READ_ONCE(tp->delivered_mstamp);
 }
 
 /* Positive: until the first acknowledgment of a burst. Negative: one is overdue, by one

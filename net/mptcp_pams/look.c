@@ -52,7 +52,7 @@ static void expect_no_more(struct pams_expected *expected)
 static u64 joined_after_us(const struct pams_conn *conn, const struct sock *ssk)
 {
 	u64 first_us = div_u64(conn->first_ns, NSEC_PER_USEC);
-	u64 joined_us = min(READ_ONCE(tcp_sk(ssk)->tcp_mstamp), tcp_clock_us());
+	u64 joined_us = min(msk_read_u64(&tcp_sk(ssk)->tcp_mstamp), tcp_clock_us());
 
 	return joined_us > first_us ? joined_us - first_us : 0;
 }

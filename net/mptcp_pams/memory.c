@@ -19,8 +19,9 @@
  * changed. So a sample of a subflow's own replaces it, and entries age.
  *
  * Bounded: 1,024 paths in a namespace; the one that was used longest ago goes first.
- * Asked when a subflow or a connection comes or goes, and when a capacity changes by an
- * eighth: one lock for all.
+ * The lock, one for all, is taken when a subflow or a connection comes or goes, and when
+ * a capacity changes by an eighth. What a path may give is read without it, as often as
+ * something is acknowledged: the figures may be of different moments.
  *
  * A path is made in atomic context: with the msk owned on behalf of the task that sends,
  * whose memory cgroup is charged for it, or in softirq, where nobody is. The bound holds
@@ -74,7 +75,7 @@ static struct pams_remembered *memory_find(struct pams_memory *memory,
 
 static bool memory_is_fresh(const struct pams_remembered *path)
 {
-	return time_before(jiffies, path->used + MEMORY_AGE);
+	return time_before(jiffies, READ_ONCE(path->used) + MEMORY_AGE);
 }
 
 /* Who has it in use frees it. */
@@ -225,28 +226,29 @@ void pams_memory_leave(struct pams_remembered *path, u32 byteps)
  * @path:	the path, may be NULL
  * @joins:	the asker isn't counted among its subflows yet
  *
+ * Without the lock.
+ *
  * Return: all 0 if nothing is, or it is too old.
  */
-struct pams_memory_hint pams_memory_hint(struct pams_remembered *path, bool joins)
+struct pams_memory_hint pams_memory_hint(const struct pams_remembered *path, bool joins)
 {
 	struct pams_memory_hint hint = {};
+	u32 flows, proven_byteps, total_byteps;
 
 	if (!path)
 		return hint;
 
-	spin_lock_bh(&path->net->memory.lock);
-	if (path->proven_byteps && memory_is_fresh(path)) {
-		u32 flows = max(path->flows + joins, 1U);
+	proven_byteps = READ_ONCE(path->proven_byteps);
+	if (!proven_byteps || !memory_is_fresh(path))
+		return hint;
 
-		if (path->total_byteps)
-			hint.limit_byteps = max(path->total_byteps / flows,
-						MODEL_RATE_MIN_BYTEPS);
-		hint.proven_byteps = max(path->proven_byteps / flows,
-					 MODEL_RATE_MIN_BYTEPS);
-		hint.rtt_us = path->rtt_us;
-		hint.join_us = path->join_us;
-	}
-	spin_unlock_bh(&path->net->memory.lock);
+	flows = max(READ_ONCE(path->flows) + joins, 1U);
+	total_byteps = READ_ONCE(path->total_byteps);
+	if (total_byteps)
+		hint.limit_byteps = max(total_byteps / flows, MODEL_RATE_MIN_BYTEPS);
+	hint.proven_byteps = max(proven_byteps / flows, MODEL_RATE_MIN_BYTEPS);
+	hint.rtt_us = READ_ONCE(path->rtt_us);
+	hint.join_us = READ_ONCE(path->join_us);
 	return hint;
 }
 
@@ -278,7 +280,7 @@ u32 pams_memory_learn(struct pams_remembered *path, u32 old_byteps, u32 byteps,
 	path->told += (byteps > 0) - (old_byteps > 0);
 	/* those that don't know yet say nothing, so less may be missing only */
 	if (sum > path->total_byteps || path->told == path->flows)
-		path->total_byteps = min_t(u64, sum, MODEL_RATE_UNKNOWN - 1);
+		WRITE_ONCE(path->total_byteps, min_t(u64, sum, MODEL_RATE_UNKNOWN - 1));
 	WRITE_ONCE(path->proven_byteps,
 		   path->flows == 1 ? proven_byteps :
 				      max(path->proven_byteps, proven_byteps));
@@ -329,7 +331,9 @@ void pams_memory_joined(struct pams_remembered *first,
 
 	after_us = min_t(u64, after_us, MEMORY_JOIN_MAX_US);
 	spin_lock_bh(&path->net->memory.lock);
-	path->join_us = path->joined ? (path->join_us + (u32)after_us) / 2 : after_us;
+	if (path->joined)
+		after_us = (path->join_us + (u32)after_us) / 2;
+	WRITE_ONCE(path->join_us, after_us);
 	path->joined = true;
 	if (!memory_is_other(first, &path->key)) {
 		memmove(first->others + 1, first->others,

@@ -29,7 +29,7 @@ struct pams_memory_key {
 };
 
 /**
- * struct pams_remembered - a path; all but @key under the namespace's @lock
+ * struct pams_remembered - a path; all but @key is written under the namespace's @lock
  * @bucket:	in the table; unhashed once the namespace is going
  * @list:	the one that was used last is first
  * @net:	its namespace
@@ -163,7 +163,7 @@ void pams_memory_exit(struct pams_net *net);
 struct pams_remembered *pams_memory_get(struct pams_net *net, const struct sock *ssk);
 void pams_memory_put(struct pams_remembered *path, u32 byteps);
 void pams_memory_leave(struct pams_remembered *path, u32 byteps);
-struct pams_memory_hint pams_memory_hint(struct pams_remembered *path, bool joins);
+struct pams_memory_hint pams_memory_hint(const struct pams_remembered *path, bool joins);
 u32 pams_memory_learn(struct pams_remembered *path, u32 old_byteps, u32 byteps,
 		      u32 proven_byteps, u32 rtt_us);
 void pams_memory_missed(struct pams_remembered *path);

@@ -78,6 +78,12 @@ static bool subflow_is_backup(const struct mptcp_subflow_context *subflow)
 	return subflow->backup || subflow->request_bkup;
 }
 
+/* An acknowledgment moves it in softirq, whoever owns the msk. */
+static u64 snd_una_of(const struct mptcp_sock *msk)
+{
+	return msk_read_u64(&msk->snd_una);
+}
+
 /* --- looking --- */
 
 static void look_at_subflows(struct mptcp_sock *msk, struct msk_look *look)
@@ -153,7 +159,7 @@ static u64 unscheduled_bytes(struct mptcp_sock *msk)
 static u64 window_true_end(const struct mptcp_sock *msk,
 			   const struct msk_window *window)
 {
-	u64 end = READ_ONCE(msk->wnd_end);
+	u64 end = msk_read_u64(&msk->wnd_end);
 
 	return window->narrowed && before64(end, window->end) ? window->end : end;
 }
@@ -173,7 +179,7 @@ void msk_look(struct mptcp_sock *msk, const struct msk_window *window,
 	look->local_key = msk->local_key;
 	look->write_seq = msk->write_seq;
 	look->snd_nxt = msk->snd_nxt;
-	look->snd_una = msk->snd_una;
+	look->snd_una = snd_una_of(msk);
 	look->window_end = window_true_end(msk, window);
 	look->unscheduled_bytes = unscheduled_bytes(msk);
 	look->fragment_bytes = next ? next->data_len - next->already_sent : 0;
@@ -309,7 +315,7 @@ static s64 window_takes(const struct mptcp_sock *msk, const struct msk_order *or
 	/* a fallback to TCP has none, and nobody keeps count of it */
 	if (msk->flags & MSK_FLAG_FALLBACK_DONE)
 		return bytes;
-	if (order->window_bytes >= bytes || msk->snd_una == msk->snd_nxt)
+	if (order->window_bytes >= bytes || snd_una_of(msk) == msk->snd_nxt)
 		return order->window_bytes;
 	return rounddown((u32)max_t(s64, order->window_bytes, 0),
 			 packet_bytes(msk, order->ssk));
@@ -362,7 +368,7 @@ int msk_hand_over(struct mptcp_sock *msk, struct msk_window *window,
 	}
 
 	takes = window_takes(msk, order, bytes);
-	if (takes <= 0 && msk->snd_una != msk->snd_nxt) {
+	if (takes <= 0 && snd_una_of(msk) != msk->snd_nxt) {
 		msk_window_restore(msk, window);
 		return -EAGAIN;
 	}
@@ -391,7 +397,7 @@ bool msk_is_pending(const struct mptcp_sock *msk)
 /* Is everything that was sent acknowledged? */
 bool msk_is_acknowledged(const struct mptcp_sock *msk)
 {
-	return !before64(msk->snd_una, msk->snd_nxt);
+	return !before64(snd_una_of(msk), msk->snd_nxt);
 }
 
 bool msk_is_fallback(const struct mptcp_sock *msk)
@@ -521,7 +527,7 @@ static bool range_clip(const struct mptcp_sock *msk,
 {
 	if (!range_cut_again(range, again, tail))
 		return false;
-	return before64(msk->snd_una, range->end);
+	return before64(snd_una_of(msk), range->end);
 }
 
 static struct mptcp_data_frag *fragment_of(struct mptcp_sock *msk, u64 seq)
@@ -632,8 +638,10 @@ first_range(struct mptcp_sock *msk, struct sock *ssk,
 			continue;
 		}
 		if (!dfrag) {
-			if (before64(next.start, msk->snd_una))
-				range_drop_head(&next, msk->snd_una - next.start);
+			u64 snd_una = snd_una_of(msk);
+
+			if (before64(next.start, snd_una))
+				range_drop_head(&next, snd_una - next.start);
 			dfrag = fragment_of(msk, next.start);
 			if (!dfrag)
 				continue;
@@ -948,7 +956,7 @@ bool msk_head_is_due(struct mptcp_sock *msk, u32 (*due_us)(const struct sock *ss
 		u32 us = tcp_sk(ssk)->packets_out ? due_us(ssk) : 0;
 
 		if (us && (!*wait_us || us < *wait_us) &&
-		    subflow_holds(ssk, msk->snd_una))
+		    subflow_holds(ssk, snd_una_of(msk)))
 			*wait_us = us;
 	}
 	return !*wait_us;

@@ -5,6 +5,8 @@
 #ifndef _MPTCP_PAMS_MSK_H
 #define _MPTCP_PAMS_MSK_H
 
+#include <linux/compiler.h>
+#include <linux/kconfig.h>
 #include <linux/types.h>
 
 #include "again.h"
@@ -102,6 +104,23 @@ struct msk_order {
 static inline bool before64(u64 a, u64 b)
 {
 	return (s64)(a - b) < 0;
+}
+
+/* What softirq writes on another CPU, MPTCP's or TCP's. Where a u64 takes two loads, until
+ * two readings agree.
+ */
+static inline u64 msk_read_u64(const u64 *from)
+{
+	u64 value = READ_ONCE(*from);
+
+	while (!IS_ENABLED(CONFIG_64BIT)) {
+		u64 again = READ_ONCE(*from);
+
+		if (again == value)
+			break;
+		value = again;
+	}
+	return value;
 }
 
 void msk_look(struct mptcp_sock *msk, const struct msk_window *window,

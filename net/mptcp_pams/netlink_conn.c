@@ -206,8 +206,7 @@ static int put_conn_msg(struct sk_buff *skb, struct pams_conn *conn, u32 portid,
 		return -EMSGSIZE;
 
 	lock_sock(sk);
-	if (!READ_ONCE(conn->dead) && inet_sk_state_load(sk) != TCP_CLOSE &&
-	    conn->local_key == msk_local_key(conn->msk))
+	if (pams_conn_is_current(conn) && inet_sk_state_load(sk) != TCP_CLOSE)
 		err = put_conn(skb, conn);
 	release_sock(sk);
 

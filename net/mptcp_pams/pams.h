@@ -27,6 +27,7 @@
 #include <linux/rcupdate.h>
 #include <linux/refcount.h>
 #include <linux/types.h>
+#include <linux/u64_stats_sync.h>
 #include <linux/workqueue.h>
 
 #include <net/mptcp.h>
@@ -39,7 +40,7 @@
 #include "pick.h"
 #include "symbols.h"
 
-/* Of a connection, under its owner; of those that have gone, under conn.c's lock. */
+/* Of a connection, see pams_count(); of those that have gone, under conn.c's lock. */
 struct pams_counts {
 	u64 decisions;
 	u64 deferrals;
@@ -261,7 +262,8 @@ struct pams_expected {
  * @epoch_end:	which ends then, a round trip after it began; tcp_jiffies32
  * @first_seq:	data sequence number at the first decision
  * @first_ns:	when that was
- * @counts:	totals
+ * @counts:	totals,
+ * @counting:	which others read meanwhile
  * @nr:		subflows in @sub
  * @sub:	in the connection's order; those that have gone, behind, until that
  *		is told
@@ -304,6 +306,7 @@ struct pams_conn {
 	u64 first_seq;
 	u64 first_ns;
 	struct pams_counts counts;
+	struct u64_stats_sync counting;
 	struct pams_subflow *sub[PAMS_SUBFLOWS_MAX];
 	struct pams_expected expected[PAMS_EXPECTED_MAX];
 	struct rcu_head rcu;
@@ -315,6 +318,16 @@ struct pams_conn {
  */
 static_assert(sizeof(struct pams_subflow) <= 224);
 static_assert(IS_ENABLED(CONFIG_LOCKDEP) || sizeof(struct pams_conn) <= 640);
+
+/* Counts one of @conn's totals on. By its owner; conn.c sums up without owning it, and
+ * where u64 takes two stores it has to notice.
+ */
+static inline void pams_count(struct pams_conn *conn, u64 *total, u64 by)
+{
+	u64_stats_update_begin(&conn->counting);
+	WRITE_ONCE(*total, *total + by);
+	u64_stats_update_end(&conn->counting);
+}
 
 /* net.c */
 struct pams_net *pams_net(const struct net *net);
@@ -395,6 +408,7 @@ void pams_conn_reset(struct mptcp_sock *msk);
 struct pams_conn *pams_conn_get(struct mptcp_sock *msk,
 				const struct pams_sched *sched);
 void pams_conn_del(struct mptcp_sock *msk);
+bool pams_conn_is_current(const struct pams_conn *conn);
 void pams_conn_hold(struct pams_conn *conn);
 void pams_conn_put(struct pams_conn *conn);
 void pams_conn_for_each(struct pams_net *net, void (*each)(struct pams_conn *conn));

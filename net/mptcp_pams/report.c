@@ -95,7 +95,7 @@ static u32 smoothed_owd_us(const struct pams_net *net, struct pams_subflow *sub,
 static bool loss_is_over(const struct pams_model *model, u64 loss_ns,
 			 const struct tcp_sock *tp)
 {
-	u64 sent_ns = READ_ONCE(tp->rack.mstamp) * NSEC_PER_USEC;
+	u64 sent_ns = msk_read_u64(&tp->rack.mstamp) * NSEC_PER_USEC;
 
 	return sent_ns > loss_ns + (u64)model->srtt_us * NSEC_PER_USEC;
 }
@@ -143,7 +143,7 @@ static void subflow_stop(struct pams_conn *conn, const struct msk_look *look,
 	sub->stopped = true;
 	sub->stops++;
 	sub->events |= PAMS_EVENT_STOPPED;
-	conn->counts.stops++;
+	pams_count(conn, &conn->counts.stops, 1);
 	conn->events = true;	/* watch.c tells, and looks after what is queued */
 	trace_mptcp_pams_stop(look->token, model->id, (s64)(loss_ns - now_ns),
 			      model_pad_ns(model, 0));

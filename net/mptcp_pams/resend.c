@@ -146,7 +146,7 @@ static void resend_count(struct pams_conn *conn, struct pams_subflow *sub, u32 b
 		conn->events = true;
 	}
 	sub->again_bytes += bytes;
-	conn->counts.reinjected_bytes += bytes;
+	pams_count(conn, &conn->counts.reinjected_bytes, bytes);
 }
 
 static bool resend_lost(struct pams_conn *conn, const struct pams_view *view,

@@ -129,7 +129,7 @@ static int decide(struct mptcp_sock *msk, const struct pams_sched *sched)
 		return msk_schedule_any(msk) ? 0 : -EAGAIN;
 	if (unlikely(conn->refusing))
 		return -EAGAIN;
-	conn->counts.decisions++;
+	pams_count(conn, &conn->counts.decisions, 1);
 	if (conn->counts.reinjected_bytes && !after_resend(conn)) {
 		msk_window_restore(msk, &conn->window);
 		return -EAGAIN;

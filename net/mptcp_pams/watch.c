@@ -112,7 +112,7 @@ bool pams_watch_defer(struct pams_conn *conn, u64 wait_ns, bool closely)
 	if (now_ns >= conn->defer_end_ns)
 		return false;
 
-	conn->counts.deferrals++;
+	pams_count(conn, &conn->counts.deferrals, 1);
 	left_us = div_u64(conn->defer_end_ns - now_ns, NSEC_PER_USEC) + 1;
 	watch_arm(conn, closely ? min(left_us, PAMS_CLOSE_US) : left_us);
 	return true;
@@ -358,7 +358,7 @@ static bool watch_look(struct pams_conn *conn)
 	bool late;
 
 	if (inet_sk_state_load((struct sock *)conn->msk) == TCP_CLOSE ||
-	    conn->local_key != msk_local_key(conn->msk))
+	    !pams_conn_is_current(conn))
 		return false;
 	if (msk_is_acknowledged(conn->msk) && !msk_is_pending(conn->msk))
 		return conn->events;
@@ -419,8 +419,7 @@ static bool resend_all(struct pams_conn *conn)
 		}
 		release_sock(sk);
 		lock_sock(sk);
-		if (READ_ONCE(conn->dead) ||
-		    conn->local_key != msk_local_key(conn->msk))
+		if (!pams_conn_is_current(conn))
 			return false;
 		msk_window_restore(conn->msk, &conn->window);
 		msk_resend_settle(conn->msk, &conn->resend);
@@ -433,7 +432,7 @@ static void kick_run(struct pams_conn *conn)
 {
 	struct mptcp_sock *msk = conn->msk;
 
-	conn->counts.kicks++;
+	pams_count(conn, &conn->counts.kicks, 1);
 	WRITE_ONCE(conn->wake, false);
 	if (inet_sk_state_load((struct sock *)msk) == TCP_CLOSE)
 		return;
@@ -465,7 +464,7 @@ static void watch_kick(struct work_struct *work)
 	struct sock *sk = (struct sock *)conn->msk;
 
 	lock_sock(sk);
-	if (!READ_ONCE(conn->dead) && conn->local_key == msk_local_key(conn->msk))
+	if (pams_conn_is_current(conn))
 		kick_run(conn);
 	release_sock(sk);	/* pushes */
 

@@ -150,6 +150,35 @@ socket_reused()
 	[ "$1" = default ] || unload
 }
 
+# Then the socket is connected to a peer without MPTCP, and nothing is sent. It still bears the key of the connection before; what is
+# remembered of that is nobody's any more: not shown, and not looked at when something is reported.
+socket_falls_back()
+{
+	local kicks first_pid=
+
+	need_module
+	need_tool "$pamsctl"
+	two_paths "$1"
+	start_server
+	first_pid=$server_pid
+	port=$((port + 1))
+	start_server --tcp
+	ip netns exec "$client" "$XFER_DIR/reconnect" "$address" $((port - 1)) 1 300000 again "$port" >"$work/again" &
+	within 50 grep -q once "$work/again" || fail "the socket isn't connected again"
+	kicks=$(kicked)
+	on_client "$pamsctl" path set 10.0.0.0/8 loss-time 50s ttl 1min
+	sleep 1
+	check "connections shown" "$(on_client "$pamsctl" --json conn show | grep -o '"token"' | wc -l)" == 0
+	check "kicks of the connection before" "$(kicked)" == "$kicks"
+	kill $!
+	wait $! || say "ended with $?"
+	stop_server
+	server_pid=$first_pid
+	stop_server
+	unload
+}
+kicked() { on_client "$pamsctl" --json stats >"$work/stats"; of kicks "$work/stats"; }
+
 # The scheduler changes under connections that go on.
 scheduler_changed()
 {
@@ -172,6 +201,7 @@ for sched in $SCHEDS; do
 		add unload_under_traffic "$sched"
 		add name_of_the_dead "$sched"
 		add reload "$sched"
+		add socket_falls_back "$sched"
 	fi
 	add namespace_removed "$sched"
 	add client_killed "$sched"

@@ -25,11 +25,30 @@ every_wrong_attribute()
 	on_client "$XFER_DIR/netlink_table"
 }
 
+# remember NUMBER: connections to as many addresses of this machine, of which the namespace remembers a path each
+remember()
+{
+	local i pid
+
+	ip -n "$client" link set lo up
+	on_client sysctl -qw net.mptcp.scheduler=pams
+	ip netns exec "$client" "$xfer" server -p "$port" &
+	pid=$!
+	server_pid=$pid
+	within 50 listening || fail "the server does not come up"
+	for i in $(seq "$1"); do
+		on_client "$xfer" client --quiet --bytes 20000 "127.0.0.$i" "$port" || fail "a transfer did not survive"
+	done
+	kill "$pid"
+	wait "$pid" || say "ended with $?"
+}
+
 random_messages()
 {
 	begin
+	remember 9
 	on_client sysctl -qw net.mptcp_pams.paths_max="$2"
-	on_client "$fuzz" "$1" "$FUZZ_ROUNDS"
+	on_client "$fuzz" "$1" "$FUZZ_ROUNDS" 9
 }
 
 without_privilege()

@@ -2,12 +2,14 @@
 /*
  * reconnect - use one MPTCP socket for several connections, one after the other
  *
- * usage: reconnect HOST PORT TIMES BYTES [up] (numeric IPv4 address)
+ * usage: reconnect HOST PORT TIMES BYTES [up | again PORT] (numeric IPv4 address)
  *
  * Each time the socket is connected to an `xfer server`, asks for BYTES bytes,
  * reads them (every other time only half of them, so that the connection is
  * given up with data on its way) and is disconnected with connect(AF_UNSPEC).
  * With "up" it sends them, and waits each time until the server has them all.
+ * With "again" it connects once more, to that port, says so in a line, and nothing on
+ * that connection until it is killed.
  * Prints one line and fails at the first thing that goes wrong.
  */
 #include <arpa/inet.h>
@@ -77,17 +79,30 @@ static bool download(int fd, long bytes)
 	return true;
 }
 
+static int stay(int fd, struct sockaddr_in *to, int port)
+{
+	to->sin_port = htons(port);
+	if (connect(fd, (struct sockaddr *)to, sizeof(*to)))
+		return die("connect", 0);
+	puts("connected once more");
+	fflush(stdout);
+	pause();
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct sockaddr_in to = { .sin_family = AF_INET };
 	struct sockaddr nowhere = { .sa_family = AF_UNSPEC };
 	long times, bytes, i;
 	bool up = argc == 6 && !strcmp(argv[5], "up");
+	bool again = argc == 7 && !strcmp(argv[5], "again");
 	char buf[96];
 	int fd;
 
-	if ((argc != 5 && !up) || inet_pton(AF_INET, argv[1], &to.sin_addr) != 1) {
-		fputs("usage: reconnect HOST PORT TIMES BYTES [up]\n", stderr);
+	if ((argc != 5 && !up && !again) || inet_pton(AF_INET, argv[1], &to.sin_addr) != 1) {
+		fputs("usage: reconnect HOST PORT TIMES BYTES [up | again PORT]\n",
+		      stderr);
 		return 2;
 	}
 	to.sin_port = htons(atoi(argv[2]));
@@ -113,6 +128,8 @@ int main(int argc, char **argv)
 		if (connect(fd, &nowhere, sizeof(nowhere)))
 			return die("disconnect", i);
 	}
+	if (again)
+		return stay(fd, &to, atoi(argv[6]));
 	close(fd);
 	printf("%ld connections over one socket\n", times);
 	return 0;

@@ -99,6 +99,7 @@ def _parser():
     _run_parser(commands)
     _random_parser(commands)
     _sweep_parser(commands)
+    _constants_parser(commands)
     _bench_parser(commands)
     _loss_parser(commands)
     _pull_parser(commands)
@@ -208,6 +209,22 @@ def _sweep_parser(commands):
                         "run it again")
     parser.add_argument("--fresh", action="store_true",
                         help="run again what was run before")
+    _common(parser)
+
+
+def _constants_parser(commands):
+    parser = commands.add_parser("constants", help="what half and double of each constant of "
+                                 "the module cost: hours")
+    parser.add_argument("--count", type=_count("--count", 1, drawn.COUNT_MAX), default=48)
+    parser.add_argument("--seed", type=_count("--seed", 0, 2**31), default=1)
+    parser.add_argument("--half", choices=tuple(drawn.HALVES), default="tune",
+                        help="the scenarios to tune on, or those to report (tune)")
+    parser.add_argument("--kind", choices=drawn.KINDS, default="all",
+                        help="transfers, pages, of which there are a quarter of --count, or all")
+    parser.add_argument("--only", default="", metavar="NAME[,NAME...]",
+                        help="these constants alone (all of tools/lab/constants.toml)")
+    parser.add_argument("--json", metavar="FILE", help="all figures, after each constant")
+    parser.add_argument("--out", metavar="FILE", help="the page, Documentation/constants.md")
     _common(parser)
 
 
@@ -366,6 +383,14 @@ def command_sweep(args):
     return sweep.command(args, means, schedulers)
 
 
+def command_constants(args):
+    """lab constants"""
+    import constants    # pylint: disable=import-outside-toplevel
+    if args.module:
+        raise BadInput("--module: constants builds its own")
+    return constants.command(args, runs.looked_at(means_of(args, ["pams"]))[0])
+
+
 def command_loss(args):
     """lab loss"""
     import loss     # pylint: disable=import-outside-toplevel
@@ -401,7 +426,7 @@ def command_demo(args):
 
 
 COMMANDS = {"run": command_run, "random": command_random,
-            "sweep": command_sweep, "bench": command_bench,
+            "sweep": command_sweep, "constants": command_constants, "bench": command_bench,
             "demo": command_demo,
             "loss": command_loss, "pull": command_pull,
             "cost": cost.command, "kernel": command_kernel}

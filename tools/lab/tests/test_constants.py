@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The table of constants fits the sources."""
+
+import os
+import unittest
+
+import base     # noqa: F401  pylint: disable=unused-import
+import constants
+import host
+
+
+def source_of(constant):
+    """Of the file that it is in."""
+    path = os.path.join(host.TOP, constants.SOURCES, constant.file)
+    with open(path, encoding="utf-8") as text:
+        return text.read()
+
+
+def found(time, changed=9, harm=0, duplicates=0.0, error=0.001):
+    """What compare() finds of one side."""
+    return {"time": time, "changed": changed, "harm": harm, "duplicates": duplicates,
+            "error": error}
+
+
+class Table(unittest.TestCase):
+    """Of constants.toml"""
+
+    def test_each_is_in_the_sources(self):
+        """Once, and both sides differ."""
+        for constant in constants.constants():
+            source = source_of(constant)
+            sides = {constant.changed(source, side) for side in constants.SIDES}
+            self.assertEqual(len(sides | {source}), 3, constant.name)
+
+    def test_value(self):
+        """Without the comment behind it."""
+        constant = constants.Constant("A_MAX", "a.c", "")
+        source = "#define A_MAX\t(2 * B)\t/* why */\n#define A_MAXIMUM 7\n"
+        self.assertEqual(constant.value(source), "(2 * B)")
+        self.assertIn("#define A_MAX\t(((2 * B)) / 2)\t/* why */",
+                      constant.changed(source, "half"))
+
+    def test_unknown(self):
+        """A constant that has gone is told."""
+        with self.assertRaisesRegex(constants.LabError, "A_MAX isn't in"):
+            constants.Constant("A_MAX", "a.c", "").value("#define A 1\n")
+        with self.assertRaisesRegex(constants.BadInput, "no such constant"):
+            constants.constants("A_MAX")
+
+
+class Verdict(unittest.TestCase):
+    """In a word"""
+
+    def test_verdicts(self):
+        """Each of them."""
+        for half, double, said in (
+                (found(1, 0), found(1, 0), "no run changes"),
+                (found(1.002), found(0.997), "within noise"),
+                (found(0.97, error=0.02), found(1.03, error=0.02), "within noise"),
+                (found(0.97), found(1.03), "half is better here"),
+                (found(0.97, harm=1), found(1.03), "")):
+            self.assertEqual(constants.verdict(half, double), said)
+
+
+if __name__ == "__main__":
+    unittest.main()
