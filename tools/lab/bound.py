@@ -53,8 +53,8 @@ def _over_helper(states, start_us, end_us, upload):
                      for name in (("pipe", "hs") if upload else ("hs", "pipe")))
     times = {start_us, end_us}
     for line in (first, second):
-        times |= {begin_us + sign * link.delay_us for begin_us, _ in states
-                  for _, link in line for sign in (-1, 0, 1)}
+        times |= {at_us + sign * link.delay_us for at_us in (start_us, end_us, *(
+            begin_us for begin_us, _ in states)) for _, link in line for sign in (-1, 0, 1)}
     return min(_over_link(first, start_us, at_us, upload) +
                _over_link(second, at_us, end_us, upload)
                for at_us in times if start_us <= at_us <= end_us)
