@@ -736,6 +736,42 @@ u32 msk_resend_tail(struct mptcp_sock *msk, struct sock *ssk,
 }
 
 /**
+ * msk_resend_data - have data that a helper has banked sent again elsewhere
+ * @msk:	the connection, owned in process context, nothing pending again
+ * @ssk:	the subflow that it was given to
+ * @start:	data sequence number,
+ * @end:	and behind it
+ * @max_bytes:	no more than that, of its end
+ * @resend:	set to what is pending now: a range within one fragment
+ *
+ * The subflow's queues don't hold it any more.
+ *
+ * Return: bytes that will be sent again; 0 if there are none.
+ */
+u32 msk_resend_data(struct mptcp_sock *msk, const struct sock *ssk, u64 start, u64 end,
+		    u64 max_bytes, struct msk_resend *resend)
+{
+	struct msk_range range = { .end = end };
+	struct mptcp_data_frag *dfrag;
+	u32 bytes;
+
+	if (!before64(msk->snd_una, end))
+		return 0;
+	dfrag = fragment_of(msk, end - 1);
+	if (!dfrag)
+		return 0;
+	range.start = before64(start, msk->snd_una) ? msk->snd_una : start;
+	if (before64(range.start, dfrag->data_seq))
+		range.start = dfrag->data_seq;
+	if (end - range.start > max_bytes)
+		range.start = end - max_bytes;
+	bytes = range_set_pending(msk, ssk, dfrag, &range, resend);
+	if (bytes)
+		resend->keep = false;
+	return bytes;
+}
+
+/**
  * msk_resend_head - have what a lost path holds sent again elsewhere, in its order
  * @msk:	the connection, owned in process context, nothing pending again
  * @ssk:	the subflow; locked meanwhile

@@ -9,6 +9,7 @@
  *               wait, a tail that is late, a path that is lost or silent
  *   resend.c    what is late or lost is sent again on another subflow
  *   look.c      one look at every subflow of a connection -> struct pams_view
+ *   split.c     what helpers that end TCP have banked -> models; bank.c reckons it
  *   learn.c     a subflow's model, from its TCP
  *   report.c    pipes and loss times, put into the model
  *   memory.c    what earlier connections learned of a path
@@ -32,6 +33,7 @@
 #include <net/mptcp.h>
 #include <net/tcp.h>
 
+#include "bank.h"
 #include "features.h"
 #include "memory.h"
 #include "msk.h"
@@ -266,6 +268,9 @@ struct pams_expected {
  * @sub:	in the connection's order; those that have gone, behind, until that
  *		is told
  * @expected:	paths that are expected to join
+ * @bank:	what helpers that split TCP have banked; NULL until one was noticed
+ * @split:	to notice one, see split.c: @mark, low half of the data sequence number up to
+ *		which everything is acknowledged where the @nr subflows acknowledged @seq
  * @rcu:	defers the free
  *
  * Except for @node, @refs, @wake and @dead every field belongs to the owner of the
@@ -306,6 +311,12 @@ struct pams_conn {
 	struct pams_counts counts;
 	struct pams_subflow *sub[PAMS_SUBFLOWS_MAX];
 	struct pams_expected expected[PAMS_EXPECTED_MAX];
+	struct pams_bank *bank;
+	struct {
+		u32 mark;
+		u32 nr;
+		u32 seq[PAMS_SUBFLOWS_MAX];
+	} split;
 	struct rcu_head rcu;
 };
 
@@ -358,6 +369,15 @@ static inline bool pams_nothing_new(const struct msk_look *look)
 	return !look->pending ||
 	       !before64(look->snd_nxt + look->mss_bytes, look->window_end);
 }
+
+/* split.c */
+void pams_split_look(struct pams_conn *conn, const struct msk_look *look,
+		     struct pams_view *view);
+u32 pams_split_once_bytes(const struct pams_conn *conn, u32 id);
+void pams_split_sent_again(struct pams_conn *conn);
+u32 pams_split_resend(struct pams_conn *conn, const struct msk_look *look,
+		      struct sock *ssk, u64 max_bytes);
+u32 pams_split_head_wait_us(const struct pams_conn *conn, u32 *id);
 
 /* learn.c */
 void pams_learn(struct pams_subflow *sub, const struct sock *ssk, u32 ahead_us,
