@@ -20,7 +20,8 @@
  *     banked  = min(held - (write_seq - snd_una), banked + acknowledged - rate * time)
  *
  * A subflow is split where 20 ms long the head, whenever it is on it, is banked with 8 KB
- * and more: a receiver that is slow to process says its DATA_ACK sooner.
+ * and more, and moves on: a receiver that is slow to process says its DATA_ACK sooner,
+ * one that dropped something says none.
  *
  * Units: bytes, microseconds, bytes per second; all sequence numbers wrap at 2^32, what
  * is compared lies within 2^31.
@@ -44,6 +45,8 @@
 /* a sample of the rate: so long, and as many bytes, or it took ten times as long */
 #define BANK_SAMPLE_US		20000U
 #define BANK_SAMPLE_BYTES	6000U
+/* A pipe that stands still that long is one that pamsplit resets, or there is none. */
+#define BANK_STILL_US		500000U
 #define BANK_RANGE_MAX		0xffffU
 
 static struct bank_range *range_at(struct pams_bank *bank, u32 number)
@@ -228,6 +231,17 @@ static void sample_rate(struct bank_path *path, u32 now_us)
 	path->sample_bytes = path->passed_bytes;
 }
 
+/* Nothing comes out: the receiver has dropped something. */
+static void path_is_not_split(struct bank_path *path, u32 now_us)
+{
+	path->split = false;
+	path->full = false;
+	path->sampling = false;
+	path->rate_byteps = 0;
+	path->banked_bytes = 0;
+	path->update_us = now_us;
+}
+
 static void path_look(struct pams_bank *bank, unsigned int i, u32 acked, u32 now_us)
 {
 	struct bank_path *path = &bank->path[i];
@@ -236,6 +250,10 @@ static void path_look(struct pams_bank *bank, unsigned int i, u32 acked, u32 now
 	u32 gone = over_us(path->rate_byteps, now_us - path->update_us);
 	u32 guess = path->banked_bytes + acked;
 
+	if (bank->head == (int)i && now_us - bank->moved_us > BANK_STILL_US) {
+		path_is_not_split(path, now_us);
+		return;
+	}
 	if (bank->head == (int)i) {
 		path->banked_bytes = most;
 		sample_rate(path, now_us);
@@ -257,7 +275,8 @@ static void path_look(struct pams_bank *bank, unsigned int i, u32 acked, u32 now
 	if (!path->full)
 		path->full_us = now_us;
 	path->full = true;
-	path->split |= now_us - path->full_us >= BANK_SPLIT_US;
+	path->split |= now_us - path->full_us >= BANK_SPLIT_US &&
+		       now_us - bank->moved_us < BANK_SPLIT_US;
 }
 
 /**

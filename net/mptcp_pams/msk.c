@@ -325,14 +325,14 @@ static void hand_over_again(struct mptcp_sock *msk, struct msk_window *window,
 	const struct mptcp_data_frag *dfrag = msk->first_pending;
 	u64 next = dfrag->data_seq + dfrag->already_sent;
 
-	msk->snd_burst = bytes;
-	if (!msk_is_resending(msk, resend) ||
-	    !before64(resend->end, resend->sent_end)) {
+	bool resending = msk_is_resending(msk, resend);
+
+	/* what is new and comes next takes another decision, which knows the window */
+	msk->snd_burst = resending ? resend->end - next : bytes;
+	if (resending && before64(resend->end, resend->sent_end))
+		window_move(msk, window, true, resend->end);
+	else
 		msk_window_restore(msk, window);
-		return;
-	}
-	msk->snd_burst = resend->end - next;
-	window_move(msk, window, true, resend->end);
 }
 
 /**

@@ -209,7 +209,8 @@ u32 pams_split_head_wait_us(const struct pams_conn *conn, u32 *id)
 	*id = path->id;
 	/* four packets' time */
 	if (path->rate_byteps)
-		limit_us += div_u64(6000ULL * USEC_PER_SEC, path->rate_byteps);
+		limit_us += min_t(u64, div_u64(6000ULL * USEC_PER_SEC, path->rate_byteps),
+				  SPLIT_HEAD_MIN_US);
 	since_us = (u32)tcp_clock_us() - conn->bank->moved_us;
 	return since_us < limit_us ? limit_us - since_us : 0;
 }
