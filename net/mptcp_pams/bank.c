@@ -13,7 +13,8 @@
  *   and so is all that this subflow was given later, since a pipe keeps the order
  *
  *     banked  = held - (write_seq - snd_una)       held: given and without a DATA_ACK
- *     rate    = what got a DATA_ACK between two such looks / the time between them
+ *     rate    = what got a DATA_ACK between two such looks / the time between them,
+ *               no less than that if the bank was empty meanwhile
  *
  *   head elsewhere: what the pipe has delivered meanwhile isn't known, so
  *
@@ -22,6 +23,10 @@
  * A subflow is split where 20 ms long the head, whenever it is on it, is banked with 8 KB
  * and more, and moves on: a receiver that is slow to process says its DATA_ACK sooner,
  * one that dropped something says none.
+ *
+ * What was sent again elsewhere and got its DATA_ACK from there is in the pipe
+ * nevertheless (spent), before all that came later. It is gone after its bytes / rate,
+ * or when something behind it has come.
  *
  * Units: bytes, microseconds, bytes per second; all sequence numbers wrap at 2^32, what
  * is compared lies within 2^31.
@@ -94,11 +99,20 @@ const struct bank_path *bank_path_of(const struct pams_bank *bank, u32 id)
 	return i < 0 ? NULL : &bank->path[i];
 }
 
-static void range_drop(struct pams_bank *bank, struct bank_range *range, u32 bytes)
+static void path_drop(struct bank_path *path, u32 bytes)
 {
-	struct bank_path *path = &bank->path[range->path];
-
 	path->held_bytes -= min(bytes, path->held_bytes);
+}
+
+static void path_spend(struct bank_path *path, u32 bytes)
+{
+	bytes = min(bytes, path->spent_bytes);
+	path->spent_bytes -= bytes;
+	path_drop(path, bytes);
+}
+
+static void range_drop(struct bank_range *range, u32 bytes)
+{
 	range->start += bytes;
 	range->seq += bytes;
 	range->bytes -= bytes;
@@ -121,8 +135,8 @@ static void range_add(struct pams_bank *bank, u8 path, u32 start, u32 seq, u32 b
 		u32 part = min(bytes, BANK_RANGE_MAX);
 
 		if (bank->next - bank->first == BANK_RANGES) {
-			range_drop(bank, range_at(bank, bank->first),
-				   range_at(bank, bank->first)->bytes);
+			path_drop(&bank->path[range_at(bank, bank->first)->path],
+				  range_at(bank, bank->first)->bytes);
 			bank->first++;
 		}
 		*range_at(bank, bank->next++) = (struct bank_range){
@@ -177,13 +191,24 @@ static void log_passed(struct pams_bank *bank, u32 snd_una)
 {
 	while (bank->first != bank->next) {
 		struct bank_range *range = range_at(bank, bank->first);
-		u32 bytes;
+		struct bank_path *path = &bank->path[range->path];
+		u32 bytes, once;
 
 		if (!seq_before(range->start, snd_una))
 			break;
 		bytes = min_t(u32, snd_una - range->start, range->bytes);
-		bank->path[range->path].passed_bytes += bytes;
-		range_drop(bank, range, bytes);
+		once = min_t(u32, bytes, range->once);
+		if (once) {
+			/* and so has all before it */
+			path_spend(path, U32_MAX);
+			path_drop(path, once);
+			path->passed_bytes += once;
+		}
+		if (bytes > once) {
+			path->spent_bytes += bytes - once;
+			path->sampling = false;
+		}
+		range_drop(range, bytes);
 		if (range->bytes)
 			break;
 		bank->first++;
@@ -210,12 +235,13 @@ static u32 over_us(u32 rate_byteps, u32 us)
 	return min_t(u64, div_u64((u64)rate_byteps * us, USEC_PER_SEC), U32_MAX);
 }
 
-static void sample_rate(struct bank_path *path, u32 now_us)
+static void sample_rate(struct bank_path *path, bool dry, u32 now_us)
 {
 	u32 span_us = now_us - path->sample_us;
 	u32 bytes = path->passed_bytes - path->sample_bytes;
 	u32 rate;
 
+	path->sample_ran_dry |= dry;
 	if (!path->sampling) {
 		path->sampling = true;
 	} else {
@@ -224,9 +250,12 @@ static void sample_rate(struct bank_path *path, u32 now_us)
 			return;
 		rate = clamp_t(u64, div_u64((u64)bytes * USEC_PER_SEC, span_us),
 			       MODEL_RATE_MIN_BYTEPS, MODEL_RATE_UNKNOWN - 1);
-		path->rate_byteps = path->rate_byteps ?
-				    path->rate_byteps / 2 + rate / 2 : rate;
+		if (!path->rate_byteps || path->sample_ran_dry)
+			path->rate_byteps = max(path->rate_byteps, rate);
+		else
+			path->rate_byteps = path->rate_byteps / 2 + rate / 2;
 	}
+	path->sample_ran_dry = dry;
 	path->sample_us = now_us;
 	path->sample_bytes = path->passed_bytes;
 }
@@ -234,6 +263,7 @@ static void sample_rate(struct bank_path *path, u32 now_us)
 /* Nothing comes out: the receiver has dropped something. */
 static void path_is_not_split(struct bank_path *path, u32 now_us)
 {
+	path_spend(path, U32_MAX);
 	path->split = false;
 	path->full = false;
 	path->sampling = false;
@@ -242,29 +272,42 @@ static void path_is_not_split(struct bank_path *path, u32 now_us)
 	path->update_us = now_us;
 }
 
+/**
+ * bank_head_us - how long the first missing byte has been the next in a pipe
+ * @bank:	the connection's, its @head is a subflow
+ * @now_us:	the time
+ */
+u32 bank_head_us(const struct pams_bank *bank, u32 now_us)
+{
+	u32 spent_us = now_us - bank->path[bank->head].spent_us;
+
+	return min(spent_us, now_us - bank->moved_us);
+}
+
 static void path_look(struct pams_bank *bank, unsigned int i, u32 acked, u32 now_us)
 {
 	struct bank_path *path = &bank->path[i];
 	u32 queued = path->write_seq - path->snd_una;
-	u32 most = path->held_bytes > queued ? path->held_bytes - queued : 0;
 	u32 gone = over_us(path->rate_byteps, now_us - path->update_us);
 	u32 guess = path->banked_bytes + acked;
+	u32 most;
 
-	if (bank->head == (int)i && now_us - bank->moved_us > BANK_STILL_US) {
+	path_spend(path, path->split ? gone : U32_MAX);
+	if (path->spent_bytes)
+		path->spent_us = now_us;
+	most = path->held_bytes > queued ? path->held_bytes - queued : 0;
+	if (bank->head == (int)i && bank_head_us(bank, now_us) > BANK_STILL_US) {
 		path_is_not_split(path, now_us);
 		return;
 	}
-	if (bank->head == (int)i) {
+	if (bank->head == (int)i || !most) {
 		path->banked_bytes = most;
-		sample_rate(path, now_us);
+		sample_rate(path, !most, now_us);
 	} else {
 		guess -= min(guess, gone);
 		path->banked_bytes = min(most, guess);
 	}
 	path->update_us = now_us;
-	/* a pipe that had nothing to carry says nothing */
-	if (!most)
-		path->sampling = false;
 
 	if (!head_is_on(bank, i))
 		return;

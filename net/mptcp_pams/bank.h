@@ -31,16 +31,20 @@ struct bank_range {
  * @id:		the connection's number for it, 0: none
  * @write_seq:	TCP's, behind what was logged
  * @snd_una:	TCP's
- * @held_bytes:	in ranges, without a DATA_ACK
+ * @held_bytes:	in ranges, without a DATA_ACK; and @spent_bytes
+ * @spent_bytes: that have a DATA_ACK since they were sent again elsewhere, and that the
+ *		pipe brings nevertheless, before anything else
  * @banked_bytes: of these, acknowledged by TCP and, as far as is known, not delivered
  * @passed_bytes: of ranges, that got a DATA_ACK
  * @rate_byteps: at which the pipe delivers, 0 if unknown
  * @update_us:	when @banked_bytes was reckoned
+ * @spent_us:	when there were @spent_bytes last
  * @sample_us:	when the sample of the rate was begun,
  * @sample_bytes: at these @passed_bytes
  * @full_us:	since when the first missing byte has always been here, whenever it was on
  *		this path at all, with data of some size behind it
- * @sampling:	there is a sample under way
+ * @sampling:	there is a sample under way,
+ * @sample_ran_dry: and nothing was banked for a part of it
  * @full:	@full_us holds
  * @split:	a helper ends this subflow's TCP
  */
@@ -49,14 +53,17 @@ struct bank_path {
 	u32 write_seq;
 	u32 snd_una;
 	u32 held_bytes;
+	u32 spent_bytes;
 	u32 banked_bytes;
 	u32 passed_bytes;
 	u32 rate_byteps;
 	u32 update_us;
+	u32 spent_us;
 	u32 sample_us;
 	u32 sample_bytes;
 	u32 full_us;
 	bool sampling;
+	bool sample_ran_dry;
 	bool full;
 	bool split;
 };
@@ -102,6 +109,7 @@ void bank_begin(struct pams_bank *bank, u32 snd_nxt, u32 snd_una, u32 now_us);
 void bank_look(struct pams_bank *bank, const struct bank_seen *seen, unsigned int nr,
 	       u32 snd_nxt, u32 snd_una, u32 now_us);
 const struct bank_path *bank_path_of(const struct pams_bank *bank, u32 id);
+u32 bank_head_us(const struct pams_bank *bank, u32 now_us);
 u32 bank_once_bytes(const struct pams_bank *bank, const struct bank_path *path);
 bool bank_last_once(const struct pams_bank *bank, const struct bank_path *path,
 		    u32 *start, u32 *bytes);

@@ -13,6 +13,11 @@
  * What the helper has received and doesn't acknowledge yet (F, but for what fits a round
  * trip m of the HS-path) waits before the pipe, too.
  *
+ * What waits before a pipe can't be taken back when it becomes slow, and holds up all
+ * that came later on other subflows. So a split subflow is given no more than the pipe
+ * brings in its round trip and 200 ms: that is banked for the time in which the HS-path
+ * is slow.
+ *
  * Called with the msk owned, or with its data lock held and no owner.
  */
 #include <linux/slab.h>
@@ -21,6 +26,7 @@
 #include "pams.h"
 
 #define SPLIT_MARK_BYTES	8192
+#define SPLIT_AHEAD_US		(200 * USEC_PER_MSEC)
 /* The head of a bank is sent again after so long without any DATA_ACK. */
 #define SPLIT_HEAD_MIN_US	(200 * USEC_PER_MSEC)
 
@@ -64,6 +70,15 @@ static void split_find(struct pams_conn *conn, const struct msk_look *look)
 		mark(conn, look);
 }
 
+static void model_keep_bank(struct pams_model *model, u32 banked, u32 rate)
+{
+	u64 most = div_u64((u64)rate * (model->rtt_us + SPLIT_AHEAD_US), USEC_PER_SEC);
+	u64 held = (u64)banked + model->flight_bytes + model->backlog_bytes;
+
+	model->room_bytes = min_t(u64, model->room_bytes, most > held ? most - held : 0);
+	model->idle &= model->room_bytes > 0;
+}
+
 /* Beside what was told of the pipe in this look. */
 static void model_set_bank(struct pams_subflow *sub, const struct bank_path *path)
 {
@@ -83,7 +98,8 @@ static void model_set_bank(struct pams_subflow *sub, const struct bank_path *pat
 		model->pipe_delay_us = 0;
 	model->split = true;
 	model->th_byteps = min_t(u64, model->th_byteps, rate);
-	if (path->banked_bytes) {
+	model_keep_bank(model, path->banked_bytes, rate);
+	if (path->banked_bytes > path->spent_bytes) {
 		model->outstanding = true;
 		model->moving = true;
 	}
@@ -211,6 +227,6 @@ u32 pams_split_head_wait_us(const struct pams_conn *conn, u32 *id)
 	if (path->rate_byteps)
 		limit_us += min_t(u64, div_u64(6000ULL * USEC_PER_SEC, path->rate_byteps),
 				  SPLIT_HEAD_MIN_US);
-	since_us = (u32)tcp_clock_us() - conn->bank->moved_us;
+	since_us = bank_head_us(conn->bank, (u32)tcp_clock_us());
 	return since_us < limit_us ? limit_us - since_us : 0;
 }
