@@ -20,6 +20,9 @@
  *
  *     banked  = min(held - (write_seq - snd_una), banked + acknowledged - rate * time)
  *
+ * A pipe that is never the last to bring what is missing may have become faster: the
+ * rate grows by a quarter each 100 ms without a head there. What it is given then tells.
+ *
  * A subflow is split where 20 ms long the head, whenever it is on it, is banked with 8 KB
  * and more, and moves on: a receiver that is slow to process says its DATA_ACK sooner,
  * one that dropped something says none.
@@ -52,6 +55,7 @@
 #define BANK_SAMPLE_BYTES	6000U
 /* A pipe that stands still that long is one that pamsplit resets, or there is none. */
 #define BANK_STILL_US		500000U
+#define BANK_RAISE_US		100000U
 #define BANK_RANGE_MAX		0xffffU
 
 static struct bank_range *range_at(struct pams_bank *bank, u32 number)
@@ -306,6 +310,13 @@ static void path_look(struct pams_bank *bank, unsigned int i, u32 acked, u32 now
 	} else {
 		guess -= min(guess, gone);
 		path->banked_bytes = min(most, guess);
+	}
+	if (head_is_on(bank, i) || !path->held_bytes) {
+		path->last_us = now_us;
+	} else if (now_us - path->last_us > BANK_RAISE_US) {
+		path->last_us += BANK_RAISE_US;
+		path->rate_byteps = min(path->rate_byteps + path->rate_byteps / 4,
+					MODEL_RATE_UNKNOWN / 2);
 	}
 	path->update_us = now_us;
 

@@ -38,6 +38,7 @@ struct bank_range {
  * @passed_bytes: of ranges, that got a DATA_ACK
  * @rate_byteps: at which the pipe delivers, 0 if unknown
  * @update_us:	when @banked_bytes was reckoned
+ * @last_us:	when the first missing byte was here last, or @rate_byteps was raised since
  * @spent_us:	when there were @spent_bytes last
  * @sample_us:	when the sample of the rate was begun,
  * @sample_bytes: at these @passed_bytes
@@ -58,6 +59,7 @@ struct bank_path {
 	u32 passed_bytes;
 	u32 rate_byteps;
 	u32 update_us;
+	u32 last_us;
 	u32 spent_us;
 	u32 sample_us;
 	u32 sample_bytes;
@@ -84,7 +86,7 @@ struct pams_bank {
 	u32 snd_nxt;
 	u32 snd_una;
 	u32 moved_us;
-	s8 head;
+	s32 head;
 	u32 first;
 	u32 next;
 	struct bank_path path[BANK_PATHS];
@@ -96,13 +98,11 @@ struct pams_bank {
  * @id:		the connection's number for it
  * @write_seq:	TCP's
  * @snd_una:	TCP's
- * @rtt_us:	least round-trip time
  */
 struct bank_seen {
 	u32 id;
 	u32 write_seq;
 	u32 snd_una;
-	u32 rtt_us;
 };
 
 void bank_begin(struct pams_bank *bank, u32 snd_nxt, u32 snd_una, u32 now_us);

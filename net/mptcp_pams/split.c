@@ -26,7 +26,7 @@
 #include "pams.h"
 
 #define SPLIT_MARK_BYTES	8192
-#define SPLIT_AHEAD_US		(200 * USEC_PER_MSEC)
+#define SPLIT_AHEAD_US		(300 * USEC_PER_MSEC)
 /* The head of a bank is sent again after so long without any DATA_ACK. */
 #define SPLIT_HEAD_MIN_US	(200 * USEC_PER_MSEC)
 
