@@ -15,7 +15,7 @@
  *
  * What waits before a pipe can't be taken back when it becomes slow, and holds up all
  * that came later on other subflows. So a split subflow is given no more than the pipe
- * brings in its round trip and 200 ms: that is banked for the time in which the HS-path
+ * brings in its round trip and 300 ms: that is banked for the time in which the HS-path
  * is slow.
  *
  * Called with the msk owned, or with its data lock held and no owner.
