@@ -26,7 +26,7 @@
 #include "pamsd.h"
 
 #define PATIENCE_MS	20
-#define ANSWER_MAX	(1 << 20)	/* 1000 flows take half a megabyte */
+#define ANSWER_MAX	1048576	/* 1000 flows take half a megabyte */
 
 struct sum {
 	uint64_t bytes, rate_byteps, backlog_bytes;
