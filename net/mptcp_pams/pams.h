@@ -138,6 +138,9 @@ struct pams_net {
  * @owd_us:	smoothed one-way delay, 0 before the first sample
  * @reported:	there is a @pipe or @loss, or was a moment ago
  *
+ * split.c:
+ * @split_mark:	TCP's write_seq in units of 16 KB, rounded up, when the connection's was set
+ *
  * watch.c:
  * @silent_tstamp: TCP's rcv_tstamp when @silent was set
  * @alarms:	how often the alarm was false,
@@ -167,6 +170,7 @@ struct pams_subflow {
 	u8 reported:1;
 	u8 silent:1;
 	u8 stopped:1;
+	u8 split_mark;
 	u32 silent_tstamp;
 
 	u64 learned_th_byteps;
@@ -269,8 +273,9 @@ struct pams_expected {
  *		is told
  * @expected:	paths that are expected to join
  * @bank:	what helpers that split TCP have banked; NULL until one was noticed
- * @split:	to notice one, see split.c: @mark, low half of the data sequence number up to
- *		which everything is acknowledged where the @nr subflows acknowledged @seq
+ * @split_mark:	to notice one (split.c): low half of the data sequence number up to which
+ *		everything is acknowledged where each subflow acknowledged its @split_mark,
+ * @split_nr:	if there are as many
  * @rcu:	defers the free
  *
  * Except for @node, @refs, @wake and @dead every field belongs to the owner of the
@@ -312,11 +317,8 @@ struct pams_conn {
 	struct pams_subflow *sub[PAMS_SUBFLOWS_MAX];
 	struct pams_expected expected[PAMS_EXPECTED_MAX];
 	struct pams_bank *bank;
-	struct {
-		u32 mark;
-		u32 nr;
-		u32 seq[PAMS_SUBFLOWS_MAX];
-	} split;
+	u32 split_mark;
+	u32 split_nr;
 	struct rcu_head rcu;
 };
 

@@ -26,48 +26,65 @@
 #include "pams.h"
 
 #define SPLIT_MARK_BYTES	8192
+#define SPLIT_MARK_SHIFT	14
+#define SPLIT_MARK_UNIT		BIT(SPLIT_MARK_SHIFT)
 #define SPLIT_AHEAD_US		(300 * USEC_PER_MSEC)
 /* The head of a bank is sent again after so long without any DATA_ACK. */
 #define SPLIT_HEAD_MIN_US	(200 * USEC_PER_MSEC)
 
-static void mark(struct pams_conn *conn, const struct msk_look *look)
+/* In units of 16 KB, which wrap after 4 MB: with more outstanding a bank may be thought of
+ * that there isn't, which the log then says.
+ */
+static u8 mark_of(u32 seq)
+{
+	return seq >> SPLIT_MARK_SHIFT;
+}
+
+static void mark(struct pams_conn *conn, const struct msk_look *look,
+		 const struct pams_view *view)
 {
 	unsigned int i;
 
-	conn->split.mark = look->snd_nxt;
-	conn->split.nr = look->nr;
+	conn->split_mark = look->snd_nxt;
+	conn->split_nr = look->nr;
 	for (i = 0; i < look->nr; i++)
-		conn->split.seq[i] = READ_ONCE(tcp_sk(look->ssk[i])->write_seq);
+		pams_subflow_of(view->sub[i])->split_mark =
+			mark_of(READ_ONCE(tcp_sk(look->ssk[i])->write_seq) +
+				SPLIT_MARK_UNIT - 1);
 }
 
 /* Has every subflow an acknowledgment for all that was marked, and is much missing? */
-static bool mark_says_bank(const struct pams_conn *conn, const struct msk_look *look)
+static bool mark_says_bank(const struct pams_conn *conn, const struct msk_look *look,
+			   const struct pams_view *view)
 {
 	unsigned int i;
 
-	if ((s32)(conn->split.mark - (u32)look->snd_una) < SPLIT_MARK_BYTES)
+	if ((s32)(conn->split_mark - (u32)look->snd_una) < SPLIT_MARK_BYTES)
 		return false;
 	for (i = 0; i < look->nr; i++) {
-		if (before(READ_ONCE(tcp_sk(look->ssk[i])->snd_una), conn->split.seq[i]))
+		u8 acked = mark_of(READ_ONCE(tcp_sk(look->ssk[i])->snd_una));
+
+		if ((s8)(acked - pams_subflow_of(view->sub[i])->split_mark) < 0)
 			return false;
 	}
 	return true;
 }
 
-static void split_find(struct pams_conn *conn, const struct msk_look *look)
+static void split_find(struct pams_conn *conn, const struct msk_look *look,
+		       const struct pams_view *view)
 {
-	if (conn->split.nr != look->nr ||
-	    (s32)(conn->split.mark - (u32)look->snd_una) <= 0) {
-		mark(conn, look);
+	if (conn->split_nr != look->nr ||
+	    (s32)(conn->split_mark - (u32)look->snd_una) <= 0) {
+		mark(conn, look, view);
 		return;
 	}
-	if (!mark_says_bank(conn, look))
+	if (!mark_says_bank(conn, look, view))
 		return;
 	conn->bank = kzalloc(sizeof(*conn->bank), GFP_ATOMIC | __GFP_NOWARN);
 	if (conn->bank)
 		bank_begin(conn->bank, look->snd_nxt, look->snd_una, (u32)tcp_clock_us());
 	else
-		mark(conn, look);
+		mark(conn, look, view);
 }
 
 static void model_keep_bank(struct pams_model *model, u32 banked, u32 rate)
@@ -120,7 +137,7 @@ void pams_split_look(struct pams_conn *conn, const struct msk_look *look,
 
 	if (!conn->bank) {
 		if (look->several && look->nr > 1 && !look->fallback)
-			split_find(conn, look);
+			split_find(conn, look, view);
 		return;
 	}
 	for (i = 0; i < look->nr; i++) {
