@@ -72,6 +72,7 @@ static void conn_free(struct pams_conn *conn)
 		subflow_free(conn->sub[i]);
 	for (i = 0; i < PAMS_EXPECTED_MAX; i++)
 		pams_memory_put(conn->expected[i].memory, 0);
+	kfree(conn->bank);
 	call_rcu(&conn->rcu, conn_free_rcu);
 }
 

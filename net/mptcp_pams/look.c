@@ -250,6 +250,7 @@ void pams_look(struct pams_conn *conn, enum pams_detail detail,
 
 	if (unlikely(pams_report_any(conn)))
 		pams_report_apply(conn, look, view);
+	pams_split_look(conn, look, view);
 	view_set_pads(view, detail);
 	if (expected && unlikely(expects(conn)))
 		view_expected(conn, look, view, expected);

@@ -331,14 +331,14 @@ static void hand_over_again(struct mptcp_sock *msk, struct msk_window *window,
 	const struct mptcp_data_frag *dfrag = msk->first_pending;
 	u64 next = dfrag->data_seq + dfrag->already_sent;
 
-	msk->snd_burst = bytes;
-	if (!msk_is_resending(msk, resend) ||
-	    !before64(resend->end, resend->sent_end)) {
+	bool resending = msk_is_resending(msk, resend);
+
+	/* what is new and comes next takes another decision, which knows the window */
+	msk->snd_burst = resending ? resend->end - next : bytes;
+	if (resending && before64(resend->end, resend->sent_end))
+		window_move(msk, window, true, resend->end);
+	else
 		msk_window_restore(msk, window);
-		return;
-	}
-	msk->snd_burst = resend->end - next;
-	window_move(msk, window, true, resend->end);
 }
 
 /**
@@ -740,6 +740,42 @@ u32 msk_resend_tail(struct mptcp_sock *msk, struct sock *ssk,
 		again->to = range.seq_end;
 	again->from = range.seq;
 	resend->keep = false;
+	return bytes;
+}
+
+/**
+ * msk_resend_data - have data that a helper has banked sent again elsewhere
+ * @msk:	the connection, owned in process context, nothing pending again
+ * @ssk:	the subflow that it was given to
+ * @start:	data sequence number,
+ * @end:	and behind it
+ * @max_bytes:	no more than that, of its end
+ * @resend:	set to what is pending now: a range within one fragment
+ *
+ * The subflow's queues don't hold it any more.
+ *
+ * Return: bytes that will be sent again; 0 if there are none.
+ */
+u32 msk_resend_data(struct mptcp_sock *msk, const struct sock *ssk, u64 start, u64 end,
+		    u64 max_bytes, struct msk_resend *resend)
+{
+	struct msk_range range = { .end = end };
+	struct mptcp_data_frag *dfrag;
+	u32 bytes;
+
+	if (!before64(msk->snd_una, end))
+		return 0;
+	dfrag = fragment_of(msk, end - 1);
+	if (!dfrag)
+		return 0;
+	range.start = before64(start, msk->snd_una) ? msk->snd_una : start;
+	if (before64(range.start, dfrag->data_seq))
+		range.start = dfrag->data_seq;
+	if (end - range.start > max_bytes)
+		range.start = end - max_bytes;
+	bytes = range_set_pending(msk, ssk, dfrag, &range, resend);
+	if (bytes)
+		resend->keep = false;
 	return bytes;
 }
 

@@ -9,6 +9,7 @@
  *               wait, a tail that is late, a path that is lost or silent
  *   resend.c    what is late or lost is sent again on another subflow
  *   look.c      one look at every subflow of a connection -> struct pams_view
+ *   split.c     what helpers that end TCP have banked -> models; bank.c reckons it
  *   learn.c     a subflow's model, from its TCP
  *   report.c    pipes and loss times, put into the model
  *   memory.c    what earlier connections learned of a path
@@ -33,6 +34,7 @@
 #include <net/mptcp.h>
 #include <net/tcp.h>
 
+#include "bank.h"
 #include "features.h"
 #include "memory.h"
 #include "msk.h"
@@ -137,6 +139,9 @@ struct pams_net {
  * @owd_us:	smoothed one-way delay, 0 before the first sample
  * @reported:	there is a @pipe or @loss, or was a moment ago
  *
+ * split.c:
+ * @split_mark:	TCP's write_seq in units of 16 KB, rounded up, when the connection's was set
+ *
  * watch.c:
  * @silent_tstamp: TCP's rcv_tstamp when @silent was set
  * @alarms:	how often the alarm was false,
@@ -166,6 +171,7 @@ struct pams_subflow {
 	u8 reported:1;
 	u8 silent:1;
 	u8 stopped:1;
+	u8 split_mark;
 	u32 silent_tstamp;
 
 	u64 learned_th_byteps;
@@ -268,6 +274,10 @@ struct pams_expected {
  * @sub:	in the connection's order; those that have gone, behind, until that
  *		is told
  * @expected:	paths that are expected to join
+ * @bank:	what helpers that split TCP have banked; NULL until one was noticed
+ * @split_mark:	to notice one (split.c): low half of the data sequence number up to which
+ *		everything is acknowledged where each subflow acknowledged its @split_mark,
+ * @split_nr:	if there are as many
  * @rcu:	defers the free
  *
  * Except for @node, @refs, @wake and @dead every field belongs to the owner of the
@@ -309,6 +319,9 @@ struct pams_conn {
 	struct u64_stats_sync counting;
 	struct pams_subflow *sub[PAMS_SUBFLOWS_MAX];
 	struct pams_expected expected[PAMS_EXPECTED_MAX];
+	struct pams_bank *bank;
+	u32 split_mark;
+	u32 split_nr;
 	struct rcu_head rcu;
 };
 
@@ -371,6 +384,15 @@ static inline bool pams_nothing_new(const struct msk_look *look)
 	return !look->pending ||
 	       !before64(look->snd_nxt + look->mss_bytes, look->window_end);
 }
+
+/* split.c */
+void pams_split_look(struct pams_conn *conn, const struct msk_look *look,
+		     struct pams_view *view);
+u32 pams_split_once_bytes(const struct pams_conn *conn, u32 id);
+void pams_split_sent_again(struct pams_conn *conn);
+u32 pams_split_resend(struct pams_conn *conn, const struct msk_look *look,
+		      struct sock *ssk, u64 max_bytes);
+u32 pams_split_head_wait_us(const struct pams_conn *conn, u32 *id);
 
 /* learn.c */
 void pams_learn(struct pams_subflow *sub, const struct sock *ssk, u32 ahead_us,

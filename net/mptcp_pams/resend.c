@@ -112,7 +112,8 @@ static int view_late(struct pams_conn *conn, struct pams_view *view,
 
 	for (i = 0; i < view->nr; i++)
 		view->sub[i]->once_bytes = once_bytes(pams_subflow_of(view->sub[i]),
-						      tcp_sk(look->ssk[i]));
+						      tcp_sk(look->ssk[i])) +
+					   pams_split_once_bytes(conn, look->id[i]);
 	from = conn->sched->late(view, READ_ONCE(conn->net->reinject_eta_percent),
 				 bytes);
 	if (from < 0)
@@ -182,6 +183,10 @@ static bool resend_late(struct pams_conn *conn, struct pams_view *view,
 		sub = pams_subflow_of(view->sub[from]);
 		bytes = msk_resend_tail(conn->msk, look->ssk[from], &sub->again,
 					max_bytes, &conn->resend);
+		if (bytes)
+			pams_split_sent_again(conn);
+		else
+			bytes = pams_split_resend(conn, look, look->ssk[from], max_bytes);
 		if (bytes) {
 			conn->late_bytes += bytes;
 			conn->epoch_bytes += bytes;
@@ -191,6 +196,7 @@ static bool resend_late(struct pams_conn *conn, struct pams_view *view,
 		view->nr--;
 		view->sub[from] = view->sub[view->nr];
 		look->ssk[from] = look->ssk[view->nr];
+		look->id[from] = look->id[view->nr];
 	}
 	return false;
 }

@@ -192,6 +192,20 @@ static bool is_worse(struct pams_conn *conn, const struct sock *ssk)
 	return false;
 }
 
+/* Not behind what the same helper has banked. */
+static struct sock *other_than(struct mptcp_sock *msk, struct sock *ssk, u32 id)
+{
+	struct sock *other;
+
+	if (msk_subflow_id(ssk) != id)
+		return ssk;
+	for (other = msk_first_subflow(msk); other; other = msk_next_subflow(msk, other)) {
+		if (other != ssk && msk_subflow_is_usable(other))
+			return other;
+	}
+	return ssk;
+}
+
 /* The kernel's choice, but for a path that is lost, while there is another. From a
  * scheduler that decides itself what is late, within a budget, not before the first
  * missing byte is overdue on the subflow that holds it. Process context.
@@ -199,8 +213,8 @@ static bool is_worse(struct pams_conn *conn, const struct sock *ssk)
 static int retransmit(struct mptcp_sock *msk, const struct pams_sched *sched)
 {
 	struct pams_conn *conn = pams_conn_get(msk, sched);
+	u32 wait_us, banked_id = 0;
 	struct sock *ssk;
-	u32 wait_us;
 
 	if (conn)
 		msk_window_restore(msk, &conn->window);
@@ -209,7 +223,16 @@ static int retransmit(struct mptcp_sock *msk, const struct pams_sched *sched)
 		msk_set_timeout(msk, usecs_to_jiffies(wait_us));
 		return -EINVAL;
 	}
+	if (conn) {
+		wait_us = pams_split_head_wait_us(conn, &banked_id);
+		if (wait_us) {
+			msk_set_timeout(msk, usecs_to_jiffies(wait_us));
+			return -EINVAL;
+		}
+	}
 	ssk = msk_get_retrans(msk, conn ? &conn->resend : NULL);
+	if (ssk && banked_id)
+		ssk = other_than(msk, ssk, banked_id);
 	if (!ssk || (conn && is_worse(conn, ssk)))
 		return -EINVAL;
 

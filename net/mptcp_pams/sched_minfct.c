@@ -142,6 +142,7 @@ static u32 minfct_latest_us(const struct pams_view *view, const struct pams_mode
 	model_trust_guess(&model);
 	model.flight_bytes = min(model.flight_bytes, once);
 	model.backlog_bytes = min(model.backlog_bytes, once - model.flight_bytes);
+	model.pipe_backlog_bytes = min(model.pipe_backlog_bytes, once);
 	return model_arrival_us(&model, 0) + model_overdue_us(&model);
 }
 

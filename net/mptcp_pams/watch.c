@@ -313,7 +313,8 @@ static u32 next_pause_us(struct pams_conn *conn, const struct pams_view *view,
 			 const struct msk_look *look)
 {
 	u32 delivered = delivered_packets(look);
-	bool moved = delivered != conn->delivered;
+	/* a bank drains though TCP has nothing outstanding */
+	bool moved = delivered != conn->delivered || conn->bank;
 	u32 close_us;
 
 	conn->delivered = delivered;

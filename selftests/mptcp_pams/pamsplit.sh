@@ -247,6 +247,50 @@ only_clients()
 	check "flows that were split" "$(total split) + $(total refused)" == 0
 }
 
+# pamsd on the helper asks pamsplit, and the server's kernel knows of the pipe.
+told()
+{
+	local key name
+
+	need_module
+	need_tool "$pamsd"
+	need_tool "$pamsctl"
+	helped "$1"
+	start_server
+	start_split
+	key=$("$pamsd" --genkey)
+	cat >"$work/server.conf" <<-END
+		control = "$work/server.socket"
+		server { peer "helper" { key = "$key" prefixes = {"10.0.2.0/24"} } }
+	END
+	cat >"$work/reporter.conf" <<-END
+		control = "$work/reporter.socket"
+		reporter {
+			to "server" { address = "$address" key = "$key" via = {"h1"} }
+			interface "h2" { about = {"10.0.2.1"} measure = "pamsplit" socket = "$control" }
+		}
+	END
+	chmod 600 "$work/server.conf" "$work/reporter.conf"
+	on_server "$pamsd" -c "$work/server.conf" 2>>"$work/server.err" &
+	on_helper "$pamsd" -c "$work/reporter.conf" 2>>"$work/reporter.err" &
+	for name in server reporter; do
+		within 50 test -S "$work/$name.socket" || fail "no pamsd: $(cat "$work/$name.err")"
+	done
+	in_mid_transfer within 50 knows_pipe
+	say "$(cat "$work/pipe")"
+	# 5 Mbit/s of frames are 0.6 MB/s of payload
+	check "rate of the pipe" "$(pipe_word rate_byteps)" ">" 400000
+	check "rate of the pipe" "$(pipe_word rate_byteps)" "<" 700000
+	check "delay of the pipe in us" "$(pipe_word delay_us)" ">=" 5000
+	check "bytes before it" "$(pipe_word backlog_bytes)" ">" 20000
+}
+knows_pipe()
+{
+	on_server "$pamsctl" --json path show 2>/dev/null | tr -d ' \n' | grep -o '"pipe":{[^}]*}' >"$work/pipe" &&
+		[ "$(pipe_word rate_byteps)" -gt 400000 ]
+}
+pipe_word() { sed "s/.*\"$1\":\([0-9]*\).*/\1/; q" "$work/pipe"; }
+
 # Its first subflow through the helper is not split, and is left alone.
 first_subflow_is_not_split()
 {
@@ -282,5 +326,6 @@ for sched in $SCHEDS; do
 		add captured "$sched" loss,1%,duplicate,1% loss,1%,duplicate,1%
 	fi
 	add first_subflow_is_not_split "$sched"
+	[ "$sched" = default ] || add told "$sched"
 done
 run_cases "$@"

@@ -132,7 +132,7 @@ BAD = [
     (f'reporter {{\n {TO}\n {LO}\n interval-ms = 5\n}}',
      ":4: interval-ms is 5, but may be 20 to 1000"),
     (f'reporter {{\n {TO}\n interface "lo" {{\n measure = "guess"\n }}\n}}',
-     ":4: 'guess' is not auto, qdisc, station, tcp or none"),
+     ":4: 'guess' is not auto, qdisc, station, tcp, pamsplit or none"),
     (f'reporter {{\n {TO}\n interface "lo" {{\n about = {{"me"}}\n }}\n}}',
      ":4: 'me' is not an address or prefix"),
     (f'reporter {{\n {TO}\n interface "lo" {{\n about = {{"source", "source"}}\n }}\n}}',

@@ -186,6 +186,20 @@ static void said_rate_is_smoothed_by_a_quarter(void)
 	check(estimate.backlog_bytes == 2147483648);
 }
 
+static void exact_rate_is_as_said(void)
+{
+	struct estimate estimate = { };
+
+	estimate_exact(&estimate, 1000, 10, 0, 1000000);
+	estimate_exact(&estimate, 2000, 20, 5000, 2000000);
+	check(estimate.rate_byteps == 2000000);
+	check(estimate.backlog_bytes == 5000);
+	/* nothing is waiting, so nothing is said: the last one stays */
+	estimate_exact(&estimate, 3000, 30, 0, 0);
+	check(estimate.rate_byteps == 2000000);
+	check(!estimate.backlog_bytes);
+}
+
 /* --- stations --- */
 
 static struct nlattr *attrs[NL80211_ATTR_MAX + 1];
@@ -399,6 +413,7 @@ int main(void)
 	run(standstill_is_not_zero);
 	run(counter_set_back_is_no_sample);
 	run(said_rate_is_smoothed_by_a_quarter);
+	run(exact_rate_is_as_said);
 	run(station_rate_is_the_expected_one);
 	run(station_rate_is_half_the_bitrate);
 	run(stations_come_and_go);

@@ -7,6 +7,7 @@
 #include <linux/types.h>
 
 #include "again.h"
+#include "bank.h"
 #include "pad.h"
 #include "pick.h"
 
@@ -39,6 +40,11 @@ int unit_minfct(const u64 *in, const u64 *models, u32 *bytes);
 int unit_late_minfct(const u64 *in, const u64 *models, u64 *bytes);
 void unit_forget(u32 *again, u32 snd_una);
 int unit_cut_again(u64 *range, const u32 *again, int tail);
+void unit_bank_begin(u32 snd_nxt, u32 snd_una, u32 now_us);
+void unit_bank_look(const u32 *seen, unsigned int nr, u32 snd_nxt, u32 snd_una, u32 now_us);
+int unit_bank_path(u32 id, u32 *out);
+int unit_bank_last(u32 id, u32 *out);
+void unit_bank_again(u32 start, u32 bytes);
 
 static struct pad_hop hop(const u64 *in)
 {
@@ -317,4 +323,54 @@ int unit_cut_again(u64 *range, const u32 *again, int tail)
 	range[2] = one.seq;
 	range[3] = one.seq_end;
 	return left;
+}
+
+static struct pams_bank bank;
+
+void unit_bank_begin(u32 snd_nxt, u32 snd_una, u32 now_us)
+{
+	bank = (struct pams_bank){};
+	bank_begin(&bank, snd_nxt, snd_una, now_us);
+}
+
+/* Of each subflow: id, write_seq, snd_una. */
+void unit_bank_look(const u32 *seen, unsigned int nr, u32 snd_nxt, u32 snd_una, u32 now_us)
+{
+	struct bank_seen subs[PAMS_SUBFLOWS_MAX] = {};
+	unsigned int i;
+
+	for (i = 0; i < nr; i++, seen += 3)
+		subs[i] = (struct bank_seen){
+			.id = seen[0],
+			.write_seq = seen[1],
+			.snd_una = seen[2],
+		};
+	bank_look(&bank, subs, nr, snd_nxt, snd_una, now_us);
+}
+
+/* banked, spent, once, rate, split */
+int unit_bank_path(u32 id, u32 *out)
+{
+	const struct bank_path *path = bank_path_of(&bank, id);
+
+	if (!path)
+		return 0;
+	out[0] = path->banked_bytes;
+	out[1] = path->spent_bytes;
+	out[2] = bank_once_bytes(&bank, path);
+	out[3] = path->rate_byteps;
+	out[4] = path->split;
+	return 1;
+}
+
+int unit_bank_last(u32 id, u32 *out)
+{
+	const struct bank_path *path = bank_path_of(&bank, id);
+
+	return path && bank_last_once(&bank, path, &out[0], &out[1]);
+}
+
+void unit_bank_again(u32 start, u32 bytes)
+{
+	bank_sent_again(&bank, start, bytes);
 }

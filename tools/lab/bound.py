@@ -14,6 +14,8 @@ delay of the request (downloads: the least one-way delay at t0; uploads: 0, but
 then the receipt's least delay is added to T). A fluid has no last packet: a
 transfer of one packet takes its serialisation time longer than the bound says.
 
+What goes through a helper goes over two links, one after the other (_over_helper).
+
 Times in microseconds, rates in bit/s; pure functions.
 """
 
@@ -30,18 +32,41 @@ def _rate(path, upload):
     return bps * PAYLOAD * (1 - path.loss) / 8e6
 
 
+def _over_link(states, start_us, end_us, upload):
+    """Bytes that have arrived at end_us over one link, of [(begin_us, link)]."""
+    total = 0.0
+    for number, (begin_us, link) in enumerate(states):
+        until_us, then = states[number + 1] if number + 1 < len(states) else \
+            (float("inf"), link)
+        first = max(begin_us, start_us)
+        # what is on its way when the link goes down is lost
+        last = min(until_us - (link.delay_us if then.down else 0), end_us - link.delay_us)
+        total += max(0.0, last - first) * _rate(link, upload)
+    return total
+
+
+def _over_helper(states, start_us, end_us, upload):
+    """The same over HS-path and pipe, of [(begin_us, Helper)]; the helper keeps what the pipe
+    doesn't take yet. By each time s no more has come over the first than could, and after it
+    the second carries no more than it can: the least of these sums."""
+    first, second = ([(begin_us, getattr(helper, name)) for begin_us, helper in states]
+                     for name in (("pipe", "hs") if upload else ("hs", "pipe")))
+    times = {start_us, end_us}
+    for line in (first, second):
+        times |= {at_us + sign * link.delay_us for at_us in (start_us, end_us, *(
+            begin_us for begin_us, _ in states)) for _, link in line for sign in (-1, 0, 1)}
+    return min(_over_link(first, start_us, at_us, upload) +
+               _over_link(second, at_us, end_us, upload)
+               for at_us in times if start_us <= at_us <= end_us)
+
+
 def _arrived(states, start_us, end_us, upload):
     """Bytes that have arrived at end_us when every path sends from start_us."""
     total = 0.0
-    for number, (begin_us, paths) in enumerate(states):
-        until_us, after = states[number + 1] if number + 1 < len(states) else \
-            (float("inf"), paths)
-        for path, then in zip(paths, after):
-            first = max(begin_us, start_us)
-            # what is on its way when the link goes down is lost
-            last = min(until_us - (path.delay_us if then.down else 0),
-                       end_us - path.delay_us)
-            total += max(0.0, last - first) * _rate(path, upload)
+    for index, path in enumerate(states[0][1]):
+        over = _over_helper if path.helper else _over_link
+        total += over([(begin_us, paths[index].helper or paths[index])
+                       for begin_us, paths in states], start_us, end_us, upload)
     return total
 
 

@@ -2,12 +2,15 @@
 """The command line of the laboratory. Exit codes: 0 done, 1 failure, 2 usage."""
 
 import argparse
+import functools
 import os
 import sys
+from dataclasses import replace
 
 import bench
 import cost
 import drawn
+import fed
 import host
 import plot
 import report
@@ -15,7 +18,8 @@ import runs
 import units
 from host import LabError
 from progress import Progress
-from scenario import MAX_PATHS, MEMORY, Scenario, parse_change, parse_path, parse_report
+from scenario import (MAX_PATHS, MEMORY, Scenario, helped, parse_change, parse_helper,
+                      parse_path, parse_report)
 from units import BadInput
 
 EXAMPLES = """examples:
@@ -124,8 +128,16 @@ def _run_parser(commands):
                               formatter_class=argparse.RawDescriptionHelpFormatter)
     group = run.add_argument_group("the paths")
     group.add_argument("--path", action="append", default=[], metavar="RATE,DELAY,...")
+    group.add_argument("--helper", action="append", default=[],
+                       metavar="HS,PIPE[,split|router]",
+                       help="a path through a helper, numbered behind those of --path: two "
+                       "segments of RATE:DELAY[:LIMIT], e.g. 10mbit:20ms,5mbit:5ms,split")
+    group.add_argument("--told", action="store_true",
+                       help="pamsd at each helper and at the server: it measures the pipe and "
+                       "reports")
     group.add_argument("--change", action="append", default=[], metavar="AT,PATH,KEY=VALUE",
-                       help="rate, up, delay, jitter, loss, limit, link=down|up")
+                       help="rate, up, delay, jitter, loss, limit, link=down|up; of a helper's "
+                       "path 1: AT,1.hs,... or AT,1.pipe,...")
     group.add_argument("--report", action="append", default=[], metavar="AT,PATH,KEY=VALUE",
                        help="tell the server's kernel: loss, pipe, backlog, delay, ttl")
     group = run.add_argument_group("the transfers")
@@ -290,9 +302,9 @@ def scenario_of(args):
     """Scenario from the arguments of `lab run`."""
     if not args.path:
         raise BadInput("no --path: give at least one, e.g. --path 8mbit,10ms,100")
-    if len(args.path) > MAX_PATHS:
-        raise BadInput(f"{len(args.path)} paths: MPTCP has at most {MAX_PATHS} subflows")
-    paths = tuple(parse_path(text) for text in args.path)
+    paths = (*map(parse_path, args.path), *map(parse_helper, args.helper))
+    if len(paths) > MAX_PATHS:
+        raise BadInput(f"{len(paths)} paths: MPTCP has at most {MAX_PATHS} subflows")
     if paths[0].backup:
         raise BadInput("path 0 cannot be a backup: the connection starts on it")
     if args.ipv6 and any(path.rival for path in paths):
@@ -307,7 +319,8 @@ def scenario_of(args):
             raise BadInput(f"sysctl '{text}' is not understood: write net.NAME=VALUE")
         extra[name] = value
     return Scenario(
-        paths=paths, changes=tuple(parse_change(text, len(paths)) for text in args.change),
+        paths=paths, changes=tuple(
+            parse_change(text, len(paths), helped(paths)) for text in args.change),
         reports=tuple(parse_report(text, len(paths)) for text in args.report),
         stream_bps=units.rate_bps(args.stream) if args.stream else 0,
         bytes_min=low, bytes_max=high, requests=args.requests,
@@ -344,10 +357,16 @@ def command_run(args):
         plot.available()
         if not os.path.isdir(os.path.dirname(os.path.abspath(args.plot))):
             raise BadInput(f"--plot {args.plot}: there is no such folder")
+    if args.told and not args.helper:
+        raise BadInput("--told: nobody measures a pipe: give a --helper")
     means = means_of(args, schedulers, traced=traced, keep=args.trace,
-                     pamsctl=host.program("pamsctl") if scenario.reports else "",
+                     pamsctl=host.program("pamsctl") if scenario.reports or args.told else "",
+                     pamsplit=host.program("pamsplit") if args.helper else "",
                      real_time=args.real_time, all_counters=args.all_counters)
     jobs = runs.jobs_of(scenario, schedulers, args.single, args.repeat, traced)
+    if args.told:
+        told = functools.partial(fed.HelperGuest, pamsd=host.program("pamsd"))
+        jobs = [replace(job, guest=told) if job.path < 0 else job for job in jobs]
     with Progress(args.quiet) as progress:
         done = runs.run_all(means, jobs, args.jobs, progress)
     results = [result for result, _ in done]

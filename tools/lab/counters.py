@@ -88,6 +88,15 @@ def paths(server, client, lost_packets, count):
     return result
 
 
+def words(text):
+    """The totals of `pamsplit show`: {'split': 1, ...}"""
+    for line in text.splitlines():
+        kind, *pairs = line.split()
+        if kind == "totals":
+            return {key: int(value) for key, _, value in (pair.partition("=") for pair in pairs)}
+    return {}
+
+
 def without(rivals, direction, paths):
     """The same without what the rival of a path received on it, {path: {bytes, segments}}."""
     way = "up" if direction == "up" else "down"

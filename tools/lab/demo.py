@@ -16,7 +16,7 @@ import plot
 import report
 import runs
 from progress import Progress
-from scenario import Scenario, parse_change, parse_path
+from scenario import Scenario, helped, parse_change, parse_helper, parse_path
 
 REPEATS = 3
 SCHEDULERS = ("default", "pams", "minfct")
@@ -30,9 +30,11 @@ class Case:
     scenario: Scenario
 
 
-def _case(title, paths, size, requests=5, change=""):
+def _case(title, paths, size, requests=5, change="", helper=""):
     paths = tuple(parse_path(path) for path in paths)
-    changes = (parse_change(change, len(paths)),) if change else ()
+    if helper:
+        paths = (*paths, parse_helper(helper))
+    changes = (parse_change(change, len(paths), helped(paths)),) if change else ()
     return Case(title, Scenario(paths=paths, changes=changes, bytes_min=size,
                                 bytes_max=size, requests=requests, gap_ms=300))
 
@@ -60,7 +62,8 @@ FED_NAMES = ("default", "minfct", "told")     # told: minfct, too
 LOSS_MS = 1000
 FED = (
     Fed("4 MB, 5 Mbit/s 25 ms + a helper whose pipe falls from 5 to 1 Mbit/s",
-        _case("", ("5mbit,25ms", "5mbit,25ms"), 4_000_000, 1, "2s,1,rate=1mbit").scenario,
+        _case("", ("5mbit,25ms",), 4_000_000, 1, "2s,1.pipe,rate=1mbit",
+              "10mbit:20ms,5mbit:5ms:700,router").scenario,
         fed.HelperGuest, 2.5),
     Fed("5 MB, 25 Mbit/s 5 ms + 5 Mbit/s 25 ms, the first is lost at 1 s",
         _case("", ("25mbit,5ms", "5mbit,25ms"), 5_000_000, 1, "1s,0,link=down").scenario,

@@ -4,13 +4,8 @@
 LossGuest: the two hosts of guest.py. The client's pamsd is told over its control
 socket when path 0 will be lost, and reports it to the server's.
 
-HelperGuest: path 1 goes through a third host, a helper device that forwards.
-
-    s1 server === router === h0 helper h1 === pipe === c1 client
-
-Rate and changes of the path are the pipe's, its delay is the HS-path's, which is
-faster and goes through the router. Before the pipe is a deep queue; TCP at the server sees nothing of it but the
-round trip. The helper's pamsd measures it and reports.
+HelperGuest: on each helper (links.py) a pamsd measures the pipe and reports it: where the
+helper splits by what pamsplit knows, else by the queue before the pipe.
 
 Without a pamsd nobody is told.
 """
@@ -18,17 +13,11 @@ Without a pamsd nobody is told.
 import base64
 import os
 import shlex
-from dataclasses import replace
 
-import links as lab_links
-from guest import Guest
-from links import IN_SERVER, client_address, mac, server_address
+from guest import SPLIT_SOCKET, Guest
+from links import IN_SERVER, client_address, in_helper, server_address
+from scenario import helped
 
-HS_BPS = 10_000_000
-PIPE_QUEUE_BYTES = 1_000_000
-HS_QUEUE_PACKETS = 1000
-HELPER_ADDRESS = "10.0.1.3"
-IN_HELPER = "nsenter --net=/run/netns/h"
 # how often, and until when, it is noted what the server's kernel was told
 LOOK_S, LOOKS_MAX = 0.05, 300
 
@@ -38,10 +27,11 @@ def _key(name):
     return base64.b64encode(name.encode().ljust(32, b".")).decode()
 
 
-def server_conf(name, prefix):
+def server_conf(names, prefixes):
     """Of the server's pamsd: who may report, about what."""
     return ['control = "/run/pamsd-server"', "server {",
-            f'\tpeer {name} {{ key = "{_key(name)}" prefixes = {{"{prefix}"}} }}', "}"]
+            *(f'\tpeer {name} {{ key = "{_key(name)}" prefixes = {{"{prefix}"}} }}'
+              for name, prefix in zip(names, prefixes)), "}"]
 
 
 def reporter_conf(name, address, via, interfaces):
@@ -92,7 +82,7 @@ class LossGuest(FedGuest):
 
     def __init__(self, folder, xfer, pamsctl, pamsd, loss_ms):
         super().__init__(folder, xfer, pamsctl, pamsd)
-        self.daemon("server", IN_SERVER, server_conf("client", "10.0.0.0/16"))
+        self.daemon("server", IN_SERVER, server_conf(("client",), ("10.0.0.0/16",)))
         self.daemon("client", "", reporter_conf(
             "client", server_address(0, False), ("c0", "c1"),
             ('interface c0 { measure = "none" }', 'interface c1 { measure = "none" }')))
@@ -103,38 +93,18 @@ class LossGuest(FedGuest):
 
 
 class HelperGuest(FedGuest):
-    """Path 1 goes through a helper, which measures its pipe."""
-
-    hosts = (*Guest.hosts, ("helper", "-n h", IN_HELPER))
-
-    def __init__(self, folder, xfer, pamsctl, pamsd):
-        super().__init__(folder, xfer, pamsctl, pamsd)
-        self.daemon("server", IN_SERVER, server_conf("helper", "10.0.1.0/24"))
-        self.daemon("helper", IN_HELPER, reporter_conf(
-            "helper", server_address(1, False), (),
-            (f'interface h1 {{ about = {{"{client_address(1, False)}"}} measure = "qdisc" '
-             "carrier = false }",)))
-
-    def shape(self, host, index, path):
-        """Of path 1: the HS-path in the router, and what goes back to the server there as
-        slowly as through the pipe; the pipe where the helper sends."""
-        if index != 1:
-            return super().shape(host, index, path)
-        if host == "helper":
-            return [f"qdisc replace dev h1 root handle 1: tbf rate {path.rate_bps}bit "
-                    f"burst 3100 limit {PIPE_QUEUE_BYTES}"]
-        return super().shape(host, 1, replace(
-            path, rate_bps=HS_BPS, up_bps=path.rate_bps, limit_packets=HS_QUEUE_PACKETS))
+    """Each helper measures its pipe and reports over both of its links, as pamsd does."""
 
     def links(self, paths):
-        """The helper is a bridge with an address, between router and client."""
+        """And who reports of which."""
         super().links(paths)
-        lines = []
-        for line in lab_links.server_ip(len(paths)):
-            lines += ["netns add h", "link add h0 netns h type veth peer name down1 netns r",
-                      f"link add c1 netns c address {mac('c', 1)} type veth peer name h1 netns h"
-                      ] if line.startswith("link add c1 ") else [line]
-        self.write("server.ip", lines)
-        self.write("helper.ip", [
-            "link set lo up", *lab_links.bridge_ip("brh", ("h0", "h1")),
-            f"addr add {HELPER_ADDRESS}/24 dev brh"])
+        through = sorted(helped(paths))
+        self.daemon("server", IN_SERVER, server_conf(
+            [f"helper{i}" for i in through], [f"10.0.{i}.0/24" for i in through]))
+        for i in through:
+            measure = f'measure = "pamsplit" socket = "{SPLIT_SOCKET}{i}"' \
+                if paths[i].helper.split else 'measure = "qdisc"'
+            self.daemon(f"helper{i}", in_helper(i), reporter_conf(
+                f"helper{i}", server_address(i, False), (),
+                (f'interface pipe{i} {{ about = {{"{client_address(i, False)}"}} {measure} '
+                 "carrier = false }",)))

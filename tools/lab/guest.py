@@ -14,7 +14,7 @@ from dataclasses import replace
 import links
 import units
 from links import IN_ROUTER, IN_SERVER, WAYS, client_address, server_address
-from scenario import Report, pages_of, timeline
+from scenario import Report, helped, pages_of, timeline
 
 PORT = 5000
 RIVALS_PORT = 5001
@@ -22,6 +22,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 PATH_MEMORY = "/proc/sys/net/mptcp_pams/path_memory"    # where the module has it
 WARM_UP_BYTES = (1_000_000, 20_000_000)     # of the connection that fills the memory
 WARM_UP_S = 2
+SPLIT_SOCKET = "/run/pamsplit"      # and the path's number
 REPORT_UNITS = {"loss-time": "ms", "ttl": "ms", "delay": "us", "pipe-rate": "", "backlog": ""}
 
 
@@ -161,6 +162,7 @@ class Guest:
         self.netem_seed = ""    # program: what queues lose follows from the scenario's seed
         self.pace = ""          # program: what changes the rates of radios
         self.rival = ""         # program: a busy TCP connection
+        self.pamsplit = ""      # program: splits TCP on a helper
         self.orders = []        # (at_us, shell line): more to do while transfers run
         self.init = [HEAD.format(folder=shlex.quote(folder))]
         self.client = ["fail() { echo \"LAB-FAIL $*\"; exit 1; }",
@@ -189,10 +191,14 @@ class Guest:
 
     def links(self, paths):
         """The two hosts and the paths between them."""
-        count = len(paths)
-        self.write("server.ip", links.server_ip(count))
-        self.write("router.ip", links.router_ip(count))
-        self.write("client.ip", links.client_ip(count))
+        count, through = len(paths), sorted(helped(paths))
+        self.hosts = (*Guest.hosts, *((f"helper{i}", f"-n h{i}", links.in_helper(i))
+                                      for i in through))
+        self.write("server.ip", links.server_ip(count, helped=through))
+        self.write("router.ip", links.router_ip(count, through))
+        self.write("client.ip", links.client_ip(count, through))
+        for i in through:
+            self.write(f"helper{i}.ip", links.helper_ip(i))
         self.init += [f"ip {option} -batch $D/{host}.ip || fail 'ip in the {host}'"
                       for host, option, _ in self.hosts]
         for host, option, _ in self.hosts:
@@ -205,6 +211,11 @@ class Guest:
 
     def shape(self, host, index, path):
         """Lines of `tc -batch` for that host."""
+        if path.helper:
+            segments = {"down": path.helper.hs, "up": path.helper.hs,
+                        "pipe": path.helper.pipe, "in": path.helper.pipe}
+            return [links.netem(way, index, segments[way]) for way in segments
+                    if host == (f"helper{index}" if way == "pipe" else "router")]
         if host == "router":
             return [line for way in WAYS for line in links.shape(way, index, path)]
         if host in ("server", "client"):
@@ -222,6 +233,7 @@ class Guest:
         if trace:
             self._trace(scenario)
         self.init.append(f"{self.xfer} {server_command(scenario)} 2> $D/server.err &")
+        self._forward(scenario)
         self._remember(scenario)
         self.client += self._seed(scenario, scenario.paths)
         self._rivals(scenario)
@@ -229,8 +241,12 @@ class Guest:
         self.client += [
             f"{self._client(scenario)} > $D/requests 2> $D/client.err",
             "echo $? > $D/status",
-            *([f"{IN_ROUTER} tc -s -j qdisc show > $D/queues.end"]
+            *([f"{enter} tc -s -j qdisc show > $D/{name}.queues.end"
+               for name, _, enter in self.hosts if name.startswith(("router", "helper"))]
               if any("down" in change.values for change in scenario.changes) else []),
+            *(f"{links.in_helper(i)} {self.pamsplit} --control {SPLIT_SOCKET}{i} show "
+              f"> $D/split{i} || fail 'pamsplit has gone'"
+              for i, path in enumerate(scenario.paths) if path.helper and path.helper.split),
             *(f"kill $rival{i}; wait $rival{i}" for i, path in enumerate(scenario.paths)
               if path.rival),
             # what is still under way counts, too
@@ -254,6 +270,25 @@ class Guest:
                     self.write("pages.json", [json.dumps(pages_of(scenario))])
                 return f"/usr/bin/python3 -I $D/{program} {command(scenario)}"
         return f"{self.xfer} {client_command(scenario)}"
+
+    def _forward(self, scenario):
+        """Helpers forward, and split."""
+        for i, path in enumerate(scenario.paths):
+            if not path.helper:
+                continue
+            enter = links.in_helper(i)
+            self.client.append(f"{enter} sh -c 'echo 1 > /proc/sys/net/ipv4/ip_forward; "
+                               "echo 1 > /proc/sys/net/ipv6/conf/all/forwarding'")
+            if not path.helper.split:
+                continue
+            bank = f" --limit-ms {path.helper.bank_us // 1000}" if path.helper.bank_us else ""
+            socket = f"--control {SPLIT_SOCKET}{i}"
+            self.client += [
+                f"{enter} {self.pamsplit} --pipe pipe{i} --user 65534 {socket}{bank} run "
+                f"2> $D/pamsplit{i}.log & split{i}=$!",
+                f"for i in $(seq 100); do {self.pamsplit} {socket} show > /run/null 2>&1 && "
+                "break; sleep 0.01; done",
+                f"kill -0 $split{i} || fail \"pamsplit: $(tail -n 1 $D/pamsplit{i}.log)\""]
 
     def _remember(self, scenario):
         """What the module may know of the paths beforehand."""
@@ -285,10 +320,13 @@ class Guest:
 
     def _seed(self, scenario, paths):
         """Shell lines for the client; none where nothing is left to chance."""
-        if not self.netem_seed or not any(path.loss or path.jitter_us for path in paths):
+        segments = [segment for path in paths for segment in
+                    ((path.helper.hs, path.helper.pipe) if path.helper else (path,))]
+        if not self.netem_seed or not any(path.loss or path.jitter_us for path in segments):
             return []
-        return [f"{IN_ROUTER} {self.netem_seed} {scenario.seed} {scenario.first_path} || "
-                "fail \"netem-seed: $(tail -n 1 $D/errors)\""]
+        return [f"{enter} {self.netem_seed} {scenario.seed} {scenario.first_path} || "
+                "fail \"netem-seed: $(tail -n 1 $D/errors)\""
+                for enter in (IN_ROUTER, *map(links.in_helper, sorted(helped(paths))))]
 
     def _trace(self, scenario):
         """Record packets where the data arrives."""
@@ -322,9 +360,10 @@ class Guest:
                              f"fail \"pamsctl: $(tail -n 1 $D/errors)\"")
                 continue
             # What a link loses when it goes, and what it dropped when it is back.
-            lines += [f"{IN_ROUTER} tc -s -j qdisc show dev {way}{i} >> $D/{way}{i}.lost"
-                      for way in WAYS for i, path in enumerate(what)
-                      if path.down != before[i].down]
+            enter_of = {host: enter for host, _, enter in self.hosts}
+            lines += [f"{enter_of[host]} tc -s -j qdisc show dev {device} >> $D/{device}.lost"
+                      for i, path in enumerate(what) if path.down != before[i].down
+                      for host, device, _ in links.queues(i, path)]
             for host, _, enter in self.hosts:
                 name = f"change{number}.{host}"
                 shapes = [line for i, path in enumerate(what) if path != before[i]

@@ -16,6 +16,15 @@ that nothing else is on. It takes and forwards single packets: its veths have gr
 off, as veths do. down0 shapes what goes to the client, up0 what goes to the server:
 rate, delay, queue and loss count packets as they are on the wire.
 
+A path through a helper has one more host in it, which forwards, and the pipe behind it
+goes through the router, too:
+
+    s1 === up1 |br1| down1 === hs1 | helper h1 | pipe1 === in1 |pbr1| out1 === c1
+
+up1 and down1 shape the HS-path then; the pipe's queue to the client is where it is in a
+real device, on pipe1, and the one to the server on in1. Addresses are the same: both ends
+know the other one's by the helper's MAC.
+
 The client is the multi-homed host: it connects from path 0 and has an MPTCP
 endpoint on each other path, bound to its interface, from which it joins the
 server's one address. Neighbours are static, so no transfer waits for ARP.
@@ -31,6 +40,8 @@ IN_SERVER = "nsenter --net=/proc/1/ns/net"      # from the client's scripts
 IN_ROUTER = "nsenter --net=/run/netns/r"
 OFFLOADS = "tso off gso on gro on"
 WAYS = ("down", "up")       # from the server to the client, and back
+PIPE_WAYS = ("pipe", "in")  # the same of a helper's pipe
+UPWARD = ("up", "in")
 
 
 def server_address(index, ipv6):
@@ -43,36 +54,54 @@ def client_address(index, ipv6):
     return f"fd00:0:0:{index}::2" if ipv6 else f"10.0.{index}.2"
 
 
+def helper_address(index, ipv6):
+    """On the HS-path."""
+    return f"fd00:0:0:{index}::3" if ipv6 else f"10.0.{index}.3"
+
+
+MACS = {"s": 1, "c": 2, "hs": 3, "pipe": 4}
+
+
 def mac(side, index):
-    """Of that side's interface, "s" or "c"."""
-    return f"02:00:00:00:{'01' if side == 's' else '02'}:{index:02x}"
+    """Of that side's interface: the server's, the client's, or one of a helper's."""
+    return f"02:00:00:00:{MACS[side]:02x}:{index:02x}"
 
 
-def _joined(index):
-    """A path through the router."""
-    return [f"link add s{index} address {mac('s', index)} type veth "
-            f"peer name up{index} netns r",
-            f"link add c{index} netns c address {mac('c', index)} type veth "
-            f"peer name down{index} netns r"]
+def in_helper(index):
+    """What enters it."""
+    return f"nsenter --net=/run/netns/h{index}"
 
 
-def _direct(index):
+def _joined(index, helped=False):
+    """A path through the router, or through a helper."""
+    ends = [f"link add s{index} address {mac('s', index)} type veth "
+            f"peer name up{index} netns r"]
+    client = f"link add c{index} netns c address {mac('c', index)} type veth peer name"
+    if not helped:
+        return [*ends, f"{client} down{index} netns r"]
+    return [f"netns add h{index}", *ends, f"{client} out{index} netns r",
+            *(f"link add {name}{index} netns h{index} address {mac(name, index)} type veth "
+              f"peer name {peer}{index} netns r" for name, peer in (("hs", "down"), ("pipe", "in")))]
+
+
+def _direct(index, _=False):
     """A path that is one link, unshaped."""
     return [f"link add s{index} address {mac('s', index)} type veth "
             f"peer name c{index} address {mac('c', index)} netns c"]
 
 
-def server_ip(count, joined=_joined):
+def server_ip(count, joined=_joined, helped=()):
     """`ip -batch` in the server's namespace: all links, both families."""
     lines = ["netns add c", "netns add r", "link set lo up"]
     for i in range(count):
+        peer = mac("hs" if i in helped else "c", i)
         lines += [
-            *joined(i),
+            *joined(i, i in helped),
             f"addr add {server_address(i, False)}/24 dev s{i}",
             f"addr add {server_address(i, True)}/64 dev s{i} nodad",
             f"link set s{i} up",
-            f"neigh add {client_address(i, False)} lladdr {mac('c', i)} dev s{i}",
-            f"neigh add {client_address(i, True)} lladdr {mac('c', i)} dev s{i}",
+            f"neigh add {client_address(i, False)} lladdr {peer} dev s{i}",
+            f"neigh add {client_address(i, True)} lladdr {peer} dev s{i}",
         ]
     lines.append("mptcp limits set subflows 8 add_addr_accepted 8")
     return lines
@@ -90,12 +119,33 @@ def bridge_ip(name, ports):
             *(f"link set {port} master {name} addrgenmode none up" for port in ports)]
 
 
-def router_ip(count):
+def router_ip(count, helped=()):
     """`ip -batch` in the router's namespace."""
-    return [line for i in range(count) for line in bridge_ip(f"br{i}", (f"up{i}", f"down{i}"))]
+    return [line for i in range(count)
+            for name, ports in (("br", ("up", "down")), ("pbr", ("in", "out")))
+            if name == "br" or i in helped
+            for line in bridge_ip(f"{name}{i}", [f"{port}{i}" for port in ports])]
 
 
-def client_ip(count):
+def helper_ip(index):
+    """`ip -batch` in the helper's namespace: to the server by one link, to the client by the
+    other."""
+    lines = ["link set lo up"]
+    for side in ("hs", "pipe"):
+        lines.append(f"link set {side}{index} up")
+    for ipv6 in (False, True):
+        bits, all_bits = (64, 128) if ipv6 else (24, 32)
+        lines.append(f"addr add {helper_address(index, ipv6)}/{bits} dev hs{index}"
+                     + (" nodad" if ipv6 else ""))
+        ends = {client_address(index, ipv6): ("pipe", "c")}
+        ends.update((server_address(i, ipv6), ("hs", "s")) for i in {0, index})
+        for address, (side, peer) in ends.items():
+            lines += [f"route add {address}/{all_bits} dev {side}{index}",
+                      f"neigh add {address} lladdr {mac(peer, index)} dev {side}{index}"]
+    return lines
+
+
+def client_ip(count, helped=()):
     """`ip -batch` in the client's namespace."""
     lines = ["link set lo up"]
     for i in range(count):
@@ -110,7 +160,7 @@ def client_ip(count):
             lines += [
                 f"route add {server}/{bits} dev c{i} metric {10 + i} "
                 f"src {client_address(i, ipv6)}",
-                f"neigh add {server} lladdr {mac('s', i)} dev c{i}",
+                f"neigh add {server} lladdr {mac('pipe' if i in helped else 's', i)} dev c{i}",
             ]
     lines.append("mptcp limits set subflows 8 add_addr_accepted 8")
     return lines
@@ -133,11 +183,19 @@ def offloads(side, count):
 
 
 def _rate(way, path):
-    return path.up_bps if way == "up" and path.up_bps else path.rate_bps
+    return path.up_bps if way in UPWARD and path.up_bps else path.rate_bps
+
+
+def queues(index, path):
+    """[(host, interface, "down" or "up")] of a path: what shapes it."""
+    found = [("router", f"{way}{index}", way) for way in WAYS]
+    if path.helper:
+        found += [(f"helper{index}", f"pipe{index}", "down"), ("router", f"in{index}", "up")]
+    return found
 
 
 def netem(way, index, path):
-    """One direction of a path, "down" or "up", as a line of `tc -batch`.
+    """One direction of a path, or of a helper's pipe, as a line of `tc -batch`.
 
     A queue of another handle takes the old one's place, and what was in that is
     lost; with the same handle it is changed and keeps what it holds.

@@ -95,9 +95,7 @@ def table(scenario, results):
     limit, single = bound_s(scenario), best_single_s(lines)
     head = [describe(scenario)]
     head += [f"  path {i}: {path.text()}" for i, path in enumerate(scenario.paths)]
-    head += [f"  at {change.at_us / 1e6:g} s: path {change.path} "
-             + ", ".join(f"{key} {value}" for key, value in change.values.items())
-             for change in scenario.changes]
+    head += [f"  {change.text()}" for change in scenario.changes]
     rows = [["", "mean s", "first", "least", "most", "/bound", "/single",
              "gap s", "bytes by path", "duplicates", "retrans", "lost"]]
     if limit is not None:

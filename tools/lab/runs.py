@@ -7,6 +7,7 @@ describes. Times in seconds there, sizes in bytes.
 
 import json
 import os
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
@@ -14,6 +15,7 @@ import bound
 import capture
 import counters
 import host
+import links
 import remembered
 from boot import EPOCH_S, Folder, boot
 from guest import PATH_MEMORY, Guest
@@ -36,6 +38,7 @@ class Means:
     rival: str
     path_memory: bool = False   # whether the module remembers paths
     pamsctl: str = ""       # where reports are asked for
+    pamsplit: str = ""      # where a helper splits
     wall_limit_s: float = 120
     keep: str = ""          # keep guests' folders under this name
     real_time: bool = False
@@ -188,6 +191,7 @@ def run_one(means, job):
     with Folder(keep) as folder:
         guest = job.guest(folder, means.xfer, means.pamsctl)
         guest.netem_seed, guest.pace, guest.rival = means.netem_seed, means.pace, means.rival
+        guest.pamsplit = means.pamsplit
         module = means.module_of(job.scheduler)
         if module:
             guest.module(module, means.kernel.kallsyms_address())
@@ -207,9 +211,14 @@ def run_one(means, job):
         server, client = (counters.less(counters.parse(_read(folder, f"{side}.counters")),
                                         counters.parse(_read(folder, f"{side}.before.counters")))
                           for side in ("server", "client"))
-        lost = {name: counters.lost(_read(folder, f"{name}.lost"),
-                                    _read(folder, "queues.end"), name)
-                for i in range(len(job.scenario.paths)) for name in (f"down{i}", f"up{i}")}
+        lost = Counter()
+        for i, path in enumerate(job.scenario.paths):
+            for where, device, way in links.queues(i, path):
+                lost[f"{way}{i}"] += counters.lost(
+                    _read(folder, f"{device}.lost"), _read(folder, f"{where}.queues.end"), device)
+        splits = {i: counters.words(_read(folder, f"split{i}"))
+                  for i, path in enumerate(job.scenario.paths)
+                  if path.helper and path.helper.split}
         rivals = {i: json.loads(_read(folder, f"rival{i}"))
                   for i, path in enumerate(job.scenario.paths) if path.rival}
         told = _told(folder, begin_us)
@@ -233,6 +242,7 @@ def run_one(means, job):
                 for side, mib in (("server", server[1]), ("client", client[1]))},
         "wall_s": round(wall_s, 3),
         **({"told": told} if told else {}),
+        **({"splits": splits} if splits else {}),
     }
     if key:
         remembered.remember(key, result)

@@ -22,6 +22,14 @@ with the keys rate, up, delay, jitter, loss, limit and link=down|up. A link that
 goes down loses what is on its way and drops everything after that silently, as
 a phone does that leaves the coverage.
 
+A path through a helper device has two segments, each with its own rate, delay, queue and
+loss; a colon stands between what belongs to one:
+
+    HS_PATH,PIPE[,split|router][,bank=TIME]     10mbit:20ms,5mbit:5ms:loss=2%,split
+
+Split: pamsplit runs on the helper, and banks what the pipe carries in that time. A change
+is one of a segment there: AT,PATH.hs,... or AT,PATH.pipe,...
+
 A report is what the server's kernel is told of a path meanwhile:
 
     AT,PATH,key=value[,key=value...]
@@ -65,9 +73,12 @@ class Path:
     radio: int = 0          # not 0: seed of how the rate varies
     burst_us: int = 0       # not 0: how often what goes to the server is sent
     rival: bool = False     # a busy TCP connection beside
+    helper: object = None   # Helper; then rate and delay are those from end to end
 
     def text(self):
         """As it stands in tables."""
+        if self.helper:
+            return self.helper.text()
         parts = [units.rate_text(self.rate_bps)]
         if self.up_bps:
             parts.append(f"up {units.rate_text(self.up_bps)}")
@@ -86,11 +97,50 @@ class Path:
 
 
 @dataclass(frozen=True)
+class Helper:
+    """A device between HS-path and pipe: pamsplit runs on it, or it is a plain router."""
+    hs: Path
+    pipe: Path
+    split: bool = True
+    bank_us: int = 0        # not 0: pamsplit's --limit-ms
+
+    def text(self):
+        """As it stands in tables."""
+        kind = "a helper that splits" if self.split else "a helper that is a router"
+        return f"{kind}: HS-path {self.hs.text()}; pipe {self.pipe.text()}"
+
+    def path(self):
+        """From end to end."""
+        hs, pipe = self.hs, self.pipe
+        up_bps = min(hs.up_bps or hs.rate_bps, pipe.up_bps or pipe.rate_bps)
+        return Path(min(hs.rate_bps, pipe.rate_bps), hs.delay_us + pipe.delay_us,
+                    loss=1 - (1 - hs.loss) * (1 - pipe.loss), up_bps=up_bps,
+                    down=hs.down or pipe.down, helper=self)
+
+
+SEGMENTS = ("hs", "pipe")
+
+
+@dataclass(frozen=True)
 class Change:
     """From at_us after the first request on, the path has these values."""
     at_us: int
     path: int
     values: dict
+    segment: str = ""       # of a path through a helper: one of SEGMENTS
+
+    def of(self, path):
+        """That path after it."""
+        if not self.segment:
+            return replace(path, **self.values)
+        segment = replace(getattr(path.helper, self.segment), **self.values)
+        return replace(path.helper, **{self.segment: segment}).path()
+
+    def text(self):
+        """As it stands in tables."""
+        where = f"{self.path}.{self.segment}" if self.segment else self.path
+        return f"at {self.at_us / 1e6:g} s: path {where} " + ", ".join(
+            f"{key} {value}" for key, value in self.values.items())
 
 
 @dataclass(frozen=True)
@@ -217,6 +267,42 @@ def parse_path(text):
         raise BadInput(f"path '{text}': {error}") from None
 
 
+HELPER_KINDS = ("split", "router")
+SEGMENT_KEYS = ("loss", "jitter", "up", "limit")
+
+
+def _parse_segment(text):
+    """'5mbit:5ms:loss=2%' -> Path"""
+    for part in text.split(":")[2:]:
+        if "=" in part and part.partition("=")[0] not in SEGMENT_KEYS or part in WORDS:
+            raise BadInput(f"'{part}' in '{text}' is not understood: "
+                           f"one of {', '.join(SEGMENT_KEYS)}")
+    return parse_path(text.replace(":", ","))
+
+
+def parse_helper(text):
+    """'10mbit:20ms,5mbit:5ms,split' -> Path"""
+    parts = text.split(",")
+    if len(parts) < 2:
+        raise BadInput(f"helper '{text}' is too short: "
+                       "RATE:DELAY,RATE:DELAY[,split|router][,bank=TIME]")
+    kind, bank_us = "split", 0
+    try:
+        for part in parts[2:]:
+            if part in HELPER_KINDS:
+                kind = part
+            elif part.startswith("bank="):
+                bank_us = units.time_us(part.partition("=")[2])
+            else:
+                raise BadInput(f"'{part}' is not understood: split, router or bank=TIME")
+        if bank_us and (kind == "router" or bank_us < 1000):
+            raise BadInput("bank=TIME: a millisecond or more, where the helper splits")
+        return Helper(_parse_segment(parts[0]), _parse_segment(parts[1]), kind == "split",
+                      bank_us).path()
+    except BadInput as error:
+        raise BadInput(f"helper '{text}': {error}") from None
+
+
 def _parse_event(kind, text, path_count, values_of):
     """'AT,PATH,key=value[,...]' -> (at_us, path, values)"""
     parts = text.split(",")
@@ -235,9 +321,21 @@ def _change_values(parts, whole):
                         whole)
 
 
-def parse_change(text, path_count):
-    """'2s,1,rate=1mbit' -> Change"""
-    return Change(*_parse_event("change", text, path_count, _change_values))
+def parse_change(text, path_count, helped=()):
+    """'2s,1,rate=1mbit', or '2s,1.pipe,rate=1mbit' where 1 is helped -> Change"""
+    at, comma, rest = text.partition(",")
+    where, *values = rest.split(",")
+    index, dot, segment = where.partition(".")
+    if dot and segment not in SEGMENTS:
+        raise BadInput(f"change '{text}': a helper's path has the segments "
+                       f"{' and '.join(SEGMENTS)}, not '{segment}'")
+    event = _parse_event("change", at + comma + ",".join([index, *values]), path_count,
+                         _change_values)
+    if bool(segment) != (event[1] in helped):
+        raise BadInput(f"change '{text}': " + (
+            "no helper is on that path" if segment else
+            f"of which segment? write {index}.hs or {index}.pipe"))
+    return Change(*event, segment)
 
 
 def _report_values(parts, whole):
@@ -279,6 +377,11 @@ def radio_factors(seed):
     return tuple(factors)
 
 
+def helped(paths):
+    """Those that go through a helper, by index."""
+    return {index for index, path in enumerate(paths) if path.helper}
+
+
 def radio_changes(scenario):
     """The rates of its radios, as changes; a direction's share stays."""
     changes = []
@@ -297,7 +400,7 @@ def timeline(scenario, radio=True):
     states = [(0, tuple(paths))]
     changes = [*scenario.changes, *(radio_changes(scenario) if radio else ())]
     for change in sorted(changes, key=lambda c: c.at_us):
-        paths[change.path] = replace(paths[change.path], **change.values)
+        paths[change.path] = change.of(paths[change.path])
         if change.at_us == states[-1][0]:
             states.pop()
         states.append((change.at_us, tuple(paths)))

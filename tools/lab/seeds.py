@@ -3,8 +3,8 @@
 
 Each function makes one table: a row per case, with the figure of the paper and a
 figure per scheduler. A link of a helper device is a plain path here, as rate and
-delay of its slowest part: a helper that splits TCP (MPBond) isn't there yet, and
-rows in which the split matters say so.
+delay of its slowest part, and rows in which the split of MPBond matters say so; splits()
+has a helper that splits TCP, and one that doesn't.
 
   kibbutz     a fixed share of the bytes on each path, whatever happens: the time of
               the path that ends last. Each path runs alone, later by the join
@@ -12,14 +12,17 @@ rows in which the split matters say so.
               one queue; an actual client (selftests/mptcp_pams/xfer.c --queue)
 """
 
+import functools
 import random
 from dataclasses import dataclass, field, replace
 
 import bound
 import drawn
+import fed
+import host
 import runs
 import units
-from scenario import Change, Path, Scenario, default_limit
+from scenario import Change, Path, Scenario, default_limit, parse_change, parse_helper
 
 MBIT = 10**6
 KIBBUTZ_PERCENT = tuple(range(10, 100, 10))     # shares of the primary's path
@@ -136,6 +139,49 @@ def collapse(lab):
         scenario = _download(both, 4_000_000, [change] if change else [])
         table.add(f"5/25 + 5/25, 4 MB, {label}", paper,
                   {"bound": _bound_s(scenario), **lab.times(scenario)}, SPLIT)
+    return table
+
+
+SPLIT_SCHEDULERS = ("default", "minrtt", "pams", "minfct")
+TOLD = ("pams", "minfct")
+# label, the paper's figure, change
+SPLIT_CASES = (
+    ("steady", "3.6", ""),
+    ("pipe to 1 Mbit/s", "4.8", "2s,1.pipe,rate=1mbit"),
+    ("pipe to 10 Mbit/s", "figure only", "2s,1.pipe,rate=10mbit"),
+    ("HS-path to 1 Mbit/s", "figure only", "2s,1.hs,rate=1mbit"),
+)
+
+
+def split_scenario(kind, change):
+    """5/10/5 Mbit/s through a helper that splits, or is a router."""
+    paths = (path(5, 25), parse_helper(f"10mbit:20ms,5mbit:5ms,{kind}"))
+    return _download(paths, 4_000_000,
+                     [parse_change(change, 2, {1})] if change else [])
+
+
+def splits(lab):
+    """A helper with a split and without one, told and untold."""
+    table = Table("A helper that splits TCP",
+                  "MPBond, section 6: 5/10/5 Mbit/s, 4 MB; the pipe to 1 Mbit/s at 2 s: 4.8 s with "
+                  "reinjection", "s",
+                  ["bound", *SPLIT_SCHEDULERS, *(f"{name} told" for name in TOLD)],
+                  "5 Mbit/s 25 ms beside a helper with 10 Mbit/s 20 ms and 5 Mbit/s 5 ms, on which "
+                  "pamsplit runs or which is a router; the change is at 2 s. Told: pamsd measures "
+                  "the pipe, by what pamsplit says or by the queue, and reports.")
+    # a run's name doesn't tell which pamsplit made it
+    own = Lab(replace(lab.means, remembering=False, pamsplit=host.program("pamsplit"),
+                      pamsctl=host.program("pamsctl")),
+              lab.schedulers, lab.at_once, lab.progress)
+    told = functools.partial(fed.HelperGuest, pamsd=host.program("pamsd"))
+    for label, paper, change in SPLIT_CASES:
+        for kind in ("router", "split"):
+            scenario = split_scenario(kind, change)
+            jobs = [runs.Job(name, name, scenario) for name in SPLIT_SCHEDULERS]
+            jobs += [runs.Job(f"{name} told", name, scenario, guest=told) for name in TOLD]
+            table.add(f"{label}, {kind}", paper if kind == "split" else "", {
+                "bound": _bound_s(scenario),
+                **{result["name"]: result["mean_s"] for result in own.run(jobs)}})
     return table
 
 
@@ -331,12 +377,10 @@ def impaired(lab):
 
 # What can't be made again yet, and why.
 MISSING = (
-    "Flexible feedback against feedback on the HS-path only, and the time radios are on: "
-    "needs a helper that splits TCP and reports.",
-    "HS-path to 1 Mbit/s with a split: the same.",
+    "Flexible feedback against feedback on the HS-path only, and the time radios are on.",
     "Dual mode, two LTE devices: needs two primaries that are each other's helper.",
     "Field figures: no field here.",
     "Predicted path loss (PLAMA): `lab loss`.",
 )
 
-TABLES = (imbalance, collapse, devices, primary, traces, distances, pairs, impaired)
+TABLES = (imbalance, collapse, splits, devices, primary, traces, distances, pairs, impaired)

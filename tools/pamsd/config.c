@@ -151,6 +151,7 @@ static void get_interface(struct interface_config *interface, cfg_t *section)
 	if (interface->measure == MEASURE_AUTO &&
 	    interface->about_count == 1 && interface->abouts[0].source)
 		interface->measure = MEASURE_NONE;
+	interface->socket = copy(cfg_getstr(section, "socket"));
 	interface->carrier = cfg_getbool(section, "carrier");
 	interface->local = cfg_getbool(section, "local");
 	interface->delay_us = delay_us < 0 ? UINT32_MAX : delay_us;
@@ -231,6 +232,7 @@ static cfg_t *parse(const char *file, char *text)
 		CFG_STR_LIST("about", "{\"source\"}", CFGF_NONE),
 		CFG_INT("port", 0, CFGF_NONE),
 		CFG_STR("measure", "auto", CFGF_NONE),
+		CFG_STR("socket", PAMSPLIT_CONTROL, CFGF_NONE),
 		CFG_BOOL("carrier", cfg_true, CFGF_NONE),
 		CFG_BOOL("local", cfg_false, CFGF_NONE),
 		CFG_INT("delay-us", -1, CFGF_NONE),
@@ -406,6 +408,7 @@ void config_free(struct config *config)
 		for (char **word = interface->plugin; word && *word; word++)
 			free(*word);
 		free(interface->plugin);
+		free(interface->socket);
 		free(interface->abouts);
 	}
 	wipe_and_free(config->peers,

@@ -26,6 +26,7 @@ static const char * const measure_names[] = {
 	[MEASURE_QDISC] = "qdisc",
 	[MEASURE_STATION] = "station",
 	[MEASURE_TCP] = "tcp",
+	[MEASURE_PAMSPLIT] = "pamsplit",
 	[MEASURE_NONE] = "none",
 };
 
@@ -153,7 +154,7 @@ int check_plugin(cfg_t *cfg, cfg_opt_t *opt)
 int check_measure(cfg_t *cfg, cfg_opt_t *opt)
 {
 	return refuse(cfg, value(opt), measure_parse(value(opt)) < 0 ?
-		      "is not auto, qdisc, station, tcp or none" : NULL);
+		      "is not auto, qdisc, station, tcp, pamsplit or none" : NULL);
 }
 
 int check_ifname(cfg_t *cfg, cfg_opt_t *opt)

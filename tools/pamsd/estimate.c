@@ -31,6 +31,8 @@
  * A source that says a rate gives one sample each time. Radio rates change with
  * each frame that is lost: w is 1/4, eight samples (160 ms) until an eighth.
  *
+ * One that averages it itself (pamsplit) is believed as it says.
+ *
  * Where a queue's drain is measured but hasn't been for BELIEF_US, what a source
  * supposes the rate to be takes its place.
  *
@@ -170,6 +172,14 @@ void estimate_rate(struct estimate *estimate, uint64_t us, uint64_t bytes,
 	advance(estimate, us, bytes, backlog_bytes);
 	if (rate_byteps)
 		learn(estimate, us, rate_byteps, 4);
+}
+
+void estimate_exact(struct estimate *estimate, uint64_t us, uint64_t bytes,
+		    uint32_t backlog_bytes, uint64_t rate_byteps)
+{
+	advance(estimate, us, bytes, backlog_bytes);
+	if (rate_byteps)
+		learn(estimate, us, rate_byteps, 1);
 }
 
 void estimate_suppose(struct estimate *estimate, uint64_t us,

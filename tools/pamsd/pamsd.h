@@ -27,6 +27,7 @@
 
 #define PAMSD_CONFIG	"/etc/pamsd/pamsd.conf"
 #define PAMSD_CONTROL	"/run/pamsd/control"
+#define PAMSPLIT_CONTROL "/run/pamsplit/socket"
 
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 
@@ -109,6 +110,7 @@ enum measure {
 	MEASURE_QDISC,
 	MEASURE_STATION,
 	MEASURE_TCP,
+	MEASURE_PAMSPLIT,
 	MEASURE_NONE,
 };
 
@@ -123,6 +125,7 @@ struct interface_config {
 	struct about *abouts;
 	unsigned int about_count;
 	enum measure measure;
+	char *socket;		/* pamsplit's */
 	bool carrier;		/* report link down and up */
 	bool local;		/* tell this machine's kernel, too */
 	uint32_t delay_us;	/* of the pipe; UINT32_MAX: not given */
@@ -326,6 +329,9 @@ void estimate_count(struct estimate *estimate, uint64_t us, uint64_t bytes,
 /* A source that knows the rate; 0: not now. */
 void estimate_rate(struct estimate *estimate, uint64_t us, uint64_t bytes,
 		   uint32_t backlog_bytes, uint64_t rate_byteps);
+/* A source that averages the rate itself; 0: not now. */
+void estimate_exact(struct estimate *estimate, uint64_t us, uint64_t bytes,
+		    uint32_t backlog_bytes, uint64_t rate_byteps);
 /* The rate is that unless a queue has told a better one; 0: not known. */
 void estimate_suppose(struct estimate *estimate, uint64_t us,
 		      uint64_t rate_byteps, const char *from);
@@ -400,7 +406,8 @@ struct source {
 	void (*close)(void);
 };
 
-extern const struct source source_qdisc, source_station, source_tcp;
+extern const struct source source_qdisc, source_station, source_tcp,
+			   source_pamsplit;
 /* A source's socket, opened unless it is open: 0 or -errno. */
 int source_open(struct nl_sock **sock, int protocol);
 void source_close(struct nl_sock **sock);

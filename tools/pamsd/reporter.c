@@ -440,6 +440,8 @@ static const struct source *source_for(const struct interface *interface)
 		return &source_station;
 	case MEASURE_TCP:
 		return &source_tcp;
+	case MEASURE_PAMSPLIT:
+		return &source_pamsplit;
 	case MEASURE_NONE:
 		return NULL;
 	case MEASURE_AUTO:
@@ -591,6 +593,7 @@ void reporter_free(struct reporter *reporter)
 	source_qdisc.close();
 	source_station.close();
 	source_tcp.close();
+	source_pamsplit.close();
 	subflows_close();
 	links_free(reporter->links);
 	free(reporter->targets);

@@ -2,12 +2,17 @@
 /*
  * early - what the server is told has arrived, before the client has it
  *
- *	ack = min(received in order, what the client has + limit)
+ *	ack = what the client has + min(limit, 7/8 of what waits for it in order)
  *
  * The limit is backpressure: an acknowledgment that is withheld slows the server
  * down. The window can't, since it belongs to the connection and not to the
  * subflow. With each goes the client's last DATA_ACK and the window that the
- * client said with it, so the connection's right edge is the client's own. A FIN
+ * client said with it, so the connection's right edge is the client's own. TCP at
+ * the server takes a smaller window only from an ACK that advances, and would add
+ * the old one to the new DATA_ACK: beyond the right edge, and what is sent there is
+ * dropped by the client. An eighth of what waits isn't acknowledged, so that each
+ * segment that arrives at the client advances the ACK; where it doesn't, a smaller
+ * window and its DATA_ACK go with the next one that does. A FIN
  * isn't acknowledged before the client does.
  *
  * At once after each burst of two segments or more, as after a hole or a
@@ -16,13 +21,15 @@
 #include "flow.h"
 
 #define DELAY_US	5000
+#define RESERVE_SHIFT	3
 #define QUICK_BYTES	(64 << 10)	/* so many are acknowledged at once */
 
 uint32_t early_target(const struct flow *flow)
 {
 	const struct split_options *options = &flow->split->options;
 	uint64_t limit = flow->rate_ewma * options->limit_us / SECOND_US;
-	uint32_t target = flow->rcv_nxt;
+	uint32_t target = flow->rcv_nxt -
+			  ((flow->rcv_nxt - flow->una) >> RESERVE_SHIFT);
 
 	if (flow->leaving)
 		return seq_max(flow->ack_out, flow->una);
@@ -84,6 +91,13 @@ unsigned int early_ranges(const struct flow *flow, struct range *ranges,
 	return count;
 }
 
+/* Would the server keep the larger window it was told before? */
+static bool would_widen(const struct flow *flow, uint32_t ack)
+{
+	return flow->window_out > flow->client_window &&
+	       !after(ack, flow->ack_out) && before(flow->una, flow->rcv_nxt);
+}
+
 void early_send(struct flow *flow)
 {
 	struct range ranges[3];
@@ -112,6 +126,12 @@ void early_send(struct flow *flow)
 	bare.range_count += early_ranges(flow, ranges + bare.range_count,
 					 ARRAY_SIZE(ranges) - bare.range_count);
 	bare.ack = early_target(flow);
+	if (would_widen(flow, bare.ack)) {
+		bare.window = flow->window_out;
+		bare.data_ack = flow->data_ack_out;
+	}
+	flow->window_out = bare.window;
+	flow->data_ack_out = bare.data_ack;
 	flow->ack_out = bare.ack;
 	flow->has_dsack = false;
 	flow->unacked = 0;

@@ -174,6 +174,8 @@ struct flow {
 	uint16_t client_window;
 	uint8_t data_ack_len;	/* 0: none yet */
 	uint64_t data_ack;
+	uint16_t window_out;	/* what the server was told last, */
+	uint64_t data_ack_out;	/* and with it */
 	uint8_t client_header[60 + 20];
 	uint16_t client_tcp_at;
 

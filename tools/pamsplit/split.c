@@ -299,6 +299,14 @@ static bool reset_counts(const struct flow *flow, const struct packet *packet,
 	return packet->seq - (expected - (1 << 20)) < 2 << 20;
 }
 
+/* A bare acknowledgment from before it was left: the server was told later ones. */
+static bool is_late(const struct flow *flow, const struct packet *packet)
+{
+	return packet->has_stamp && !packet->payload_len &&
+	       !(packet->flags & TCP_FIN) &&
+	       before(packet->tsval, flow->client_tsval);
+}
+
 enum split_verdict split_packet(struct split *split, uint64_t now_us,
 				uint8_t *data, size_t len)
 {
@@ -326,6 +334,8 @@ enum split_verdict split_packet(struct split *split, uint64_t now_us,
 			return SPLIT_PASS;
 		return take_reset(flow, &packet, to_server);
 	}
+	if (flow->state == LEFT && to_server && is_late(flow, &packet))
+		return SPLIT_TAKEN;
 	if (flow->state == LEFT) {
 		tell_left(flow, now_us);
 		return SPLIT_LEAVE;

@@ -69,6 +69,8 @@ static void rewrite(struct flow *flow, struct packet *packet)
 	uint8_t *tcp = packet->data + packet->tcp_at;
 
 	packet_drop_sack(packet);
+	flow->window_out = packet->window;
+	flow->data_ack_out = flow->data_ack;
 	flow->ack_out = early_target(flow);
 	flow->unacked = 0;
 	flow->ack_by_us = NEVER_US;

@@ -6,7 +6,7 @@ import unittest
 import base     # noqa: F401  pylint: disable=unused-import
 
 import bound
-from scenario import Scenario, parse_change, parse_path
+from scenario import Scenario, parse_change, parse_helper, parse_path
 
 
 def transfer_s(paths, size, changes=(), **more):
@@ -32,6 +32,19 @@ class Bound(unittest.TestCase):
         # 256 KB at 5.97754e6 B/s is over before the other path's 55 ms
         self.assertAlmostEqual(transfer_s(["50mbit,5ms", "10mbit,50ms"], 256_000),
                                0.01 + 0.042827, 5)
+
+    def test_helper_banks(self):
+        # In the 1st second 1.19551 MB reach the helper and half of that the client; the rest
+        # and what comes at a tenth keep the pipe busy for 1.25 s more, then 0.11955 MB per s
+        paths = (parse_helper("10mbit:0ms,5mbit:0ms"),)
+        change = parse_change("1s,0.hs,rate=1mbit", 1, {0})
+        for size, expected_s in ((2.25 * 597754, 2.25), (2.25 * 597754 + 119551, 3.25)):
+            self.assertAlmostEqual(bound.transfer_us(
+                Scenario(paths=paths, changes=(change,)), size) / 1e6, expected_s, 4)
+        # steady, it is a path of the sum of the delays and the least rate
+        self.assertAlmostEqual(
+            bound.transfer_us(Scenario(paths=(parse_helper("10mbit:6ms,8mbit:4ms"),)),
+                              10**6) / 1e6, transfer_s(["8mbit,10ms"], 10**6), 5)
 
     def test_change_of_rate(self):
         # until 2 s: 2 * 0.59775e6 * 1.975 s, then 0.59775e6 + 0.11955e6

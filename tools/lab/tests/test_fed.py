@@ -9,7 +9,7 @@ import base     # noqa: F401  pylint: disable=unused-import
 
 import demo
 import fed
-from scenario import parse_path
+from scenario import Scenario, parse_change, parse_helper, parse_path
 
 
 class Guests(unittest.TestCase):
@@ -24,20 +24,51 @@ class Guests(unittest.TestCase):
         with open(os.path.join(self.folder.name, name), encoding="utf-8") as lines:
             return lines.read()
 
-    def test_helper(self):
-        paths = (parse_path("5mbit,25ms"), parse_path("4mbit,10ms"))
+    def helper(self, kind):
+        """Guest of a direct path and a helper's."""
+        paths = (parse_path("5mbit,25ms"), parse_helper(f"10mbit:20ms,4mbit:5ms:loss=1%,{kind}"))
         guest = fed.HelperGuest(self.folder.name, "xfer", "pamsctl", "pamsd")
+        guest.netem_seed = "netem-seed"
+        guest.pamsplit = "pamsplit"
         guest.links(paths)
-        # the path's rate is the pipe's; what is before the pipe is faster
-        self.assertIn("dev h1 root handle 1: tbf rate 4000000bit", self.text("helper.tc"))
-        self.assertIn("dev down1 root handle 1: netem limit 1000 delay 10000us rate 10000000bit",
-                      self.text("router.tc"))
-        self.assertIn("link add h0 netns h type veth peer name down1 ", self.text("server.ip"))
-        self.assertIn("type veth peer name h1 netns h", self.text("server.ip"))
-        self.assertIn('about = {"10.0.1.2"}', self.text("helper.conf"))
-        # on the way back the pipe is the slow part, too
-        self.assertIn("dev up1 root handle 1: netem limit 1000 delay 10000us rate 4000000bit",
-                      self.text("router.tc"))
+        guest.run(Scenario(paths=paths, requests=1, changes=(
+            parse_change("2s,1.pipe,rate=1mbit", 2, {1}),
+            parse_change("3s,1.hs,link=down", 2, {1}))), "default")
+        guest.finish()
+
+    def test_helper(self):
+        self.helper("router")
+        # the pipe's queue is on the helper, all else in the router
+        self.assertEqual(self.text("helper1.tc").strip(),
+                         "qdisc replace dev pipe1 root handle 1: netem limit 100 delay 5000us "
+                         "loss 1% rate 4000000bit")
+        for line in ("dev down1 root handle 1: netem limit 100 delay 20000us rate 10000000bit",
+                     "dev up1 root handle 1: netem limit 100 delay 20000us rate 10000000bit",
+                     "dev in1 root handle 1: netem limit 100 delay 5000us loss 1% rate 4000000bit",
+                     "dev down0 root handle 1: netem limit 100 delay 25000us rate 5000000bit"):
+            self.assertIn(line, self.text("router.tc"))
+        self.assertIn("link add hs1 netns h1 address 02:00:00:00:03:01 type veth peer name down1 ",
+                      self.text("server.ip"))
+        # each end knows the other by the helper's MAC
+        self.assertIn("neigh add 10.0.1.2 lladdr 02:00:00:00:03:01 dev s1", self.text("server.ip"))
+        self.assertIn("neigh add 10.0.0.1 lladdr 02:00:00:00:04:01 dev c1", self.text("client.ip"))
+        self.assertIn('about = {"10.0.1.2"} measure = "qdisc"', self.text("helper1.conf"))
+        self.assertNotIn("pamsplit", self.text("client.sh"))
+
+    def test_split(self):
+        self.helper("split")
+        self.assertIn('measure = "pamsplit"', self.text("helper1.conf"))
+        self.assertIn("pamsplit --pipe pipe1 ", self.text("client.sh"))
+        # what is lost follows from the seed on the helper, too
+        self.assertIn("netns/h1 netem-seed 1 0", self.text("client.sh"))
+
+    def test_changes_of_a_segment(self):
+        self.helper("split")
+        self.assertIn("dev pipe1 root handle 1: netem limit 100 delay 5000us loss 1% "
+                      "rate 1000000bit", self.text("change0.helper1"))
+        self.assertIn("dev in1 ", self.text("change0.router"))
+        self.assertIn("dev down1 root handle dead: netem loss 100%", self.text("change1.router"))
+        self.assertIn("tc -s -j qdisc show dev pipe1 >> $D/pipe1.lost", self.text("changes.sh"))
 
     def test_nobody_is_told(self):
         guest = fed.LossGuest(self.folder.name, "xfer", "pamsctl", "", 1000)

@@ -6,7 +6,7 @@ import unittest
 import base     # noqa: F401  pylint: disable=unused-import
 
 import units
-from scenario import Path, Scenario, parse_change, parse_path, timeline
+from scenario import Path, Scenario, parse_change, parse_helper, parse_path, timeline
 from units import BadInput
 
 
@@ -74,6 +74,41 @@ class Paths(unittest.TestCase):
                      "2s,1,link=off"):
             with self.subTest(text=text), self.assertRaises(BadInput):
                 parse_change(text, 2)
+
+
+class Helpers(unittest.TestCase):
+    """parse_helper, and what changes of its segments"""
+
+    def test_helper(self):
+        path = parse_helper("10mbit:20ms,5mbit:5ms:200:loss=2%,split,bank=500ms")
+        self.assertEqual((path.rate_bps, path.delay_us), (5_000_000, 25_000))
+        self.assertEqual((path.helper.pipe.limit_packets, path.helper.pipe.loss), (200, 0.02))
+        self.assertEqual((path.helper.split, path.helper.bank_us), (True, 500_000))
+        self.assertTrue(parse_helper("10mbit:20ms,5mbit:5ms").helper.split)
+        self.assertFalse(parse_helper("10mbit:20ms,5mbit:5ms,router").helper.split)
+
+    def test_bad_helper(self):
+        for text in ("10mbit:20ms", "10mbit,20ms,5mbit,5ms", "10mbit:20ms,5mbit",
+                     "10mbit:20ms,5mbit:5ms,spilt", "10mbit:20ms,5mbit:5ms:queue=cake",
+                     "10mbit:20ms,5mbit:5ms:rival", "10mbit:20ms,5mbit:5ms,router,bank=1s"):
+            with self.subTest(text=text), self.assertRaises(BadInput) as caught:
+                parse_helper(text)
+            self.assertIn(text, str(caught.exception))
+
+    def test_changes_of_segments(self):
+        paths = (parse_path("5mbit,25ms"), parse_helper("10mbit:20ms,5mbit:5ms"))
+        changes = [parse_change(text, 2, {1}) for text in
+                   ("1s,1.pipe,rate=1mbit", "2s,1.hs,delay=30ms", "3s,1.hs,link=down")]
+        states = timeline(Scenario(paths=paths, changes=tuple(changes)))
+        self.assertEqual([state[1][1].rate_bps for state in states],
+                         [5_000_000, 1_000_000, 1_000_000, 1_000_000])
+        self.assertEqual(states[2][1][1].delay_us, 35_000)
+        self.assertTrue(states[3][1][1].down)
+
+    def test_change_says_which_segment(self):
+        for text in ("2s,1,rate=1mbit", "2s,0.pipe,rate=1mbit", "2s,1.wifi,rate=1mbit"):
+            with self.subTest(text=text), self.assertRaises(BadInput):
+                parse_change(text, 2, {1})
 
 
 class Timeline(unittest.TestCase):

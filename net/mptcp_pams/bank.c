@@ -1,0 +1,457 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What a helper that splits TCP has acknowledged and not delivered yet: its bank.
+ *
+ * TCP's acknowledgment and the DATA_ACK come together from a receiver. A helper that
+ * splits sends the first and repeats the last of the second. So data that a subflow was
+ * given and has acknowledged, and that has no DATA_ACK, lies in the helper's bank, or at
+ * the receiver behind a hole that another subflow has to fill.
+ *
+ * To tell these apart, what each subflow was given is logged, in ranges: the data
+ * sequence number, and TCP's. Of the byte that the receiver waits for (the head):
+ *
+ *   head acknowledged by the TCP of the subflow that was given it: it is banked there,
+ *   and so is all that this subflow was given later, since a pipe keeps the order
+ *
+ *     banked  = held - (write_seq - snd_una)       held: given and without a DATA_ACK
+ *     rate    = what got a DATA_ACK between two such looks / the time between them,
+ *               no less than that if the bank was empty meanwhile
+ *
+ *   head elsewhere: what the pipe has delivered meanwhile isn't known, so
+ *
+ *     banked  = min(held - (write_seq - snd_una), banked + acknowledged - rate * time)
+ *
+ * A pipe that is never the last to bring what is missing may have become faster: the
+ * rate grows by a quarter each 100 ms without a head there. What it is given then tells.
+ *
+ * A subflow is split where 20 ms long the head, whenever it is on it, is banked with 8 KB
+ * and more, and moves on: a receiver that is slow to process says its DATA_ACK sooner,
+ * one that dropped something says none.
+ *
+ * What was sent again elsewhere and got its DATA_ACK from there is in the pipe
+ * nevertheless (spent), before all that came later. It is gone after its bytes / rate,
+ * or when something behind it has come.
+ *
+ * Units: bytes, microseconds, bytes per second; all sequence numbers wrap at 2^32, what
+ * is compared lies within 2^31.
+ *
+ * Ignored: two subflows that are given data between the same two looks (their parts may be
+ * swapped), data sent again (it isn't logged), ranges beyond BANK_RANGES (the oldest are
+ * forgotten).
+ */
+#include <linux/kernel.h>
+#include <linux/math64.h>
+#include <linux/minmax.h>
+#include <linux/string.h>
+#include <linux/time64.h>
+
+#include "again.h"
+#include "bank.h"
+#include "model.h"
+
+#define BANK_SPLIT_BYTES	8192U
+#define BANK_SPLIT_US		20000U
+/* a sample of the rate: so long, and as many bytes, or it took ten times as long */
+#define BANK_SAMPLE_US		20000U
+#define BANK_SAMPLE_BYTES	6000U
+/* A pipe that stands still that long is one that pamsplit resets, or there is none. */
+#define BANK_STILL_US		500000U
+#define BANK_RAISE_US		100000U
+#define BANK_RANGE_MAX		0xffffU
+
+static struct bank_range *range_at(struct pams_bank *bank, u32 number)
+{
+	return &bank->range[number % BANK_RANGES];
+}
+
+/**
+ * bank_begin - log from here on
+ * @bank:	zeroed
+ * @snd_nxt:	low half of the next data sequence number
+ * @snd_una:	and of the first without a DATA_ACK
+ * @now_us:	the time
+ */
+void bank_begin(struct pams_bank *bank, u32 snd_nxt, u32 snd_una, u32 now_us)
+{
+	bank->snd_nxt = snd_nxt;
+	bank->snd_una = snd_una;
+	bank->moved_us = now_us;
+	bank->head = -1;
+}
+
+static int path_find(const struct pams_bank *bank, u32 id)
+{
+	unsigned int i;
+
+	for (i = 0; i < BANK_PATHS; i++) {
+		if (bank->path[i].id == id)
+			return i;
+	}
+	return -1;
+}
+
+/**
+ * bank_path_of - what is known of a subflow
+ * @bank:	the connection's
+ * @id:		its number
+ *
+ * Return: NULL if nothing is.
+ */
+const struct bank_path *bank_path_of(const struct pams_bank *bank, u32 id)
+{
+	int i = path_find(bank, id);
+
+	return i < 0 ? NULL : &bank->path[i];
+}
+
+static void path_drop(struct bank_path *path, u32 bytes)
+{
+	path->held_bytes -= min(bytes, path->held_bytes);
+}
+
+static void path_spend(struct bank_path *path, u32 bytes)
+{
+	bytes = min(bytes, path->spent_bytes);
+	path->spent_bytes -= bytes;
+	path_drop(path, bytes);
+}
+
+static void range_drop(struct bank_range *range, u32 bytes)
+{
+	range->start += bytes;
+	range->seq += bytes;
+	range->bytes -= bytes;
+	range->once -= min_t(u32, bytes, range->once);
+}
+
+static void range_add(struct pams_bank *bank, u8 path, u32 start, u32 seq, u32 bytes)
+{
+	struct bank_range *last = range_at(bank, bank->next - 1);
+
+	bank->path[path].held_bytes += bytes;
+	if (bank->next != bank->first && last->path == path &&
+	    last->start + last->bytes == start && last->seq + last->bytes == seq &&
+	    last->once == last->bytes && last->bytes + bytes <= BANK_RANGE_MAX) {
+		last->bytes += bytes;
+		last->once += bytes;
+		return;
+	}
+	while (bytes) {
+		u32 part = min(bytes, BANK_RANGE_MAX);
+
+		if (bank->next - bank->first == BANK_RANGES) {
+			path_drop(&bank->path[range_at(bank, bank->first)->path],
+				  range_at(bank, bank->first)->bytes);
+			bank->first++;
+		}
+		*range_at(bank, bank->next++) = (struct bank_range){
+			.start = start,
+			.seq = seq,
+			.bytes = part,
+			.once = part,
+			.path = path,
+		};
+		start += part;
+		seq += part;
+		bytes -= part;
+	}
+}
+
+/* What was given to subflows since the last look. */
+static void log_given(struct pams_bank *bank, const struct bank_seen *seen,
+		      unsigned int nr, u32 snd_nxt)
+{
+	u32 left = snd_nxt - bank->snd_nxt;
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		int at = path_find(bank, seen[i].id);
+		struct bank_path *path;
+		u32 given;
+
+		if (at < 0) {
+			at = path_find(bank, 0);
+			if (at < 0)
+				continue;
+			bank->path[at] = (struct bank_path){
+				.id = seen[i].id,
+				.write_seq = seen[i].write_seq,
+				.snd_una = seen[i].snd_una,
+			};
+			continue;
+		}
+		path = &bank->path[at];
+		given = min(seen[i].write_seq - path->write_seq, left);
+		if (given && (s32)left > 0) {
+			range_add(bank, at, snd_nxt - left, path->write_seq, given);
+			left -= given;
+		}
+		path->write_seq = seen[i].write_seq;
+	}
+	bank->snd_nxt = snd_nxt;
+}
+
+/* What got a DATA_ACK since then. */
+static void log_passed(struct pams_bank *bank, u32 snd_una)
+{
+	while (bank->first != bank->next) {
+		struct bank_range *range = range_at(bank, bank->first);
+		struct bank_path *path = &bank->path[range->path];
+		u32 bytes, once;
+
+		if (!seq_before(range->start, snd_una))
+			break;
+		bytes = min_t(u32, snd_una - range->start, range->bytes);
+		once = min_t(u32, bytes, range->once);
+		if (once) {
+			/* and so has all before it */
+			path_spend(path, U32_MAX);
+			path_drop(path, once);
+			path->passed_bytes += once;
+		}
+		if (bytes > once) {
+			path->spent_bytes += bytes - once;
+			path->sampling = false;
+		}
+		range_drop(range, bytes);
+		if (range->bytes)
+			break;
+		bank->first++;
+	}
+}
+
+/* The subflow in whose bank the head is, or -1. */
+static int head_of(struct pams_bank *bank)
+{
+	const struct bank_range *range = range_at(bank, bank->first);
+
+	if (bank->first == bank->next || range->start != bank->snd_una)
+		return -1;
+	return seq_before(range->seq, bank->path[range->path].snd_una) ? range->path : -1;
+}
+
+static bool head_is_on(struct pams_bank *bank, unsigned int i)
+{
+	return bank->first != bank->next && range_at(bank, bank->first)->path == i;
+}
+
+static u32 over_us(u32 rate_byteps, u32 us)
+{
+	return min_t(u64, div_u64((u64)rate_byteps * us, USEC_PER_SEC), U32_MAX);
+}
+
+static void sample_rate(struct bank_path *path, bool dry, u32 now_us)
+{
+	u32 span_us = now_us - path->sample_us;
+	u32 bytes = path->passed_bytes - path->sample_bytes;
+	u32 rate;
+
+	path->sample_ran_dry |= dry;
+	if (!path->sampling) {
+		path->sampling = true;
+	} else {
+		if (span_us < BANK_SAMPLE_US ||
+		    (bytes < BANK_SAMPLE_BYTES && span_us < 10 * BANK_SAMPLE_US))
+			return;
+		rate = clamp_t(u64, div_u64((u64)bytes * USEC_PER_SEC, span_us),
+			       MODEL_RATE_MIN_BYTEPS, MODEL_RATE_UNKNOWN - 1);
+		if (!path->rate_byteps || path->sample_ran_dry)
+			path->rate_byteps = max(path->rate_byteps, rate);
+		else
+			path->rate_byteps = path->rate_byteps / 2 + rate / 2;
+	}
+	path->sample_ran_dry = dry;
+	path->sample_us = now_us;
+	path->sample_bytes = path->passed_bytes;
+}
+
+/* Nothing comes out: the receiver has dropped something. */
+static void path_is_not_split(struct bank_path *path, u32 now_us)
+{
+	path_spend(path, U32_MAX);
+	path->split = false;
+	path->full = false;
+	path->sampling = false;
+	path->rate_byteps = 0;
+	path->banked_bytes = 0;
+	path->update_us = now_us;
+}
+
+/**
+ * bank_head_us - how long the first missing byte has been the next in a pipe
+ * @bank:	the connection's, its @head is a subflow
+ * @now_us:	the time
+ */
+u32 bank_head_us(const struct pams_bank *bank, u32 now_us)
+{
+	u32 spent_us = now_us - bank->path[bank->head].spent_us;
+
+	return min(spent_us, now_us - bank->moved_us);
+}
+
+static void path_look(struct pams_bank *bank, unsigned int i, u32 acked, u32 now_us)
+{
+	struct bank_path *path = &bank->path[i];
+	u32 queued = path->write_seq - path->snd_una;
+	u32 gone = over_us(path->rate_byteps, now_us - path->update_us);
+	u32 guess = path->banked_bytes + acked;
+	u32 most;
+
+	path_spend(path, path->split ? gone : U32_MAX);
+	if (path->spent_bytes)
+		path->spent_us = now_us;
+	most = path->held_bytes > queued ? path->held_bytes - queued : 0;
+	if (bank->head == (int)i && bank_head_us(bank, now_us) > BANK_STILL_US) {
+		path_is_not_split(path, now_us);
+		return;
+	}
+	if (bank->head == (int)i || !most) {
+		path->banked_bytes = most;
+		sample_rate(path, !most, now_us);
+	} else {
+		guess -= min(guess, gone);
+		path->banked_bytes = min(most, guess);
+	}
+	if (head_is_on(bank, i) || !path->held_bytes) {
+		path->last_us = now_us;
+	} else if (now_us - path->last_us > BANK_RAISE_US) {
+		path->last_us += BANK_RAISE_US;
+		path->rate_byteps = min(path->rate_byteps + path->rate_byteps / 4,
+					MODEL_RATE_UNKNOWN / 2);
+	}
+	path->update_us = now_us;
+
+	if (!head_is_on(bank, i))
+		return;
+	if (bank->head != (int)i || most < BANK_SPLIT_BYTES) {
+		path->full = false;
+		return;
+	}
+	if (!path->full)
+		path->full_us = now_us;
+	path->full = true;
+	path->split |= now_us - path->full_us >= BANK_SPLIT_US &&
+		       now_us - bank->moved_us < BANK_SPLIT_US;
+}
+
+/**
+ * bank_look - what was given to subflows and acknowledged since the last look
+ * @bank:	the connection's
+ * @seen:	its usable subflows
+ * @nr:		how many
+ * @snd_nxt:	low half of the next data sequence number
+ * @snd_una:	and of the first without a DATA_ACK
+ * @now_us:	the time
+ */
+void bank_look(struct pams_bank *bank, const struct bank_seen *seen, unsigned int nr,
+	       u32 snd_nxt, u32 snd_una, u32 now_us)
+{
+	u32 acked[BANK_PATHS] = {};
+	unsigned int i;
+
+	log_given(bank, seen, nr, snd_nxt);
+	if (snd_una != bank->snd_una) {
+		log_passed(bank, snd_una);
+		bank->snd_una = snd_una;
+		bank->moved_us = now_us;
+	}
+	for (i = 0; i < nr; i++) {
+		int at = path_find(bank, seen[i].id);
+
+		if (at < 0)
+			continue;
+		acked[at] = seen[i].snd_una - bank->path[at].snd_una;
+		bank->path[at].snd_una = seen[i].snd_una;
+	}
+	bank->head = head_of(bank);
+	for (i = 0; i < BANK_PATHS; i++) {
+		if (bank->path[i].id)
+			path_look(bank, i, acked[i], now_us);
+	}
+}
+
+static bool is_banked(const struct bank_path *path, const struct bank_range *range)
+{
+	return seq_before(range->seq, path->snd_una);
+}
+
+/* Of that range, what is banked and wasn't sent again. */
+static u32 once_of(const struct bank_path *path, const struct bank_range *range)
+{
+	return is_banked(path, range) ?
+	       min_t(u32, range->once, path->snd_una - range->seq) : 0;
+}
+
+/**
+ * bank_once_bytes - how much of a bank wasn't sent again elsewhere
+ * @bank:	the connection's
+ * @path:	the subflow's
+ *
+ * At most what is thought to be there: the oldest may have been delivered.
+ */
+u32 bank_once_bytes(const struct pams_bank *bank, const struct bank_path *path)
+{
+	u32 number, bytes = 0;
+
+	for (number = bank->first; number != bank->next; number++) {
+		const struct bank_range *range = &bank->range[number % BANK_RANGES];
+
+		if (&bank->path[range->path] == path)
+			bytes += once_of(path, range);
+	}
+	return min(bytes, path->banked_bytes);
+}
+
+/**
+ * bank_last_once - the newest part of a bank that wasn't sent again elsewhere
+ * @bank:	the connection's
+ * @path:	the subflow's
+ * @start:	low half of its data sequence number
+ * @bytes:	how much
+ *
+ * Return: false if there is none.
+ */
+bool bank_last_once(const struct pams_bank *bank, const struct bank_path *path,
+		    u32 *start, u32 *bytes)
+{
+	u32 number = bank->next, passed = 0;
+
+	while (number != bank->first && passed < path->banked_bytes) {
+		const struct bank_range *range = &bank->range[--number % BANK_RANGES];
+		u32 once;
+
+		if (&bank->path[range->path] != path || !is_banked(path, range))
+			continue;
+		once = once_of(path, range);
+		if (once) {
+			*start = range->start;
+			*bytes = once;
+			return true;
+		}
+		passed += min_t(u32, range->bytes, path->snd_una - range->seq);
+	}
+	return false;
+}
+
+/**
+ * bank_sent_again - data was sent again elsewhere
+ * @bank:	the connection's
+ * @start:	low half of its data sequence number
+ * @bytes:	how much
+ *
+ * From the end on: what follows it in the same range was, too, or never is.
+ */
+void bank_sent_again(struct pams_bank *bank, u32 start, u32 bytes)
+{
+	u32 number;
+
+	for (number = bank->first; number != bank->next; number++) {
+		struct bank_range *range = range_at(bank, number);
+
+		if (!seq_before(range->start, start + bytes))
+			break;
+		if (!seq_before(start, range->start + range->bytes))
+			continue;
+		range->once = seq_before(range->start, start) ?
+			      min_t(u32, range->once, start - range->start) : 0;
+	}
+}
