@@ -63,7 +63,7 @@ static const char keys[] =
 	"KEY    ADDRESS[/LENGTH] [port PORT] | dev INTERFACE | token TOKEN ids "
 	"LOCAL REMOTE\n"
 	"VALUE  pipe-rate RATE [backlog SIZE] [delay TIME] [hs-rate RATE]\n"
-	"       loss-time TIME | no-loss\n"
+	"       loss-time TIME [loss-spread TIME] | no-loss\n"
 	"       ttl TIME\n"
 	"RATE   5mbit, or bytes per second: 625000   SIZE  120k   TIME  8ms\n";
 

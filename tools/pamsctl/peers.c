@@ -59,6 +59,9 @@ static void print_loss(const json_t *object)
 	printf(", %s %s%s", loss_us > 0 ? "lost in" : "lost",
 	       show_time(text, loss_us > 0 ? loss_us : -loss_us),
 	       loss_us > 0 ? "" : " ago");
+	if (has(object, "spread_ms"))
+		printf(", +- %s",
+		       show_time(text, number(object, "spread_ms") * US_PER_MS));
 }
 
 static void print_pipe(const json_t *object)
