@@ -654,13 +654,15 @@ def lines_that_are_refused(folder):
 
 
 def uncertain_loss(folder):
-    """It is reported one and a half standard deviations early, and not before now."""
+    """The server learns the time and its standard deviation, and when either changes."""
     pair = Pair(folder)
-    for spread_ms, told_ms in ((4000, 14000), (30000, 0)):
-        answer = pair.reporter.tell('{"interface": "lo", "loss_ms": 20000, '
+    for loss_ms, spread_ms in ((20000, 4000), (20000, 9000), (10000, 9000)):
+        answer = pair.reporter.tell(f'{{"interface": "lo", "loss_ms": {loss_ms}, '
                                     f'"spread_ms": {spread_ms}}}')
         check(answer == {"ok": True}, f"the reporter says {answer}")
-        within(f"a loss in {told_ms} ms arrives", lambda: pair.losses(told_ms))
+        within(f"a loss in {loss_ms} ms arrives", lambda: pair.losses(loss_ms))
+        within(f"its spread of {spread_ms} ms arrives", lambda: all(
+            path.get("spread_ms") == spread_ms for path in pair.losses(loss_ms)))
     pair.stop()
 
 

@@ -341,6 +341,28 @@ static void delayed_loss_time_is_nearer(void)
 	check(late_ms >= -5 && late_ms <= 5);
 }
 
+/* The spread of a predicted time reaches the kernel, and each change of it. */
+static void spread_reaches_the_kernel(void)
+{
+	/* the last one is no change: less than an eighth of the time left */
+	static const uint32_t spreads_ms[] = { 9000, 0, 9000, 8000 };
+
+	begin();
+	for (unsigned int i = 0; i < 4; i++) {
+		world_predict(&world, 0, 50000 - 100 * i, spreads_ms[i], false);
+		world_for(&world, 100);
+		check(world_known(&world, 0, 1)->loss_spread_ms ==
+		      (i < 3 ? spreads_ms[i] : 9000));
+	}
+	world_predict(&world, 0, 5000, 90, false);
+	world_for(&world, 100);
+	check(world_known(&world, 0, 1)->loss_spread_ms == 90);
+	/* a link that is down is lost now: there is nothing to predict */
+	world_predict(&world, 0, 0, 90, true);
+	world_for(&world, 300);
+	check(!world_known(&world, 0, 1)->loss_spread_ms);
+}
+
 static void loss_is_capped(void)
 {
 	struct liar liar;
@@ -802,6 +824,7 @@ int main(void)
 	run(clocks_may_stop);
 	run(clocks_may_drift);
 	run(delayed_loss_time_is_nearer);
+	run(spread_reaches_the_kernel);
 	run(loss_is_capped);
 	run(no_path_by_a_spoofed_address);
 	run(own_address_has_to_be_allowed);

@@ -22,7 +22,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 PATH_MEMORY = "/proc/sys/net/mptcp_pams/path_memory"    # where the module has it
 WARM_UP_BYTES = (1_000_000, 20_000_000)     # of the connection that fills the memory
 WARM_UP_S = 2
-REPORT_UNITS = {"loss-time": "ms", "ttl": "ms", "delay": "us", "pipe-rate": "", "backlog": ""}
+REPORT_UNITS = {"loss-time": "ms", "loss-spread": "ms", "ttl": "ms", "delay": "us", "pipe-rate": "", "backlog": ""}
 
 
 def report_command(pamsctl, report, ipv6):

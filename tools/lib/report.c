@@ -220,10 +220,14 @@ static bool pipe_valid(const struct report_path *path)
 static bool loss_valid(const struct report_path *path)
 {
 	if (!(path->flags & REPORT_LOSS))
-		return !path->loss_ms && !path->loss_ttl_ms;
+		return !(path->flags & REPORT_SPREAD) && !path->loss_ms &&
+		       !path->loss_ttl_ms && !path->loss_spread_ms;
+	if (!(path->flags & REPORT_SPREAD) && path->loss_spread_ms)
+		return false;
 	return path->loss_ms <= MPTCP_PAMS_TIME_MAX_MS &&
 	       path->loss_ms >= -MPTCP_PAMS_TIME_MAX_MS &&
-	       path->loss_ttl_ms <= MPTCP_PAMS_TIME_MAX_MS;
+	       path->loss_ttl_ms <= MPTCP_PAMS_TIME_MAX_MS &&
+	       path->loss_spread_ms <= MPTCP_PAMS_TIME_MAX_MS;
 }
 
 bool report_path_valid(const struct report_path *path)
@@ -263,6 +267,8 @@ static void put_path(uint8_t **at, const struct report_path *path)
 		put(at, (uint32_t)path->loss_ms, 4);
 		put(at, path->loss_ttl_ms, 4);
 	}
+	if (path->flags & REPORT_SPREAD)
+		put(at, path->loss_spread_ms, 4);
 	begin[1] = *at - begin - ENTRY_HEADER;
 }
 
@@ -271,7 +277,8 @@ static size_t path_bytes(const struct report_path *path)
 	return ENTRY_HEADER + 2 + (path->flags & REPORT_PIPE ? 16 : 0) +
 	       (path->flags & REPORT_DELAY ? 4 : 0) +
 	       (path->flags & REPORT_HS_RATE ? 8 : 0) +
-	       (path->flags & REPORT_LOSS ? 8 : 0);
+	       (path->flags & REPORT_LOSS ? 8 : 0) +
+	       (path->flags & REPORT_SPREAD ? 4 : 0);
 }
 
 /* How many names from here on go into one entry: subflows of one path do. */
@@ -336,7 +343,7 @@ static bool take_path(const uint8_t *at, size_t left, struct report *report)
 	path->id = take(&at, 1);
 	path->flags = take(&at, 1) & (REPORT_PIPE | REPORT_DELAY |
 				      REPORT_HS_RATE | REPORT_LOSS |
-				      REPORT_BY_SOURCE);
+				      REPORT_BY_SOURCE | REPORT_SPREAD);
 	if (left + ENTRY_HEADER < path_bytes(path))
 		return false;
 	if (path->flags & REPORT_PIPE) {
@@ -352,6 +359,8 @@ static bool take_path(const uint8_t *at, size_t left, struct report *report)
 		path->loss_ms = (int32_t)(uint32_t)take(&at, 4);
 		path->loss_ttl_ms = take(&at, 4);
 	}
+	if (path->flags & REPORT_SPREAD)
+		path->loss_spread_ms = take(&at, 4);
 	for (unsigned int i = 0; i < report->path_count; i++)
 		if (report->paths[i].id == path->id)
 			return false;

@@ -20,7 +20,7 @@
 #define PAUSE_SOON_MS	500
 #define SOON_MS		60000
 #define PAUSE_MAX_MS	30000
-/* A loss time that moved less than this and an eighth of what is left. */
+/* A loss time or its spread that moved less than this and an eighth of what is left. */
 #define NEAR_MS		10
 /* Said again after that long, a loss is a change: the server may have forgotten. */
 #define REPEAT_MS	200
@@ -51,19 +51,27 @@ static bool has_name(const struct announce_path *path,
 	return false;
 }
 
-static bool loss_changed(const struct announce_path *old, uint64_t old_at_ms,
+static uint64_t distance(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : b - a;
+}
+
+static bool loss_changed(const struct announcer *announcer, unsigned int id,
 			 const struct announce_path *new, uint64_t ms)
 {
-	uint64_t moved_ms, left_ms;
+	const struct announce_path *old = &announcer->paths[id];
+	uint64_t old_at_ms = announcer->loss_at_ms[id];
+	uint64_t near_ms = NEAR_MS;
 
 	if (old->loss != new->loss || old->lasting != new->lasting)
 		return true;
 	if (!new->loss || new->lasting)
 		return false;
-	moved_ms = old_at_ms > new->loss_at_ms ?
-		   old_at_ms - new->loss_at_ms : new->loss_at_ms - old_at_ms;
-	left_ms = old_at_ms > ms ? old_at_ms - ms : 0;
-	return moved_ms > NEAR_MS + left_ms / 8 ||
+	if (old_at_ms > ms)
+		near_ms += (old_at_ms - ms) / 8;
+	return distance(old_at_ms, new->loss_at_ms) > near_ms ||
+	       distance(announcer->loss_spread_ms[id],
+			new->loss_spread_ms) > near_ms ||
 	       old->loss_ttl_ms != new->loss_ttl_ms;
 }
 
@@ -73,8 +81,7 @@ static bool is_change(const struct announcer *announcer, unsigned int id,
 {
 	const struct announce_path *old = &announcer->paths[id];
 
-	if (!announcer->changed[id] ||
-	    loss_changed(old, announcer->loss_at_ms[id], new, ms))
+	if (!announcer->changed[id] || loss_changed(announcer, id, new, ms))
 		return true;
 	if (new->loss && ms - announcer->last_ms >= REPEAT_MS)
 		return true;
@@ -104,6 +111,7 @@ void announce_set(struct announcer *announcer, unsigned int id,
 	if (!change)
 		return;
 	announcer->loss_at_ms[id] = path->loss_at_ms;
+	announcer->loss_spread_ms[id] = path->loss_spread_ms;
 	announcer->changed[id] = ++announcer->revision;
 	announcer->since_ms = ms;
 	soon(announcer, ms);
@@ -167,6 +175,10 @@ static void add_path(struct report *report, const struct announce_path *path,
 		entry->loss_ms = path->lasting ? 0 :
 				 from_now(path->loss_at_ms, ms);
 		entry->loss_ttl_ms = path->loss_ttl_ms;
+	}
+	if (path->loss && !path->lasting && path->loss_spread_ms) {
+		entry->flags |= REPORT_SPREAD;
+		entry->loss_spread_ms = path->loss_spread_ms;
 	}
 	for (unsigned int i = 0; i < path->name_count; i++) {
 		name = &report->names[report->name_count++];

@@ -64,8 +64,10 @@ static void tell_loss(struct peer *peer, const struct peers_env *env,
 
 	set.has_loss = true;
 	set.loss_ms = ahead_ms > 0 ? ahead_ms : 0;
+	set.loss_spread_ms = path->state.loss_spread_ms;
 	set.ttl_ms = path->loss_until_ms - ms - set.loss_ms;
 	held->told_loss_at_ms = path->loss_at_ms;
+	held->told_spread_ms = path->state.loss_spread_ms;
 	held->told_loss_until_ms = path->loss_until_ms;
 	count_error(peer, env->path_set(&set, env->arg));
 }
@@ -86,6 +88,7 @@ static bool is_told(const struct held *held, const struct held_path *path,
 	uint64_t until = held->told_loss_until_ms;
 
 	return until > ms &&
+	       held->told_spread_ms == path->state.loss_spread_ms &&
 	       llabs(held->told_loss_at_ms - path->loss_at_ms) <=
 			LOSS_NEAR_MS &&
 	       path->loss_until_ms < until + UNTIL_NEAR_MS &&
@@ -487,6 +490,10 @@ static json_t *one_status(const struct held *held, uint64_t ms)
 	if (path->loss_until_ms > ms) {
 		value = json_integer(path->loss_at_ms - (int64_t)ms);
 		json_object_set_new(object, "loss_ms", value);
+	}
+	if (path->loss_until_ms > ms && path->state.loss_spread_ms) {
+		value = json_integer(path->state.loss_spread_ms);
+		json_object_set_new(object, "spread_ms", value);
 	}
 	return object;
 }

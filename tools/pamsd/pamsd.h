@@ -416,9 +416,17 @@ struct reporter *reporter_new(struct event_base *base,
 			      struct kernel *kernel);
 void reporter_free(struct reporter *reporter);
 void reporter_feed(struct reporter *reporter);
-/* NULL, or why not. ttl_ms 0: the usual. */
-const char *reporter_loss(struct reporter *reporter, const char *interface,
-			  bool no_loss, uint32_t loss_ms, uint32_t ttl_ms);
+/* When a path will be lost, as a plugin or a person predicts it. */
+struct prediction {
+	bool loss;		/* else it won't */
+	uint32_t loss_ms;	/* from now on */
+	uint32_t spread_ms;	/* its standard deviation */
+	uint32_t ttl_ms;	/* 0: the usual */
+};
+
+/* NULL, or why not. */
+const char *reporter_predict(struct reporter *reporter, const char *interface,
+			     const struct prediction *prediction);
 struct json_t *reporter_status(const struct reporter *reporter);
 
 /* --- subflows.c: this machine's subflows of MPTCP connections --- */

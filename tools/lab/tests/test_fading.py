@@ -74,8 +74,8 @@ class Told(unittest.TestCase):
                  {"at_ms": 500, "loss_ms": 100, "spread_ms": 90},
                  {"at_ms": 900, "no_loss": True}]
         self.assertEqual(fading.reports(lines), (
-            Report(0, 0, {"loss-time": 1800}),          # at 1800: 2100 less 300
-            Report(525_000, 0, {"loss-time": 0}),
+            Report(0, 0, {"loss-time": 2100, "loss-spread": 200}),  # later, at 0
+            Report(525_000, 0, {"loss-time": 75, "loss-spread": 90}),
             Report(925_000, 0, {"loss-time": fading.TAKEN_BACK_MS})))
 
     @unittest.skipUnless(os.access(os.path.join(fading.host.TOP, "build/tools/pams-predict"),
