@@ -357,6 +357,43 @@ pulled_cable_is_known_at_once()
 	wait "$transfer_pid" || fail "the transfer did not survive"
 }
 
+# Of an interface's addresses the one is reported from that a subflow uses, and another when the subflow moves there.
+address_in_use_is_reported_from()
+{
+	begin
+	client_key=$("$pamsd" --genkey)
+	configure server <<-END
+		server { listen = {"0.0.0.0"} peer "client" { key = "$client_key" source = true } }
+	END
+	configure client <<-END
+		reporter {
+			to "server" { address = "$address" key = "$client_key" via = {"c1", "c2"} }
+			interface "c2" { measure = "none" }
+		}
+	END
+	start "$server" server
+	ip -n "$client" addr add 10.0.2.77/24 dev c2
+	move_subflow 10.0.2.77 3
+	start_server
+	transfer --bytes 8M --timeout 60000 &
+	transfer_pid=$!
+	within 50 both_subflows || fail "there is no second subflow"
+	start "$client" client
+	tell client '{"interface": "c2", "loss_ms": 30000, "ttl_ms": 60000}' >/dev/null
+	soon 2000 "the address in use is known as lost" is_lost 10.0.2.77
+	! is_lost 10.0.2.1 || fail "the first address is, too"
+	move_subflow 10.0.2.1 4
+	soon 4000 "the other address is known as lost" is_lost 10.0.2.1
+	! is_lost 10.0.2.77 || fail "the address that isn't used any more still is, too"
+	wait "$transfer_pid" || fail "the transfer did not survive"
+}
+# move_subflow ADDRESS ID: the path manager has that endpoint on the second link, and no other
+move_subflow()
+{
+	ip -n "$client" mptcp endpoint flush
+	ip -n "$client" mptcp endpoint add "$1" dev c2 id "$2" subflow
+}
+
 # The first link carries nothing any more but is up, and carried data last: the news takes the other.
 dead_link_is_no_way_for_its_loss()
 {
@@ -411,6 +448,7 @@ add killed_and_started_again
 add module_comes_and_goes
 add pulled_cable_is_known_at_once
 add dead_link_is_no_way_for_its_loss
+add address_in_use_is_reported_from
 add own_cable_is_known_at_once
 add interface_comes_and_goes
 run_cases "$@"

@@ -5,9 +5,10 @@
  * rtnetlink's news tell of a lost carrier at once. Counters have no news: they
  * are asked for, all interfaces' in one dump of statistics.
  *
- * Of an interface's addresses the first one is sent from that has not been
- * deprecated, and of IPv6's a temporary one where the system prefers those
- * (use_tempaddr 2), as connections do.
+ * Of an interface's addresses one is sent from that subflows of MPTCP use
+ * (subflows.c), which a server may know the path by; else, and of several, the
+ * first one that has not been deprecated, and of IPv6's a temporary one where the
+ * system prefers those (use_tempaddr 2), as connections do.
  */
 #include <errno.h>
 #include <net/if.h>
@@ -37,6 +38,7 @@ struct link_address {
 	uint8_t bytes[16];	/* IPv4: the first four */
 	uint32_t flags;		/* IFA_F_ */
 	bool listed;		/* by the dump under way */
+	bool used;		/* by subflows */
 };
 
 struct links {
@@ -86,7 +88,7 @@ static int rank_of(const struct link_address *address, bool temporary)
 {
 	if (address->flags & IFA_F_TENTATIVE)
 		return -1;
-	return !(address->flags & IFA_F_DEPRECATED) * 2 +
+	return address->used * 4 + !(address->flags & IFA_F_DEPRECATED) * 2 +
 	       (!(address->flags & IFA_F_TEMPORARY) == !temporary);
 }
 
@@ -373,6 +375,39 @@ static void receive(evutil_socket_t fd, short what, void *arg)
 	while (err >= 0);
 	if (err == -NLE_NOMEM)
 		links_refresh(links);
+}
+
+static bool is_used(const struct link *link, const struct link_address *address,
+		    const struct subflows *subflows)
+{
+	for (unsigned int i = 0; i < subflows->count; i++) {
+		const struct subflow *subflow = &subflows->list[i];
+
+		if (subflow->local.family == address->family &&
+		    !memcmp(subflow->local.address, address->bytes,
+			    sizeof(address->bytes)) &&
+		    !strcmp(subflow->interface, link->name))
+			return true;
+	}
+	return false;
+}
+
+void links_use(struct links *links, const struct subflows *subflows)
+{
+	for (unsigned int i = 0; i < links->count; i++) {
+		struct link *link = links->links[i];
+		bool changed = false, used;
+
+		for (unsigned int j = 0; j < link->address_count; j++) {
+			struct link_address *address = &link->addresses[j];
+
+			used = is_used(link, address, subflows);
+			changed |= used != address->used;
+			address->used = used;
+		}
+		if (changed)
+			choose_addresses(link);
+	}
 }
 
 unsigned int links_indices(const struct links *links,

@@ -366,6 +366,10 @@ struct link *links_watch(struct links *links, const char *name);
 int links_refresh(struct links *links);
 /* Look which ones carried data. */
 int links_sample(struct links *links, uint64_t us);
+struct subflows;
+
+/* Send from addresses that these use, where there are several. */
+void links_use(struct links *links, const struct subflows *subflows);
 #define LINKS_MAX	64
 /* The indices of those that are there, and how many these are. */
 unsigned int links_indices(const struct links *links,

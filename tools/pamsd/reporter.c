@@ -156,6 +156,7 @@ static void read_subflows(struct reporter *reporter, uint64_t us)
 		say("sock_diag doesn't tell of MPTCP's subflows: %s",
 		    strerror(-err));
 	reporter->subflows_failed = err;
+	links_use(reporter->links, &reporter->subflows);
 }
 
 /* Any subflow of a connection that has one to an address of the server. */
