@@ -26,8 +26,8 @@
 #define HORIZON_MS	5000
 #define RECOVERY_DB	3
 #define CLEAR_MS	500
-#define SAME_MS		40
-#define PAUSE_MS	100
+#define SAME_MS		20
+#define PAUSE_MS	50
 #define RENEW_MS	30000
 
 void warning_init(struct warning *warning)
