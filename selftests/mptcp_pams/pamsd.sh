@@ -22,11 +22,8 @@ begin()
 	need_tool "$pamsd"
 	need_tool "$pamsctl"
 	paths pams 8mbit,10ms
-	ip -batch - <<-END
-		netns add $helper
-		link add c2 index 12 netns $client type veth peer name h2 index 32 netns $helper
-		link add h1 index 33 netns $helper type veth peer name s2 index 22 netns $server
-	END
+	helper_link "$helper" h1 20mbit,20ms,1000
+	ip link add c2 index 12 netns "$client" type veth peer name h2 index 32 netns "$helper"
 	ip -n "$client" -batch - <<-END
 		addr add 10.0.2.1/24 dev c2
 		link set c2 gso_max_segs 1 up
@@ -35,20 +32,8 @@ begin()
 	END
 	ip -n "$helper" -batch - <<-END
 		addr add 10.0.2.2/24 dev h2
-		addr add 10.0.3.1/24 dev h1
-		link set lo up
 		link set h2 gso_max_segs 1 up
-		link set h1 gso_max_segs 1 up
-		route add $address via 10.0.3.2
 	END
-	ip -n "$server" -batch - <<-END
-		addr add 10.0.3.2/24 dev s2
-		link set s2 gso_max_segs 1 up
-		route add 10.0.2.0/24 via 10.0.3.1
-	END
-	in_ns "$helper" sysctl -qw net.ipv4.ip_forward=1 net.ipv4.conf.all.rp_filter=0
-	tc -n "$helper" qdisc add dev h1 root netem rate 20mbit delay 20ms limit 1000
-	tc -n "$server" qdisc add dev s2 root netem rate 20mbit delay 20ms limit 1000
 	pipe add 5mbit
 	within 30 links_are_up || fail "the links do not come up"
 }

@@ -82,6 +82,7 @@ int refuse(int status, const char *format, ...)
 int refuse_kernel(struct pams_nl *nl, const char *what, int err);
 int refuse_not_loaded(void);
 int print_json(json_t *value);		/* and free it; the exit status */
+int append(json_t *list, json_t *value);	/* 0 or -ENOMEM */
 void print_json_line(json_t *value);	/* and free it, flush */
 
 /* words.c */

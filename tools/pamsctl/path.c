@@ -264,11 +264,8 @@ void path_print_line(const struct pams_path *path)
 
 static int collect(const struct pams_path *path, void *arg)
 {
-	json_t *list = arg;
-
 	if (options.json)
-		return json_array_append_new(list, path_json(path)) ?
-		       -ENOMEM : 0;
+		return append(arg, path_json(path));
 	path_print(path);
 	return 0;
 }
@@ -338,11 +335,8 @@ static void memory_print(const struct pams_memory *memory)
 
 static int collect_memory(const struct pams_memory *memory, void *arg)
 {
-	json_t *list = arg;
-
 	if (options.json)
-		return json_array_append_new(list, memory_json(memory)) ?
-		       -ENOMEM : 0;
+		return append(arg, memory_json(memory));
 	memory_print(memory);
 	return 0;
 }

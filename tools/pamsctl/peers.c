@@ -114,15 +114,21 @@ static void print_peer(const json_t *peer)
 	}
 }
 
-static void print_server(const json_t *server)
+/* Each of the list, and an empty line behind it. */
+static void print_each(const json_t *list, void (*print)(const json_t *one))
 {
-	json_t *peer;
+	json_t *one;
 	size_t i;
 
-	json_array_foreach(json_object_get(server, "peers"), i, peer) {
-		print_peer(peer);
+	json_array_foreach(list, i, one) {
+		print(one);
 		putchar('\n');
 	}
+}
+
+static void print_server(const json_t *server)
+{
+	print_each(json_object_get(server, "peers"), print_peer);
 	printf("datagrams that are no peer's: ");
 	print_refused(json_object_get(server, "dropped"));
 }
@@ -161,10 +167,7 @@ static void print_reporter(const json_t *reporter)
 	json_t *one;
 	size_t i;
 
-	json_array_foreach(json_object_get(reporter, "to"), i, one) {
-		print_target(one);
-		putchar('\n');
-	}
+	print_each(json_object_get(reporter, "to"), print_target);
 	json_array_foreach(json_object_get(reporter, "interfaces"), i, one)
 		print_interface(one);
 }

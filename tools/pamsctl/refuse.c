@@ -67,6 +67,11 @@ int print_json(json_t *value)
 	return FAILED;
 }
 
+int append(json_t *list, json_t *value)
+{
+	return json_array_append_new(list, value) ? -ENOMEM : 0;
+}
+
 void print_json_line(json_t *value)
 {
 	json_dumpf(value, stdout, JSON_COMPACT);

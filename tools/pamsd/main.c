@@ -17,6 +17,7 @@
 #include <event2/event.h>
 #include <sodium.h>
 
+#include "base.h"
 #include "notify.h"
 #include "pamsd.h"
 
@@ -184,23 +185,6 @@ static int catch_signals(void)
 			return -1;
 	}
 	return 0;
-}
-
-/*
- * With the precise clock: on the coarse one, which moves by a tick of up to
- * 10 ms, a server's pace of 4 ms fires twice at once or not at all.
- */
-static struct event_base *base_new(void)
-{
-	struct event_config *config = event_config_new();
-	struct event_base *base = NULL;
-
-	if (config &&
-	    !event_config_set_flag(config, EVENT_BASE_FLAG_PRECISE_TIMER))
-		base = event_base_new_with_config(config);
-	if (config)
-		event_config_free(config);
-	return base;
 }
 
 static int run(void)
