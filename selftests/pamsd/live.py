@@ -160,6 +160,44 @@ def several_addresses(folder):
     pair.stop()
 
 
+def server_by_name(folder):
+    """Its name isn't known yet, then is; the server moves, and is found again. The daemon sees a
+    file of hosts of its own, and no server of names."""
+    hosts, nobody = Path(folder) / "hosts", Path(folder) / "resolv.conf"
+    hosts.write_text("127.0.0.1 other.test\n")
+    nobody.write_text("")
+    wrap = Path(folder) / "wrap"
+    wrap.write_text(f"#!/bin/sh\nmount --bind {hosts} /etc/hosts &&\n"
+                    f'mount --bind {nobody} /etc/resolv.conf && exec "$@"\n')
+    wrap.chmod(0o755)
+    pair = Pair(folder)
+    pair.reporter.stop()
+    pair.server.write(pair.server_config().replace(
+        f'"127.0.0.1:{pair.port}"', f'"127.0.0.1:{pair.port}", "127.0.0.2:{pair.port}"'))
+    pair.server.send(signal.SIGHUP)
+    within("it has read it", lambda: "was read again" in pair.server.said())
+    pair.reporter.prefix = ("unshare", "-m", wrap)
+    pair.reporter.write(pair.reporter_config().replace(
+        f'"127.0.0.1:{pair.relay.port}"', f'"server.test:{pair.port}"'))
+    pair.reporter.start()
+    within("that it isn't known is said", lambda: "the name 'server.test' can't be resolved"
+           in pair.reporter.said())
+    hosts.write_text("127.0.0.1 server.test\n")
+    within("it is found", lambda: f"'s': server.test is at 127.0.0.1:{pair.port}\n"
+           in pair.reporter.said())
+    pair.arrives()
+    # the old address answers no more
+    pair.server.stop()
+    pair.server.write(pair.server_config().replace("127.0.0.1:", "127.0.0.2:"))
+    pair.server.start()
+    hosts.write_text("127.0.0.2 server.test\n")
+    pair.loss(9000)
+    within("it is found again", lambda: f"server.test is at 127.0.0.2:{pair.port}\n"
+           in pair.reporter.said())
+    pair.arrives(20000)
+    pair.stop()
+
+
 def silence_is_said(folder):
     """A server with another key doesn't answer."""
     pair = Pair(folder)
@@ -446,7 +484,7 @@ if __name__ == "__main__":
     sys.exit(run_cases([
         session_and_loss, no_loss_takes_it_back, lost_reports_are_repeated, silent_when_idle,
         server_restarts, blocked_on_the_way, about_its_source, burst_of_loss,
-        two_reporters_with_one_key, several_addresses, silence_is_said, reload,
+        two_reporters_with_one_key, several_addresses, server_by_name, silence_is_said, reload,
         reload_of_a_bad_file, reload_of_a_directory, reload_of_what_does_not_work, ends_in_order,
         address_that_comes_later, address_that_is_deleted, two_at_one_socket,
         lines_that_are_refused, uncertain_loss, plugin, plugin_that_repeats_itself,

@@ -48,10 +48,20 @@ union address {
 	struct sockaddr_in6 in6;
 };
 
+/* A server that is given by name: its addresses are looked up (resolve.c). */
+struct host {
+	char name[254];		/* "": there is none */
+	char port[6];
+};
+
 /* Parsing gives NULL, or what is wrong with the text. */
 const char *prefix_parse(struct prefix *prefix, const char *text);
 const char *address_parse(union address *address, const char *text,
 			  uint16_t port);
+
+/* An address, or a name; one of both is empty then: no family, no text. */
+const char *server_parse(union address *address, struct host *host,
+			 const char *text, uint16_t port);
 
 bool prefix_contains(const struct prefix *outer, const struct prefix *inner);
 void prefix_of(struct prefix *prefix, const union address *address);
@@ -95,11 +105,15 @@ struct peer_config {
 	unsigned int loss_max_s; /* the server's: how long a loss may hold */
 };
 
+/* Of one server. */
+#define ADDRESSES_MAX	4
+
 struct target_config {
 	char *name;
 	uint8_t key[REPORT_KEY_BYTES];
-	union address *addresses;	/* of the one server, at least one */
+	union address *addresses;	/* of the one server, */
 	unsigned int address_count;
+	struct host host;		/* or its name */
 	char (*via)[IF_NAMESIZE];
 	unsigned int via_count;
 };
@@ -459,6 +473,22 @@ void subflows_close(void);
 /* --- announce.c: what the server is to know is said until it does --- */
 
 struct announce_path;
+
+/* --- resolve.c: the addresses of a server that is given by name --- */
+
+struct resolver;
+
+/*
+ * found() is called with each answer, of one to ADDRESSES_MAX addresses. The host
+ * stays. NULL: there is no memory.
+ */
+struct resolver *resolver_new(struct event_base *base, const struct host *host,
+			      void (*found)(const union address *addresses,
+					    unsigned int count, void *arg),
+			      void *arg);
+void resolver_free(struct resolver *resolver);
+/* Look it up now: nobody answers at what was found. */
+void resolver_hurry(struct resolver *resolver);
 
 /* --- target.c: a server that is reported to --- */
 
