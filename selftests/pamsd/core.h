@@ -72,6 +72,7 @@ static inline json_int_t dropped(const char *name)
 {
 	return count_of("dropped", name);
 }
+
 static inline unsigned int names_lost(void)
 {
 	uint64_t ms = server_us(&world) / 1000;

@@ -96,7 +96,7 @@ static void fade_near_the_end(void)
 
 		trend_init(&trend, &model, TREND_WINDOW_MS);
 		for (int64_t ms = 0; ms < 2000; ms += 50)
-			trend_add(&trend, ms, level(share - (2000 - ms) * 1e-4 +
+			trend_add(&trend, ms, level(share - (2000 - ms) * 0.0001 +
 						    (ms >= 1800 ? fade : 0)));
 		check(trend_fit(&trend, 1950, &fit) && fit.grows);
 		if (i)

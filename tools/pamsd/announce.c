@@ -93,7 +93,7 @@ static bool is_change(const struct announcer *announcer, unsigned int id,
 	return new->by_source && !old->by_source;
 }
 
-static void soon(struct announcer *announcer, uint64_t ms)
+static void send_soon(struct announcer *announcer, uint64_t ms)
 {
 	uint64_t earliest_ms = announcer->last_ms ?
 			       announcer->last_ms + PAUSE_MS : 0;
@@ -114,7 +114,7 @@ void announce_set(struct announcer *announcer, unsigned int id,
 	announcer->loss_spread_ms[id] = path->loss_spread_ms;
 	announcer->changed[id] = ++announcer->revision;
 	announcer->since_ms = ms;
-	soon(announcer, ms);
+	send_soon(announcer, ms);
 }
 
 static bool must_teach(const struct announcer *announcer,
@@ -319,7 +319,7 @@ void announce_run(struct announcer *announcer, uint64_t ms,
 		return;
 	}
 	if (announcer->next_ms == ANNOUNCE_NEVER)
-		soon(announcer, ms);
+		send_soon(announcer, ms);
 	if (ms < announcer->next_ms)
 		return;
 	count = by_quality(announcer, ways);
@@ -339,7 +339,7 @@ void announce_run(struct announcer *announcer, uint64_t ms,
 void announce_hurry(struct announcer *announcer, uint64_t ms)
 {
 	if (!announce_is_known(announcer))
-		soon(announcer, ms);
+		send_soon(announcer, ms);
 }
 
 void announce_periodic(struct announcer *announcer, uint64_t ms,
@@ -381,8 +381,8 @@ static void take_cookie(struct announcer *announcer, struct announce_way *way,
 	}
 }
 
-static void taken(struct announcer *announcer,
-		  const struct announce_sent *sent)
+static void on_taken(struct announcer *announcer,
+		     const struct announce_sent *sent)
 {
 	for (unsigned int i = 0; i < REPORT_PATHS_MAX; i++)
 		if (sent->paths >> i & 1 &&
@@ -393,7 +393,7 @@ static void taken(struct announcer *announcer,
 }
 
 /* The server doesn't know the session, or how old it is: everything again. */
-static void not_taken(struct announcer *announcer, bool news, uint64_t ms)
+static void on_not_taken(struct announcer *announcer, bool news, uint64_t ms)
 {
 	for (unsigned int i = 0; i < REPORT_PATHS_MAX; i++)
 		if (announcer->changed[i])
@@ -432,18 +432,18 @@ bool announce_answer(struct announcer *announcer, const uint8_t *buf,
 	take_cookie(announcer, way, &answer, ms);
 	if (answer.taken && news) {
 		/* what that report taught didn't count without the cookie */
-		taken(announcer, &(struct announce_sent){
-			.paths = sent->paths, .revision = sent->revision });
+		on_taken(announcer, &(struct announce_sent){
+			   .paths = sent->paths, .revision = sent->revision });
 	} else if (answer.taken) {
-		taken(announcer, sent);
+		on_taken(announcer, sent);
 	} else {
-		not_taken(announcer, news, ms);
+		on_not_taken(announcer, news, ms);
 	}
 	if (announce_is_known(announcer))
 		announcer->next_ms = ANNOUNCE_NEVER;
 	else if (announcer->next_ms == ANNOUNCE_NEVER ||
 		 (news && announcer->next_ms > ms + PAUSE_MS))
-		soon(announcer, ms);
+		send_soon(announcer, ms);
 	return true;
 drop:
 	announcer->dropped++;

@@ -99,8 +99,8 @@ static bool is_told(const struct held *held, const struct held_path *path,
  * The kernel may still have what was said to a daemon before this one: the
  * first time under a name it is told of no loss, too.
  */
-static void tell(struct peer *peer, const struct peers_env *env,
-		 struct held *held, bool pipe, uint64_t ms)
+static void tell_kernel(struct peer *peer, const struct peers_env *env,
+			struct held *held, bool pipe, uint64_t ms)
 {
 	const struct held_path *path = &held->session->paths[held->id];
 
@@ -318,7 +318,7 @@ static void tell_path(struct peer *peer, const struct peers_env *env,
 		struct held *held = &peer->held[i];
 
 		if (held->session == session && held->id == id)
-			tell(peer, env, held, true, ms);
+			tell_kernel(peer, env, held, true, ms);
 	}
 }
 
@@ -447,7 +447,7 @@ void held_feed(struct peer *peer, const struct peers_env *env, uint64_t ms)
 		    !is_subflow(peer, env, &held->key, &held->unsure, ms))
 			memset(held, 0, sizeof(*held));
 		else
-			tell(peer, env, held, true, ms);
+			tell_kernel(peer, env, held, true, ms);
 	}
 }
 

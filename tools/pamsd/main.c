@@ -254,7 +254,7 @@ static int generate_key(void)
 }
 
 /* Who may use the socket need not be allowed to read the configuration. */
-static int tell(const char *line)
+static int tell_running(const char *line)
 {
 	char *control = NULL;
 	int status = EXIT_FAILURE;
@@ -303,7 +303,7 @@ static int carry_out(enum task task, const char *line)
 	case CHECK:
 		return check(pamsd.file);
 	case TELL:
-		return tell(line);
+		return tell_running(line);
 	case GENKEY:
 		return generate_key();
 	case HELP:

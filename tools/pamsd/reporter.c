@@ -398,7 +398,7 @@ void reporter_feed(struct reporter *reporter)
 }
 
 /* Look at once, and for as long as it takes to tell if data flows. */
-static void wake(void *arg)
+static void on_traffic(void *arg)
 {
 	struct reporter *reporter = arg;
 
@@ -412,7 +412,7 @@ static bool sleep_until_traffic(struct reporter *reporter)
 	unsigned int indices[LINKS_MAX];
 	unsigned int count = links_indices(reporter->links, indices);
 
-	return traffic_await(reporter->base, indices, count, wake, reporter);
+	return traffic_await(reporter->base, indices, count, on_traffic, reporter);
 }
 
 /* At the start this says the same of every link: what was said before is old */
@@ -422,7 +422,7 @@ static void link_changed(struct link *link, void *arg)
 	struct reporter *reporter = arg;
 
 	if (reporter->ready)
-		wake(reporter);
+		on_traffic(reporter);
 	for (unsigned int i = 0; i < reporter->config->interface_count; i++) {
 		struct interface *interface = &reporter->interfaces[i];
 
@@ -488,7 +488,7 @@ static void measure(struct interface *interface, uint64_t us)
 		    interface->source->name);
 }
 
-static void tick(evutil_socket_t fd, short what, void *arg)
+static void on_tick(evutil_socket_t fd, short what, void *arg)
 {
 	struct reporter *reporter = arg;
 	uint64_t us = now_us();
@@ -561,7 +561,7 @@ struct reporter *reporter_new(struct event_base *base,
 	reporter->base = base;
 	reporter->kernel = kernel;
 	reporter->links = links_new(base, link_changed, reporter);
-	reporter->timer = evtimer_new(base, tick, reporter);
+	reporter->timer = evtimer_new(base, on_tick, reporter);
 	reporter->interfaces = calloc(config->interface_count,
 				      sizeof(*reporter->interfaces));
 	reporter->paths = calloc(REPORT_PATHS_MAX, sizeof(*reporter->paths));
@@ -583,7 +583,7 @@ struct reporter *reporter_new(struct event_base *base,
 	reporter->ready = true;
 	read_subflows(reporter, now_us());
 	update_targets(reporter, now_us());
-	wake(reporter);
+	on_traffic(reporter);
 	return reporter;
 fail:
 	reporter_free(reporter);

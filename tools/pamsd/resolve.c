@@ -117,7 +117,7 @@ static struct evdns_base *dns_new(struct event_base *base)
 	return dns;
 }
 
-static void ask(struct resolver *resolver)
+static void look_up(struct resolver *resolver)
 {
 	const struct evutil_addrinfo hints = {
 		.ai_family = AF_UNSPEC,
@@ -144,7 +144,7 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
 {
 	(void)fd;
 	(void)what;
-	ask(arg);
+	look_up(arg);
 }
 
 struct resolver *resolver_new(struct event_base *base, const struct host *host,

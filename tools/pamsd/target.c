@@ -4,7 +4,8 @@
  *
  * A way is an interface that reports may leave through and an address of the
  * server. A server that is given by name (resolve.c) has ADDRESSES_MAX addresses,
- * of which those are empty that aren't known. Which report takes which way, and when, is in announce.c.
+ * of which those are empty that aren't known. Which report takes which way, and
+ * when, is in announce.c.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -170,7 +171,7 @@ static void say_silence(struct target *target, uint64_t ms)
 	    place_text(text, target));
 }
 
-static void run(struct target *target)
+static void send_due(struct target *target)
 {
 	uint64_t ms = now_ms();
 
@@ -185,7 +186,7 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
-	run(target);
+	send_due(target);
 }
 
 static void on_readable(evutil_socket_t fd, short what, void *arg)
@@ -207,7 +208,7 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
 		say("'%s' at %s answers", target->config->name,
 		    place_text(text, target));
 	}
-	run(target);
+	send_due(target);
 }
 
 /* What the ways are now; true if there is a new one. */
@@ -255,7 +256,7 @@ void target_run(struct target *target)
 {
 	if (look_at_ways(target))
 		announce_hurry(&target->announcer, now_ms());
-	run(target);
+	send_due(target);
 }
 
 void target_periodic(struct target *target)
