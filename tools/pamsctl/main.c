@@ -52,9 +52,11 @@ static const struct command commands[] = {
 	{ "metrics", metrics_command, OPT_CONTROL,
 	  "metrics                    totals of module and pamsd, as "
 	  "OpenMetrics" },
-	{ "pair", pair_command, 0,
+	{ "pair", pair_command, OPT_READ,
 	  "pair NAME SERVER [LINK...] pamsd's configuration for NAME and "
-	  "SERVER, with a new key" },
+	  "SERVER, with a new key\n"
+	  "pair --read END [DIR]      set up this END, server or reporter, from "
+	  "pair's JSON" },
 };
 
 #define COMMANDS	(sizeof(commands) / sizeof(commands[0]))
@@ -77,7 +79,8 @@ static const char option_text[] =
 	"other\n"
 	"    --dry-run        load: only say what would be done\n"
 	"    --module FILE    load, doctor: the module's file\n"
-"    --control PATH   peers, metrics, doctor: pamsd's control socket\n"
+	"    --control PATH   peers, metrics, doctor: pamsd's control socket\n"
+	"    --read END       pair: server or reporter, from standard input\n"
 	"-h, --help\n"
 	"-V, --version\n";
 
@@ -107,7 +110,7 @@ static int help(const struct command *only)
 }
 
 enum { LONG_FIRST = 256, COUNT, INTERVAL, TIMEOUT, MODULE, ONCE, BATCH,
-       DRY_RUN, CONTROL };
+       DRY_RUN, CONTROL, READ };
 
 static const struct option long_options[] = {
 	{ "batch", no_argument, NULL, BATCH },
@@ -119,6 +122,7 @@ static const struct option long_options[] = {
 	{ "json", no_argument, NULL, 'j' },
 	{ "module", required_argument, NULL, MODULE },
 	{ "once", no_argument, NULL, ONCE },
+	{ "read", required_argument, NULL, READ },
 	{ "timeout", required_argument, NULL, TIMEOUT },
 	{ "version", no_argument, NULL, 'V' },
 	{ }
@@ -162,6 +166,10 @@ static int take_option(int option, bool *help_wanted, bool *version_wanted)
 	case CONTROL:
 		options.given |= OPT_CONTROL;
 		options.control = optarg;
+		return DONE;
+	case READ:
+		options.given |= OPT_READ;
+		options.read = optarg;
 		return DONE;
 	case ONCE:
 		options.given |= OPT_ONCE;
@@ -224,6 +232,8 @@ static const char *option_name(unsigned int bit)
 		return "--dry-run";
 	case OPT_CONTROL:
 		return "--control";
+	case OPT_READ:
+		return "--read";
 	}
 	return "--module";
 }

@@ -10,7 +10,7 @@ _pamsctl_words()
 	words=()
 	for ((i = 1; i < COMP_CWORD; i++)); do
 		case ${COMP_WORDS[i]} in
-		--count | --timeout | --interval | --module | --control) ((i++)) ;;
+		--count | --timeout | --interval | --module | --control | --read) ((i++)) ;;
 		-*) ;;
 		*) words+=("${COMP_WORDS[i]}") ;;
 		esac
@@ -57,6 +57,7 @@ _pamsctl_options()
 	load) echo --dry-run --module ;;
 	doctor) echo --module --control ;;
 	peers | metrics) echo --control ;;
+	pair) echo --read ;;
 	esac
 }
 

@@ -56,6 +56,7 @@ enum {
 	OPT_DRY_RUN = 32,
 	OPT_MODULE = 64,
 	OPT_CONTROL = 128,
+	OPT_READ = 256,
 };
 
 struct options {
@@ -66,6 +67,7 @@ struct options {
 	uint64_t timeout_us;	/* 0: none */
 	const char *module;	/* file */
 	const char *control;	/* pamsd's socket */
+	const char *read;	/* which end's configuration */
 };
 
 extern struct options options;
