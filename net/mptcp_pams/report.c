@@ -8,7 +8,7 @@
  *
  * Path loss (PLAMA): a horizon. Nothing is scheduled on a subflow that can't arrive:
  *
- *   horizon = T_L - now - guard - 4 * RTT variance - 2 * spread of T_L
+ *   horizon = T_L - now - guard - 4 * RTT variance - 7/4 * spread of T_L
  *   stopped:  OWD + queue drain >= horizon
  *
  * until data that TCP sent later than T_L + RTT is acknowledged, which proves the
@@ -16,8 +16,8 @@
  * at T_L, or already the subflow's, proves nothing.) The variance, four times as
  * in TCP's timeout, is for a path that fades: OWD is as old as the last
  * acknowledgment, and grows while the rate falls. The spread is the standard
- * deviation of a T_L that was predicted: of normal errors 1 in 44 is a loss that comes
- * more than two of it early. OWD is smoothed apart, from
+ * deviation of a T_L that was predicted: of normal errors 1 in 25 is a loss that comes
+ * earlier than that. OWD is smoothed apart, from
  * TCP's latest round trip, with RFC 6298's weights or as PLAMA prints them:
  *
  *   OWD' = a * OWD + (1 - a) * sample,  a = 7/8 (RFC 6298) or 1/8 (PLAMA)
@@ -112,8 +112,9 @@ static bool model_set_loss(struct pams_subflow *sub,
 {
 	struct pams_model *model = &sub->model;
 	u32 owd_us = max(smoothed_owd_us(net, sub, tp), model->owd_us);
+	u64 spread_us = report->loss_spread_ms * (u64)USEC_PER_MSEC;
 	u64 guard_us = READ_ONCE(net->loss_guard_us) + READ_ONCE(tp->mdev_us) +
-		       2 * report->loss_spread_ms * (u64)USEC_PER_MSEC;
+		       7 * spread_us / 4;
 	u64 late_ns = (owd_us - model->owd_us + guard_us) * NSEC_PER_USEC;
 	u64 arrival_ns = now_ns + late_ns + model_pad_ns(model, bytes);
 	u64 loss_ns = report->loss_ns;

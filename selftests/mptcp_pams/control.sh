@@ -98,7 +98,7 @@ lost_path_is_left()
 }
 both_carry() { [ "$(sent_on 1)" -gt 100000 ] && [ "$(sent_on 2)" -gt 20000 ]; }
 
-# A time that was predicted counts from two of its standard deviations before: 40 s with one of 30 s is now.
+# A time that was predicted counts from 7/4 of its standard deviation before: 40 s with one of 30 s is now.
 spread_is_guarded_against()
 {
 	need_tool "$pamsctl"
