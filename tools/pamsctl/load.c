@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * load - load the module the way it has to be here, or say what is in the way
+ * load - load the module as this kernel needs it, or say what prevents it
  */
 #include <errno.h>
 #include <fcntl.h>

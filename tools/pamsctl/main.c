@@ -42,8 +42,7 @@ static const struct command commands[] = {
 	  "sched show                 which scheduler new sockets get\n"
 	  "sched set NAME             choose it" },
 	{ "load", load_command, OPT_DRY_RUN | OPT_MODULE,
-	  "load                       load the module, or say what is in the "
-	  "way" },
+	  "load                       load the module, or say what prevents it" },
 	{ "doctor", doctor_command, OPT_MODULE | OPT_CONTROL,
 	  "doctor [HOST[:PORT]]       is MPTCP in use; does HOST speak it" },
 	{ "peers", peers_command, OPT_CONTROL,

@@ -175,8 +175,9 @@ static void print_reporter(const json_t *reporter)
 static int refuse_pamsd(const char *path, int err)
 {
 	if (err == -ENOENT || err == -ECONNREFUSED)
-		return refuse(FAILED, "pamsd doesn't run: nobody is at its "
-			      "control socket %s: systemctl start pamsd", path);
+		return refuse(FAILED, "pamsd isn't running: nothing listens at "
+			      "its control socket %s: systemctl start pamsd",
+			      path);
 	return refuse(err == -EACCES ? NOT_PERMITTED : FAILED,
 		      "pamsd can't be asked at its control socket %s: %s%s",
 		      path, strerror(-err), err == -EACCES ?

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * announce - what the server is to know is said until it says that it does
+ * announce - a change is reported until the server acknowledges it
  *
  * Every report has the whole state of its paths, so any later one makes good
  * for all that were lost. A change is counted; a report is remembered with that

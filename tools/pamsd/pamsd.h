@@ -470,7 +470,7 @@ struct subflows {
 int subflows_read(struct subflows *subflows);
 void subflows_close(void);
 
-/* --- announce.c: what the server is to know is said until it does --- */
+/* --- announce.c: a change is reported until the server acknowledges it --- */
 
 struct announce_path;
 
