@@ -123,7 +123,7 @@ class Mistold(unittest.TestCase):
 def row(lost, time_s, stall_s):
     """Of a name that all arrived."""
     return {"failed": 0, "lost": lost, "fct_s": time_s, "goodput_bps": 4e7 / time_s,
-            "stall_s": stall_s}
+            "stall_s": stall_s, "stall_mean_s": stall_s / 2}
 
 
 class Goals(unittest.TestCase):
@@ -141,6 +141,7 @@ class Goals(unittest.TestCase):
         self.assertEqual(self.judged(SIGNAL), 0)
         self.assertEqual(self.judged(SIGNAL, lost=8), 1)
         self.assertEqual(self.judged(SIGNAL, stall_s=0.31), 1)
+        self.assertEqual(self.judged(SIGNAL, stall_mean_s=0.11), 1)
         self.assertEqual(self.judged(SIGNAL, goodput_bps=1e7), 1)
         self.assertEqual(self.judged(STOP), 0)
         self.assertEqual(self.judged(STOP, fct_s=3.1), 1)
