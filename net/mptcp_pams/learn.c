@@ -461,3 +461,21 @@ u32 pams_silence_limit_us(const struct pams_subflow *sub, const struct tcp_sock 
 
 	return limit_us << alarms_left(sub);
 }
+
+/**
+ * pams_answer_limit_us - how long ago may a subflow's last answer be at most?
+ * @sub:	the subflow
+ * @tp:		its TCP socket
+ *
+ * As long as it takes to be silent. But a stopped subflow, whose path is about to be
+ * lost, has packets under way one behind the other: their acknowledgments come as
+ * closely, and a pause of less than a round trip is the loss.
+ */
+u32 pams_answer_limit_us(const struct pams_subflow *sub, const struct tcp_sock *tp)
+{
+	u32 pause_us = max_t(u32, tp->mdev_us, LEARN_SILENCE_MIN_US);
+
+	if (sub->stopped && sub->loss)
+		return pause_us << alarms_left(sub);
+	return pams_silence_limit_us(sub, tp);
+}

@@ -176,6 +176,7 @@ static int pipe_parse(struct genl_info *info, u64 now_ns,
 static int report_parse(struct genl_info *info, struct pams_report *report,
 			bool *no_loss)
 {
+	const struct nlattr *spread = info->attrs[MPTCP_PAMS_A_PATH_LOSS_SPREAD];
 	const struct nlattr *loss = info->attrs[MPTCP_PAMS_A_PATH_LOSS_TIME];
 	u64 now_ns = ktime_get_ns();
 	int err;
@@ -188,6 +189,9 @@ static int report_parse(struct genl_info *info, struct pams_report *report,
 	if (loss && *no_loss)
 		return refuse(info, MPTCP_PAMS_A_PATH_NO_LOSS,
 			      "no-loss and loss-time contradict each other");
+	if (spread && !loss)
+		return refuse(info, MPTCP_PAMS_A_PATH_LOSS_SPREAD,
+			      "loss-spread needs loss-time");
 	err = pipe_parse(info, now_ns, report);
 	if (err)
 		return err;
@@ -197,6 +201,7 @@ static int report_parse(struct genl_info *info, struct pams_report *report,
 		report->loss_expires_ns =
 			expires_ns(info, report->loss_ns,
 				   MPTCP_PAMS_LOSS_TTL_DEFAULT_MS);
+		report->loss_spread_ms = spread ? nla_get_u32(spread) : 0;
 	}
 	if (!report->pipe_rate_byteps && !loss && !*no_loss) {
 		GENL_SET_ERR_MSG(info,
@@ -284,7 +289,8 @@ static int path_set(struct genl_info *info)
 	/* what is queued there may have to go elsewhere, now */
 	if (report.loss_ns || no_loss)
 		pams_watch_wake_all(net);
-	tell_done(info, MPTCP_PAMS_CMD_PATH_SET_NTF, MPTCP_PAMS_A_PATH_ORIGIN);
+	tell_done(info, MPTCP_PAMS_CMD_PATH_SET_NTF,
+		  MPTCP_PAMS_A_PATH_LOSS_SPREAD);
 	return 0;
 }
 
@@ -413,6 +419,9 @@ static int put_path(struct sk_buff *skb, const struct pams_path *path,
 				  pams_netlink_until_ms(report->loss_ns, now_ns)) ?:
 		      put_expiry(skb, MPTCP_PAMS_A_PATH_LOSS_EXPIRES,
 				 report->loss_expires_ns, now_ns);
+	if (!err && report->loss_ns && report->loss_spread_ms)
+		err = nla_put_u32(skb, MPTCP_PAMS_A_PATH_LOSS_SPREAD,
+				  report->loss_spread_ms);
 	if (!err && path->origin[0])
 		err = nla_put_string(skb, MPTCP_PAMS_A_PATH_ORIGIN,
 				     path->origin);

@@ -398,6 +398,7 @@ u32 pams_split_head_wait_us(const struct pams_conn *conn, u32 *id);
 void pams_learn(struct pams_subflow *sub, const struct sock *ssk, u32 ahead_us,
 		bool tail, u32 *now_us);
 u32 pams_silence_limit_us(const struct pams_subflow *sub, const struct tcp_sock *tp);
+u32 pams_answer_limit_us(const struct pams_subflow *sub, const struct tcp_sock *tp);
 
 /* One way without a queue. */
 static inline u32 pams_propagation_us(const struct tcp_sock *tp, u32 rtt_us)

@@ -144,16 +144,15 @@ static bool report_is_empty(const struct pams_report *report)
 static void report_merge(struct pams_report *report,
 			 const struct pams_report *news, bool no_loss)
 {
-	u64 loss_expires_ns = report->loss_expires_ns;
-	u64 loss_ns = report->loss_ns;
+	const struct pams_report *loss = news->loss_ns || no_loss ? news : report;
+	u64 loss_expires_ns = loss->loss_expires_ns;
+	u32 loss_spread_ms = loss->loss_spread_ms;
+	u64 loss_ns = loss->loss_ns;
 
-	if (news->loss_ns || no_loss) {
-		loss_expires_ns = news->loss_expires_ns;
-		loss_ns = news->loss_ns;
-	}
 	if (news->pipe_rate_byteps)
 		*report = *news;
 	report->loss_expires_ns = loss_expires_ns;
+	report->loss_spread_ms = loss_spread_ms;
 	report->loss_ns = loss_ns;
 }
 
@@ -299,6 +298,7 @@ static u64 path_expire(struct pams_net *net, struct pams_path *path, u64 now_ns)
 	} else if (pams_report_has_loss(report, now_ns)) {
 		rest.loss_ns = report->loss_ns;
 		rest.loss_expires_ns = report->loss_expires_ns;
+		rest.loss_spread_ms = report->loss_spread_ms;
 	} else {
 		path_remove(&net->paths, path);
 		return PAMS_NEVER_NS;

@@ -54,6 +54,7 @@ struct pams_path_key {
  * @loss_expires_ns:	until when that holds
  * @pipe_backlog_bytes:	waiting before the pipe at @pipe_ns
  * @pipe_delay_us:	one-way delay of the pipe, if @split
+ * @loss_spread_ms:	standard deviation of @loss_ns
  * @split:		the helper ends TCP: TCP's times don't hold the pipe
  */
 struct pams_report {
@@ -65,6 +66,7 @@ struct pams_report {
 	u64 loss_expires_ns;
 	u32 pipe_backlog_bytes;
 	u32 pipe_delay_us;
+	u32 loss_spread_ms;
 	bool split;
 };
 

@@ -8,14 +8,16 @@
  *
  * Path loss (PLAMA): a horizon. Nothing is scheduled on a subflow that can't arrive:
  *
- *   horizon = T_L - now - guard - 4 * RTT variance
+ *   horizon = T_L - now - guard - 4 * RTT variance - 7/4 * spread of T_L
  *   stopped:  OWD + queue drain >= horizon
  *
  * until data that TCP sent later than T_L + RTT is acknowledged, which proves the
  * path alive, or the loss time is renewed, removed, or expires. (What was under way
  * at T_L, or already the subflow's, proves nothing.) The variance, four times as
  * in TCP's timeout, is for a path that fades: OWD is as old as the last
- * acknowledgment, and grows while the rate falls. OWD is smoothed apart, from
+ * acknowledgment, and grows while the rate falls. The spread is the standard
+ * deviation of a T_L that was predicted: of normal errors 1 in 25 is a loss that comes
+ * earlier than that. OWD is smoothed apart, from
  * TCP's latest round trip, with RFC 6298's weights or as PLAMA prints them:
  *
  *   OWD' = a * OWD + (1 - a) * sample,  a = 7/8 (RFC 6298) or 1/8 (PLAMA)
@@ -103,15 +105,19 @@ static bool loss_is_over(const struct pams_model *model, u64 loss_ns,
 /* True if nothing that is scheduled now arrives in time. Less room, too: what a
  * decision allows is sent without another.
  */
-static bool model_set_loss(struct pams_subflow *sub, u64 loss_ns,
+static bool model_set_loss(struct pams_subflow *sub,
+			   const struct pams_report *report,
 			   const struct pams_net *net, const struct tcp_sock *tp,
 			   u32 bytes, u64 now_ns)
 {
 	struct pams_model *model = &sub->model;
 	u32 owd_us = max(smoothed_owd_us(net, sub, tp), model->owd_us);
-	u64 guard_us = READ_ONCE(net->loss_guard_us) + READ_ONCE(tp->mdev_us);
+	u64 spread_us = report->loss_spread_ms * (u64)USEC_PER_MSEC;
+	u64 guard_us = READ_ONCE(net->loss_guard_us) + READ_ONCE(tp->mdev_us) +
+		       7 * spread_us / 4;
 	u64 late_ns = (owd_us - model->owd_us + guard_us) * NSEC_PER_USEC;
 	u64 arrival_ns = now_ns + late_ns + model_pad_ns(model, bytes);
+	u64 loss_ns = report->loss_ns;
 
 	if (loss_is_over(model, loss_ns, tp))
 		return false;
@@ -192,7 +198,7 @@ static u64 report_put_in(struct pams_conn *conn, const struct msk_look *look,
 		conn->silent = true;
 	} else if (report && pams_report_has_loss(report, now_ns)) {
 		loss_ns = report->loss_ns;
-		stop = model_set_loss(sub, loss_ns, conn->net, tp,
+		stop = model_set_loss(sub, report, conn->net, tp,
 				      view->fragment_bytes, now_ns);
 	}
 

@@ -20,7 +20,9 @@
  *
  *   srtt + max(4 * RTT variance, 50 ms)
  *
- * since its last acknowledgment and since the oldest of that data was sent. What it
+ * since its last acknowledgment and since the oldest of that data was sent; where its
+ * path is about to be lost (report.c), the latter, and an acknowledgment is more than
+ * the second part of it overdue. What it
  * holds is sent again elsewhere, and nothing more is scheduled there until something is
  * acknowledged (learn.c). The kernel's own check for stale subflows runs with its
  * retransmissions, which that makes rare: so it is asked as often as its timer would.
@@ -161,7 +163,7 @@ static bool seems_silent(const struct pams_subflow *sub, const struct tcp_sock *
 	if (sub->silent || !tp->packets_out)
 		return false;
 
-	limit_us = pams_silence_limit_us(sub, tp);
+	limit_us = pams_answer_limit_us(sub, tp);
 	/* negative where a paced packet was given a time to come */
 	since_us = (u32)tcp_clock_us() - (u32)READ_ONCE(tp->delivered_mstamp);
 	return since_us > (s32)limit_us &&
@@ -172,13 +174,14 @@ static bool seems_silent(const struct pams_subflow *sub, const struct tcp_sock *
 static void silence_confirm(struct pams_conn *conn, struct pams_subflow *sub,
 			    struct sock *ssk)
 {
+	u32 answer_us = pams_answer_limit_us(sub, tcp_sk(ssk));
 	u32 limit_us = pams_silence_limit_us(sub, tcp_sk(ssk));
 	struct tcp_sock *tp = tcp_sk(ssk);
 	struct sk_buff *oldest;
 
 	lock_sock(ssk);
 	oldest = tcp_rtx_queue_head(ssk);
-	if (oldest && older_than(READ_ONCE(tp->rcv_tstamp), limit_us) &&
+	if (oldest && older_than(READ_ONCE(tp->rcv_tstamp), answer_us) &&
 	    tcp_clock_us() - tcp_skb_timestamp_us(oldest) > limit_us) {
 		sub->silent_tstamp = READ_ONCE(tp->rcv_tstamp);
 		sub->silent = true;
@@ -297,7 +300,7 @@ static u32 quiet_left_us(const struct pams_conn *conn, const struct pams_view *v
 	for (i = 0; i < view->nr; i++) {
 		const struct tcp_sock *tp = tcp_sk(look->ssk[i]);
 		struct pams_subflow *sub = pams_subflow_of(view->sub[i]);
-		u32 limit_us = pams_silence_limit_us(sub, tp), us;
+		u32 limit_us = pams_answer_limit_us(sub, tp), us;
 
 		if (!tp->packets_out || sub->silent)
 			continue;

@@ -98,6 +98,24 @@ lost_path_is_left()
 }
 both_carry() { [ "$(sent_on 1)" -gt 100000 ] && [ "$(sent_on 2)" -gt 20000 ]; }
 
+# A time that was predicted counts from 7/4 of its standard deviation before: 40 s with one of 30 s is now.
+spread_is_guarded_against()
+{
+	need_tool "$pamsctl"
+	begin
+	start_server
+	transfer --bytes 6000000 &
+	within 50 both_carry || fail "the transfer uses one path"
+	on_server "$pamsctl" path set 10.0.1.1 loss-time 40s
+	sleep 0.3
+	! on_server "$pamsctl" conn show | grep -i stopped || fail "a subflow is stopped 40 s before its loss"
+	on_server "$pamsctl" path set 10.0.1.1 loss-time 40s loss-spread 30s
+	sleep 0.3
+	on_server "$pamsctl" conn show | grep -i stopped || fail "no subflow is stopped"
+	on_server "$pamsctl" path set 10.0.1.1 no-loss
+	wait $! || fail "the transfer did not survive"
+}
+
 # 65,536 paths of one prefix length are as good as one: the count of them has room.
 lost_path_among_many()
 {
@@ -188,6 +206,7 @@ add out_of_range net.mptcp_pams.paths_max 1000001
 add eta_decides_on_reinjection
 add queue_ahead 0
 add queue_ahead 100000
+add spread_is_guarded_against
 add lost_path_is_left
 add lost_path_among_many
 add all_lost

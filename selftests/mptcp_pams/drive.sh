@@ -124,10 +124,7 @@ begin()
 	need_tool "$predict"
 	need_radios
 	paths pams 5mbit,25ms
-	ip -batch - <<-END
-		netns add $ap
-		link add a1 index 33 netns $ap type veth peer name s2 index 22 netns $server
-	END
+	helper_link "$ap" a1 25mbit,5ms,100
 	take_radios
 	ip -n "$client" -batch - <<-END
 		addr add 10.0.2.1/24 dev wlan
@@ -135,21 +132,7 @@ begin()
 		route add $address via 10.0.2.2 dev wlan
 		mptcp endpoint add 10.0.1.1 dev c1 id 1 subflow
 	END
-	ip -n "$ap" -batch - <<-END
-		addr add 10.0.2.2/24 dev wlan
-		addr add 10.0.3.1/24 dev a1
-		link set lo up
-		link set a1 gso_max_segs 1 up
-		route add $address via 10.0.3.2
-	END
-	ip -n "$server" -batch - <<-END
-		addr add 10.0.3.2/24 dev s2
-		link set s2 gso_max_segs 1 up
-		route add 10.0.2.0/24 via 10.0.3.1
-	END
-	in_ns "$ap" sysctl -qw net.ipv4.ip_forward=1 net.ipv4.conf.all.rp_filter=0
-	tc -n "$ap" qdisc add dev a1 root netem rate 25mbit delay 5ms limit 100
-	tc -n "$server" qdisc add dev s2 root netem rate 25mbit delay 5ms limit 100
+	ip -n "$ap" addr add 10.0.2.2/24 dev wlan
 	count_packets
 	associate
 }

@@ -244,6 +244,33 @@ paths()
 
 links_are_up() { ! { ip -n "$client" -o link show type veth; ip -n "$server" -o link show type veth; } | grep -qv 'state UP'; }
 
+# helper_link NS DEV RATE,DELAY,LIMIT: a new namespace that forwards between its clients, 10.0.2.0/24, and the server, which it
+# reaches over its link DEV and s2. After paths, which makes the first path only.
+helper_link()
+{
+	local rate delay limit
+
+	IFS=, read -r rate delay limit <<<"$3"
+	ip -batch - <<-END
+		netns add $1
+		link add $2 index 33 netns $1 type veth peer name s2 index 22 netns $server
+	END
+	ip -n "$1" -batch - <<-END
+		addr add 10.0.3.1/24 dev $2
+		link set lo up
+		link set $2 gso_max_segs 1 up
+		route add $address via 10.0.3.2
+	END
+	ip -n "$server" -batch - <<-END
+		addr add 10.0.3.2/24 dev s2
+		link set s2 gso_max_segs 1 up
+		route add 10.0.2.0/24 via 10.0.3.1
+	END
+	in_ns "$1" sysctl -qw net.ipv4.ip_forward=1 net.ipv4.conf.all.rp_filter=0
+	tc -n "$1" qdisc add dev "$2" root netem rate "$rate" delay "$delay" limit "$limit"
+	tc -n "$server" qdisc add dev s2 root netem rate "$rate" delay "$delay" limit "$limit"
+}
+
 # shape I add|change PATH: the lines that shape path I, for both sides
 shape()
 {

@@ -75,6 +75,7 @@ every_key()
 	comes_back "2001:db8::/48 port 443" "pipe-rate 50gbit hs-rate 1.5mbit ttl 1d" \
 		"pipe 50gbit (6250000000 bytes/s), backlog 0 bytes, to the helper 1.5mbit; reported"
 	comes_back "0.0.0.0/0" "loss-time 5s" "lost in "
+	comes_back "192.0.2.1" "loss-time 800ms loss-spread 90ms" ", +- 90ms"
 	comes_back "dev c1" "loss-time 800ms ttl 5s" "lost in "
 	comes_back "token 0x00001234 ids 0 255" "pipe-rate 1kbit backlog 2Gi" "pipe 1kbit (125 bytes/s), backlog 2147483648 bytes"
 }

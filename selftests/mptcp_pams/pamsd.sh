@@ -22,11 +22,8 @@ begin()
 	need_tool "$pamsd"
 	need_tool "$pamsctl"
 	paths pams 8mbit,10ms
-	ip -batch - <<-END
-		netns add $helper
-		link add c2 index 12 netns $client type veth peer name h2 index 32 netns $helper
-		link add h1 index 33 netns $helper type veth peer name s2 index 22 netns $server
-	END
+	helper_link "$helper" h1 20mbit,20ms,1000
+	ip link add c2 index 12 netns "$client" type veth peer name h2 index 32 netns "$helper"
 	ip -n "$client" -batch - <<-END
 		addr add 10.0.2.1/24 dev c2
 		link set c2 gso_max_segs 1 up
@@ -35,20 +32,8 @@ begin()
 	END
 	ip -n "$helper" -batch - <<-END
 		addr add 10.0.2.2/24 dev h2
-		addr add 10.0.3.1/24 dev h1
-		link set lo up
 		link set h2 gso_max_segs 1 up
-		link set h1 gso_max_segs 1 up
-		route add $address via 10.0.3.2
 	END
-	ip -n "$server" -batch - <<-END
-		addr add 10.0.3.2/24 dev s2
-		link set s2 gso_max_segs 1 up
-		route add 10.0.2.0/24 via 10.0.3.1
-	END
-	in_ns "$helper" sysctl -qw net.ipv4.ip_forward=1 net.ipv4.conf.all.rp_filter=0
-	tc -n "$helper" qdisc add dev h1 root netem rate 20mbit delay 20ms limit 1000
-	tc -n "$server" qdisc add dev s2 root netem rate 20mbit delay 20ms limit 1000
 	pipe add 5mbit
 	within 30 links_are_up || fail "the links do not come up"
 }
@@ -357,6 +342,43 @@ pulled_cable_is_known_at_once()
 	wait "$transfer_pid" || fail "the transfer did not survive"
 }
 
+# Of an interface's addresses the one is reported from that a subflow uses, and another when the subflow moves there.
+address_in_use_is_reported_from()
+{
+	begin
+	client_key=$("$pamsd" --genkey)
+	configure server <<-END
+		server { listen = {"0.0.0.0"} peer "client" { key = "$client_key" source = true } }
+	END
+	configure client <<-END
+		reporter {
+			to "server" { address = "$address" key = "$client_key" via = {"c1", "c2"} }
+			interface "c2" { measure = "none" }
+		}
+	END
+	start "$server" server
+	ip -n "$client" addr add 10.0.2.77/24 dev c2
+	move_subflow 10.0.2.77 3
+	start_server
+	transfer --bytes 8M --timeout 60000 &
+	transfer_pid=$!
+	within 50 both_subflows || fail "there is no second subflow"
+	start "$client" client
+	tell client '{"interface": "c2", "loss_ms": 30000, "ttl_ms": 60000}' >/dev/null
+	soon 2000 "the address in use is known as lost" is_lost 10.0.2.77
+	! is_lost 10.0.2.1 || fail "the first address is, too"
+	move_subflow 10.0.2.1 4
+	soon 4000 "the other address is known as lost" is_lost 10.0.2.1
+	! is_lost 10.0.2.77 || fail "the address that isn't used any more still is, too"
+	wait "$transfer_pid" || fail "the transfer did not survive"
+}
+# move_subflow ADDRESS ID: the path manager has that endpoint on the second link, and no other
+move_subflow()
+{
+	ip -n "$client" mptcp endpoint flush
+	ip -n "$client" mptcp endpoint add "$1" dev c2 id "$2" subflow
+}
+
 # The first link carries nothing any more but is up, and carried data last: the news takes the other.
 dead_link_is_no_way_for_its_loss()
 {
@@ -411,6 +433,7 @@ add killed_and_started_again
 add module_comes_and_goes
 add pulled_cable_is_known_at_once
 add dead_link_is_no_way_for_its_loss
+add address_in_use_is_reported_from
 add own_cable_is_known_at_once
 add interface_comes_and_goes
 run_cases "$@"

@@ -24,11 +24,11 @@ static struct report example(void)
 	report.paths[0] = (struct report_path) {
 		.id = 15,
 		.flags = REPORT_PIPE | REPORT_DELAY | REPORT_HS_RATE |
-			 REPORT_LOSS | REPORT_BY_SOURCE,
+			 REPORT_LOSS | REPORT_BY_SOURCE | REPORT_SPREAD,
 		.rate_byteps = 125, .hs_rate_byteps = 12500000000,
 		.backlog_bytes = 2147483648, .delay_us = 60000000,
 		.loss_ms = 86400000, .pipe_ttl_ms = 86400000,
-		.loss_ttl_ms = 86400000,
+		.loss_ttl_ms = 86400000, .loss_spread_ms = 86400000,
 	};
 	report.paths[1] = (struct report_path) { .id = 7 };
 	report.paths[2] = (struct report_path) {
@@ -298,6 +298,8 @@ static void values_out_of_range_are_refused(void)
 	refuses(paths[0].loss_ms, -86400001);
 	refuses(paths[0].pipe_ttl_ms, 86400001);
 	refuses(paths[0].loss_ttl_ms, 86400001);
+	refuses(paths[0].loss_spread_ms, 86400001);
+	refuses(paths[0].flags, REPORT_SPREAD);
 	refuses(names[0].id, 16);
 	refuses(names[1].prefix_len, 33);
 	refuses(names[2].prefix_len, 129);
@@ -362,6 +364,7 @@ static void entries_that_are_cut_are_refused(void)
 
 	check(!takes(&out, "\x01\x01\x03"));
 	check(!takes(&out, "\x01\x02\x03\x08"));	/* no loss time */
+	check(!takes(&out, "\x01\x0a\x03\x28\0\0\x03\x20\0\0\0\0"));
 	check(!takes(&out, "\x02\x03\x03\x00\x00"));
 	check(!takes(&out, "\x03\x07\x03\x18\0\0\x0a\x09\x08"));
 	check(!takes(&out, "\x04\x01\x03"));

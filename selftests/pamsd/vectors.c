@@ -37,6 +37,7 @@ static void print_path(const struct report_path *path, bool last)
 	printf(", \"pipe_ttl_ms\": %" PRIu32, path->pipe_ttl_ms);
 	printf(", \"loss_ms\": %" PRId32, path->loss_ms);
 	printf(", \"loss_ttl_ms\": %" PRIu32, path->loss_ttl_ms);
+	printf(", \"loss_spread_ms\": %" PRIu32, path->loss_spread_ms);
 	printf("}%s\n", last ? "" : ",");
 }
 
@@ -125,9 +126,11 @@ static struct report second = {
 		  .rate_byteps = 625000, .hs_rate_byteps = 1250000,
 		  .backlog_bytes = 150000, .delay_us = 2000,
 		  .pipe_ttl_ms = 1000 },
-		{ .id = 2, .flags = REPORT_PIPE | REPORT_LOSS,
+		{ .id = 2,
+		  .flags = REPORT_PIPE | REPORT_LOSS | REPORT_SPREAD,
 		  .rate_byteps = 12500000000, .backlog_bytes = 2147483648,
-		  .loss_ms = 800, .loss_ttl_ms = 5000 },
+		  .loss_ms = 800, .loss_ttl_ms = 5000,
+		  .loss_spread_ms = 90 },
 	},
 	.names = {
 		{ .kind = REPORT_NAME_PREFIX, .id = 1, .prefix_len = 24,

@@ -44,6 +44,7 @@ struct packet {
 struct known {
 	struct pams_path key;
 	uint64_t loss_at_ms, loss_until_ms, pipe_until_ms;
+	uint32_t loss_spread_ms;
 };
 
 struct world {
@@ -125,6 +126,7 @@ static inline int world_set(const struct pams_path *path, void *arg)
 	if (path->has_loss) {
 		known->loss_at_ms = ms + path->loss_ms;
 		known->loss_until_ms = known->loss_at_ms + path->ttl_ms;
+		known->loss_spread_ms = path->loss_spread_ms;
 	} else if (path->no_loss) {
 		known->loss_until_ms = 0;
 	}
@@ -334,8 +336,9 @@ static inline void world_for(struct world *world, uint64_t ms)
 /* --- what is said, and what is known of it --- */
 
 /* loss_ms < 0: the path isn't lost. */
-static inline void world_say(struct world *world, unsigned int id,
-			     int64_t loss_ms, bool lasting)
+static inline void world_predict(struct world *world, unsigned int id,
+				 int64_t loss_ms, uint32_t spread_ms,
+				 bool lasting)
 {
 	static struct announce_path path;
 	struct report_name *name = path.names;
@@ -344,11 +347,18 @@ static inline void world_say(struct world *world, unsigned int id,
 	path.loss = loss_ms >= 0;
 	path.lasting = path.loss && lasting;
 	path.loss_at_ms = path.loss ? world->us / 1000 + loss_ms : 0;
+	path.loss_spread_ms = spread_ms;
 	path.name_count = 1;
 	name->kind = REPORT_NAME_PREFIX;
 	name->prefix_len = 32;
 	memcpy(name->address, (uint8_t[]){ 10, 9, id, 1 }, 4);
 	announce_set(&world->announcer, id, &path, world->us / 1000);
+}
+
+static inline void world_say(struct world *world, unsigned int id,
+			     int64_t loss_ms, bool lasting)
+{
+	world_predict(world, id, loss_ms, 0, lasting);
 }
 
 static inline struct known *world_known(struct world *world, unsigned int a,

@@ -16,8 +16,7 @@ correlated over 200 ms. The path follows from the same level:
             beacon's interval; shorter fades only lose frames
 
 pams-predict gets the level every 50 ms, in whole dBm, from four seconds before the
-download on. What it says reaches the server LTE's one-way delay later, and one
-and a half spreads early, as pamsd reports it.
+download on. What it says, with its spread, reaches the server LTE's one-way delay later.
 """
 
 import json
@@ -37,11 +36,10 @@ STEP_MS = 50
 LOST_STEPS = 2
 BEFORE_MS, AFTER_MS = 4000, 12000
 FRAME_TRIES = 7
-WIFI, LTE = Path(25_000_000, 5_000), Path(5_000_000, 25_000)
+WIFI, LTE = Path(25_000_000, 5_000), Path(5_000_000, 25_000, 400)
 EDGE_BPS = 5_000_000
 LOSS_MS = 2000          # when the range ends
 STOP_SHARE = 0.75       # of the range, where the other drive ends
-EARLY = 1.5             # spreads
 TAKEN_BACK_MS = 3_600_000   # a loss so far away is none
 
 
@@ -136,16 +134,16 @@ def predictions(program, trace):
 
 
 def reports(lines):
-    """As the server's kernel is told: tools/pamsd/lines.c has the same EARLY. What was said before the download is told at its
-    beginning."""
+    """As the server's kernel is told. What was said before the download is told at its beginning."""
     found = {}
     for line in lines:
         arrives_ms = line["at_ms"] + LTE.delay_us // 1000
         at_ms = max(0, arrives_ms)
-        loss_ms = TAKEN_BACK_MS
+        values = {"loss-time": TAKEN_BACK_MS}
         if "loss_ms" in line:
-            loss_ms = line["loss_ms"] - round(EARLY * line["spread_ms"]) - (at_ms - line["at_ms"])
-        found[at_ms] = Report(at_ms * 1000, 0, {"loss-time": max(0, loss_ms)})
+            values = {"loss-time": max(0, line["loss_ms"] - (at_ms - line["at_ms"])),
+                      "loss-spread": line["spread_ms"]}
+        found[at_ms] = Report(at_ms * 1000, 0, values)
     return tuple(found[at_ms] for at_ms in sorted(found))
 
 

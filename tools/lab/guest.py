@@ -23,7 +23,8 @@ PATH_MEMORY = "/proc/sys/net/mptcp_pams/path_memory"    # where the module has i
 WARM_UP_BYTES = (1_000_000, 20_000_000)     # of the connection that fills the memory
 WARM_UP_S = 2
 SPLIT_SOCKET = "/run/pamsplit"      # and the path's number
-REPORT_UNITS = {"loss-time": "ms", "ttl": "ms", "delay": "us", "pipe-rate": "", "backlog": ""}
+REPORT_UNITS = {"loss-time": "ms", "loss-spread": "ms", "ttl": "ms", "delay": "us",
+                "pipe-rate": "", "backlog": ""}
 
 
 def report_command(pamsctl, report, ipv6):

@@ -61,8 +61,10 @@ GUARD_COST = 0.03   # stopping somewhat early costs some of Wi-Fi's airtime
 LEVEL = 0.02        # runs of one scenario differ by less
 EARLY_LEVEL = 0.05  # stopping early also leaves less to be sent again over Wi-Fi
 DEFAULT_RUNS = 10
-# 100 ms is the goal. What is sent again stands behind LTE's queue, whose 400 packets take up
-# to 0.96 s; untold the longest is 464 ms, predicted it was 264.
+PREDICTED_MEAN_STALL_S = 0.1
+# Of a drive whose path breaks before it is left, 1 in 20: what its queue held is sent again
+# behind LTE's queue, whose 400 packets take up to 0.96 s. 100 ms is the goal there, too; 246
+# was measured, untold 547.
 PREDICTED_STALL_S = 0.3
 FALSE_ALARM_COST = 0.03
 FALSE_ALARM_MS, FALSE_ALARM_LASTS_MS = 200, 500     # said so early; taken back so late
@@ -249,6 +251,8 @@ def check_drive(checks, drive, name, rows):
     checks.at_least(f"{name}: more goodput than default, predicted",
                     predicted["goodput_bps"] / default["goodput_bps"] - 1, MORE_GOODPUT,
                     "%", 100, 1)
+    checks.at_most(f"{name}: mean stall, predicted", predicted["stall_mean_s"],
+                   PREDICTED_MEAN_STALL_S, "ms", 1e3)
     checks.at_most(f"{name}: longest stall, predicted", predicted["stall_s"],
                    PREDICTED_STALL_S, "ms", 1e3)
 

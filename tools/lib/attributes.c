@@ -77,6 +77,7 @@ static const struct field path_fields[MPTCP_PAMS_A_PATH_MAX + 1] = {
 	PATH(PIPE_EXPIRES, "pipe-expires", U32, pipe_expires_ms),
 	PATH(LOSS_EXPIRES, "loss-expires", U32, loss_expires_ms),
 	PATH(ORIGIN, "origin", ORIGIN, origin),
+	PATH(LOSS_SPREAD, "loss-spread", U32, loss_spread_ms),
 };
 
 static const struct field subflow_fields[MPTCP_PAMS_A_SUBFLOW_MAX + 1] = {
@@ -246,6 +247,9 @@ int pams_put_values(struct nl_msg *msg, const struct pams_path *path)
 	if (path->has_loss)
 		err |= nla_put_s32(msg, MPTCP_PAMS_A_PATH_LOSS_TIME,
 				   path->loss_ms);
+	if (path->has_loss && path->loss_spread_ms)
+		err |= nla_put_u32(msg, MPTCP_PAMS_A_PATH_LOSS_SPREAD,
+				   path->loss_spread_ms);
 	if (path->no_loss)
 		err |= nla_put_flag(msg, MPTCP_PAMS_A_PATH_NO_LOSS);
 	if (path->ttl_ms || path->until_deleted)

@@ -74,6 +74,7 @@ struct pams_path {
 	bool has_loss;
 	bool no_loss;
 	int32_t loss_ms;	/* until the loss; < 0 in answers: it was */
+	uint32_t loss_spread_ms; /* its standard deviation */
 
 	/* who reports, or reported last: printable ASCII, or "" */
 	char origin[PAMS_ORIGIN_MAX];

@@ -66,7 +66,7 @@ static void put(uint8_t **at, uint64_t value, unsigned int bytes)
 		*(*at)++ = value >> (8 * bytes);
 }
 
-static uint64_t take(const uint8_t **at, unsigned int bytes)
+static uint64_t take_number(const uint8_t **at, unsigned int bytes)
 {
 	uint64_t value = 0;
 
@@ -136,12 +136,12 @@ enum report_error report_peek(const uint8_t *buf, size_t len,
 		return REPORT_SHORT;
 	if (memcmp(buf, magic, sizeof(magic)))
 		return REPORT_MAGIC;
-	version = take(&at, 1);
-	header->type = take(&at, 1);
-	said = take(&at, 2);
+	version = take_number(&at, 1);
+	header->type = take_number(&at, 1);
+	said = take_number(&at, 2);
 	take_bytes(&at, header->id, sizeof(header->id));
 	take_bytes(&at, header->session, sizeof(header->session));
-	header->counter = take(&at, 8);
+	header->counter = take_number(&at, 8);
 	if (version != REPORT_VERSION)
 		return REPORT_VERSION_UNKNOWN;
 	if (header->type != REPORT_TYPE_REPORT &&
@@ -220,10 +220,14 @@ static bool pipe_valid(const struct report_path *path)
 static bool loss_valid(const struct report_path *path)
 {
 	if (!(path->flags & REPORT_LOSS))
-		return !path->loss_ms && !path->loss_ttl_ms;
+		return !(path->flags & REPORT_SPREAD) && !path->loss_ms &&
+		       !path->loss_ttl_ms && !path->loss_spread_ms;
+	if (!(path->flags & REPORT_SPREAD) && path->loss_spread_ms)
+		return false;
 	return path->loss_ms <= MPTCP_PAMS_TIME_MAX_MS &&
 	       path->loss_ms >= -MPTCP_PAMS_TIME_MAX_MS &&
-	       path->loss_ttl_ms <= MPTCP_PAMS_TIME_MAX_MS;
+	       path->loss_ttl_ms <= MPTCP_PAMS_TIME_MAX_MS &&
+	       path->loss_spread_ms <= MPTCP_PAMS_TIME_MAX_MS;
 }
 
 bool report_path_valid(const struct report_path *path)
@@ -263,6 +267,8 @@ static void put_path(uint8_t **at, const struct report_path *path)
 		put(at, (uint32_t)path->loss_ms, 4);
 		put(at, path->loss_ttl_ms, 4);
 	}
+	if (path->flags & REPORT_SPREAD)
+		put(at, path->loss_spread_ms, 4);
 	begin[1] = *at - begin - ENTRY_HEADER;
 }
 
@@ -271,7 +277,8 @@ static size_t path_bytes(const struct report_path *path)
 	return ENTRY_HEADER + 2 + (path->flags & REPORT_PIPE ? 16 : 0) +
 	       (path->flags & REPORT_DELAY ? 4 : 0) +
 	       (path->flags & REPORT_HS_RATE ? 8 : 0) +
-	       (path->flags & REPORT_LOSS ? 8 : 0);
+	       (path->flags & REPORT_LOSS ? 8 : 0) +
+	       (path->flags & REPORT_SPREAD ? 4 : 0);
 }
 
 /* How many names from here on go into one entry: subflows of one path do. */
@@ -333,25 +340,27 @@ static bool take_path(const uint8_t *at, size_t left, struct report *report)
 	if (left < 2 || report->path_count == REPORT_PATHS_MAX)
 		return false;
 	memset(path, 0, sizeof(*path));
-	path->id = take(&at, 1);
-	path->flags = take(&at, 1) & (REPORT_PIPE | REPORT_DELAY |
-				      REPORT_HS_RATE | REPORT_LOSS |
-				      REPORT_BY_SOURCE);
+	path->id = take_number(&at, 1);
+	path->flags = take_number(&at, 1) & (REPORT_PIPE | REPORT_DELAY |
+					     REPORT_HS_RATE | REPORT_LOSS |
+					     REPORT_BY_SOURCE | REPORT_SPREAD);
 	if (left + ENTRY_HEADER < path_bytes(path))
 		return false;
 	if (path->flags & REPORT_PIPE) {
-		path->rate_byteps = take(&at, 8);
-		path->backlog_bytes = take(&at, 4);
-		path->pipe_ttl_ms = take(&at, 4);
+		path->rate_byteps = take_number(&at, 8);
+		path->backlog_bytes = take_number(&at, 4);
+		path->pipe_ttl_ms = take_number(&at, 4);
 	}
 	if (path->flags & REPORT_DELAY)
-		path->delay_us = take(&at, 4);
+		path->delay_us = take_number(&at, 4);
 	if (path->flags & REPORT_HS_RATE)
-		path->hs_rate_byteps = take(&at, 8);
+		path->hs_rate_byteps = take_number(&at, 8);
 	if (path->flags & REPORT_LOSS) {
-		path->loss_ms = (int32_t)(uint32_t)take(&at, 4);
-		path->loss_ttl_ms = take(&at, 4);
+		path->loss_ms = (int32_t)(uint32_t)take_number(&at, 4);
+		path->loss_ttl_ms = take_number(&at, 4);
 	}
+	if (path->flags & REPORT_SPREAD)
+		path->loss_spread_ms = take_number(&at, 4);
 	for (unsigned int i = 0; i < report->path_count; i++)
 		if (report->paths[i].id == path->id)
 			return false;
@@ -370,16 +379,16 @@ static bool take_name(unsigned int kind, const uint8_t *at, size_t left,
 	case REPORT_NAME_SOURCE:
 		if (left < SOURCE_BYTES)
 			return false;
-		name.id = take(&at, 1);
-		take(&at, 1);
-		name.port = take(&at, 2);
+		name.id = take_number(&at, 1);
+		take_number(&at, 1);
+		name.port = take_number(&at, 2);
 		break;
 	case REPORT_NAME_PREFIX:
 		if (left < PREFIX4_BYTES)
 			return false;
-		name.id = take(&at, 1);
-		name.prefix_len = take(&at, 1);
-		name.port = take(&at, 2);
+		name.id = take_number(&at, 1);
+		name.prefix_len = take_number(&at, 1);
+		name.port = take_number(&at, 2);
 		name.ipv6 = left >= PREFIX6_BYTES;
 		take_bytes(&at, name.address, name.ipv6 ? 16 : 4);
 		break;
@@ -398,11 +407,11 @@ static bool take_subflows(const uint8_t *at, size_t left, struct report *report)
 	name.kind = REPORT_NAME_SUBFLOW;
 	if (left < 1 + SUBFLOW_BYTES || (left - 1) % SUBFLOW_BYTES)
 		return false;
-	name.id = take(&at, 1);
+	name.id = take_number(&at, 1);
 	for (left--; left; left -= SUBFLOW_BYTES) {
-		name.token = take(&at, 4);
-		name.local_id = take(&at, 1);
-		name.remote_id = take(&at, 1);
+		name.token = take_number(&at, 4);
+		name.local_id = take_number(&at, 1);
+		name.remote_id = take_number(&at, 1);
 		if (report->name_count == REPORT_NAMES_MAX ||
 		    !report_name_valid(&name))
 			return false;
@@ -503,15 +512,15 @@ enum report_error report_open(const uint8_t *buf, size_t len,
 	report->name_count = 0;
 	report->skipped = 0;
 	take_bytes(&at, report->cookie, sizeof(report->cookie));
-	report->sent_ms = take(&at, 8);
-	report->echo = take(&at, 8);
-	report->acknowledge = take(&at, 1) & FLAG_ACKNOWLEDGE;
+	report->sent_ms = take_number(&at, 8);
+	report->echo = take_number(&at, 8);
+	report->acknowledge = take_number(&at, 1) & FLAG_ACKNOWLEDGE;
 	at += 7;
 	while (at < end) {
 		if (end - at < ENTRY_HEADER)
 			return REPORT_MALFORMED;
-		kind = take(&at, 1);
-		left = take(&at, 1);
+		kind = take_number(&at, 1);
+		left = take_number(&at, 1);
 		if (left > end - at || !take_entry(kind, at, left, report))
 			return REPORT_MALFORMED;
 		at += left;
@@ -547,10 +556,10 @@ enum report_error report_open_answer(const uint8_t *buf, size_t len,
 	if (!unseal(clear, buf, len, keys, keys->answer))
 		return REPORT_AUTH;
 	take_bytes(&at, answer->session, sizeof(answer->session));
-	answer->counter = take(&at, 8);
+	answer->counter = take_number(&at, 8);
 	take_bytes(&at, answer->cookie, sizeof(answer->cookie));
-	answer->stamp = take(&at, 8);
-	answer->taken = take(&at, 1) & FLAG_TAKEN;
+	answer->stamp = take_number(&at, 8);
+	answer->taken = take_number(&at, 1) & FLAG_TAKEN;
 	return REPORT_OK;
 }
 

@@ -12,8 +12,8 @@
 
 #include "predict.h"
 
-static int act(enum warning_act act, const struct estimate *estimate,
-	       int64_t ms, FILE *out)
+static int print_act(enum warning_act act, const struct estimate *estimate,
+		     int64_t ms, FILE *out)
 {
 	if (act == WARNING_LOSS)
 		return line_loss(out, estimate, ms, ms);
@@ -50,9 +50,9 @@ static int replay(FILE *in, const char *name, struct trend *trend,
 		trend_add(trend, ms, dbm);
 		if (!trend_estimate(trend, ms, &estimate, &fit))
 			continue;
-		err = act(warning_update(warning, &estimate, fit.level_dbm -
-					 trend->model.threshold_dbm, ms),
-			  &estimate, ms, out);
+		err = print_act(warning_update(warning, &estimate, fit.level_dbm -
+					       trend->model.threshold_dbm, ms),
+				&estimate, ms, out);
 	}
 	free(line);
 	return err;

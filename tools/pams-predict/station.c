@@ -166,8 +166,8 @@ enum station_event radio_event(struct radio *radio)
 
 /* --- questions --- */
 
-static int ask(struct radio *radio, int command, int flags,
-	       int (*on_answer)(struct nl_msg *msg, void *arg), void *arg)
+static int send_request(struct radio *radio, int command, int flags,
+			int (*on_answer)(struct nl_msg *msg, void *arg), void *arg)
 {
 	unsigned int ifindex = ifindex_of(radio);
 	struct nl_msg *msg;
@@ -238,8 +238,8 @@ static int on_station(struct nl_msg *msg, void *arg)
 int radio_look(struct radio *radio, struct station *station)
 {
 	struct looking looking = { .station = station };
-	int err = ask(radio, NL80211_CMD_GET_STATION, NLM_F_DUMP, on_station,
-		      &looking);
+	int err = send_request(radio, NL80211_CMD_GET_STATION, NLM_F_DUMP, on_station,
+			       &looking);
 
 	return err ? err : looking.found;
 }
@@ -264,5 +264,5 @@ static int on_interface(struct nl_msg *msg, void *arg)
 int radio_ssid(struct radio *radio, char ssid[SSID_BYTES])
 {
 	ssid[0] = '\0';
-	return ask(radio, NL80211_CMD_GET_INTERFACE, 0, on_interface, ssid);
+	return send_request(radio, NL80211_CMD_GET_INTERFACE, 0, on_interface, ssid);
 }

@@ -12,6 +12,14 @@
  *			weight being its number of samples; t = 0 is now
  *	loss:		x(T_L) = 1, so T_L = (1 - a) / b
  *
+ * Is the level of the last 200 ms weaker than the line has it, by r in x, then this
+ * fade goes over with FADE_S, and T_L is when the line and the rest of it reach 1:
+ *
+ *	x(t) + r exp(-t / FADE_S) = 1,	r > 0
+ *
+ * That matters in the last half second only. A level that is better for now delays
+ * nothing.
+ *
  * With s^2 the residual variance of a sample (its degrees of freedom are the
  * bins less two), W the sum of weights, tm the weighted mean of t, Sxx = the
  * weighted sum of (t - tm)^2, and w the mean weight of a bin:
@@ -36,6 +44,10 @@
 #define LEVEL_MS	300
 /* b is told from noise at twice its standard error: 1 of 40 is wrong. */
 #define SURE		2
+/* A fade is seen in that many bins; half a second later little of it is left. */
+#define FADE_BINS	2
+#define FADE_S		0.2
+#define FADE_STEP_S	0.01
 /* A radio tells whole dBm, so less than this is no known error. */
 #define SPREAD_MIN_S	0.01
 
@@ -148,6 +160,38 @@ static bool sum_up(const struct trend *trend, int64_t now_ms, struct sums *sums)
 	return true;
 }
 
+/* By how much the newest bins are farther out than the line has it. */
+static double newest_residual(const struct trend *trend,
+			      const struct trend_fit *fit, int64_t now_ms)
+{
+	int64_t newest = trend->bins[trend->count - 1].number;
+	double sum = 0;
+	unsigned int samples = 0;
+
+	for (unsigned int i = 0; i < trend->count; i++) {
+		const struct trend_bin *bin = &trend->bins[i];
+
+		if (bin->number <= newest - FADE_BINS)
+			continue;
+		samples += bin->samples;
+		sum += bin->samples * (bin_share(trend, bin) - fit->share -
+				       fit->share_per_s * bin_s(bin, now_ms));
+	}
+	return fmax(0, sum / samples);
+}
+
+/* The first T at which the line and what is left of the fade by then reach 1. */
+static double loss_in_fade(const struct trend_fit *fit, double loss_s,
+			   double residual)
+{
+	for (double at_s = 0; at_s < fmin(loss_s, 5 * FADE_S);
+	     at_s += FADE_STEP_S)
+		if (fit->share + fit->share_per_s * at_s +
+		    residual * exp(-at_s / FADE_S) >= 1)
+			return at_s;
+	return loss_s;
+}
+
 bool trend_fit(const struct trend *trend, int64_t now_ms, struct trend_fit *fit)
 {
 	double variance, away_s;
@@ -165,7 +209,8 @@ bool trend_fit(const struct trend *trend, int64_t now_ms, struct trend_fit *fit)
 	fit->grows = fit->share_per_s > SURE * fit->growth_error;
 	if (!fit->grows)
 		return true;
-	fit->loss_s = (1 - fit->share) / fit->share_per_s;
+	fit->loss_s = loss_in_fade(fit, (1 - fit->share) / fit->share_per_s,
+				   newest_residual(trend, fit, now_ms));
 	away_s = fit->loss_s - sums.t_mean;
 	variance *= (sums.bins + 1) / sums.weight + away_s * away_s / sums.txx;
 	fit->spread_s = fmax(SPREAD_MIN_S, sqrt(variance) / fit->share_per_s);

@@ -26,8 +26,8 @@
 #define HORIZON_MS	5000
 #define RECOVERY_DB	3
 #define CLEAR_MS	500
-#define SAME_MS		40
-#define PAUSE_MS	100
+#define SAME_MS		20
+#define PAUSE_MS	50
 #define RENEW_MS	30000
 
 void warning_init(struct warning *warning)
@@ -44,8 +44,8 @@ void warning_forget(struct warning *warning)
 	warning->clear = false;
 }
 
-static enum warning_act say(struct warning *warning,
-			    const struct estimate *estimate, int64_t now_ms)
+static enum warning_act say_loss(struct warning *warning,
+				 const struct estimate *estimate, int64_t now_ms)
 {
 	warning->said = true;
 	warning->lost = estimate->lost;
@@ -88,7 +88,7 @@ static enum warning_act when_lost(struct warning *warning,
 		return take_back(warning, now_ms);
 	warning->clear = false;
 	if (estimate->lost && now_ms - warning->said_ms >= RENEW_MS)
-		return say(warning, estimate, now_ms);
+		return say_loss(warning, estimate, now_ms);
 	return WARNING_NOTHING;
 }
 
@@ -104,18 +104,18 @@ enum warning_act warning_update(struct warning *warning,
 	if (!warning->said) {
 		if (estimate->known && left_ms <= horizon_ms &&
 		    estimate->spread_ms < horizon_ms)
-			return say(warning, estimate, now_ms);
+			return say_loss(warning, estimate, now_ms);
 		return WARNING_NOTHING;
 	}
 	if (!estimate->known || left_ms > 2 * (int64_t)horizon_ms)
 		return take_back(warning, now_ms);
 	warning->clear = false;
 	if (estimate->lost)
-		return say(warning, estimate, now_ms);
+		return say_loss(warning, estimate, now_ms);
 	if (now_ms - warning->said_ms < PAUSE_MS)
 		return WARNING_NOTHING;
 	if (differs(warning, estimate, now_ms) ||
 	    now_ms - warning->said_ms >= RENEW_MS)
-		return say(warning, estimate, now_ms);
+		return say_loss(warning, estimate, now_ms);
 	return WARNING_NOTHING;
 }

@@ -250,11 +250,8 @@ static void conn_print(const struct pams_conn *conn)
 
 static int collect(const struct pams_conn *conn, void *arg)
 {
-	json_t *list = arg;
-
 	if (options.json)
-		return json_array_append_new(list, conn_json(conn)) ?
-		       -ENOMEM : 0;
+		return append(arg, conn_json(conn));
 	conn_print(conn);
 	return 0;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* doctor - is MPTCP in use here, with the module, and what is in the way */
+/* doctor - is MPTCP in use here, with the module, and what prevents it */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

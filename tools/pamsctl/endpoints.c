@@ -83,7 +83,7 @@ static int on_answer(struct nl_msg *msg, void *arg)
 }
 
 /* 0 or libnl's error. */
-static int ask(struct nl_sock *sock, int family, uint8_t command, int flags)
+static int dump_endpoints(struct nl_sock *sock, int family, uint8_t command, int flags)
 {
 	int err = genl_send_simple(sock, family, command, MPTCP_PM_VER, flags);
 
@@ -137,8 +137,8 @@ void look_at_endpoints(json_t *list)
 			nl_geterror(family));
 		goto out;
 	}
-	ask(sock, family, MPTCP_PM_CMD_GET_LIMITS, 0);
-	err = ask(sock, family, MPTCP_PM_CMD_GET_ADDR, NLM_F_DUMP);
+	dump_endpoints(sock, family, MPTCP_PM_CMD_GET_LIMITS, 0);
+	err = dump_endpoints(sock, family, MPTCP_PM_CMD_GET_ADDR, NLM_F_DUMP);
 	judge(&manager, err);
 out:
 	nl_socket_free(sock);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * load - load the module the way it has to be here, or say what is in the way
+ * load - load the module as this kernel needs it, or say what prevents it
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -33,7 +33,7 @@ static void command_words(const struct module *module, char *parameter,
 	*word = NULL;
 }
 
-static int run(const char **word)
+static int run_command(const char **word)
 {
 	int status;
 	pid_t pid;
@@ -129,7 +129,7 @@ static int load(const struct module *module, const char **word)
 	int log = open_log(), status = DONE;
 	char why[512];
 
-	if (run(word)) {
+	if (run_command(word)) {
 		if (!last_words(log, why, sizeof(why)))
 			snprintf(why, sizeof(why), "nothing%s",
 				 module->must_be_signed ?
@@ -143,8 +143,8 @@ static int load(const struct module *module, const char **word)
 	return status;
 }
 
-static int tell(const struct module *module, const char **word,
-		json_t *advice)
+static int print_result(const struct module *module, const char **word,
+			json_t *advice)
 {
 	json_t *text;
 	size_t i;
@@ -187,7 +187,7 @@ int load_command(struct words *words)
 		else if (!json_array_size(advice))
 			goto out;	/* it has been said */
 	}
-	if (tell(&module, word, advice))
+	if (print_result(&module, word, advice))
 		status = FAILED;
 out:
 	json_decref(advice);

@@ -42,8 +42,7 @@ static const struct command commands[] = {
 	  "sched show                 which scheduler new sockets get\n"
 	  "sched set NAME             choose it" },
 	{ "load", load_command, OPT_DRY_RUN | OPT_MODULE,
-	  "load                       load the module, or say what is in the "
-	  "way" },
+	  "load                       load the module, or say what prevents it" },
 	{ "doctor", doctor_command, OPT_MODULE | OPT_CONTROL,
 	  "doctor [HOST[:PORT]]       is MPTCP in use; does HOST speak it" },
 	{ "peers", peers_command, OPT_CONTROL,
@@ -52,9 +51,11 @@ static const struct command commands[] = {
 	{ "metrics", metrics_command, OPT_CONTROL,
 	  "metrics                    totals of module and pamsd, as "
 	  "OpenMetrics" },
-	{ "pair", pair_command, 0,
+	{ "pair", pair_command, OPT_READ,
 	  "pair NAME SERVER [LINK...] pamsd's configuration for NAME and "
-	  "SERVER, with a new key" },
+	  "SERVER, with a new key\n"
+	  "pair --read END [DIR]      set up this END, server or reporter, from "
+	  "pair's JSON" },
 };
 
 #define COMMANDS	(sizeof(commands) / sizeof(commands[0]))
@@ -63,7 +64,7 @@ static const char keys[] =
 	"KEY    ADDRESS[/LENGTH] [port PORT] | dev INTERFACE | token TOKEN ids "
 	"LOCAL REMOTE\n"
 	"VALUE  pipe-rate RATE [backlog SIZE] [delay TIME] [hs-rate RATE]\n"
-	"       loss-time TIME | no-loss\n"
+	"       loss-time TIME [loss-spread TIME] | no-loss\n"
 	"       ttl TIME\n"
 	"RATE   5mbit, or bytes per second: 625000   SIZE  120k   TIME  8ms\n";
 
@@ -77,7 +78,8 @@ static const char option_text[] =
 	"other\n"
 	"    --dry-run        load: only say what would be done\n"
 	"    --module FILE    load, doctor: the module's file\n"
-"    --control PATH   peers, metrics, doctor: pamsd's control socket\n"
+	"    --control PATH   peers, metrics, doctor: pamsd's control socket\n"
+	"    --read END       pair: server or reporter, from standard input\n"
 	"-h, --help\n"
 	"-V, --version\n";
 
@@ -107,7 +109,7 @@ static int help(const struct command *only)
 }
 
 enum { LONG_FIRST = 256, COUNT, INTERVAL, TIMEOUT, MODULE, ONCE, BATCH,
-       DRY_RUN, CONTROL };
+       DRY_RUN, CONTROL, READ };
 
 static const struct option long_options[] = {
 	{ "batch", no_argument, NULL, BATCH },
@@ -119,6 +121,7 @@ static const struct option long_options[] = {
 	{ "json", no_argument, NULL, 'j' },
 	{ "module", required_argument, NULL, MODULE },
 	{ "once", no_argument, NULL, ONCE },
+	{ "read", required_argument, NULL, READ },
 	{ "timeout", required_argument, NULL, TIMEOUT },
 	{ "version", no_argument, NULL, 'V' },
 	{ }
@@ -162,6 +165,10 @@ static int take_option(int option, bool *help_wanted, bool *version_wanted)
 	case CONTROL:
 		options.given |= OPT_CONTROL;
 		options.control = optarg;
+		return DONE;
+	case READ:
+		options.given |= OPT_READ;
+		options.read = optarg;
 		return DONE;
 	case ONCE:
 		options.given |= OPT_ONCE;
@@ -224,6 +231,8 @@ static const char *option_name(unsigned int bit)
 		return "--dry-run";
 	case OPT_CONTROL:
 		return "--control";
+	case OPT_READ:
+		return "--read";
 	}
 	return "--module";
 }

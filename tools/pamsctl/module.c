@@ -186,7 +186,7 @@ void module_look(struct module *module, const char *file)
 	module->may_load = has_capability(CAP_SYS_MODULE);
 }
 
-static void say(json_t *advice, const char *text)
+static void advise(json_t *advice, const char *text)
 {
 	json_array_append_new(advice, json_string(text));
 }
@@ -197,29 +197,29 @@ void module_advice(const struct module *module, json_t *advice)
 	if (module->loaded)
 		return;
 	if (!mptcp_is_there())
-		say(advice, "this kernel has no MPTCP (CONFIG_MPTCP=y): boot "
-			    "one that has, 6.12 or newer");
+		advise(advice, "this kernel has no MPTCP (CONFIG_MPTCP=y): boot "
+			       "one that has, 6.12 or newer");
 	else if (file_says("/proc/sys/net/mptcp/enabled", "0"))
-		say(advice, "MPTCP is switched off: sysctl -w "
-			    "net.mptcp.enabled=1");
+		advise(advice, "MPTCP is switched off: sysctl -w "
+			       "net.mptcp.enabled=1");
 	if (!module->file[0])
-		say(advice, "there is no mptcp_pams.ko for this kernel: in the "
-			    "project's folder run make, and make install; or "
-			    "give --module FILE");
+		advise(advice, "there is no mptcp_pams.ko for this kernel: in the "
+			       "project's folder run make, and make install; or "
+			       "give --module FILE");
 	else if (!exists(module->file))
-		say(advice, "the file given with --module does not exist");
+		advise(advice, "the file given with --module does not exist");
 	if (module->must_be_signed && module->file[0] && !module->signed_)
-		say(advice, "this kernel takes signed modules only (Secure "
-			    "Boot or lockdown) and the file has no signature: "
-			    "install it with dkms, then mokutil --import "
-			    "/var/lib/dkms/mok.pub, restart, confirm");
+		advise(advice, "this kernel takes signed modules only (Secure "
+			       "Boot or lockdown) and the file has no signature: "
+			       "install it with dkms, then mokutil --import "
+			       "/var/lib/dkms/mok.pub, restart, confirm");
 	if (!module->symbols_known)
-		say(advice, "/proc/kallsyms can't be read: this kernel needs "
-			    "CONFIG_KALLSYMS");
+		advise(advice, "/proc/kallsyms can't be read: this kernel needs "
+			       "CONFIG_KALLSYMS");
 	else if (!module->kprobes && !module->lookup && module->may_load)
-		say(advice, "this kernel has no kprobes, and the address of "
-			    "kallsyms_lookup_name is hidden: sysctl -w "
-			    "kernel.kptr_restrict=0");
+		advise(advice, "this kernel has no kprobes, and the address of "
+			       "kallsyms_lookup_name is hidden: sysctl -w "
+			       "kernel.kptr_restrict=0");
 	if (!module->may_load)
-		say(advice, "loading needs CAP_SYS_MODULE: run it as root");
+		advise(advice, "loading needs CAP_SYS_MODULE: run it as root");
 }

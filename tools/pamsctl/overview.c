@@ -16,7 +16,7 @@ static int add_path(const struct pams_path *path, void *arg)
 		puts("Paths:");
 	if (!options.json)
 		path_print(path);
-	return json_array_append_new(all->paths, path_json(path)) ? -ENOMEM : 0;
+	return append(all->paths, path_json(path));
 }
 
 static int add_conn(const struct pams_conn *conn, void *arg)
@@ -27,7 +27,7 @@ static int add_conn(const struct pams_conn *conn, void *arg)
 		puts("Connections:");
 	if (!options.json)
 		conn_lines(conn, -1, terminal_width(), line_to_stdout, NULL);
-	return json_array_append_new(all->conns, conn_json(conn)) ? -ENOMEM : 0;
+	return append(all->conns, conn_json(conn));
 }
 
 int overview(void)

@@ -2,7 +2,8 @@
 /*
  * pair - the configuration of pamsd for both ends, with a new key
  *
- * Nothing is written: what is printed is for people to read, and to paste.
+ * Nothing is written: what is printed is for people to read, and to paste, or as
+ * JSON for pair_read.c at both ends.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -10,15 +11,12 @@
 
 #include <sodium.h>
 
+#include "pair.h"
 #include "pamsctl.h"
 
-#define KEY_BYTES	32
-#define KEY_TEXT	sodium_base64_ENCODED_LEN(KEY_BYTES, \
-						  sodium_base64_VARIANT_ORIGINAL)
 #define LINKS_MAX	8
 
-/* It becomes a file's name, and stands in quotes. */
-static bool is_name(const char *name)
+bool is_name(const char *name)
 {
 	const char *at = name;
 
@@ -96,10 +94,19 @@ int pair_command(struct words *words)
 	static const char * const usual[] = { "eth0", "wlan0" };
 	const char *name = next_word(words), *server = next_word(words);
 	const char *links[LINKS_MAX];
-	unsigned char bytes[KEY_BYTES];
-	char key[KEY_TEXT];
+	unsigned char bytes[PAIR_KEY_BYTES];
+	char key[PAIR_KEY_TEXT];
 	int count = 0, status = DONE;
 
+	if (sodium_init() < 0)
+		return refuse(FAILED, "libsodium can't be used here");
+	if (options.given & OPT_READ) {
+		if (no_more_words(words))
+			return USAGE;
+		return server ? refuse(USAGE, "unexpected argument '%s'",
+				       server) :
+				pair_read(options.read, name ?: "/etc/pamsd");
+	}
 	if (!name || !server)
 		return refuse(USAGE, "pair needs a name for the machine that "
 			      "reports, and the server's address");
@@ -110,8 +117,6 @@ int pair_command(struct words *words)
 		links[count++] = next_word(words);
 	if (no_more_words(words))
 		return USAGE;
-	if (sodium_init() < 0)
-		return refuse(FAILED, "libsodium can't be used here");
 	randombytes_buf(bytes, sizeof(bytes));
 	sodium_bin2base64(key, sizeof(key), bytes, sizeof(bytes),
 			  sodium_base64_VARIANT_ORIGINAL);

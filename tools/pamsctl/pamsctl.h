@@ -56,6 +56,7 @@ enum {
 	OPT_DRY_RUN = 32,
 	OPT_MODULE = 64,
 	OPT_CONTROL = 128,
+	OPT_READ = 256,
 };
 
 struct options {
@@ -66,6 +67,7 @@ struct options {
 	uint64_t timeout_us;	/* 0: none */
 	const char *module;	/* file */
 	const char *control;	/* pamsd's socket */
+	const char *read;	/* which end's configuration */
 };
 
 extern struct options options;
@@ -82,6 +84,7 @@ int refuse(int status, const char *format, ...)
 int refuse_kernel(struct pams_nl *nl, const char *what, int err);
 int refuse_not_loaded(void);
 int print_json(json_t *value);		/* and free it; the exit status */
+int append(json_t *list, json_t *value);	/* 0 or -ENOMEM */
 void print_json_line(json_t *value);	/* and free it, flush */
 
 /* words.c */

@@ -69,6 +69,12 @@ static int parse_value(const char *what, const char *text,
 		path->loss_ms = number;
 		return DONE;
 	}
+	if (!strcmp(what, "loss-spread")) {
+		if (parse_ms(what, text, 0, &number))
+			return USAGE;
+		path->loss_spread_ms = number;
+		return DONE;
+	}
 	if (parse_ms(what, text, 1, &number))
 		return USAGE;
 	path->ttl_ms = number;
@@ -80,7 +86,7 @@ static int parse_values(struct words *words, struct pams_path *path)
 {
 	static const char * const known[] = {
 		"pipe-rate", "backlog", "delay", "hs-rate", "loss-time",
-		"no-loss", "ttl",
+		"loss-spread", "no-loss", "ttl",
 	};
 	const size_t count = sizeof(known) / sizeof(known[0]);
 	bool backlog = false;
@@ -95,7 +101,8 @@ static int parse_values(struct words *words, struct pams_path *path)
 		if (i == count)
 			return refuse(USAGE, "'%s' is not a value: pipe-rate, "
 					     "backlog, delay, hs-rate, "
-					     "loss-time, no-loss or ttl",
+					     "loss-time, loss-spread, no-loss "
+					     "or ttl",
 				      what);
 		if (seen & 1 << i)
 			return refuse(USAGE, "'%s' is given twice", what);
@@ -111,6 +118,9 @@ static int parse_values(struct words *words, struct pams_path *path)
 			return USAGE;
 	}
 
+	if (path->loss_spread_ms && !path->has_loss)
+		return refuse(USAGE, "loss-spread is part of a loss: loss-time "
+				     "is missing");
 	if (path->has_loss && path->no_loss)
 		return refuse(USAGE,
 			      "loss-time and no-loss exclude each other");
@@ -161,6 +171,9 @@ json_t *path_json(const struct pams_path *path)
 	if (path->has_loss) {
 		json_t *loss = json_pack("{s:i}", "time_ms", path->loss_ms);
 
+		if (path->loss_spread_ms)
+			json_object_set_new(loss, "spread_ms",
+					    json_integer(path->loss_spread_ms));
 		add_expiry(loss, path->loss_stays, path->loss_expires_ms);
 		json_object_set_new(object, "loss", loss);
 	}
@@ -199,6 +212,15 @@ static void print_pipe(const struct pams_path *path)
 	print_expiry(path->pipe_stays, path->pipe_expires_ms);
 }
 
+static void print_spread(const struct pams_path *path)
+{
+	char text[QUANTITY_MAX];
+
+	if (path->loss_spread_ms)
+		printf(", +- %s", show_time(text, (int64_t)US_PER_MS *
+						  path->loss_spread_ms));
+}
+
 void path_print(const struct pams_path *path)
 {
 	char key[KEY_TEXT_MAX], text[QUANTITY_MAX];
@@ -208,9 +230,11 @@ void path_print(const struct pams_path *path)
 	if (path->has_pipe)
 		print_pipe(path);
 	if (path->has_loss) {
-		printf("    %s %s%s; ", path->loss_ms > 0 ? "lost in" : "lost",
+		printf("    %s %s%s", path->loss_ms > 0 ? "lost in" : "lost",
 		       show_time(text, loss_us > 0 ? loss_us : -loss_us),
 		       path->loss_ms > 0 ? "" : " ago");
+		print_spread(path);
+		fputs("; ", stdout);
 		print_expiry(path->loss_stays, path->loss_expires_ms);
 	}
 	if (path->origin[0])
@@ -231,6 +255,7 @@ void path_print_line(const struct pams_path *path)
 		       show_time(text, (int64_t)path->loss_ms * US_PER_MS));
 	else if (path->has_loss)
 		fputs(", lost", stdout);
+	print_spread(path);
 	if (path->no_loss)
 		fputs(", no loss", stdout);
 	if (path->origin[0])
@@ -239,11 +264,8 @@ void path_print_line(const struct pams_path *path)
 
 static int collect(const struct pams_path *path, void *arg)
 {
-	json_t *list = arg;
-
 	if (options.json)
-		return json_array_append_new(list, path_json(path)) ?
-		       -ENOMEM : 0;
+		return append(arg, path_json(path));
 	path_print(path);
 	return 0;
 }
@@ -313,11 +335,8 @@ static void memory_print(const struct pams_memory *memory)
 
 static int collect_memory(const struct pams_memory *memory, void *arg)
 {
-	json_t *list = arg;
-
 	if (options.json)
-		return json_array_append_new(list, memory_json(memory)) ?
-		       -ENOMEM : 0;
+		return append(arg, memory_json(memory));
 	memory_print(memory);
 	return 0;
 }

@@ -59,6 +59,9 @@ static void print_loss(const json_t *object)
 	printf(", %s %s%s", loss_us > 0 ? "lost in" : "lost",
 	       show_time(text, loss_us > 0 ? loss_us : -loss_us),
 	       loss_us > 0 ? "" : " ago");
+	if (has(object, "spread_ms"))
+		printf(", +- %s",
+		       show_time(text, number(object, "spread_ms") * US_PER_MS));
 }
 
 static void print_pipe(const json_t *object)
@@ -111,15 +114,21 @@ static void print_peer(const json_t *peer)
 	}
 }
 
-static void print_server(const json_t *server)
+/* Each of the list, and an empty line behind it. */
+static void print_each(const json_t *list, void (*print)(const json_t *one))
 {
-	json_t *peer;
+	json_t *one;
 	size_t i;
 
-	json_array_foreach(json_object_get(server, "peers"), i, peer) {
-		print_peer(peer);
+	json_array_foreach(list, i, one) {
+		print(one);
 		putchar('\n');
 	}
+}
+
+static void print_server(const json_t *server)
+{
+	print_each(json_object_get(server, "peers"), print_peer);
 	printf("datagrams that are no peer's: ");
 	print_refused(json_object_get(server, "dropped"));
 }
@@ -158,10 +167,7 @@ static void print_reporter(const json_t *reporter)
 	json_t *one;
 	size_t i;
 
-	json_array_foreach(json_object_get(reporter, "to"), i, one) {
-		print_target(one);
-		putchar('\n');
-	}
+	print_each(json_object_get(reporter, "to"), print_target);
 	json_array_foreach(json_object_get(reporter, "interfaces"), i, one)
 		print_interface(one);
 }
@@ -169,8 +175,9 @@ static void print_reporter(const json_t *reporter)
 static int refuse_pamsd(const char *path, int err)
 {
 	if (err == -ENOENT || err == -ECONNREFUSED)
-		return refuse(FAILED, "pamsd doesn't run: nobody is at its "
-			      "control socket %s: systemctl start pamsd", path);
+		return refuse(FAILED, "pamsd isn't running: nothing listens at "
+			      "its control socket %s: systemctl start pamsd",
+			      path);
 	return refuse(err == -EACCES ? NOT_PERMITTED : FAILED,
 		      "pamsd can't be asked at its control socket %s: %s%s",
 		      path, strerror(-err), err == -EACCES ?

@@ -11,7 +11,7 @@
 
 #define TEXT_MAX	512
 
-static int say(int status, const char *text, const char *attribute)
+static int print_refusal(int status, const char *text, const char *attribute)
 {
 	fprintf(stderr, "pamsctl: %s\n", text);
 	if (options.json)
@@ -29,7 +29,7 @@ int refuse(int status, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	return say(status, text, NULL);
+	return print_refusal(status, text, NULL);
 }
 
 int refuse_not_loaded(void)
@@ -51,8 +51,8 @@ int refuse_kernel(struct pams_nl *nl, const char *what, int err)
 			 "%s: needs CAP_NET_ADMIN: run it as root", what);
 	else
 		snprintf(text, sizeof(text), "%s: %s", what, why);
-	return say(err == -EPERM ? NOT_PERMITTED : FAILED, text,
-		   nl ? pams_nl_bad_attribute(nl) : NULL);
+	return print_refusal(err == -EPERM ? NOT_PERMITTED : FAILED, text,
+			     nl ? pams_nl_bad_attribute(nl) : NULL);
 }
 
 int print_json(json_t *value)
@@ -65,6 +65,11 @@ int print_json(json_t *value)
 		return DONE;
 	fprintf(stderr, "pamsctl: the JSON can't be written\n");
 	return FAILED;
+}
+
+int append(json_t *list, json_t *value)
+{
+	return json_array_append_new(list, value) ? -ENOMEM : 0;
 }
 
 void print_json_line(json_t *value)

@@ -62,8 +62,8 @@ static int on_route(struct nl_msg *msg, void *arg)
 }
 
 /* Where a packet from that address leaves; 0 or libnl's error. */
-static int ask(struct nl_sock *sock, int family, const void *from,
-	       uint32_t bound, unsigned int *ifindex)
+static int look_up_route(struct nl_sock *sock, int family, const void *from,
+			 uint32_t bound, unsigned int *ifindex)
 {
 	struct rtmsg header = {
 		.rtm_family = family,
@@ -167,7 +167,7 @@ void look_at_address(json_t *list, int family, const void *address,
 			"no interface here has the address %s of an endpoint",
 			text);
 	} else if (sock && !nl_connect(sock, NETLINK_ROUTE)) {
-		err = ask(sock, family, address, ifindex, &leaves);
+		err = look_up_route(sock, family, address, ifindex, &leaves);
 		judge(list, family, text, owner, leaves, err);
 	}
 	if (announced && is_private(family, address))

@@ -2,10 +2,10 @@
 /*
  * address - addresses with ports, and prefixes
  *
- * Numbers only: a name would have to be looked up again and again, over paths
- * that may be about to be lost.
+ * In numbers, but for the server that is reported to, which may have a name.
  */
 #include <arpa/inet.h>
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,6 +95,56 @@ const char *address_parse(union address *address, const char *text,
 	} else {
 		return wrong;
 	}
+	return NULL;
+}
+
+/* Letters, digits, '-' and '_' between dots, the last part not a number. */
+static bool is_name(const char *name)
+{
+	const char *label = name;
+
+	for (const char *at = name; ; at++) {
+		if (*at && *at != '.') {
+			if (!isalnum((unsigned char)*at) && *at != '-' &&
+			    *at != '_')
+				return false;
+			continue;
+		}
+		if (at == label || at - label > 63)
+			return false;
+		if (!*at)
+			return strspn(label, "0123456789") <
+			       (size_t)(at - label);
+		label = at + 1;
+	}
+}
+
+const char *server_parse(union address *address, struct host *host,
+			 const char *text, uint16_t port)
+{
+	static const char neither[] = "is not ADDRESS, ADDRESS:PORT or "
+				      "[ADDRESS]:PORT in numbers, nor a name";
+	const char *wrong = address_parse(address, text, port);
+	const char *colon = strchr(text, ':');
+	size_t len = colon ? (size_t)(colon - text) : strlen(text);
+	long value = port;
+
+	memset(host, 0, sizeof(*host));
+	if (!wrong)
+		return NULL;
+	memset(address, 0, sizeof(*address));
+	if (len >= sizeof(host->name))
+		return neither;
+	memcpy(host->name, text, len);
+	if (!is_name(host->name)) {
+		host->name[0] = '\0';
+		return neither;
+	}
+	if (colon)
+		value = number(colon + 1, UINT16_MAX);
+	if (value <= 0)
+		return "has a port that is not 1 to 65535";
+	snprintf(host->port, sizeof(host->port), "%u", (uint16_t)value);
 	return NULL;
 }
 

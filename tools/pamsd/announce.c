@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * announce - what the server is to know is said until it says that it does
+ * announce - a change is reported until the server acknowledges it
  *
  * Every report has the whole state of its paths, so any later one makes good
  * for all that were lost. A change is counted; a report is remembered with that
@@ -20,7 +20,7 @@
 #define PAUSE_SOON_MS	500
 #define SOON_MS		60000
 #define PAUSE_MAX_MS	30000
-/* A loss time that moved less than this and an eighth of what is left. */
+/* A loss time or its spread that moved less than this and an eighth of what is left. */
 #define NEAR_MS		10
 /* Said again after that long, a loss is a change: the server may have forgotten. */
 #define REPEAT_MS	200
@@ -51,19 +51,27 @@ static bool has_name(const struct announce_path *path,
 	return false;
 }
 
-static bool loss_changed(const struct announce_path *old, uint64_t old_at_ms,
+static uint64_t distance(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : b - a;
+}
+
+static bool loss_changed(const struct announcer *announcer, unsigned int id,
 			 const struct announce_path *new, uint64_t ms)
 {
-	uint64_t moved_ms, left_ms;
+	const struct announce_path *old = &announcer->paths[id];
+	uint64_t old_at_ms = announcer->loss_at_ms[id];
+	uint64_t near_ms = NEAR_MS;
 
 	if (old->loss != new->loss || old->lasting != new->lasting)
 		return true;
 	if (!new->loss || new->lasting)
 		return false;
-	moved_ms = old_at_ms > new->loss_at_ms ?
-		   old_at_ms - new->loss_at_ms : new->loss_at_ms - old_at_ms;
-	left_ms = old_at_ms > ms ? old_at_ms - ms : 0;
-	return moved_ms > NEAR_MS + left_ms / 8 ||
+	if (old_at_ms > ms)
+		near_ms += (old_at_ms - ms) / 8;
+	return distance(old_at_ms, new->loss_at_ms) > near_ms ||
+	       distance(announcer->loss_spread_ms[id],
+			new->loss_spread_ms) > near_ms ||
 	       old->loss_ttl_ms != new->loss_ttl_ms;
 }
 
@@ -73,8 +81,7 @@ static bool is_change(const struct announcer *announcer, unsigned int id,
 {
 	const struct announce_path *old = &announcer->paths[id];
 
-	if (!announcer->changed[id] ||
-	    loss_changed(old, announcer->loss_at_ms[id], new, ms))
+	if (!announcer->changed[id] || loss_changed(announcer, id, new, ms))
 		return true;
 	if (new->loss && ms - announcer->last_ms >= REPEAT_MS)
 		return true;
@@ -86,7 +93,7 @@ static bool is_change(const struct announcer *announcer, unsigned int id,
 	return new->by_source && !old->by_source;
 }
 
-static void soon(struct announcer *announcer, uint64_t ms)
+static void send_soon(struct announcer *announcer, uint64_t ms)
 {
 	uint64_t earliest_ms = announcer->last_ms ?
 			       announcer->last_ms + PAUSE_MS : 0;
@@ -104,9 +111,10 @@ void announce_set(struct announcer *announcer, unsigned int id,
 	if (!change)
 		return;
 	announcer->loss_at_ms[id] = path->loss_at_ms;
+	announcer->loss_spread_ms[id] = path->loss_spread_ms;
 	announcer->changed[id] = ++announcer->revision;
 	announcer->since_ms = ms;
-	soon(announcer, ms);
+	send_soon(announcer, ms);
 }
 
 static bool must_teach(const struct announcer *announcer,
@@ -167,6 +175,10 @@ static void add_path(struct report *report, const struct announce_path *path,
 		entry->loss_ms = path->lasting ? 0 :
 				 from_now(path->loss_at_ms, ms);
 		entry->loss_ttl_ms = path->loss_ttl_ms;
+	}
+	if (path->loss && !path->lasting && path->loss_spread_ms) {
+		entry->flags |= REPORT_SPREAD;
+		entry->loss_spread_ms = path->loss_spread_ms;
 	}
 	for (unsigned int i = 0; i < path->name_count; i++) {
 		name = &report->names[report->name_count++];
@@ -307,7 +319,7 @@ void announce_run(struct announcer *announcer, uint64_t ms,
 		return;
 	}
 	if (announcer->next_ms == ANNOUNCE_NEVER)
-		soon(announcer, ms);
+		send_soon(announcer, ms);
 	if (ms < announcer->next_ms)
 		return;
 	count = by_quality(announcer, ways);
@@ -327,7 +339,7 @@ void announce_run(struct announcer *announcer, uint64_t ms,
 void announce_hurry(struct announcer *announcer, uint64_t ms)
 {
 	if (!announce_is_known(announcer))
-		soon(announcer, ms);
+		send_soon(announcer, ms);
 }
 
 void announce_periodic(struct announcer *announcer, uint64_t ms,
@@ -369,8 +381,8 @@ static void take_cookie(struct announcer *announcer, struct announce_way *way,
 	}
 }
 
-static void taken(struct announcer *announcer,
-		  const struct announce_sent *sent)
+static void on_taken(struct announcer *announcer,
+		     const struct announce_sent *sent)
 {
 	for (unsigned int i = 0; i < REPORT_PATHS_MAX; i++)
 		if (sent->paths >> i & 1 &&
@@ -381,7 +393,7 @@ static void taken(struct announcer *announcer,
 }
 
 /* The server doesn't know the session, or how old it is: everything again. */
-static void not_taken(struct announcer *announcer, bool news, uint64_t ms)
+static void on_not_taken(struct announcer *announcer, bool news, uint64_t ms)
 {
 	for (unsigned int i = 0; i < REPORT_PATHS_MAX; i++)
 		if (announcer->changed[i])
@@ -420,18 +432,18 @@ bool announce_answer(struct announcer *announcer, const uint8_t *buf,
 	take_cookie(announcer, way, &answer, ms);
 	if (answer.taken && news) {
 		/* what that report taught didn't count without the cookie */
-		taken(announcer, &(struct announce_sent){
-			.paths = sent->paths, .revision = sent->revision });
+		on_taken(announcer, &(struct announce_sent){
+			   .paths = sent->paths, .revision = sent->revision });
 	} else if (answer.taken) {
-		taken(announcer, sent);
+		on_taken(announcer, sent);
 	} else {
-		not_taken(announcer, news, ms);
+		on_not_taken(announcer, news, ms);
 	}
 	if (announce_is_known(announcer))
 		announcer->next_ms = ANNOUNCE_NEVER;
 	else if (announcer->next_ms == ANNOUNCE_NEVER ||
 		 (news && announcer->next_ms > ms + PAUSE_MS))
-		soon(announcer, ms);
+		send_soon(announcer, ms);
 	return true;
 drop:
 	announcer->dropped++;

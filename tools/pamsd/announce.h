@@ -24,7 +24,8 @@ struct announce_path {
 	uint32_t delay_us;
 	bool loss;
 	bool lasting;		/* lost now, and as long as it isn't unsaid */
-	uint64_t loss_at_ms;	/* of a loss that isn't lasting */
+	uint64_t loss_at_ms;	/* of a loss that isn't lasting, */
+	uint32_t loss_spread_ms; /* and its standard deviation */
 	uint32_t loss_ttl_ms;	/* 0: the usual */
 	bool by_source;		/* named by its source address, too */
 	uint16_t port;		/* with the source address */
@@ -64,7 +65,9 @@ struct announcer {
 	struct announce_path paths[REPORT_PATHS_MAX];
 	uint64_t changed[REPORT_PATHS_MAX]; /* revision, 0: nothing to say */
 	uint64_t acked[REPORT_PATHS_MAX];   /* revision that the server has */
-	uint64_t loss_at_ms[REPORT_PATHS_MAX]; /* at the last change */
+	/* at the last change */
+	uint64_t loss_at_ms[REPORT_PATHS_MAX];
+	uint32_t loss_spread_ms[REPORT_PATHS_MAX];
 	struct announce_way ways[ANNOUNCE_WAYS_MAX];
 	unsigned int way_count;
 	struct announce_sent sent[ANNOUNCE_SENT_MAX];

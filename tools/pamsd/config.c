@@ -121,8 +121,10 @@ static void get_target(struct target_config *target, cfg_t *section)
 	target->addresses = array_of(target->address_count,
 				     sizeof(*target->addresses));
 	for (unsigned int i = 0; i < target->address_count; i++)
-		address_parse(&target->addresses[i],
-			      cfg_getnstr(section, "address", i), REPORT_PORT);
+		server_parse(&target->addresses[i], &target->host,
+			     cfg_getnstr(section, "address", i), REPORT_PORT);
+	if (*target->host.name)
+		target->address_count = 0;
 	target->via_count = cfg_size(section, "via");
 	target->via = array_of(target->via_count, sizeof(*target->via));
 	for (unsigned int i = 0; i < target->via_count; i++)

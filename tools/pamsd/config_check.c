@@ -18,9 +18,6 @@
 #include "config.h"
 #include "pamsd.h"
 
-/* Of one server. */
-#define ADDRESSES_MAX	4
-
 static const char * const measure_names[] = {
 	[MEASURE_AUTO] = "auto",
 	[MEASURE_QDISC] = "qdisc",
@@ -73,18 +70,19 @@ int check_control(cfg_t *cfg, cfg_opt_t *opt)
 int check_to_address(cfg_t *cfg, cfg_opt_t *opt)
 {
 	union address address;
+	struct host host;
 
 	return refuse(cfg, value(opt),
-		      address_parse(&address, value(opt), REPORT_PORT));
+		      server_parse(&address, &host, value(opt), REPORT_PORT));
 }
 
 int check_listen(cfg_t *cfg, cfg_opt_t *opt)
 {
 	union address address, other;
 
-	if (check_to_address(cfg, opt))
+	if (refuse(cfg, value(opt),
+		   address_parse(&address, value(opt), REPORT_PORT)))
 		return -1;
-	address_parse(&address, value(opt), REPORT_PORT);
 	for (unsigned int i = 0; i + 1 < cfg_opt_size(opt); i++) {
 		address_parse(&other, cfg_opt_getnstr(opt, i), REPORT_PORT);
 		if (!memcmp(&address, &other, sizeof(address)))
@@ -336,6 +334,8 @@ int check_peer(cfg_t *cfg, cfg_opt_t *opt)
 int check_to(cfg_t *cfg, cfg_opt_t *opt)
 {
 	cfg_t *section = last_section(opt);
+	union address address;
+	struct host host;
 
 	if (!cfg_size(section, "address")) {
 		cfg_error(cfg, "to '%s' needs an address", cfg_title(section));
@@ -345,6 +345,16 @@ int check_to(cfg_t *cfg, cfg_opt_t *opt)
 		cfg_error(cfg, "to '%s' has more than %d addresses",
 			  cfg_title(section), ADDRESSES_MAX);
 		return -1;
+	}
+	for (unsigned int i = 0; i < cfg_size(section, "address"); i++) {
+		server_parse(&address, &host,
+			     cfg_getnstr(section, "address", i), REPORT_PORT);
+		if (*host.name && cfg_size(section, "address") > 1) {
+			cfg_error(cfg, "to '%s' has the name '%s' and another "
+				  "address: a name stands alone",
+				  cfg_title(section), host.name);
+			return -1;
+		}
 	}
 	return check_one_key(cfg, section);
 }

@@ -64,8 +64,10 @@ static void tell_loss(struct peer *peer, const struct peers_env *env,
 
 	set.has_loss = true;
 	set.loss_ms = ahead_ms > 0 ? ahead_ms : 0;
+	set.loss_spread_ms = path->state.loss_spread_ms;
 	set.ttl_ms = path->loss_until_ms - ms - set.loss_ms;
 	held->told_loss_at_ms = path->loss_at_ms;
+	held->told_spread_ms = path->state.loss_spread_ms;
 	held->told_loss_until_ms = path->loss_until_ms;
 	count_error(peer, env->path_set(&set, env->arg));
 }
@@ -86,6 +88,7 @@ static bool is_told(const struct held *held, const struct held_path *path,
 	uint64_t until = held->told_loss_until_ms;
 
 	return until > ms &&
+	       held->told_spread_ms == path->state.loss_spread_ms &&
 	       llabs(held->told_loss_at_ms - path->loss_at_ms) <=
 			LOSS_NEAR_MS &&
 	       path->loss_until_ms < until + UNTIL_NEAR_MS &&
@@ -96,8 +99,8 @@ static bool is_told(const struct held *held, const struct held_path *path,
  * The kernel may still have what was said to a daemon before this one: the
  * first time under a name it is told of no loss, too.
  */
-static void tell(struct peer *peer, const struct peers_env *env,
-		 struct held *held, bool pipe, uint64_t ms)
+static void tell_kernel(struct peer *peer, const struct peers_env *env,
+			struct held *held, bool pipe, uint64_t ms)
 {
 	const struct held_path *path = &held->session->paths[held->id];
 
@@ -315,7 +318,7 @@ static void tell_path(struct peer *peer, const struct peers_env *env,
 		struct held *held = &peer->held[i];
 
 		if (held->session == session && held->id == id)
-			tell(peer, env, held, true, ms);
+			tell_kernel(peer, env, held, true, ms);
 	}
 }
 
@@ -444,7 +447,7 @@ void held_feed(struct peer *peer, const struct peers_env *env, uint64_t ms)
 		    !is_subflow(peer, env, &held->key, &held->unsure, ms))
 			memset(held, 0, sizeof(*held));
 		else
-			tell(peer, env, held, true, ms);
+			tell_kernel(peer, env, held, true, ms);
 	}
 }
 
@@ -487,6 +490,10 @@ static json_t *one_status(const struct held *held, uint64_t ms)
 	if (path->loss_until_ms > ms) {
 		value = json_integer(path->loss_at_ms - (int64_t)ms);
 		json_object_set_new(object, "loss_ms", value);
+	}
+	if (path->loss_until_ms > ms && path->state.loss_spread_ms) {
+		value = json_integer(path->state.loss_spread_ms);
+		json_object_set_new(object, "spread_ms", value);
 	}
 	return object;
 }

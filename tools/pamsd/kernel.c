@@ -31,7 +31,7 @@ struct kernel {
 	uint64_t sets, errors;
 };
 
-static void is_out(struct kernel *kernel)
+static void module_gone(struct kernel *kernel)
 {
 	kernel->asked_ms = now_ms();
 	kernel->out = true;
@@ -42,7 +42,7 @@ static void is_out(struct kernel *kernel)
 	    "but nothing is done with them until it is");
 }
 
-static void is_in(struct kernel *kernel)
+static void module_came(struct kernel *kernel)
 {
 	if (!kernel->out)
 		return;
@@ -65,7 +65,7 @@ static int take_event(const struct pams_event *event, void *arg)
 }
 
 /* Everything that has come is looked at: the last word on the module counts. */
-static void receive(evutil_socket_t fd, short what, void *arg)
+static void on_event(evutil_socket_t fd, short what, void *arg)
 {
 	struct kernel *kernel = arg;
 	int seen = 0;
@@ -75,10 +75,10 @@ static void receive(evutil_socket_t fd, short what, void *arg)
 	if (pams_nl_receive(kernel->nl, take_event, &seen) < 0)
 		return;
 	if (seen < 0)
-		is_out(kernel);
+		module_gone(kernel);
 	if (seen > 0) {
 		kernel->out = true;	/* what was there before is gone */
-		is_in(kernel);
+		module_came(kernel);
 	}
 }
 
@@ -99,7 +99,7 @@ struct kernel *kernel_new(struct event_base *base, void (*again)(void *arg),
 		return NULL;
 	}
 	if (err)
-		is_out(kernel);
+		module_gone(kernel);
 	err = pams_nl_subscribe(kernel->nl);
 	if (err) {
 		say("netlink: no news of the module, it is looked for "
@@ -107,7 +107,7 @@ struct kernel *kernel_new(struct event_base *base, void (*again)(void *arg),
 		return kernel;
 	}
 	kernel->event = event_new(base, pams_nl_event_fd(kernel->nl),
-				  EV_READ | EV_PERSIST, receive, kernel);
+				  EV_READ | EV_PERSIST, on_event, kernel);
 	if (!kernel->event || event_add(kernel->event, NULL)) {
 		kernel_free(kernel);
 		return NULL;
@@ -119,7 +119,7 @@ void kernel_wanted(struct kernel *kernel)
 {
 	kernel->wanted = true;
 	if (kernel->out)
-		is_out(kernel);
+		module_gone(kernel);
 }
 
 void kernel_free(struct kernel *kernel)
@@ -133,9 +133,9 @@ void kernel_free(struct kernel *kernel)
 }
 
 /* Call the module with path; 0 or -errno. -ENOENT: it isn't there. */
-static int call(struct kernel *kernel,
-		int (*function)(struct pams_nl *nl, const struct pams_path *),
-		const struct pams_path *path)
+static int call_module(struct kernel *kernel,
+		       int (*function)(struct pams_nl *nl, const struct pams_path *),
+		       const struct pams_path *path)
 {
 	bool was_out = kernel->out;
 	int err;
@@ -144,11 +144,11 @@ static int call(struct kernel *kernel,
 		return -ENOENT;
 	err = function(kernel->nl, path);
 	if (!pams_nl_loaded(kernel->nl)) {
-		is_out(kernel);
+		module_gone(kernel);
 		return -ENOENT;
 	}
 	if (was_out)
-		is_in(kernel);
+		module_came(kernel);
 	return err;
 }
 
@@ -158,7 +158,7 @@ int kernel_set(struct kernel *kernel, const struct pams_path *path)
 	int err;
 
 	snprintf(told.origin, sizeof(told.origin), "pamsd");
-	err = call(kernel, pams_nl_path_set, &told);
+	err = call_module(kernel, pams_nl_path_set, &told);
 	if (kernel->out)
 		return -ENOENT;
 	kernel->sets++;
@@ -178,7 +178,7 @@ int kernel_set(struct kernel *kernel, const struct pams_path *path)
 /* That there is nothing to delete is fine: it has expired. */
 int kernel_del(struct kernel *kernel, const struct pams_path *path)
 {
-	return call(kernel, pams_nl_path_del, path);
+	return call_module(kernel, pams_nl_path_del, path);
 }
 
 struct search {
@@ -186,7 +186,7 @@ struct search {
 	bool found;
 };
 
-static int look_for(const struct pams_conn *conn, void *arg)
+static int find_ids(const struct pams_conn *conn, void *arg)
 {
 	struct search *search = arg;
 
@@ -204,9 +204,9 @@ int kernel_find_subflow(struct kernel *kernel, const struct pams_path *key)
 
 	if (kernel->out)
 		return -EAGAIN;
-	err = pams_nl_conn_get(kernel->nl, key->token, look_for, &search);
+	err = pams_nl_conn_get(kernel->nl, key->token, find_ids, &search);
 	if (!pams_nl_loaded(kernel->nl)) {
-		is_out(kernel);
+		module_gone(kernel);
 		return -EAGAIN;
 	}
 	if (err && err != -ENOENT)

@@ -10,9 +10,8 @@
  *
  * A name that isn't known is a fault: it may be a mistyped one.
  *
- * Reports don't carry the spread, the standard deviation of the time. Too late
- * costs packets, too early some of the path's time. The path is reported as lost
- * one and a half spreads early, so that of normal errors 1 in 15 is too late then.
+ * The spread is the standard deviation of the time. It goes to the kernel, which
+ * decides how early that is.
  */
 #include <string.h>
 
@@ -21,9 +20,6 @@
 #include <linux/mptcp_pams.h>
 
 #include "pamsd.h"
-
-/* spreads, in halves */
-#define EARLY_HALVES	3
 
 static json_t *fault(const char *why)
 {
@@ -58,7 +54,7 @@ static json_t *loss(const struct lines *lines, json_t *object,
 	json_t *no_loss = json_object_get(object, "no_loss");
 	json_t *ttl_ms = json_object_get(object, "ttl_ms");
 	json_t *spread_ms = json_object_get(object, "spread_ms");
-	json_int_t early_ms;
+	struct prediction prediction;
 	const char *why;
 
 	if (name)
@@ -80,11 +76,11 @@ static json_t *loss(const struct lines *lines, json_t *object,
 			     "86400000 beside loss_ms");
 	if (!lines->reporter)
 		return fault("no reporter is configured here");
-	early_ms = json_integer_value(loss_ms) -
-		   json_integer_value(spread_ms) * EARLY_HALVES / 2;
-	why = reporter_loss(lines->reporter, interface, no_loss,
-			    early_ms > 0 ? early_ms : 0,
-			    json_integer_value(ttl_ms));
+	prediction.loss = loss_ms;
+	prediction.loss_ms = json_integer_value(loss_ms);
+	prediction.spread_ms = json_integer_value(spread_ms);
+	prediction.ttl_ms = json_integer_value(ttl_ms);
+	why = reporter_predict(lines->reporter, interface, &prediction);
 	return why ? fault(why) : json_pack("{s:b}", "ok", 1);
 }
 

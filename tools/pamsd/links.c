@@ -5,9 +5,10 @@
  * rtnetlink's news tell of a lost carrier at once. Counters have no news: they
  * are asked for, all interfaces' in one dump of statistics.
  *
- * Of an interface's addresses the first one is sent from that has not been
- * deprecated, and of IPv6's a temporary one where the system prefers those
- * (use_tempaddr 2), as connections do.
+ * Of an interface's addresses one is sent from that subflows of MPTCP use
+ * (subflows.c), which a server may know the path by; else, and of several, the
+ * first one that has not been deprecated, and of IPv6's a temporary one where the
+ * system prefers those (use_tempaddr 2), as connections do.
  */
 #include <errno.h>
 #include <net/if.h>
@@ -37,6 +38,7 @@ struct link_address {
 	uint8_t bytes[16];	/* IPv4: the first four */
 	uint32_t flags;		/* IFA_F_ */
 	bool listed;		/* by the dump under way */
+	bool used;		/* by subflows */
 };
 
 struct links {
@@ -86,7 +88,7 @@ static int rank_of(const struct link_address *address, bool temporary)
 {
 	if (address->flags & IFA_F_TENTATIVE)
 		return -1;
-	return !(address->flags & IFA_F_DEPRECATED) * 2 +
+	return address->used * 4 + !(address->flags & IFA_F_DEPRECATED) * 2 +
 	       (!(address->flags & IFA_F_TEMPORARY) == !temporary);
 }
 
@@ -204,7 +206,7 @@ static void set_up(struct links *links, struct link *link, bool up)
 }
 
 /* The name may have gone to another interface, or the interface elsewhere. */
-static void gone(struct links *links, struct link *link)
+static void forget_link(struct links *links, struct link *link)
 {
 	link->ifindex = 0;
 	link->moved_us = 0;
@@ -227,7 +229,7 @@ static void take_link(struct links *links, struct nlmsghdr *hdr)
 	link = by_name(links, nla_get_string(name));
 	old = by_index(links, info->ifi_index);
 	if (old && (old != link || hdr->nlmsg_type == RTM_DELLINK))
-		gone(links, old);
+		forget_link(links, old);
 	if (!link || hdr->nlmsg_type == RTM_DELLINK)
 		return;
 	if (link->ifindex != (unsigned int)info->ifi_index) {
@@ -269,7 +271,7 @@ static void take_address(struct links *links, struct nlmsghdr *hdr)
  * lookups and keep-alives are less. Of a longer time than two windows it isn't
  * known when in it they came.
  */
-static void count(struct link *link, uint64_t bytes, uint64_t us)
+static void count_bytes(struct link *link, uint64_t bytes, uint64_t us)
 {
 	uint64_t moved = bytes > link->bytes ? bytes - link->bytes : 0;
 
@@ -299,10 +301,10 @@ static void take_stats(struct links *links, struct nlmsghdr *hdr)
 	if (!link || !attr || nla_len(attr) < (int)sizeof(stats))
 		return;
 	memcpy(&stats, nla_data(attr), sizeof(stats));
-	count(link, stats.tx_bytes + stats.rx_bytes, links->us);
+	count_bytes(link, stats.tx_bytes + stats.rx_bytes, links->us);
 }
 
-static int take(struct nl_msg *msg, void *arg)
+static int on_message(struct nl_msg *msg, void *arg)
 {
 	struct nlmsghdr *hdr = nlmsg_hdr(msg);
 
@@ -322,7 +324,7 @@ static int take(struct nl_msg *msg, void *arg)
 	return NL_OK;
 }
 
-static int ask(struct links *links, int type, void *header, size_t len)
+static int dump(struct links *links, int type, void *header, size_t len)
 {
 	int err = nl_send_simple(links->questions, type, NLM_F_DUMP, header,
 				 len);
@@ -336,10 +338,10 @@ int links_refresh(struct links *links)
 	struct ifaddrmsg addr = { .ifa_family = AF_UNSPEC };
 	int err;
 
-	err = ask(links, RTM_GETLINK, &info, sizeof(info));
+	err = dump(links, RTM_GETLINK, &info, sizeof(info));
 	mark_addresses(links);
 	if (err >= 0)
-		err = ask(links, RTM_GETADDR, &addr, sizeof(addr));
+		err = dump(links, RTM_GETADDR, &addr, sizeof(addr));
 	if (err < 0)
 		return err;
 	sweep_addresses(links);
@@ -357,11 +359,11 @@ int links_sample(struct links *links, uint64_t us)
 	};
 
 	links->us = us;
-	return ask(links, RTM_GETSTATS, &stats, sizeof(stats));
+	return dump(links, RTM_GETSTATS, &stats, sizeof(stats));
 }
 
 /* When there were more news than room, everything is asked for. */
-static void receive(evutil_socket_t fd, short what, void *arg)
+static void on_news(evutil_socket_t fd, short what, void *arg)
 {
 	struct links *links = arg;
 	int err;
@@ -373,6 +375,39 @@ static void receive(evutil_socket_t fd, short what, void *arg)
 	while (err >= 0);
 	if (err == -NLE_NOMEM)
 		links_refresh(links);
+}
+
+static bool is_used(const struct link *link, const struct link_address *address,
+		    const struct subflows *subflows)
+{
+	for (unsigned int i = 0; i < subflows->count; i++) {
+		const struct subflow *subflow = &subflows->list[i];
+
+		if (subflow->local.family == address->family &&
+		    !memcmp(subflow->local.address, address->bytes,
+			    sizeof(address->bytes)) &&
+		    !strcmp(subflow->interface, link->name))
+			return true;
+	}
+	return false;
+}
+
+void links_use(struct links *links, const struct subflows *subflows)
+{
+	for (unsigned int i = 0; i < links->count; i++) {
+		struct link *link = links->links[i];
+		bool changed = false, used;
+
+		for (unsigned int j = 0; j < link->address_count; j++) {
+			struct link_address *address = &link->addresses[j];
+
+			used = is_used(link, address, subflows);
+			changed |= used != address->used;
+			address->used = used;
+		}
+		if (changed)
+			choose_addresses(link);
+	}
 }
 
 unsigned int links_indices(const struct links *links,
@@ -406,7 +441,7 @@ static struct nl_sock *open_socket(struct links *links)
 
 	if (source_open(&sock, NETLINK_ROUTE))
 		return NULL;
-	nl_socket_modify_cb(sock, NL_CB_VALID, NL_CB_CUSTOM, take, links);
+	nl_socket_modify_cb(sock, NL_CB_VALID, NL_CB_CUSTOM, on_message, links);
 	return sock;
 }
 
@@ -431,7 +466,7 @@ struct links *links_new(struct event_base *base,
 	    nl_socket_set_nonblocking(links->news))
 		goto fail;
 	links->event = event_new(base, nl_socket_get_fd(links->news),
-				 EV_READ | EV_PERSIST, receive, links);
+				 EV_READ | EV_PERSIST, on_news, links);
 	if (links->event && !event_add(links->event, NULL))
 		return links;
 fail:

@@ -17,6 +17,7 @@
 #include <event2/event.h>
 #include <sodium.h>
 
+#include "base.h"
 #include "notify.h"
 #include "pamsd.h"
 
@@ -186,23 +187,6 @@ static int catch_signals(void)
 	return 0;
 }
 
-/*
- * With the precise clock: on the coarse one, which moves by a tick of up to
- * 10 ms, a server's pace of 4 ms fires twice at once or not at all.
- */
-static struct event_base *base_new(void)
-{
-	struct event_config *config = event_config_new();
-	struct event_base *base = NULL;
-
-	if (config &&
-	    !event_config_set_flag(config, EVENT_BASE_FLAG_PRECISE_TIMER))
-		base = event_base_new_with_config(config);
-	if (config)
-		event_config_free(config);
-	return base;
-}
-
 static int run(void)
 {
 	int status = EXIT_FAILURE;
@@ -270,7 +254,7 @@ static int generate_key(void)
 }
 
 /* Who may use the socket need not be allowed to read the configuration. */
-static int tell(const char *line)
+static int tell_running(const char *line)
 {
 	char *control = NULL;
 	int status = EXIT_FAILURE;
@@ -319,7 +303,7 @@ static int carry_out(enum task task, const char *line)
 	case CHECK:
 		return check(pamsd.file);
 	case TELL:
-		return tell(line);
+		return tell_running(line);
 	case GENKEY:
 		return generate_key();
 	case HELP:

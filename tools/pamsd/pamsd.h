@@ -49,10 +49,20 @@ union address {
 	struct sockaddr_in6 in6;
 };
 
+/* A server that is given by name: its addresses are looked up (resolve.c). */
+struct host {
+	char name[254];		/* "": there is none */
+	char port[6];
+};
+
 /* Parsing gives NULL, or what is wrong with the text. */
 const char *prefix_parse(struct prefix *prefix, const char *text);
 const char *address_parse(union address *address, const char *text,
 			  uint16_t port);
+
+/* An address, or a name; one of both is empty then: no family, no text. */
+const char *server_parse(union address *address, struct host *host,
+			 const char *text, uint16_t port);
 
 bool prefix_contains(const struct prefix *outer, const struct prefix *inner);
 void prefix_of(struct prefix *prefix, const union address *address);
@@ -96,11 +106,15 @@ struct peer_config {
 	unsigned int loss_max_s; /* the server's: how long a loss may hold */
 };
 
+/* Of one server. */
+#define ADDRESSES_MAX	4
+
 struct target_config {
 	char *name;
 	uint8_t key[REPORT_KEY_BYTES];
-	union address *addresses;	/* of the one server, at least one */
+	union address *addresses;	/* of the one server, */
 	unsigned int address_count;
+	struct host host;		/* or its name */
 	char (*via)[IF_NAMESIZE];
 	unsigned int via_count;
 };
@@ -372,6 +386,10 @@ struct link *links_watch(struct links *links, const char *name);
 int links_refresh(struct links *links);
 /* Look which ones carried data. */
 int links_sample(struct links *links, uint64_t us);
+struct subflows;
+
+/* Send from addresses that these use, where there are several. */
+void links_use(struct links *links, const struct subflows *subflows);
 #define LINKS_MAX	64
 /* The indices of those that are there, and how many these are. */
 unsigned int links_indices(const struct links *links,
@@ -423,9 +441,17 @@ struct reporter *reporter_new(struct event_base *base,
 			      struct kernel *kernel);
 void reporter_free(struct reporter *reporter);
 void reporter_feed(struct reporter *reporter);
-/* NULL, or why not. ttl_ms 0: the usual. */
-const char *reporter_loss(struct reporter *reporter, const char *interface,
-			  bool no_loss, uint32_t loss_ms, uint32_t ttl_ms);
+/* When a path will be lost, as a plugin or a person predicts it. */
+struct prediction {
+	bool loss;		/* else it won't */
+	uint32_t loss_ms;	/* from now on */
+	uint32_t spread_ms;	/* its standard deviation */
+	uint32_t ttl_ms;	/* 0: the usual */
+};
+
+/* NULL, or why not. */
+const char *reporter_predict(struct reporter *reporter, const char *interface,
+			     const struct prediction *prediction);
 struct json_t *reporter_status(const struct reporter *reporter);
 
 /* --- subflows.c: this machine's subflows of MPTCP connections --- */
@@ -451,9 +477,25 @@ struct subflows {
 int subflows_read(struct subflows *subflows);
 void subflows_close(void);
 
-/* --- announce.c: what the server is to know is said until it does --- */
+/* --- announce.c: a change is reported until the server acknowledges it --- */
 
 struct announce_path;
+
+/* --- resolve.c: the addresses of a server that is given by name --- */
+
+struct resolver;
+
+/*
+ * found() is called with each answer, of one to ADDRESSES_MAX addresses. The host
+ * stays. NULL: there is no memory.
+ */
+struct resolver *resolver_new(struct event_base *base, const struct host *host,
+			      void (*found)(const union address *addresses,
+					    unsigned int count, void *arg),
+			      void *arg);
+void resolver_free(struct resolver *resolver);
+/* Look it up now: nobody answers at what was found. */
+void resolver_hurry(struct resolver *resolver);
 
 /* --- target.c: a server that is reported to --- */
 

@@ -56,6 +56,7 @@ struct interface {
 	struct estimate estimate;
 	bool loss;			/* else there is none */
 	uint64_t loss_at_ms;		/* if there is one */
+	uint32_t loss_spread_ms;	/* standard deviation of that */
 	uint32_t loss_ttl_ms;		/* 0: the usual */
 	bool lasting;			/* lost as long as it isn't unsaid */
 	bool said;			/* any of this was ever said */
@@ -155,6 +156,7 @@ static void read_subflows(struct reporter *reporter, uint64_t us)
 		say("sock_diag doesn't tell of MPTCP's subflows: %s",
 		    strerror(-err));
 	reporter->subflows_failed = err;
+	links_use(reporter->links, &reporter->subflows);
 }
 
 /* Any subflow of a connection that has one to an address of the server. */
@@ -255,6 +257,7 @@ static void set_path(const struct reporter *reporter, struct target *target,
 	entry.lasting = interface->loss && interface->lasting;
 	if (interface->loss) {
 		entry.loss_at_ms = interface->loss_at_ms;
+		entry.loss_spread_ms = interface->loss_spread_ms;
 		entry.loss_ttl_ms = interface->loss_ttl_ms;
 	}
 	target_set(target, id, &entry);
@@ -267,7 +270,8 @@ static void update_targets(struct reporter *reporter, uint64_t us)
 		struct interface *interface = &reporter->interfaces[i];
 
 		interface->link->lost = interface->loss &&
-			interface->loss_at_ms <= us / 1000 + AVOID_MS;
+			interface->loss_at_ms <= us / 1000 + AVOID_MS +
+						 interface->loss_spread_ms;
 	}
 	for (unsigned int i = 0; i < reporter->target_count; i++) {
 		for (unsigned int j = 0; j < reporter->path_count; j++)
@@ -316,8 +320,10 @@ static void tell_kernel(struct reporter *reporter,
 	path.has_loss = interface->loss;
 	if (interface->loss && interface->loss_at_ms > ms)
 		path.loss_ms = interface->loss_at_ms - ms;
-	if (interface->loss)
+	if (interface->loss) {
+		path.loss_spread_ms = interface->loss_spread_ms;
 		path.ttl_ms = ttl_ms;
+	}
 	kernel_set(reporter->kernel, &path);
 }
 
@@ -329,14 +335,15 @@ static void arm(struct reporter *reporter, unsigned int ms)
 }
 
 static void set_loss(struct reporter *reporter, struct interface *interface,
-		     bool loss, bool lasting, uint32_t loss_ms, uint32_t ttl_ms)
+		     const struct prediction *prediction, bool lasting)
 {
 	uint64_t us = now_us();
 
-	interface->loss = loss;
+	interface->loss = prediction->loss;
 	interface->lasting = lasting;
-	interface->loss_at_ms = us / 1000 + loss_ms;
-	interface->loss_ttl_ms = ttl_ms;
+	interface->loss_at_ms = us / 1000 + prediction->loss_ms;
+	interface->loss_spread_ms = prediction->spread_ms;
+	interface->loss_ttl_ms = prediction->ttl_ms;
 	interface->said = true;
 	if (!reporter->ready)
 		return;
@@ -350,29 +357,32 @@ static void set_loss(struct reporter *reporter, struct interface *interface,
  * A program may predict the same again and again. What is the same but for
  * SAME_MS, or an eighth of the time until then, is no news.
  */
-static bool is_news(const struct interface *interface, bool loss,
-		    uint32_t loss_ms, uint32_t ttl_ms)
+static bool is_news(const struct interface *interface,
+		    const struct prediction *prediction)
 {
-	uint64_t at_ms = now_ms() + loss_ms, held_ms = interface->loss_at_ms;
-	uint64_t off_ms = at_ms > held_ms ? at_ms - held_ms : held_ms - at_ms;
+	int64_t at_ms = now_ms() + prediction->loss_ms;
+	int64_t same_ms = SAME_MS + prediction->loss_ms / 8;
+	int64_t wider_ms = (int64_t)prediction->spread_ms -
+			   interface->loss_spread_ms;
 
-	if (!interface->said || interface->loss != loss)
+	if (!interface->said || interface->loss != prediction->loss)
 		return true;
-	return loss && (interface->loss_ttl_ms != ttl_ms ||
-			off_ms > SAME_MS + loss_ms / 8);
+	return prediction->loss &&
+	       (interface->loss_ttl_ms != prediction->ttl_ms ||
+		llabs(at_ms - (int64_t)interface->loss_at_ms) > same_ms ||
+		llabs(wider_ms) > same_ms);
 }
 
-const char *reporter_loss(struct reporter *reporter, const char *name,
-			  bool no_loss, uint32_t loss_ms, uint32_t ttl_ms)
+const char *reporter_predict(struct reporter *reporter, const char *name,
+			     const struct prediction *prediction)
 {
 	for (unsigned int i = 0; i < reporter->config->interface_count; i++) {
 		struct interface *interface = &reporter->interfaces[i];
 
 		if (strcmp(interface->config->name, name))
 			continue;
-		if (is_news(interface, !no_loss, loss_ms, ttl_ms))
-			set_loss(reporter, interface, !no_loss, false, loss_ms,
-				 ttl_ms);
+		if (is_news(interface, prediction))
+			set_loss(reporter, interface, prediction, false);
 		return NULL;
 	}
 	return "this interface is not configured";
@@ -388,7 +398,7 @@ void reporter_feed(struct reporter *reporter)
 }
 
 /* Look at once, and for as long as it takes to tell if data flows. */
-static void wake(void *arg)
+static void on_traffic(void *arg)
 {
 	struct reporter *reporter = arg;
 
@@ -402,26 +412,27 @@ static bool sleep_until_traffic(struct reporter *reporter)
 	unsigned int indices[LINKS_MAX];
 	unsigned int count = links_indices(reporter->links, indices);
 
-	return traffic_await(reporter->base, indices, count, wake, reporter);
+	return traffic_await(reporter->base, indices, count, on_traffic, reporter);
 }
 
 /* At the start this says the same of every link: what was said before is old */
 static void link_changed(struct link *link, void *arg)
 {
+	struct prediction down = { .loss = true }, none = { };
 	struct reporter *reporter = arg;
 
 	if (reporter->ready)
-		wake(reporter);
+		on_traffic(reporter);
 	for (unsigned int i = 0; i < reporter->config->interface_count; i++) {
 		struct interface *interface = &reporter->interfaces[i];
 
 		if (interface->link != link)
 			continue;
 		if (interface->config->carrier)
-			set_loss(reporter, interface, !link->up, !link->up, 0,
-				 0);
+			set_loss(reporter, interface, link->up ? &none : &down,
+				 !link->up);
 		else if (!interface->said)
-			set_loss(reporter, interface, false, false, 0, 0);
+			set_loss(reporter, interface, &none, false);
 	}
 	/* It may be a way only. */
 	for (unsigned int i = 0; reporter->ready && i < reporter->target_count;
@@ -479,7 +490,7 @@ static void measure(struct interface *interface, uint64_t us)
 		    interface->source->name);
 }
 
-static void tick(evutil_socket_t fd, short what, void *arg)
+static void on_tick(evutil_socket_t fd, short what, void *arg)
 {
 	struct reporter *reporter = arg;
 	uint64_t us = now_us();
@@ -552,7 +563,7 @@ struct reporter *reporter_new(struct event_base *base,
 	reporter->base = base;
 	reporter->kernel = kernel;
 	reporter->links = links_new(base, link_changed, reporter);
-	reporter->timer = evtimer_new(base, tick, reporter);
+	reporter->timer = evtimer_new(base, on_tick, reporter);
 	reporter->interfaces = calloc(config->interface_count,
 				      sizeof(*reporter->interfaces));
 	reporter->paths = calloc(REPORT_PATHS_MAX, sizeof(*reporter->paths));
@@ -574,7 +585,7 @@ struct reporter *reporter_new(struct event_base *base,
 	reporter->ready = true;
 	read_subflows(reporter, now_us());
 	update_targets(reporter, now_us());
-	wake(reporter);
+	on_traffic(reporter);
 	return reporter;
 fail:
 	reporter_free(reporter);
@@ -635,6 +646,9 @@ static json_t *interface_status(const struct reporter *reporter,
 				    json_integer((json_int_t)
 						 interface->loss_at_ms -
 						 (json_int_t)ms));
+	if (interface->loss && interface->loss_spread_ms)
+		json_object_set_new(object, "spread_ms",
+				    json_integer(interface->loss_spread_ms));
 	return object;
 }
 

@@ -98,8 +98,8 @@ static void turn_around(struct msghdr *msg)
 }
 
 /* An answer that can't be sent is one that was lost. */
-static void take(struct listener *listener, struct mmsghdr *message,
-		 uint64_t us)
+static void take_datagram(struct listener *listener, struct mmsghdr *message,
+			  uint64_t us)
 {
 	uint8_t answer[REPORT_ANSWER_BYTES];
 	struct msghdr msg = message->msg_hdr;
@@ -182,7 +182,7 @@ static void watch_junk(struct server *server, uint64_t us)
 /* --- receiving --- */
 
 /* Take what waits, for a limited time; how many there were. */
-static unsigned int receive(struct listener *listener, bool *all)
+static unsigned int receive_batch(struct listener *listener, bool *all)
 {
 	struct server *server = listener->server;
 	uint64_t begin_us = now_us(), us;
@@ -195,7 +195,7 @@ static unsigned int receive(struct listener *listener, bool *all)
 				 MSG_DONTWAIT, NULL);
 		us = now_us();
 		for (int i = 0; i < count; i++)
-			take(listener, &server->messages[i], us);
+			take_datagram(listener, &server->messages[i], us);
 		taken += count > 0 ? count : 0;
 		us = now_us();
 		watch_junk(server, us);
@@ -215,7 +215,7 @@ static void has_come(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
-	receive(listener, &all);
+	receive_batch(listener, &all);
 	if (us - listener->last_us < PACE_US) {
 		event_del(listener->event);
 		event_add(listener->pace, all ? &pace : &at_once);
@@ -230,7 +230,7 @@ static void is_time(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
-	if (receive(listener, &all))
+	if (receive_batch(listener, &all))
 		event_add(listener->pace, all ? &pace : &at_once);
 	else
 		event_add(listener->event, NULL);

@@ -56,6 +56,7 @@ struct held {
 	bool told;			/* anything, since the module came */
 	uint64_t told_pipe_until_ms;
 	int64_t told_loss_at_ms;
+	uint32_t told_spread_ms;
 	uint64_t told_loss_until_ms;	/* 0: no loss */
 };
 

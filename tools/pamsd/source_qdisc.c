@@ -38,7 +38,7 @@ static void get(void *to, size_t size, struct nlattr *attr)
 	memcpy(to, attr ? nla_data(attr) : to, len < size ? len : size);
 }
 
-static int take(struct nl_msg *msg, void *arg)
+static int on_qdisc(struct nl_msg *msg, void *arg)
 {
 	struct tcmsg *tcm = nlmsg_data(nlmsg_hdr(msg));
 	struct counts *counts = arg;
@@ -74,7 +74,7 @@ static int sample(const struct link *link,
 	err = source_open(&sock, NETLINK_ROUTE);
 	if (err)
 		return err;
-	nl_socket_modify_cb(sock, NL_CB_VALID, NL_CB_CUSTOM, take, &counts);
+	nl_socket_modify_cb(sock, NL_CB_VALID, NL_CB_CUSTOM, on_qdisc, &counts);
 	err = nl_send_simple(sock, RTM_GETQDISC, NLM_F_DUMP, &tcm, sizeof(tcm));
 	if (err >= 0)
 		err = nl_recvmsgs_default(sock);

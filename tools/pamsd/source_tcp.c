@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * source_tcp - the connections over the pipe, as sock_diag tells
+ * source_tcp - the connections over the pipe (diag.c)
  *
  * For a helper that ends TCP: its own connections to the device that fetches
  * are the pipe. MPTCP's subflows are TCP sockets and are seen like others.
@@ -18,21 +18,14 @@
  * A delivery rate that the application limited says less than the pipe can
  * do. It counts only if it is more than what was known.
  */
-#include <errno.h>
 #include <string.h>
 
-#include <linux/inet_diag.h>
-#include <linux/sock_diag.h>
 #include <netlink/attr.h>
-#include <netlink/errno.h>
-#include <netlink/msg.h>
-#include <netlink/netlink.h>
-#include <netlink/socket.h>
 
+#include "diag.h"
 #include "pamsd.h"
 #include "tcpinfo.h"
 
-#define TCP_STATE_ESTABLISHED	1
 #define PAUSE			50
 #define PAUSE_MAX_US		500000
 
@@ -45,52 +38,28 @@ struct sum {
 	uint32_t min_rtt_us;
 };
 
-/* An IPv6 socket may speak IPv4. */
-static void prefix_from(struct prefix *prefix, int family, const void *address)
+static bool is_meant(const struct sum *sum, const struct diag_socket *socket)
 {
-	const struct in6_addr *address6 = address;
-
-	memset(prefix, 0, sizeof(*prefix));
-	if (family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(address6)) {
-		family = AF_INET;
-		address = &address6->s6_addr[12];
-	}
-	prefix->family = family;
-	prefix->len = family == AF_INET ? 32 : 128;
-	memcpy(prefix->address, address, prefix->len / 8);
-}
-
-static bool is_meant(const struct sum *sum, const struct inet_diag_msg *diag)
-{
-	struct prefix peer;
-
-	prefix_from(&peer, diag->idiag_family, diag->id.idiag_dst);
 	for (unsigned int i = 0; i < sum->config->about_count; i++) {
 		const struct about *about = &sum->config->abouts[i];
 
-		if (about->port && about->port != ntohs(diag->id.idiag_dport))
+		if (about->port && about->port != socket->peer_port)
 			continue;
-		if (!about->source && prefix_contains(&about->prefix, &peer))
+		if (!about->source &&
+		    prefix_contains(&about->prefix, &socket->peer))
 			return true;
 	}
 	return false;
 }
 
-static int take(struct nl_msg *msg, void *arg)
+static void add_up(const struct diag_socket *socket, void *arg)
 {
-	struct inet_diag_msg *diag = nlmsg_data(nlmsg_hdr(msg));
 	struct tcpinfo info;
-	struct nlattr *attr;
 	struct sum *sum = arg;
 
-	if (nlmsg_hdr(msg)->nlmsg_type != SOCK_DIAG_BY_FAMILY ||
-	    !nlmsg_valid_hdr(nlmsg_hdr(msg), sizeof(*diag)) ||
-	    !is_meant(sum, diag))
-		return NL_OK;
-	attr = nlmsg_find_attr(nlmsg_hdr(msg), sizeof(*diag), INET_DIAG_INFO);
-	if (!attr)
-		return NL_OK;
-	tcpinfo_parse(&info, nla_data(attr), nla_len(attr));
+	if (!socket->info || !is_meant(sum, socket))
+		return;
+	tcpinfo_parse(&info, nla_data(socket->info), nla_len(socket->info));
 	sum->bytes += info.acked_bytes;
 	sum->backlog_bytes += info.waiting_bytes;
 	if (info.limited)
@@ -100,7 +69,6 @@ static int take(struct nl_msg *msg, void *arg)
 	if (info.min_rtt_us &&
 	    (!sum->min_rtt_us || info.min_rtt_us < sum->min_rtt_us))
 		sum->min_rtt_us = info.min_rtt_us;
-	return NL_OK;
 }
 
 /*
@@ -163,28 +131,6 @@ static size_t make_filter(uint8_t filter[FILTER_MAX],
 	return len;
 }
 
-static int ask(int family, const uint8_t *filter, size_t len)
-{
-	struct inet_diag_req_v2 req = {
-		.sdiag_family = family,
-		.sdiag_protocol = IPPROTO_TCP,
-		.idiag_ext = 1 << (INET_DIAG_INFO - 1),
-		.idiag_states = 1 << TCP_STATE_ESTABLISHED,
-	};
-	struct nl_msg *msg = nlmsg_alloc_simple(SOCK_DIAG_BY_FAMILY,
-						NLM_F_DUMP);
-	int err;
-
-	if (!msg)
-		return -NLE_NOMEM;
-	err = nlmsg_append(msg, &req, sizeof(req), NLMSG_ALIGNTO) ?:
-	      nla_put(msg, INET_DIAG_REQ_BYTECODE, len, filter);
-	if (!err)
-		err = nl_send_auto(sock, msg);
-	nlmsg_free(msg);
-	return err < 0 ? err : nl_recvmsgs_default(sock);
-}
-
 static void close_source(void)
 {
 	source_close(&sock);
@@ -204,18 +150,10 @@ static int sample(const struct link *link,
 	if (estimate->sampled && us - estimate->sample_us < pause_us)
 		return 0;
 	len = make_filter(filter, config);
-	err = source_open(&sock, NETLINK_SOCK_DIAG);
+	asked_us = now_us();
+	err = diag_established(&sock, filter, len, add_up, &sum);
 	if (err)
 		return err;
-	nl_socket_modify_cb(sock, NL_CB_VALID, NL_CB_CUSTOM, take, &sum);
-	asked_us = now_us();
-	err = ask(AF_INET, filter, len);
-	if (err >= 0)
-		err = ask(AF_INET6, filter, len);
-	if (err < 0) {
-		close_source();
-		return -EIO;
-	}
 	pause_us = (now_us() - asked_us) * PAUSE;
 	if (pause_us > PAUSE_MAX_US)
 		pause_us = PAUSE_MAX_US;

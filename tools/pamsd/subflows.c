@@ -17,17 +17,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <linux/inet_diag.h>
 #include <linux/mptcp.h>
-#include <linux/sock_diag.h>
 #include <netlink/attr.h>
-#include <netlink/msg.h>
-#include <netlink/netlink.h>
-#include <netlink/socket.h>
 
+#include "diag.h"
 #include "pamsd.h"
 
-#define TCP_STATE_ESTABLISHED	1
 #define OWNERS_MAX		64
 
 /* Which interface has, or had last, an address. */
@@ -39,21 +34,6 @@ struct owner {
 static struct nl_sock *sock;
 static struct owner owners[OWNERS_MAX];
 static unsigned int owner_next;
-
-/* An IPv6 socket may speak IPv4. */
-static void prefix_from(struct prefix *prefix, int family, const void *address)
-{
-	const struct in6_addr *address6 = address;
-
-	memset(prefix, 0, sizeof(*prefix));
-	if (family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(address6)) {
-		family = AF_INET;
-		address = &address6->s6_addr[12];
-	}
-	prefix->family = family;
-	prefix->len = family == AF_INET ? 32 : 128;
-	memcpy(prefix->address, address, prefix->len / 8);
-}
 
 static struct owner *owner_of(const struct prefix *address)
 {
@@ -87,21 +67,15 @@ static void learn_owners(void)
 	freeifaddrs(list);
 }
 
-static int take(struct nl_msg *msg, void *arg)
+static void take_subflow(const struct diag_socket *socket, void *arg)
 {
-	struct inet_diag_msg *diag = nlmsg_data(nlmsg_hdr(msg));
 	struct nlattr *ulp[INET_ULP_INFO_MAX + 1];
 	struct nlattr *mptcp[MPTCP_SUBFLOW_ATTR_MAX + 1];
 	struct subflows *subflows = arg;
 	struct subflow *subflow;
-	struct nlattr *attr;
 
-	if (nlmsg_hdr(msg)->nlmsg_type != SOCK_DIAG_BY_FAMILY ||
-	    subflows->count == SUBFLOWS_MAX)
-		return NL_OK;
-	attr = nlmsg_find_attr(nlmsg_hdr(msg), sizeof(*diag),
-			       INET_DIAG_ULP_INFO);
-	if (!attr || nla_parse_nested(ulp, INET_ULP_INFO_MAX, attr, NULL) ||
+	if (subflows->count == SUBFLOWS_MAX || !socket->ulp ||
+	    nla_parse_nested(ulp, INET_ULP_INFO_MAX, socket->ulp, NULL) ||
 	    !ulp[INET_ULP_INFO_MPTCP] ||
 	    nla_parse_nested(mptcp, MPTCP_SUBFLOW_ATTR_MAX,
 			     ulp[INET_ULP_INFO_MPTCP], NULL) ||
@@ -109,17 +83,16 @@ static int take(struct nl_msg *msg, void *arg)
 	    !mptcp[MPTCP_SUBFLOW_ATTR_TOKEN_LOC] ||
 	    !mptcp[MPTCP_SUBFLOW_ATTR_ID_LOC] ||
 	    !mptcp[MPTCP_SUBFLOW_ATTR_ID_REM])
-		return NL_OK;
+		return;
 	subflow = &subflows->list[subflows->count];
 	subflow->token = nla_get_u32(mptcp[MPTCP_SUBFLOW_ATTR_TOKEN_REM]);
 	subflow->own_token = nla_get_u32(mptcp[MPTCP_SUBFLOW_ATTR_TOKEN_LOC]);
 	subflow->local_id = nla_get_u8(mptcp[MPTCP_SUBFLOW_ATTR_ID_LOC]);
 	subflow->remote_id = nla_get_u8(mptcp[MPTCP_SUBFLOW_ATTR_ID_REM]);
-	subflow->peer_port = ntohs(diag->id.idiag_dport);
-	prefix_from(&subflow->local, diag->idiag_family, diag->id.idiag_src);
-	prefix_from(&subflow->peer, diag->idiag_family, diag->id.idiag_dst);
+	subflow->peer_port = socket->peer_port;
+	subflow->local = socket->local;
+	subflow->peer = socket->peer;
 	subflows->count += subflow->own_token != 0;
-	return NL_OK;
 }
 
 /* The peer's token of a connection; 0: no subflow has it. */
@@ -149,38 +122,15 @@ static void complete_tokens(struct subflows *subflows)
 	subflows->count = kept;
 }
 
-static int ask(int family)
-{
-	struct inet_diag_req_v2 req = {
-		.sdiag_family = family,
-		.sdiag_protocol = IPPROTO_TCP,
-		/* the kernel tells of the ULP with that */
-		.idiag_ext = 1 << (INET_DIAG_INFO - 1),
-		.idiag_states = 1 << TCP_STATE_ESTABLISHED,
-	};
-	int err = nl_send_simple(sock, SOCK_DIAG_BY_FAMILY, NLM_F_DUMP, &req,
-				 sizeof(req));
-
-	return err < 0 ? err : nl_recvmsgs_default(sock);
-}
-
 int subflows_read(struct subflows *subflows)
 {
 	const struct owner *owner;
 	int err;
 
 	subflows->count = 0;
-	err = source_open(&sock, NETLINK_SOCK_DIAG);
+	err = diag_established(&sock, NULL, 0, take_subflow, subflows);
 	if (err)
 		return err;
-	nl_socket_modify_cb(sock, NL_CB_VALID, NL_CB_CUSTOM, take, subflows);
-	err = ask(AF_INET);
-	if (err >= 0)
-		err = ask(AF_INET6);
-	if (err < 0) {
-		subflows_close();
-		return -EIO;
-	}
 	complete_tokens(subflows);
 	if (subflows->count)
 		learn_owners();

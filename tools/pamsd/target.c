@@ -3,7 +3,9 @@
  * target - a server that is reported to: the sockets, and the ways to it
  *
  * A way is an interface that reports may leave through and an address of the
- * server. Which report takes which way, and when, is in announce.c.
+ * server. A server that is given by name (resolve.c) has ADDRESSES_MAX addresses,
+ * of which those are empty that aren't known. Which report takes which way, and
+ * when, is in announce.c.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -26,12 +28,15 @@
 
 struct way {
 	const struct link *link;	/* NULL: as routing has it */
-	const union address *address;
+	const union address *address;	/* one of the target's */
 };
 
 struct target {
 	const struct target_config *config;
 	struct announcer announcer;
+	union address addresses[ADDRESSES_MAX];	/* no family: not known */
+	unsigned int address_count;
+	struct resolver *resolver;		/* or NULL */
 	struct way ways[ANNOUNCE_WAYS_MAX];	/* as the announcer's */
 	int fds[FAMILIES];			/* IPv4, IPv6, or -1 */
 	struct event *events[FAMILIES];
@@ -50,6 +55,22 @@ static bool has_address(const struct link *link, const union address *address)
 {
 	return address->sa.sa_family == AF_INET ? link->has_address4 :
 						  link->has_address6;
+}
+
+static bool can_send_to(const struct target *target,
+			const union address *address)
+{
+	return address->sa.sa_family && target->fds[index_of(address)] >= 0;
+}
+
+/* For people: an address of it, or its name. */
+static const char *place_text(char text[ADDRESS_TEXT],
+			      const struct target *target)
+{
+	for (unsigned int i = 0; i < target->address_count; i++)
+		if (target->addresses[i].sa.sa_family)
+			return address_text(text, &target->addresses[i]);
+	return target->config->host.name;
 }
 
 /*
@@ -142,13 +163,15 @@ static void say_silence(struct target *target, uint64_t ms)
 	    ms - announcer->asked_ms < SILENT_MS)
 		return;
 	target->silent = true;
+	if (target->resolver)
+		resolver_hurry(target->resolver);
 	say("no answer from '%s' at %s: is its pamsd running, does every "
 	    "firewall let UDP to this port pass, and is the key the same "
 	    "there? Its log tells if reports arrive", target->config->name,
-	    address_text(text, &target->config->addresses[0]));
+	    place_text(text, target));
 }
 
-static void run(struct target *target)
+static void send_due(struct target *target)
 {
 	uint64_t ms = now_ms();
 
@@ -163,7 +186,7 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
-	run(target);
+	send_due(target);
 }
 
 static void on_readable(evutil_socket_t fd, short what, void *arg)
@@ -183,9 +206,9 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
 			continue;
 		target->silent = false;
 		say("'%s' at %s answers", target->config->name,
-		    address_text(text, &target->config->addresses[0]));
+		    place_text(text, target));
 	}
-	run(target);
+	send_due(target);
 }
 
 /* What the ways are now; true if there is a new one. */
@@ -197,8 +220,9 @@ static bool look_at_ways(struct target *target)
 	for (unsigned int i = 0; i < announcer->way_count; i++) {
 		struct announce_way *way = &announcer->ways[i];
 		const struct link *link = target->ways[i].link;
-		bool up = link && link->up &&
-			  has_address(link, target->ways[i].address);
+		const union address *address = target->ways[i].address;
+		bool up = link && link->up && can_send_to(target, address) &&
+			  has_address(link, address);
 
 		if (!link)
 			continue;
@@ -211,11 +235,13 @@ static bool look_at_ways(struct target *target)
 	/* Routing decides if nothing is configured, or nothing else is left. */
 	for (unsigned int i = 0; i < announcer->way_count; i++) {
 		struct announce_way *way = &announcer->ways[i];
+		bool up = can_send_to(target, target->ways[i].address) &&
+			  (!any || !target->config->via_count);
 
 		if (target->ways[i].link)
 			continue;
-		better |= !way->up && !any;
-		way->up = !any || !target->config->via_count;
+		better |= up && !way->up && !any;
+		way->up = up;
 	}
 	return better;
 }
@@ -230,7 +256,7 @@ void target_run(struct target *target)
 {
 	if (look_at_ways(target))
 		announce_hurry(&target->announcer, now_ms());
-	run(target);
+	send_due(target);
 }
 
 void target_periodic(struct target *target)
@@ -244,8 +270,10 @@ bool target_is_at(const struct target *target, const struct prefix *address)
 {
 	struct prefix prefix;
 
-	for (unsigned int i = 0; i < target->config->address_count; i++) {
-		prefix_of(&prefix, &target->config->addresses[i]);
+	for (unsigned int i = 0; i < target->address_count; i++) {
+		if (!target->addresses[i].sa.sa_family)
+			continue;
+		prefix_of(&prefix, &target->addresses[i]);
 		if (prefix_contains(&prefix, address))
 			return true;
 	}
@@ -265,14 +293,12 @@ static void add_ways(struct target *target, const struct link *link,
 		announcer->ways[i].own |= own;
 		known = true;
 	}
-	for (unsigned int i = 0; !known && i < target->config->address_count;
-	     i++) {
-		const union address *address = &target->config->addresses[i];
+	for (unsigned int i = 0; !known && i < target->address_count; i++) {
+		const union address *address = &target->addresses[i];
 		struct way *way = &target->ways[announcer->way_count];
 
-		if (announcer->way_count == ANNOUNCE_WAYS_MAX ||
-		    target->fds[index_of(address)] < 0)
-			continue;
+		if (announcer->way_count == ANNOUNCE_WAYS_MAX)
+			return;
 		way->link = link;
 		way->address = address;
 		announcer->ways[announcer->way_count++].own = own;
@@ -286,15 +312,59 @@ void target_add_source(struct target *target, const struct link *link,
 	add_ways(target, link, 1U << id);
 }
 
+/* A way by an address that isn't the server's any more has its state no more. */
+static void forget_ways(struct target *target, const union address *address)
+{
+	for (unsigned int i = 0; i < target->announcer.way_count; i++) {
+		struct announce_way *way = &target->announcer.ways[i];
+
+		if (target->ways[i].address == address)
+			*way = (struct announce_way){ .own = way->own };
+	}
+}
+
+static bool is_among(const union address *address, const union address *list,
+		     unsigned int count)
+{
+	for (unsigned int i = 0; i < count; i++)
+		if (!memcmp(address, &list[i], sizeof(*address)))
+			return true;
+	return false;
+}
+
+/* The name was looked up. */
+static void on_found(const union address *found, unsigned int count, void *arg)
+{
+	struct target *target = arg;
+	char text[ADDRESS_TEXT];
+	unsigned int at = 0;
+
+	for (unsigned int i = 0; i < ADDRESSES_MAX; i++) {
+		union address *old = &target->addresses[i];
+
+		if (!old->sa.sa_family || is_among(old, found, count))
+			continue;
+		memset(old, 0, sizeof(*old));
+		forget_ways(target, old);
+	}
+	for (unsigned int i = 0; i < count; i++) {
+		if (is_among(&found[i], target->addresses, ADDRESSES_MAX))
+			continue;
+		while (target->addresses[at].sa.sa_family)
+			at++;
+		target->addresses[at] = found[i];
+		say("'%s': %s is at %s", target->config->name,
+		    target->config->host.name, address_text(text, &found[i]));
+	}
+	target_run(target);
+}
+
 static int open_sockets(struct target *target, struct event_base *base)
 {
-	for (unsigned int i = 0; i < target->config->address_count; i++) {
-		const union address *address = &target->config->addresses[i];
-		int index = index_of(address);
+	static const int families[FAMILIES] = { AF_INET, AF_INET6 };
 
-		if (target->fds[index] >= 0)
-			continue;
-		target->fds[index] = socket(address->sa.sa_family,
+	for (int index = 0; index < FAMILIES; index++) {
+		target->fds[index] = socket(families[index],
 					    SOCK_DGRAM | SOCK_NONBLOCK |
 					    SOCK_CLOEXEC, 0);
 		if (target->fds[index] < 0)
@@ -320,6 +390,11 @@ struct target *target_new(struct event_base *base,
 	if (!target)
 		return NULL;
 	target->config = config;
+	target->address_count = config->address_count;
+	memcpy(target->addresses, config->addresses,
+	       config->address_count * sizeof(target->addresses[0]));
+	if (*config->host.name)
+		target->address_count = ADDRESSES_MAX;
 	target->fds[0] = -1;
 	target->fds[1] = -1;
 	target->timer = evtimer_new(base, on_timer, target);
@@ -342,13 +417,20 @@ struct target *target_new(struct event_base *base,
 		add_ways(target, link, 0);
 	}
 	add_ways(target, NULL, 0);
-	return target;
+	if (!*config->host.name)
+		return target;
+	target->resolver = resolver_new(base, &config->host, on_found, target);
+	if (target->resolver)
+		return target;
+	target_free(target);
+	return NULL;
 }
 
 void target_free(struct target *target)
 {
 	if (!target)
 		return;
+	resolver_free(target->resolver);
 	if (target->timer)
 		event_free(target->timer);
 	for (unsigned int i = 0; i < FAMILIES; i++) {
@@ -376,7 +458,7 @@ json_t *target_status(const struct target *target)
 		unanswered_ms = now_ms() - announcer->asked_ms;
 	object = json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:b}",
 			   "name", target->config->name, "address",
-			   address_text(text, &target->config->addresses[0]),
+			   place_text(text, target),
 			   "sent", (json_int_t)announcer->reports,
 			   "answers", (json_int_t)announcer->answers,
 			   "dropped", (json_int_t)announcer->dropped,

@@ -14,6 +14,7 @@
 
 #include <event2/event.h>
 
+#include "base.h"
 #include "notify.h"
 #include "pamsplit.h"
 
@@ -133,19 +134,6 @@ static void on_signal(evutil_socket_t number, short what, void *arg)
 	split_flush(worker->split, now_us());
 	raw_flush(worker->files->raw);
 	after_each(worker);
-}
-
-static struct event_base *base_new(void)
-{
-	struct event_config *config = event_config_new();
-	struct event_base *base = NULL;
-
-	if (config &&
-	    !event_config_set_flag(config, EVENT_BASE_FLAG_PRECISE_TIMER))
-		base = event_base_new_with_config(config);
-	if (config)
-		event_config_free(config);
-	return base;
 }
 
 static int set_up(struct worker *worker)

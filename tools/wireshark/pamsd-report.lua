@@ -35,6 +35,7 @@ local f = {
 	hs_rate = ProtoField.uint64("pamsd.hs_rate", "Rate to the helper (bytes/s)"),
 	loss = ProtoField.int32("pamsd.loss", "Loss time (ms)"),
 	loss_ttl = ProtoField.uint32("pamsd.loss_ttl", "Loss time's ttl (ms)"),
+	spread = ProtoField.uint32("pamsd.spread", "Loss time's standard deviation (ms)"),
 	by_source = ProtoField.bool("pamsd.by_source", "Also named by its source address", 8, nil, 16),
 	port = ProtoField.uint16("pamsd.port", "Port"),
 	prefix_length = ProtoField.uint8("pamsd.prefix_length", "Prefix length"),
@@ -108,6 +109,7 @@ local STATE = {
 	{ 2, { { "delay", 4 } } },
 	{ 4, { { "hs_rate", 8 } } },
 	{ 8, { { "loss", 4 }, { "loss_ttl", 4 } } },
+	{ 32, { { "spread", 4 } } },
 }
 
 local function has(flags, bit) return math.floor(flags / bit) % 2 == 1 end

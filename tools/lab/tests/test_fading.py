@@ -74,8 +74,8 @@ class Told(unittest.TestCase):
                  {"at_ms": 500, "loss_ms": 100, "spread_ms": 90},
                  {"at_ms": 900, "no_loss": True}]
         self.assertEqual(fading.reports(lines), (
-            Report(0, 0, {"loss-time": 1800}),          # at 1800: 2100 less 300
-            Report(525_000, 0, {"loss-time": 0}),
+            Report(0, 0, {"loss-time": 2100, "loss-spread": 200}),  # later, at 0
+            Report(525_000, 0, {"loss-time": 75, "loss-spread": 90}),
             Report(925_000, 0, {"loss-time": fading.TAKEN_BACK_MS})))
 
     @unittest.skipUnless(os.access(os.path.join(fading.host.TOP, "build/tools/pams-predict"),
@@ -123,7 +123,7 @@ class Mistold(unittest.TestCase):
 def row(lost, time_s, stall_s):
     """Of a name that all arrived."""
     return {"failed": 0, "lost": lost, "fct_s": time_s, "goodput_bps": 4e7 / time_s,
-            "stall_s": stall_s}
+            "stall_s": stall_s, "stall_mean_s": stall_s / 2}
 
 
 class Goals(unittest.TestCase):
@@ -141,6 +141,7 @@ class Goals(unittest.TestCase):
         self.assertEqual(self.judged(SIGNAL), 0)
         self.assertEqual(self.judged(SIGNAL, lost=8), 1)
         self.assertEqual(self.judged(SIGNAL, stall_s=0.31), 1)
+        self.assertEqual(self.judged(SIGNAL, stall_mean_s=0.11), 1)
         self.assertEqual(self.judged(SIGNAL, goodput_bps=1e7), 1)
         self.assertEqual(self.judged(STOP), 0)
         self.assertEqual(self.judged(STOP, fct_s=3.1), 1)

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * base - the event loop of a daemon whose timers are short
+ *
+ * On libevent's usual, coarse clock, which moves by a tick of up to 10 ms, a pace
+ * of 4 ms fires twice at once or not at all.
+ *
+ * Who uses this links with libevent_core; the others of libpams.a need not.
+ */
+#include <event2/event.h>
+
+#include "base.h"
+
+struct event_base *base_new(void)
+{
+	struct event_config *config = event_config_new();
+	struct event_base *base = NULL;
+
+	if (config &&
+	    !event_config_set_flag(config, EVENT_BASE_FLAG_PRECISE_TIMER))
+		base = event_base_new_with_config(config);
+	if (config)
+		event_config_free(config);
+	return base;
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * base - the event loop of a daemon whose timers are short
+ */
+#ifndef PAMS_BASE_H
+#define PAMS_BASE_H
+
+struct event_base;
+
+/* libevent's, with the precise clock; NULL if it can't be had. */
+struct event_base *base_new(void);
+
+#endif /* PAMS_BASE_H */
