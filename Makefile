@@ -120,6 +120,7 @@ package-check:
 check-all:
 	@tools/setup.sh um stock cross tools check
 	@$(PYTHON) selftests/check --all
+	@selftests/matrix write
 
 # KVER=6.12 ARCH=arm64, or KVER=rpi
 VM_KERNEL = $(KVER)$(addprefix -,$(filter-out amd64,$(ARCH)))
@@ -127,7 +128,8 @@ VM_KERNEL = $(KVER)$(addprefix -,$(filter-out amd64,$(ARCH)))
 vm-check:
 	@selftests/vm/run --check-only '$(VM_KERNEL)' $(TESTS)
 	@tools/setup.sh $(if $(filter $(VM_KERNEL),6.12 7),stock,cross)
-	@selftests/vm/run '$(VM_KERNEL)' $(TESTS)
+	@$(if $(TESTS),,MATRIX=vm-check )selftests/vm/run '$(VM_KERNEL)' $(TESTS)
+	@selftests/matrix write
 
 .PHONY: upstream-check
 upstream-check:
