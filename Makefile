@@ -101,7 +101,7 @@ demo:
 
 .PHONY: check
 check:
-	@tools/setup.sh um stock tools check
+	@tools/setup.sh um stock cross tools check
 	@$(PYTHON) selftests/check
 
 # The Debian packages, for the release that this machine runs, and their tests.
@@ -118,14 +118,18 @@ package-check:
 
 .PHONY: check-all
 check-all:
-	@tools/setup.sh um stock tools check
+	@tools/setup.sh um stock cross tools check
 	@$(PYTHON) selftests/check --all
+	@selftests/matrix write
 
+# KVER=6.12 ARCH=arm64, or KVER=rpi
+VM_KERNEL = $(KVER)$(addprefix -,$(filter-out amd64,$(ARCH)))
 .PHONY: vm-check
 vm-check:
-	@selftests/vm/run --check-only '$(KVER)' $(TESTS)
-	@tools/setup.sh stock
-	@selftests/vm/run '$(KVER)' $(TESTS)
+	@selftests/vm/run --check-only '$(VM_KERNEL)' $(TESTS)
+	@tools/setup.sh $(if $(filter $(VM_KERNEL),6.12 7),stock,cross)
+	@$(if $(TESTS),,MATRIX=vm-check )selftests/vm/run '$(VM_KERNEL)' $(TESTS)
+	@selftests/matrix write
 
 .PHONY: upstream-check
 upstream-check:
@@ -176,7 +180,8 @@ help:
 	@echo 'make check          every test there is; ends with N passed, N failed'
 	@echo 'make check-all      that, and what takes hours: timed selftests in the emulator, debug kernels'
 	@echo 'make selftests      the selftests on this machine, as root, with the module loaded or built'
-	@echo 'make vm-check       the selftests in a stock kernel; KVER=6.12 or 7, TESTS="a.sh b.sh"'
+	@echo 'make vm-check       the selftests in a stock kernel; KVER=6.12 or 7, TESTS="a.sh b.sh";'
+	@echo '                    ARCH=arm64, arm64-16k or armmp; KVER=rpi or openwrt for kernels like theirs'
 	@echo 'make upstream-check the kernel'"'"'s own MPTCP selftests with each scheduler; SCHEDS=, TESTS="SCRIPT [CASE]"'
 	@echo 'make debug-check    the selftests in a kernel with lockdep, KASAN and kmemleak; TESTS="a.sh b.sh"'
 	@echo 'make unit style     the parts of make check that boot nothing'

@@ -8,6 +8,7 @@
 #   build   the module for the running kernel (headers are asked for by name)
 #   um      the laboratory's user-mode kernel, and to run it
 #   stock   Debian's stock kernels in a chroot, and to boot them
+#   cross   kernels of other architectures, likewise
 #   tools   pamsd, pamsctl, pams-predict and pamsplit
 #   upstream  what the kernel's own MPTCP selftests call
 #   package the Debian packages and their tests
@@ -21,6 +22,7 @@ packages_um="$packages_build flex bison bc dwarves libelf-dev libssl-dev xz-util
 	iperf3 mptcpize python3-matplotlib pkg-config libnl-3-dev"
 packages_stock="$packages_build debootstrap qemu-system-x86 cpio gzip xz-utils
 	libc6-dev"
+packages_cross="$packages_stock qemu-system-arm"
 packages_tools="$packages_build pkg-config libc6-dev libnl-3-dev libnl-genl-3-dev
 	libevent-dev libconfuse-dev libjansson-dev
 	libsodium-dev libncurses-dev libexpat1-dev libgps-dev
@@ -34,7 +36,8 @@ else
 fi
 packages_package="git xz-utils debootstrap $qemu_user"
 packages_check="$packages_build git sparse shellcheck perl libc6-dev libubsan1
-	python3-yaml python3-jsonschema clang libclang-rt-dev bash-completion man-db"
+	python3-yaml python3-jsonschema clang libclang-rt-dev bash-completion man-db
+	busybox musl-tools"
 
 fail() {
 	echo "setup: $*" >&2
@@ -51,7 +54,7 @@ as_root() {
 	fi
 }
 
-[ $# -gt 0 ] || fail "which group? build, um, stock, tools, upstream, package or check"
+[ $# -gt 0 ] || fail "which group? build, um, stock, cross, tools, upstream, package or check"
 command -v apt-get > /dev/null ||
 	fail "no apt-get here: install the equivalents of the packages listed in $0 by hand"
 
@@ -61,11 +64,12 @@ for group in "$@"; do
 	build) wanted="$wanted $packages_build" ;;
 	um) wanted="$wanted $packages_um" ;;
 	stock) wanted="$wanted $packages_stock" ;;
+	cross) wanted="$wanted $packages_cross" ;;
 	tools) wanted="$wanted $packages_tools" ;;
 	upstream) wanted="$wanted $packages_upstream" ;;
 	package) wanted="$wanted $packages_package" ;;
 	check) wanted="$wanted $packages_check" ;;
-	*) fail "group '$group' is unknown: build, um, stock, tools, upstream, package or check" ;;
+	*) fail "group '$group' is unknown: build, um, stock, cross, tools, upstream, package or check" ;;
 	esac
 done
 

@@ -465,6 +465,7 @@ nobody_listens()
 	begin
 	! verdict || fail "the doctor finds nothing bad"
 	grep '^bad   peer .*Connection refused' "$work/doctor" || fail "$(cat "$work/doctor")"
+	grep -q "^\(ok   \|note \) release .*this kernel is $(uname -r)" "$work/doctor" || fail "does not name the kernel"
 }
 
 mptcp_is_off()

@@ -3,10 +3,58 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <regex.h>
 #include <string.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "pamsctl.h"
+
+/* The kernels that the module was tested with, and the releases like each. */
+static const struct tested {
+	const char *pattern;	/* of releases, an extended regular expression */
+	const char *machine;
+	const char *release;	/* the one that was tested */
+} tested_kernels[] = {
+#include "kernels.h"
+};
+
+static bool is_like(const struct utsname *running, const struct tested *row)
+{
+	regex_t pattern;
+	bool like;
+
+	if (strcmp(running->machine, row->machine) ||
+	    regcomp(&pattern, row->pattern, REG_EXTENDED | REG_NOSUB))
+		return false;
+	like = !regexec(&pattern, running->release, 0, NULL, 0);
+	regfree(&pattern);
+	return like;
+}
+
+/* Which row of Documentation/kernels.md is this kernel's? */
+static void look_at_release(json_t *list)
+{
+	const size_t count = sizeof(tested_kernels) / sizeof(tested_kernels[0]);
+	struct utsname running;
+	size_t i;
+
+	if (uname(&running))
+		return;
+	for (i = 0; i < count; i++) {
+		if (!is_like(&running, &tested_kernels[i]))
+			continue;
+		finding(list, FINE, "release", NULL,
+			"this kernel is %s; the module was tested with %s",
+			running.release, tested_kernels[i].release);
+		return;
+	}
+	finding(list, NOTE, "release",
+		"see Documentation/kernels.md, and check with "
+		"make selftests",
+		"this kernel is %s on %s: the module was tested with none of "
+		"its kind", running.release, running.machine);
+}
 
 static void look_at_kernel(json_t *list)
 {
@@ -144,6 +192,7 @@ int doctor_command(struct words *words)
 	if (no_more_words(words))
 		return USAGE;
 	list = json_array();
+	look_at_release(list);
 	look_at_kernel(list);
 	look_at_module(list);
 	look_at_control(list);

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -131,7 +132,8 @@ static void become(const struct plugin *plugin, int output, pid_t daemon)
 	signal(SIGPIPE, SIG_DFL);
 	if (null < 0 || dup2(null, STDIN_FILENO) < 0 ||
 	    dup2(output, STDOUT_FILENO) < 0 ||
-	    close_range(STDERR_FILENO + 1, ~0U, 0))
+	    /* musl has no close_range() */
+	    syscall(SYS_close_range, STDERR_FILENO + 1, ~0U, 0))
 		_exit(127);
 	if (privilege_drop_all())
 		_exit(127);

@@ -2,6 +2,7 @@
 """selftests/matrix: what tests record comes into the table, and stays."""
 import importlib.machinery
 import importlib.util
+import re
 import sys
 import tempfile
 import unittest
@@ -21,7 +22,9 @@ class Matrix(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.page = Path(folder.name) / "kernels.md"
         self.page.write_text(f"before\n{matrix.BEGIN}\n{matrix.END}\nafter\n")
-        patch = mock.patch.multiple(matrix, PAGE=self.page, RECORDS=Path(folder.name) / "records")
+        self.rows = Path(folder.name) / "kernels.h"
+        patch = mock.patch.multiple(matrix, PAGE=self.page, RECORDS=Path(folder.name) / "records",
+                                    ROWS=self.rows)
         patch.start()
         self.addCleanup(patch.stop)
 
@@ -42,6 +45,7 @@ class Matrix(unittest.TestCase):
                 ("6.12.117+deb13-cloud-amd64", "amd64", "6.12 deb13 cloud amd64"),
                 ("6.12.95+deb12-amd64", "amd64", "6.12 deb12 amd64"),
                 ("7.3.4+deb13-rt-amd64", "amd64", "7.x deb13 rt amd64"),
+                ("6.12.117+rpi-lookalike", "arm64", "6.12 rpi-lookalike arm64"),
                 ("6.12.117", "um", "6.12 user mode um")):
             self.assertEqual(matrix.kind(release, arch), wanted)
 
@@ -66,6 +70,18 @@ class Matrix(unittest.TestCase):
         self.write()
         self.assertEqual(self.page.read_text(), first)
         self.assertTrue(first.startswith("before\n") and first.endswith("after\n"))
+
+    def test_what_doctor_knows(self):
+        self.record("6.12.2+deb13-cloud-amd64", "vm=7 selftests passed")
+        self.record("7.3.4+deb13.1-arm64", "vm=7 selftests passed", arch="arm64")
+        self.record("6.12.2+rpi-lookalike", "vm=7 selftests passed", arch="arm64")
+        self.record("6.12.2+deb12-amd64", "packages=built")
+        self.record("6.12.1", "vm=1 selftests passed", arch="um")
+        self.write()
+        self.assertEqual(re.findall(r'"(.*)", "(.*)",\n  "(.*)"', self.rows.read_text()), [
+            ("^6[.]12[.][.0-9]+[+]deb13[.0-9]*-cloud-amd64$", "x86_64", "6.12.2+deb13-cloud-amd64"),
+            ("^6[.]12[.][0-9]+[+]rpt-rpi-", "aarch64", "6.12.2+rpi-lookalike"),
+            ("^7[.][.0-9]+[+]deb13[.0-9]*-arm64$", "aarch64", "7.3.4+deb13.1-arm64")])
 
     def test_bad_topic(self):
         with self.assertRaises(SystemExit):

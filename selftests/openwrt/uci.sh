@@ -1,0 +1,75 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck disable=SC3043 # ash has local
+# Short stand-ins for what OpenWrt's init scripts call, with the same arguments: of /lib/functions.sh, /lib/functions/network.sh and
+# procd.sh. Sections are numbered; what a section's option NAME has is in the variable o_SECTION_NAME, a list's values each on a line.
+
+# config_load NAME: read $CONFIG/NAME
+config_load()
+{
+	local word type name rest
+
+	sections=
+	while read -r word type rest; do
+		name=${rest#\'} name=${name%\'}
+		case $word in
+		config)
+			sections="$sections $((${#sections} + 1))"
+			last=${sections##* }
+			eval "type_$last=\$type name_$last=\$name" ;;
+		option | list)
+			[ "$word" = option ] || eval "name=\"\${o_${last}_$type-}\${o_${last}_$type+
+}\$name\""
+			eval "o_${last}_$type=\$name" ;;
+		esac
+	done <"$CONFIG/$1"
+}
+
+# number NAME: of the section of that name
+number()
+{
+	local i name
+
+	for i in $sections; do
+		eval "name=\$name_$i"
+		[ "$name" != "$1" ] || { echo "$i"; return; }
+	done
+}
+
+config_get() { eval "$1=\"\${o_$(number "$2")_$3:-\${4-}}\""; }
+
+config_get_bool()
+{
+	config_get "$@"
+	eval "case \$$1 in 1 | on | true | yes | enabled) $1=1 ;; *) $1=0 ;; esac"
+}
+
+config_foreach()
+{
+	local i type name
+
+	for i in $sections; do
+		eval "type=\$type_$i name=\$name_$i"
+		[ "$type" != "$2" ] || "$1" "$name"
+	done
+}
+
+config_list_foreach()
+{
+	local values value
+
+	config_get values "$1" "$2"
+	[ -n "$values" ] || return 0
+	while read -r value; do
+		"$3" "$value"
+	done <<-EOF
+	$values
+	EOF
+}
+
+network_get_device() { eval "$1=dev-$2"; }
+
+procd_open_instance() { command_line=; }
+procd_append_param() { shift; command_line="$command_line $*"; }
+procd_set_param() { [ "$1" != command ] || { shift; command_line=$*; }; }
+procd_close_instance() { echo "$command_line"; }
