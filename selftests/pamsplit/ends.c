@@ -360,7 +360,9 @@ static void check_up(const struct packet *packet)
 	if (world.up_any && before(packet->tsval, world.tsval_up))
 		wrong("the time stamp runs back, to the server");
 	world.up_any = true;
-	world.tsval_up = packet->tsval;
+	/* of what passes the core the path itself changes the order */
+	if (!world.left)
+		world.tsval_up = packet->tsval;
 	if (!packet->data_ack_len)
 		return;
 	data_ack = (uint32_t)packet->data_ack - 0xffff0000U;
