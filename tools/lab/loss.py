@@ -59,6 +59,7 @@ FEWER_LOST_SLACK = 0.02
 MORE_GOODPUT = 0.06
 GUARD_COST = 0.03   # stopping somewhat early costs some of Wi-Fi's airtime
 LEVEL = 0.02        # runs of one scenario differ by less
+PROBES = 1          # packets by which the mean may be higher besides: TCP probes a dead path
 EARLY_LEVEL = 0.05  # stopping early also leaves less to be sent again over Wi-Fi
 DEFAULT_RUNS = 10
 PREDICTED_MEAN_STALL_S = 0.1
@@ -230,7 +231,7 @@ def check(checks, case, name, rows):
         else:
             checks.at_most(f"{what}, time", row["fct_s"], without["fct_s"] * (1 + LEVEL),
                            "s", 1, 3)
-            checks.at_most(f"{what}, lost", row["lost"], without["lost"] * (1 + LEVEL),
+            checks.at_most(f"{what}, lost", row["lost"], without["lost"] * (1 + LEVEL) + PROBES,
                            "packets", 1, 1)
 
 
