@@ -326,16 +326,17 @@ static s64 window_takes(const struct mptcp_sock *msk, const struct msk_order *or
  * from beyond that end.
  */
 static void hand_over_again(struct mptcp_sock *msk, struct msk_window *window,
-			    const struct msk_resend *resend, u32 bytes)
+			    const struct msk_resend *resend, u32 bytes, bool alone)
 {
 	const struct mptcp_data_frag *dfrag = msk->first_pending;
 	u64 next = dfrag->data_seq + dfrag->already_sent;
+	bool cut = msk_is_resending(msk, resend) &&
+		   before64(resend->end, resend->sent_end);
 
-	bool resending = msk_is_resending(msk, resend);
-
-	/* what is new and comes next takes another decision, which knows the window */
-	msk->snd_burst = resending ? resend->end - next : bytes;
-	if (resending && before64(resend->end, resend->sent_end))
+	msk->snd_burst = bytes;
+	if (cut || (alone && msk_is_resending(msk, resend)))
+		msk->snd_burst = resend->end - next;
+	if (cut)
 		window_move(msk, window, true, resend->end);
 	else
 		msk_window_restore(msk, window);
@@ -362,7 +363,7 @@ int msk_hand_over(struct mptcp_sock *msk, struct msk_window *window,
 		bytes = whole_packets(bytes, packet_bytes(msk, order->ssk),
 				      order->unscheduled_bytes);
 	if (!next_is_new(msk)) {
-		hand_over_again(msk, window, resend, bytes);
+		hand_over_again(msk, window, resend, bytes, order->alone);
 		subflow_schedule(order->ssk);
 		return 0;
 	}

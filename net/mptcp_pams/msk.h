@@ -92,6 +92,9 @@ struct msk_resend {
  * @window_bytes:	what the receive window takes; may be negative
  * @unscheduled_bytes:	how much there is
  * @cuts:		hand over no more than that, though a fragment has more
+ * @alone:		what is new and comes behind what is sent again takes another
+ *			decision, which knows the window: beyond it a receiver drops what
+ *			a helper has acknowledged
  */
 struct msk_order {
 	struct sock *ssk;
@@ -99,6 +102,7 @@ struct msk_order {
 	s64 window_bytes;
 	u64 unscheduled_bytes;
 	bool cuts;
+	bool alone;
 };
 
 static inline bool before64(u64 a, u64 b)

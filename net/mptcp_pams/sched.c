@@ -110,6 +110,7 @@ static int hand_over(struct pams_conn *conn, const struct msk_look *look,
 		/* no more than arrives before the path is lost */
 		.cuts = conn->sched->cuts ||
 			view->sub[target]->horizon_us != MODEL_HORIZON_NONE,
+		.alone = conn->bank,
 	};
 
 	return msk_hand_over(conn->msk, &conn->window, &conn->resend, &order);
