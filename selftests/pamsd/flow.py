@@ -126,7 +126,7 @@ def idle_is_asleep(folder):
     within("repeats are over", lambda: pair.server.peer()["age_ms"] > 1000)
     for what, packet in (("nothing", None), ("a keep-alive a second", bytes(60))):
         sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        before = {daemon: wake_ups(daemon) for daemon in (pair.reporter, pair.server)}
+        before = {daemon: asleep(daemon) for daemon in (pair.reporter, pair.server)}
         for _ in range(10):
             if packet:
                 sock.sendto(packet, ("10.9.0.2", 9))
@@ -145,6 +145,20 @@ def wake_ups(daemon):
     """How often the process gave up the processor to wait."""
     lines = Path(f"/proc/{daemon.process.pid}/status").read_text().splitlines()
     return int(next(line.split()[1] for line in lines if line.startswith("voluntary_ctxt")))
+
+
+def asleep(daemon):
+    """Its wake-ups, once the last question of this test has been dealt with: the daemon closes
+    that connection only after it has answered."""
+    counts = [wake_ups(daemon)]
+
+    def settled():
+        time.sleep(0.3)
+        counts.append(wake_ups(daemon))
+        return counts[-1] == counts[-2]
+
+    within("it sleeps", settled)
+    return counts[-1]
 
 
 def known_rate_stays_without_backlog(folder):
