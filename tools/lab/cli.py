@@ -201,15 +201,20 @@ def _random_parser(commands):
     _common(parser)
 
 
+def _drawn_arguments(parser, count, half):
+    """Which of the drawn scenarios; these are the defaults."""
+    parser.add_argument("--count", type=_count("--count", 1, drawn.COUNT_MAX), default=count)
+    parser.add_argument("--seed", type=_count("--seed", 0, 2**31), default=1)
+    parser.add_argument("--half", choices=tuple(drawn.HALVES), default=half,
+                        help=f"the scenarios to tune on, or those to report ({half})")
+    parser.add_argument("--kind", choices=drawn.KINDS, default="all",
+                        help="transfers, pages, of which there are a quarter of --count, or all")
+
+
 def _sweep_parser(commands):
     parser = commands.add_parser("sweep", help="drawn scenarios, against the default, the "
                                  "best single path, the bound and each other")
-    parser.add_argument("--count", type=_count("--count", 1, drawn.COUNT_MAX), default=300)
-    parser.add_argument("--seed", type=_count("--seed", 0, 2**31), default=1)
-    parser.add_argument("--half", choices=tuple(drawn.HALVES), default="all",
-                        help="the scenarios to tune on, or those to report (all)")
-    parser.add_argument("--kind", choices=drawn.KINDS, default="all",
-                        help="transfers, pages, of which there are a quarter of --count, or all")
+    _drawn_arguments(parser, count=300, half="all")
     parser.add_argument("--memory", choices=("both", "off", "filled"), default="both",
                         help="with nothing known of the paths, with what a transfer before "
                         "taught, or both (where the module remembers paths)")
@@ -227,12 +232,7 @@ def _sweep_parser(commands):
 def _constants_parser(commands):
     parser = commands.add_parser("constants", help="what half and double of each constant of "
                                  "the module cost: hours")
-    parser.add_argument("--count", type=_count("--count", 1, drawn.COUNT_MAX), default=48)
-    parser.add_argument("--seed", type=_count("--seed", 0, 2**31), default=1)
-    parser.add_argument("--half", choices=tuple(drawn.HALVES), default="tune",
-                        help="the scenarios to tune on, or those to report (tune)")
-    parser.add_argument("--kind", choices=drawn.KINDS, default="all",
-                        help="transfers, pages, of which there are a quarter of --count, or all")
+    _drawn_arguments(parser, count=48, half="tune")
     parser.add_argument("--only", default="", metavar="NAME[,NAME...]",
                         help="these constants alone (all of tools/lab/constants.toml)")
     parser.add_argument("--json", metavar="FILE", help="all figures, after each constant")
