@@ -6,10 +6,8 @@ counted. Prints TAP.
     selftests/pamsd/attacks.py [CASE...]
 """
 import json
-import os
 import random
 import re
-import signal
 import subprocess
 import sys
 import threading
@@ -17,8 +15,8 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from daemon import (HELPERS, Daemon, Pair, check, enter_network, free_port,  # noqa: E402
-                    new_key, run_cases, within)
+from daemon import (HELPERS, Daemon, Pair, check, free_port, new_key,  # noqa: E402
+                    run_cases_about_lo, within)
 
 
 def total(counts):
@@ -186,9 +184,7 @@ def only_its_own_paths(folder):
     peer = pair.server.peer()
     check([path["prefix"] for path in peer["paths"]] == ["127.0.0.1/32"], f"{peer}")
     check(peer["dropped"]["not-its-path"] >= 2, f"{peer}")
-    pair.server.write(pair.server_config(extra='prefixes = {"127.0.0.0/8", "10.9.0.0/16"}'))
-    pair.server.send(signal.SIGHUP)
-    within("it has read it", lambda: "was read again" in pair.server.said())
+    pair.server.reload(pair.server_config(extra='prefixes = {"127.0.0.0/8", "10.9.0.0/16"}'))
     pair.loss(9000)
     within("all are taken", lambda: len(pair.server.peer()["paths"]) == 3)
     pair.stop()
@@ -196,9 +192,7 @@ def only_its_own_paths(folder):
 
 def prefix_wider_than_its_own(folder):
     pair = Pair(folder, about='"10.0.0.0/8", "0.0.0.0/0"')
-    pair.server.write(pair.server_config(extra='prefixes = {"10.9.0.0/16"}'))
-    pair.server.send(signal.SIGHUP)
-    within("it has read it", lambda: "was read again" in pair.server.said())
+    pair.server.reload(pair.server_config(extra='prefixes = {"10.9.0.0/16"}'))
     pair.loss()
     within("they are counted",
            lambda: pair.server.peer()["dropped"].get("not-its-path", 0) >= 2)
@@ -298,9 +292,7 @@ def other_versions(folder):
 
 def loss_is_capped(folder):
     pair = Pair(folder)
-    pair.server.write(pair.server_config().replace("server {", "server {\n\tloss-max-s = 1"))
-    pair.server.send(signal.SIGHUP)
-    within("it has read it", lambda: "was read again" in pair.server.said())
+    pair.server.reload(pair.server_config().replace("server {", "server {\n\tloss-max-s = 1"))
     pair.reporter.tell('{"interface": "lo", "loss_ms": 0, "ttl_ms": 86400000}')
     within("it is known", lambda: pair.server.peer()["paths"])
     within("it is over", lambda: not pair.server.peer()["paths"])
@@ -308,12 +300,7 @@ def loss_is_capped(folder):
 
 
 if __name__ == "__main__":
-    os.environ["LC_ALL"] = "C"
-    # The reports are about lo: others' traffic there would call for more of them.
-    why_not = enter_network()
-    if why_not:
-        print(f"# no network of its own, others may disturb: {why_not}")
-    sys.exit(run_cases([
+    sys.exit(run_cases_about_lo([
         garbage, truncation, every_byte_changed, replay, replay_of_an_old_session,
         challenge_replayed, answers_are_limited, wrong_key, flood_of_an_authentic_peer,
         only_its_own_paths, prefix_wider_than_its_own, own_address_is_not_enough, newest_wins,

@@ -45,12 +45,6 @@ def reporter_config(file, more=""):
             f'\tinterface "lo" {{ measure = "none" {more} }}\n}}\n')
 
 
-def reload(server):
-    count = server.said().count("was read again")
-    server.send(signal.SIGHUP)
-    within("it has read it", lambda: server.said().count("was read again") > count)
-
-
 def key_is_read_once(folder):
     """What was checked is what is used: nothing can come between. (inotify merges equal events
     that follow each other; with two keys none does.)"""
@@ -103,8 +97,7 @@ def keys_are_wiped(folder):
     check(not found(False), f"text in memory: {found(False)}")
     for name in old:
         write_key(folder, name, new_key())
-    server.send(signal.SIGHUP)
-    within("it has read it", lambda: "was read again" in server.said())
+    server.reload()
     check(not found(False), f"text in memory: {found(False)}")
     check(not found(True), f"keys in memory: {found(True)}")
     server.stop()
@@ -122,7 +115,7 @@ def truncated_key_is_refused(folder):
         within("it is refused",
                lambda: server.said().count("the old configuration is kept") > count)
     file.write_text(key)
-    reload(server)
+    server.reload()
     check(server.stop() == 0, "it ends in order")
 
 
@@ -280,7 +273,7 @@ def systemd_is_told(folder):
         finally:
             del os.environ["NOTIFY_SOCKET"]
         check(sock.recv(100) == b"READY=1", "ready")
-        reload(server)
+        server.reload()
         check([sock.recv(100) for _ in range(2)] == [b"RELOADING=1", b"READY=1"], "a reload")
         server.stop()
         check(sock.recv(100) == b"STOPPING=1", "the end")
