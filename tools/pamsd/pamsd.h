@@ -4,7 +4,7 @@
  *
  *	server:   udp -> server.c -> peer.c -> session.c
  *	                             peer.c -> held.c -> kernel.c -> module
- *	reporter: source_*.c -> estimate.c -\
+ *	reporter: source_*.c (flows.c) -> estimate.c -\
  *	          links.c (carrier) ---------> reporter.c -> target.c -> udp
  *	          control.c, plugin.c -------/      \------> kernel.c
  *	                  (lines.c)
@@ -423,6 +423,21 @@ struct source {
 		      struct estimate *estimate, uint64_t us);
 	void (*close)(void);
 };
+
+/* flows.c: the TCP flows through a pipe, added up */
+struct flows {
+	uint64_t bytes;		/* acknowledged so far */
+	uint64_t backlog_bytes;
+	uint32_t min_rtt_us;	/* the lowest; 0: not known */
+};
+
+/* Is a flow to that peer one that the interface is about? */
+bool flows_mean(const struct interface_config *config,
+		const struct prefix *peer, uint16_t port);
+void flows_add(struct flows *flows, uint64_t bytes, uint64_t backlog_bytes,
+	       uint32_t min_rtt_us);
+/* Before their sum goes into the estimate; it takes half the round trip as delay. */
+void flows_settle(struct flows *flows, struct estimate *estimate);
 
 extern const struct source source_qdisc, source_station, source_tcp,
 			   source_pamsplit;

@@ -28,11 +28,6 @@
 #define PATIENCE_MS	20
 #define ANSWER_MAX	1048576	/* 1000 flows take half a megabyte */
 
-struct sum {
-	uint64_t bytes, rate_byteps, backlog_bytes;
-	uint32_t min_rtt_us;
-};
-
 static char answer[ANSWER_MAX];
 
 static int ask(const char *path)
@@ -102,46 +97,36 @@ static bool is_meant(const struct interface_config *config, const char *line)
 	text[len] = '\0';
 	if (prefix_parse(&client, text))
 		return false;
-	for (unsigned int i = 0; i < config->about_count; i++) {
-		const struct about *about = &config->abouts[i];
-
-		if (about->port && about->port != number(line, " client_port="))
-			continue;
-		if (!about->source && prefix_contains(&about->prefix, &client))
-			return true;
-	}
-	return false;
+	return flows_mean(config, &client, number(line, " client_port="));
 }
 
-static void add_flow(struct sum *sum, const char *line)
-{
-	uint64_t waiting = number(line, " waiting=");
-	uint32_t min_rtt_us = number(line, " min_rtt=");
-
-	sum->bytes += number(line, " delivered=");
-	sum->backlog_bytes += waiting;
-	if (waiting)
-		sum->rate_byteps += number(line, " rate=");
-	if (min_rtt_us && (!sum->min_rtt_us || min_rtt_us < sum->min_rtt_us))
-		sum->min_rtt_us = min_rtt_us;
-}
-
-static void parse(struct sum *sum, const struct interface_config *config)
+/* The sum of the flows; gives the sum of the rates of those that wait. */
+static uint64_t parse(struct flows *flows,
+		      const struct interface_config *config)
 {
 	char *state, *line = strtok_r(answer, "\n", &state);
+	uint64_t rate_byteps = 0;
 
 	for (; line; line = strtok_r(NULL, "\n", &state)) {
-		if (!strncmp(line, "flow ", 5) && is_meant(config, line))
-			add_flow(sum, line);
+		uint64_t waiting = number(line, " waiting=");
+
+		if (strncmp(line, "flow ", 5) || !is_meant(config, line))
+			continue;
+		flows_add(flows, number(line, " delivered="), waiting,
+			  number(line, " min_rtt="));
+		if (waiting)
+			rate_byteps += number(line, " rate=");
 	}
+	return rate_byteps;
 }
 
 static int sample(const struct link *link,
 		  const struct interface_config *config,
 		  struct estimate *estimate, uint64_t us)
 {
-	struct sum sum = { };
+	struct flows flows = { };
 	int fd = ask(config->socket);
+	uint64_t rate_byteps;
 	ssize_t len;
 
 	(void)link;
@@ -151,18 +136,10 @@ static int sample(const struct link *link,
 	close(fd);
 	if (len < 0)
 		return len;
-	parse(&sum, config);
-	if (sum.backlog_bytes > UINT32_MAX)
-		sum.backlog_bytes = UINT32_MAX;
-	if (sum.min_rtt_us) {
-		estimate->has_delay = true;
-		estimate->delay_us = sum.min_rtt_us / 2;
-	}
-	/* Flows that ended took their counts along. */
-	if (sum.bytes < estimate->bytes)
-		estimate->bytes = sum.bytes;
-	estimate_exact(estimate, us, sum.bytes, sum.backlog_bytes,
-		       sum.rate_byteps);
+	rate_byteps = parse(&flows, config);
+	flows_settle(&flows, estimate);
+	estimate_exact(estimate, us, flows.bytes, flows.backlog_bytes,
+		       rate_byteps);
 	return 0;
 }
 

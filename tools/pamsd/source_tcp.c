@@ -34,41 +34,25 @@ static uint64_t pause_us;	/* after the last question */
 
 struct sum {
 	const struct interface_config *config;
-	uint64_t bytes, rate_byteps, limited_byteps, backlog_bytes;
-	uint32_t min_rtt_us;
+	struct flows flows;
+	uint64_t rate_byteps, limited_byteps;
 };
-
-static bool is_meant(const struct sum *sum, const struct diag_socket *socket)
-{
-	for (unsigned int i = 0; i < sum->config->about_count; i++) {
-		const struct about *about = &sum->config->abouts[i];
-
-		if (about->port && about->port != socket->peer_port)
-			continue;
-		if (!about->source &&
-		    prefix_contains(&about->prefix, &socket->peer))
-			return true;
-	}
-	return false;
-}
 
 static void add_up(const struct diag_socket *socket, void *arg)
 {
 	struct tcpinfo info;
 	struct sum *sum = arg;
 
-	if (!socket->info || !is_meant(sum, socket))
+	if (!socket->info ||
+	    !flows_mean(sum->config, &socket->peer, socket->peer_port))
 		return;
 	tcpinfo_parse(&info, nla_data(socket->info), nla_len(socket->info));
-	sum->bytes += info.acked_bytes;
-	sum->backlog_bytes += info.waiting_bytes;
+	flows_add(&sum->flows, info.acked_bytes, info.waiting_bytes,
+		  info.min_rtt_us);
 	if (info.limited)
 		sum->limited_byteps += info.rate_byteps;
 	else
 		sum->rate_byteps += info.rate_byteps;
-	if (info.min_rtt_us &&
-	    (!sum->min_rtt_us || info.min_rtt_us < sum->min_rtt_us))
-		sum->min_rtt_us = info.min_rtt_us;
 }
 
 /*
@@ -160,16 +144,9 @@ static int sample(const struct link *link,
 	rate_byteps = sum.rate_byteps + sum.limited_byteps;
 	if (!sum.rate_byteps && rate_byteps <= estimate->rate_byteps)
 		rate_byteps = 0;
-	if (sum.backlog_bytes > UINT32_MAX)
-		sum.backlog_bytes = UINT32_MAX;
-	if (sum.min_rtt_us) {
-		estimate->has_delay = true;
-		estimate->delay_us = sum.min_rtt_us / 2;
-	}
-	/* Connections that ended took their counts along. */
-	if (sum.bytes < estimate->bytes)
-		estimate->bytes = sum.bytes;
-	estimate_rate(estimate, us, sum.bytes, sum.backlog_bytes, rate_byteps);
+	flows_settle(&sum.flows, estimate);
+	estimate_rate(estimate, us, sum.flows.bytes, sum.flows.backlog_bytes,
+		      rate_byteps);
 	return 0;
 }
 
