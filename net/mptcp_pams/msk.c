@@ -330,12 +330,10 @@ static void hand_over_again(struct mptcp_sock *msk, struct msk_window *window,
 {
 	const struct mptcp_data_frag *dfrag = msk->first_pending;
 	u64 next = dfrag->data_seq + dfrag->already_sent;
-	bool cut = msk_is_resending(msk, resend) &&
-		   before64(resend->end, resend->sent_end);
+	bool again = msk_is_resending(msk, resend);
+	bool cut = again && before64(resend->end, resend->sent_end);
 
-	msk->snd_burst = bytes;
-	if (cut || (alone && msk_is_resending(msk, resend)))
-		msk->snd_burst = resend->end - next;
+	msk->snd_burst = cut || (again && alone) ? resend->end - next : bytes;
 	if (cut)
 		window_move(msk, window, true, resend->end);
 	else
