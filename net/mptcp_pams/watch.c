@@ -20,12 +20,14 @@
  *
  *   srtt + max(4 * RTT variance, 50 ms)
  *
- * since its last acknowledgment and since the oldest of that data was sent; where its
- * path is about to be lost (report.c), the latter, and an acknowledgment is more than
- * the second part of it overdue. What it
- * holds is sent again elsewhere, and nothing more is scheduled there until something is
- * acknowledged (learn.c). The kernel's own check for stale subflows runs with its
- * retransmissions, which that makes rare: so it is asked as often as its timer would.
+ * since its last acknowledgment and since the oldest of that data was sent. Where its
+ * path is about to be lost (report.c), acknowledgments follow each other closely: then
+ * the second part is enough since the last one.
+ *
+ * What a silent subflow holds is sent again elsewhere, and it is given nothing more
+ * until something is acknowledged (learn.c). The kernel checks for stale subflows when
+ * it retransmits, which that makes rare; so its check is called here as often as its
+ * own timer would.
  *
  * Lifetime: the timer, while it is armed or under way, and a queued kick hold a
  * reference each on the connection's state and its socket (conn.c).
