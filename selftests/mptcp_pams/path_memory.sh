@@ -140,6 +140,11 @@ bounded()
 	[ -z "$(cut -d' ' -f1,2 "$work/all" | sort | uniq -d)" ] || fail "a path comes twice"
 	! grep -q '^10\.9\.0\.1 ' "$work/all" || fail "the oldest is still there"
 	grep -q "^10\.9\.$(((nr - 1) / 250))\.$(((nr - 1) % 250 + 1)) " "$work/all" || fail "the newest isn't there"
+	# KASAN keeps what was freed for a while: there they are no measure
+	if grep -qw kasan_quarantine_put /proc/kallsyms; then
+		say "KASAN is in this kernel: the paths' objects aren't counted"
+		return
+	fi
 	[ ! -r /proc/slabinfo ] || check "paths' objects" "$(awk '$1 == "mptcp_pams_path" { print $2 }' /proc/slabinfo)" "<=" "$paths_max + 1100"
 }
 
