@@ -431,6 +431,8 @@ server_speaks_mptcp()
 	grep -q '^ok    scheduler .*pams' "$work/doctor" || fail "does not show the scheduler"
 	on_server "$pamsctl" doctor >"$work/doctor"
 	grep -q "^ok    listens .*xfer.* port $port" "$work/doctor" || fail "does not show who listens"
+	grep -q "^ok    connection .*xfer" "$work/doctor" || fail "does not show the server's connection"
+	! grep "plain TCP" "$work/doctor" || fail "takes MPTCP's own subflows for plain TCP"
 	wait $!
 }
 

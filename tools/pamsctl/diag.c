@@ -46,6 +46,7 @@ struct socket {
 };
 
 struct sockets {
+	uint32_t protocol;
 	struct socket *at;
 	size_t count;
 	bool all;		/* not only as many as fit */
@@ -91,7 +92,7 @@ static int on_socket(struct nl_msg *msg, void *arg)
 	s->remote_port = ntohs(diag->id.idiag_dport);
 	s->inode = diag->idiag_inode;
 	attr = nlmsg_find_attr(hdr, sizeof(*diag), INET_DIAG_INFO);
-	if (attr) {
+	if (attr && sockets->protocol == IPPROTO_MPTCP) {
 		nla_memcpy(&info, attr, sizeof(info));
 		s->token = info.mptcpi_token;
 		s->subflows = info.mptcpi_subflows;
@@ -105,9 +106,11 @@ static int on_socket(struct nl_msg *msg, void *arg)
 static int dump(struct nl_sock *sock, int family, uint32_t protocol,
 		uint32_t states)
 {
+	/* whoever doesn't ask for information isn't told of MPTCP above TCP either */
 	struct inet_diag_req_v2 request = {
 		.sdiag_family = family,
 		.sdiag_protocol = protocol,
+		.idiag_ext = 1 << (INET_DIAG_INFO - 1),
 		.idiag_states = states,
 	};
 	struct nl_msg *msg = nlmsg_alloc_simple(SOCK_DIAG_BY_FAMILY,
@@ -116,9 +119,6 @@ static int dump(struct nl_sock *sock, int family, uint32_t protocol,
 
 	if (!msg)
 		return -NLE_NOMEM;
-	/* TCP's information isn't used */
-	if (protocol == IPPROTO_MPTCP)
-		request.idiag_ext = 1 << (INET_DIAG_INFO - 1);
 	err = nlmsg_append(msg, &request, sizeof(request), NLMSG_ALIGNTO);
 	/* MPTCP's number doesn't fit into the request */
 	if (!err && protocol > UINT8_MAX)
@@ -137,6 +137,7 @@ static int list_sockets(struct sockets *sockets, uint32_t protocol,
 	int err;
 
 	memset(sockets, 0, sizeof(*sockets));
+	sockets->protocol = protocol;
 	sockets->all = true;
 	if (!sock)
 		return -NLE_NOMEM;
