@@ -113,7 +113,7 @@ deb:
 .PHONY: package-check
 package-check:
 	@selftests/package/run --check-only $(ROOTS)
-	@tools/setup.sh package
+	@tools/setup.sh package stock
 	@selftests/package/run $(ROOTS)
 
 .PHONY: check-all
