@@ -43,6 +43,8 @@ static const struct command commands[] = {
 	  "sched set NAME             choose it" },
 	{ "load", load_command, OPT_DRY_RUN | OPT_MODULE,
 	  "load                       load the module, or say what prevents it" },
+	{ "unload", unload_command, 0,
+	  "unload                     unload the module" },
 	{ "doctor", doctor_command, OPT_MODULE | OPT_CONTROL,
 	  "doctor [HOST[:PORT]]       is MPTCP in use; does HOST speak it" },
 	{ "peers", peers_command, OPT_CONTROL,
