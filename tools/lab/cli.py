@@ -254,6 +254,9 @@ def _loss_parser(commands):
     parser.add_argument("--plot", metavar="FILE.svg", help="the curve")
     parser.add_argument("--fading", type=_number(0, 10), default=0.5, metavar="DB",
                         help="standard deviation of the signal in drives (0.5)")
+    parser.add_argument("--first-drive", type=_count("--first-drive", 1, 1_000_000), default=1,
+                        metavar="N", help="drives are numbered, and drawn by their numbers: "
+                        "those from N on (1)")
     group = parser.add_argument_group("a predictor's errors, drawn for each run")
     group.add_argument("--bias", type=_signed_time, default=0, metavar="TIME",
                        help="how much too late it is on average, -50ms for too early (0)")
