@@ -204,7 +204,7 @@ def own_address_is_not_enough(folder):
     """Else it isn't: behind NAT it is others', too."""
     pair = Pair(folder, about='"source"', extra="")
     pair.loss()
-    within("it is said", lambda: "pamsd: peer 'a' reports about a path that has no name here"
+    within("it is said", lambda: "pamsd: peer 'a' reports about a path that can't be found here"
            in pair.server.said())
     check(not pair.server.peer()["paths"], f"{pair.server.peer()}")
     pair.stop()

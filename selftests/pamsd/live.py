@@ -336,7 +336,7 @@ def two_at_one_socket(folder):
     second = subprocess.run([pair.server.process.args[0], "-c", pair.reporter.file], check=False,
                             capture_output=True, text=True, timeout=LIMIT_S)
     check(second.returncode == 1, "the second one ends")
-    check(f"pamsd: can't have the control socket {pair.reporter.socket}: Address already in use\n"
+    check(f"pamsd: the control socket {pair.reporter.socket} can't be made: Address already in use\n"
           in second.stderr, second.stderr)
     pair.arrives()
     pair.reporter.stop(signal.SIGKILL)
@@ -459,8 +459,8 @@ def missing_module_is_said_once(folder):
     if pair.server.status()["kernel"]["loaded"]:
         check("isn't loaded" not in pair.server.said(), "the module is there")
     else:
-        check(pair.server.said() == "pamsd: the module mptcp_pams isn't loaded: reports are taken, "
-              "but nothing is done with them until it is\n", pair.server.said())
+        check(pair.server.said() == "pamsd: the module mptcp_pams isn't loaded: reports are received, "
+              "but have no effect until it is\n", pair.server.said())
     check(pair.reporter.said() == "", pair.reporter.said())
     pair.stop()
 
