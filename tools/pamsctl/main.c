@@ -147,8 +147,8 @@ static int refuse_negative(int argc, char **argv)
 	for (i = 1; i < argc && strcmp(argv[i], "--"); i++)
 		if (argv[i][0] == '-' && strchr("0123456789.", argv[i][1]) &&
 		    argv[i][1])
-			return refuse(USAGE, "'%s' is negative: no rate, size, "
-				      "time or number may be", argv[i]);
+			return refuse(USAGE, "'%s' is negative: rates, sizes, "
+				      "times and numbers are not", argv[i]);
 	return DONE;
 }
 
