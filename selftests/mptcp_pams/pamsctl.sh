@@ -429,11 +429,12 @@ loads_what_is_installed()
 	# shellcheck disable=SC2016 # expanded there
 	on_client bash -euc '
 		mount -t tmpfs none /lib/modules
-		mount -t tmpfs none /etc/modprobe.d
+		mkdir -p /run/modprobe.d
+		mount -t tmpfs none /run/modprobe.d
 		mkdir -p "/lib/modules/$(uname -r)/updates"
 		cp "$1" "/lib/modules/$(uname -r)/updates/mptcp_pams.ko"
 		depmod
-		echo "options mptcp_pams no_such_option=1" >/etc/modprobe.d/mptcp-pams.conf
+		echo "options mptcp_pams no_such_option=1" >/run/modprobe.d/mptcp-pams.conf
 		"$2" --json load
 		"$2" load' installed "$MODULE" "$pamsctl" >"$work/out"
 	cat "$work/out"
