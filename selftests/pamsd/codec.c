@@ -358,7 +358,10 @@ static void what_is_not_known_is_skipped(void)
 	check(out.name_count == 1 && !out.names[0].ipv6);
 }
 
-/* Of a state's flags every subset, with as many fields as it says: a flag without the one that it needs is refused. */
+/*
+ * Of a state's flags every subset, with as many fields as it says: a flag
+ * without the one that it needs is refused.
+ */
 static void flags_that_need_others(void)
 {
 	static const struct {

@@ -359,16 +359,22 @@ def temporary_address_is_preferred(folder):
     server.stop()
 
 
-def kernel_that_is_silent(folder):
-    """What is asked of the kernel and never answered keeps nobody from ending the daemon."""
+def reporter_with_faults(folder, interface):
+    """A reporter, and the file that tells netlink_faults.c which fault its kernel has: none yet."""
     fault = Path(folder) / "fault"
     fault.write_text("")
-    preload = ("env", f"LD_PRELOAD={HELPERS}/netlink_faults.so", f"NETLINK_FAULT={fault}",
-               "ASAN_OPTIONS=verify_asan_link_order=0")
-    port, key = free_port(), new_key()
-    reporter = Daemon(folder, "reporter",
-                      f'reporter {{\n\tto "s" {{ address = "127.0.0.1:{port}" key = "{key}" }}\n'
-                      f'\tinterface "lo" {{ about = {{"source"}} local = true }}\n}}\n', prefix=preload)
+    reporter = Daemon(
+        folder, "reporter",
+        f'reporter {{\n\tto "s" {{ address = "127.0.0.1:{free_port()}" key = "{new_key()}" }}\n'
+        f'\tinterface "lo" {{ {interface} local = true }}\n}}\n',
+        prefix=("env", f"LD_PRELOAD={HELPERS}/netlink_faults.so", f"NETLINK_FAULT={fault}",
+                "ASAN_OPTIONS=verify_asan_link_order=0"))
+    return reporter, fault
+
+
+def kernel_that_is_silent(folder):
+    """What is asked of the kernel and never answered keeps nobody from ending the daemon."""
+    reporter, fault = reporter_with_faults(folder, 'about = {"source"}')
     fault.write_text("silent")
     # This makes it ask; it may be too busy with that to answer another.
     with socket.socket(socket.AF_UNIX) as client:
@@ -381,15 +387,7 @@ def kernel_that_is_silent(folder):
 
 def kernel_that_is_short(folder):
     """Messages shorter than their headers say nothing; a sanitized daemon would end at what is behind them."""
-    fault = Path(folder) / "fault"
-    fault.write_text("")
-    preload = ("env", f"LD_PRELOAD={HELPERS}/netlink_faults.so", f"NETLINK_FAULT={fault}",
-               "ASAN_OPTIONS=verify_asan_link_order=0")
-    port, key = free_port(), new_key()
-    reporter = Daemon(folder, "reporter",
-                      f'reporter {{\n\tto "s" {{ address = "127.0.0.1:{port}" key = "{key}" }}\n'
-                      f'\tinterface "lo" {{ about = {{"10.99.2.1"}} measure = "qdisc" local = true }}\n}}\n',
-                      prefix=preload)
+    reporter, fault = reporter_with_faults(folder, 'about = {"10.99.2.1"} measure = "qdisc"')
     fault.write_text("short")
     subprocess.run("ip addr add 10.99.2.1/32 dev lo".split(), check=True)
     for loss_ms in (9000, 20000):
