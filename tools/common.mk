@@ -3,7 +3,7 @@
 # PACKAGES (of pkg-config), and has its *.c beside it:
 #
 #	PROGRAM := pamsctl
-#	PACKAGES := jansson ncursesw
+#	PACKAGES := jansson ncursesw libkmod
 #	include ../common.mk
 #
 # Everything is made in build/tools/ at the top: PROGRAM itself, and the objects

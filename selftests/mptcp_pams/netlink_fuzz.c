@@ -79,6 +79,8 @@ static void put_coherent(struct message *m, const struct command *command)
 			put_value(m, a, below(8) ? a->good : random_value(a),
 				  a->bytes, 0);
 	}
+	if (!below(3))
+		put_path(m, MPTCP_PAMS_A_PATH_LOSS_SPREAD);
 }
 
 static void put_random(struct message *m, const struct command *command)

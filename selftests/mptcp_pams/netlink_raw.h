@@ -68,6 +68,8 @@ static const struct attribute path_attributes[] = {
 	{ A(PATH_NO_LOSS, FLAG, 0, 0) },
 	{ A(PATH_TTL, U32, 4, 2000), .has_max = true,
 	  .high = MPTCP_PAMS_TIME_MAX_MS + 1 },
+	{ A(PATH_LOSS_SPREAD, U32, 4, 90), .has_max = true,
+	  .high = MPTCP_PAMS_TIME_MAX_MS + 1 },
 };
 
 static const struct attribute conn_attributes[] = {
@@ -82,7 +84,7 @@ struct command {
 };
 
 static const struct command commands[] = {
-	{ MPTCP_PAMS_CMD_PATH_SET, "path-set", path_attributes, 15 },
+	{ MPTCP_PAMS_CMD_PATH_SET, "path-set", path_attributes, 16 },
 	{ MPTCP_PAMS_CMD_PATH_DEL, "path-del", path_attributes, 8 },
 	{ MPTCP_PAMS_CMD_PATH_GET, "path-get", path_attributes, 8 },
 	{ MPTCP_PAMS_CMD_CONN_GET, "conn-get", conn_attributes, 1 },
@@ -378,6 +380,8 @@ static inline void put_others(struct message *m, const struct command *command,
 	if (command->number == MPTCP_PAMS_CMD_PATH_SET &&
 	    type != MPTCP_PAMS_A_PATH_PIPE_RATE)
 		put_path(m, MPTCP_PAMS_A_PATH_PIPE_RATE);
+	if (type == MPTCP_PAMS_A_PATH_LOSS_SPREAD)
+		put_path(m, MPTCP_PAMS_A_PATH_LOSS_TIME);
 }
 
 /* The last line, and the exit status. */

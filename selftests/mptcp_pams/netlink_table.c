@@ -98,6 +98,16 @@ static void test_attribute(const struct command *command,
 			   NLA_F_NESTED);
 }
 
+static bool is_of(const struct command *command, int type)
+{
+	size_t i;
+
+	for (i = 0; i < command->count; i++)
+		if (command->attributes[i].type == type)
+			return true;
+	return false;
+}
+
 /* Attributes that aren't this command's, and bytes that are none. */
 static void test_strangers(const struct command *command)
 {
@@ -108,8 +118,7 @@ static void test_strangers(const struct command *command)
 	int type;
 
 	for (type = 0; type < 40; type++) {
-		/* the first ones are this command's own */
-		if (type && type <= (int)command->count)
+		if (is_of(command, type))
 			continue;
 		start(&m, family, 0, command->number);
 		put_others(&m, command, 0);
@@ -192,22 +201,87 @@ static void test_keys(const struct command *c)
 	test_combination(c, "address with id", v4, remote, report, 0);
 }
 
+/* What of a report needs something else, in the order in which it is refused. */
+static const char *fault_of(const bool *has, int *type)
+{
+	static const struct {
+		int type, needs;
+		const char *text;
+	} rules[] = {
+		{ MPTCP_PAMS_A_PATH_LOSS_SPREAD, MPTCP_PAMS_A_PATH_LOSS_TIME,
+		  "loss-spread needs loss-time" },
+		{ MPTCP_PAMS_A_PATH_PIPE_BACKLOG, MPTCP_PAMS_A_PATH_PIPE_RATE,
+		  "pipe-backlog needs pipe-rate" },
+		{ MPTCP_PAMS_A_PATH_PIPE_DELAY, MPTCP_PAMS_A_PATH_PIPE_RATE,
+		  "pipe-delay needs pipe-rate" },
+		{ MPTCP_PAMS_A_PATH_HS_RATE, MPTCP_PAMS_A_PATH_PIPE_RATE,
+		  "hs-rate needs pipe-rate" },
+	};
+	size_t i;
+
+	*type = MPTCP_PAMS_A_PATH_NO_LOSS;
+	if (has[MPTCP_PAMS_A_PATH_LOSS_TIME] && has[MPTCP_PAMS_A_PATH_NO_LOSS])
+		return "no-loss and loss-time contradict each other";
+	for (i = 0; i < COUNT(rules); i++) {
+		*type = rules[i].type;
+		if (has[rules[i].type] && !has[rules[i].needs])
+			return rules[i].text;
+	}
+	*type = 0;
+	if (!has[MPTCP_PAMS_A_PATH_PIPE_RATE] &&
+	    !has[MPTCP_PAMS_A_PATH_LOSS_TIME] &&
+	    !has[MPTCP_PAMS_A_PATH_NO_LOSS])
+		return "nothing is reported: pipe-rate, loss-time or no-loss is needed";
+	return NULL;
+}
+
+/* Of the attributes of a report every subset: taken, or refused for its reason. */
 static void test_reports(const struct command *c)
 {
-	int v4 = MPTCP_PAMS_A_PATH_ADDRESS4, rate = MPTCP_PAMS_A_PATH_PIPE_RATE;
-	int backlog = MPTCP_PAMS_A_PATH_PIPE_BACKLOG;
-	int delay = MPTCP_PAMS_A_PATH_PIPE_DELAY;
-	int hs = MPTCP_PAMS_A_PATH_HS_RATE;
-	int loss = MPTCP_PAMS_A_PATH_LOSS_TIME;
-	int no_loss = MPTCP_PAMS_A_PATH_NO_LOSS, ttl = MPTCP_PAMS_A_PATH_TTL;
+	static const int types[] = {
+		MPTCP_PAMS_A_PATH_PIPE_RATE, MPTCP_PAMS_A_PATH_PIPE_BACKLOG,
+		MPTCP_PAMS_A_PATH_PIPE_DELAY, MPTCP_PAMS_A_PATH_HS_RATE,
+		MPTCP_PAMS_A_PATH_LOSS_TIME, MPTCP_PAMS_A_PATH_NO_LOSS,
+		MPTCP_PAMS_A_PATH_TTL, MPTCP_PAMS_A_PATH_LOSS_SPREAD,
+	};
+	unsigned int subset, i;
 
-	test_combination(c, "no report", v4, 0);
-	test_combination(c, "no report", v4, ttl, 0);
-	test_combination(c, "backlog without rate", v4, backlog, 0);
-	test_combination(c, "delay without rate", v4, delay, loss, 0);
-	test_combination(c, "hs-rate without rate", v4, hs, no_loss, 0);
-	test_combination(c, "loss and none", v4, loss, no_loss, 0);
-	test_combination(c, "loss and none", v4, rate, loss, no_loss, 0);
+	for (subset = 0; subset < 1u << COUNT(types); subset++) {
+		bool has[MPTCP_PAMS_A_PATH_MAX + 1] = { };
+		uint32_t place[MPTCP_PAMS_A_PATH_MAX + 1] = { };
+		struct answer answer;
+		const char *fault;
+		struct message m;
+		int type;
+
+		start(&m, family, 0, c->number);
+		put_path(&m, MPTCP_PAMS_A_PATH_ADDRESS4);
+		for (i = 0; i < COUNT(types); i++) {
+			if (!(subset & 1u << i))
+				continue;
+			has[types[i]] = true;
+			place[types[i]] = m.length;
+			put_path(&m, types[i]);
+		}
+		fault = fault_of(has, &type);
+		answer = talk(&m);
+		if (!answer.error != !fault ||
+		    (fault && strcmp(answer.text, fault)))
+			wrong("%s: subset %#x: error %d, '%s', expected '%s'",
+			      c->name, subset, answer.error, answer.text,
+			      fault ? fault : "none");
+		else if (fault && answer.attribute != (int)place[type])
+			wrong("%s: subset %#x: '%s' names place %d, not %u",
+			      c->name, subset, fault, answer.attribute,
+			      place[type]);
+		/* no-loss alone, of a path that isn't there, makes none */
+		if (number_of_paths() !=
+		    (!fault && (has[MPTCP_PAMS_A_PATH_PIPE_RATE] ||
+				has[MPTCP_PAMS_A_PATH_LOSS_TIME])))
+			wrong("%s: subset %#x: %u paths", c->name, subset,
+			      number_of_paths());
+		flush_paths();
+	}
 }
 
 /* Of two the last counts, as with any netlink attribute. */

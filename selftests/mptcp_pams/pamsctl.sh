@@ -393,16 +393,20 @@ schedulers()
 
 loads()
 {
-	local file=$MODULE
+	local file=$MODULE status
 
 	begin
 	unload
-	shows "would run:" load --dry-run ${file:+--module "$file"}
+	shows "would load:" load --dry-run ${file:+--module "$file"}
 	! loaded || fail "it is loaded after --dry-run"
 	exits 1 "" load --module /nonexistent.ko
 	grep -q 'the file given with --module does not exist' "$work/out" || fail "it is not said why"
 	echo "no module" >"$work/bad.ko"
-	exits 1 "insmod failed; the kernel's log says: " load --module "$work/bad.ko"
+	exits 1 "$work/bad.ko can't be loaded: " load --module "$work/bad.ko"
+	status=0
+	on_client setpriv --bounding-set=-sys_module "$pamsctl" load ${file:+--module "$file"} >"$work/out" || status=$?
+	check "exit status without CAP_SYS_MODULE" "$status" == 4
+	grep -q '^first: loading needs CAP_SYS_MODULE: run it as root$' "$work/out" || fail "it is not said why"
 	on_client sysctl -qw net.mptcp.enabled=0
 	exits 1 "" load ${file:+--module "$file"}
 	grep -q '^first: MPTCP is switched off: sysctl -w net.mptcp.enabled=1$' "$work/out" || fail "it is not said why"
@@ -411,6 +415,54 @@ loads()
 	loaded || fail "it is not loaded"
 	shows "is loaded" load
 	shows '"loaded": true' --json load
+	check "times loaded" "$(grep -c '^mptcp_pams ' /proc/modules)" == 1
+}
+
+# What depmod knows is found and loaded by its name, with the options of modprobe.d: here one that the module doesn't have, of which
+# the kernel's log tells.
+loads_what_is_installed()
+{
+	[ -n "$MODULE" ] || skip "the module was installed before"
+	begin
+	unload
+	# "ip netns exec" mounts apart from the rest
+	# shellcheck disable=SC2016 # expanded there
+	on_client bash -euc '
+		mount -t tmpfs none /lib/modules
+		mkdir -p /run/modprobe.d
+		mount -t tmpfs none /run/modprobe.d
+		mkdir -p "/lib/modules/$(uname -r)/updates"
+		cp "$1" "/lib/modules/$(uname -r)/updates/mptcp_pams.ko"
+		depmod
+		echo "options mptcp_pams no_such_option=1" >/run/modprobe.d/mptcp-pams.conf
+		"$2" --json load
+		"$2" load' installed "$MODULE" "$pamsctl" >"$work/out"
+	cat "$work/out"
+	grep -q '"installed": true' "$work/out" || fail "it isn't found where depmod knows it"
+	grep -q "\"file\": \"/lib/modules/$(uname -r)/updates/mptcp_pams.ko\"" "$work/out" || fail "another file is found"
+	loaded || fail "it is not loaded"
+	dmesg | tail -n 20 | grep -q "unknown parameter 'no_such_option'" || fail "the options of modprobe.d were not used"
+}
+
+# Unloading is refused to who may not, and while a socket has one of the module's schedulers.
+unloads()
+{
+	local status=0
+
+	begin
+	on_client setpriv --bounding-set=-sys_module "$pamsctl" unload 2>"$work/err" || status=$?
+	check "exit status without CAP_SYS_MODULE" "$status" == 4
+	grep -q 'unloading needs CAP_SYS_MODULE: run it as root' "$work/err" || fail "it is not said why"
+	start_server
+	exits 1 "the module mptcp_pams is in use: sockets have one of its schedulers" unload
+	loaded || fail "it is unloaded although it is in use"
+	stop_server
+	unused
+	shows "net.mptcp.scheduler is still pams: until the module is loaded again new sockets use default" unload
+	! loaded || fail "it is still loaded"
+	shows "is not loaded" unload
+	shows '"loaded": false' --json unload
+	load
 }
 
 # The diagnosis of a server: its last word.
@@ -480,7 +532,7 @@ mptcp_is_off()
 
 for topic in every_key address_without_prefix parts_are_renewed_apart as_json flush many shown_while_it_changes as_many_as_may_be per_namespace \
 		expires until_deleted without_privilege monitor path_monitor monitor_ends_in_time module_goes_and_comes connections report_reaches_subflow loss_stops_subflow schedulers loads \
-		server_speaks_mptcp server_speaks_tcp middlebox_strips nobody_listens mptcp_is_off; do
+		loads_what_is_installed unloads server_speaks_mptcp server_speaks_tcp middlebox_strips nobody_listens mptcp_is_off; do
 	add $topic
 done
 run_cases "$@"

@@ -342,6 +342,38 @@ pulled_cable_is_known_at_once()
 	wait "$transfer_pid" || fail "the transfer did not survive"
 }
 
+# The client's kernel tells the server's token of a connection only once it has joined a subflow (sock_diag, "token:" of ss, is zero
+# before). Until then nothing is named, and there is no other path to choose; then both subflows are, the first one, too.
+connection_is_named_once_joined()
+{
+	begin
+	server_config
+	client_config
+	ip -n "$client" mptcp endpoint flush
+	start "$server" server
+	start_server
+	transfer --bytes 8M --timeout 60000 &
+	transfer_pid=$!
+	within 50 one_subflow || fail "there is no connection"
+	start "$client" client
+	tell client '{"interface": "c1", "loss_ms": 30000, "ttl_ms": 60000}' >/dev/null
+	within 20 learnt || fail "no report arrives"
+	sleep 1.5
+	one_subflow || fail "there is a second subflow already"
+	ip netns exec "$client" ss -tinH dst "$address" | grep -o 'token:[^ ]*' | sed 's/^/# the client: /'
+	check "subflows whose peer's token the client's kernel tells" "$(peer_tokens)" == 0
+	subflow_is_not_lost || fail "the server's kernel was told of a loss without a token"
+	ip -n "$client" mptcp endpoint add 10.0.2.1 dev c2 id 2 subflow
+	within 50 both_subflows || fail "there is no second subflow"
+	check "subflows whose peer's token the client's kernel tells" "$(peer_tokens)" == 1
+	soon 1500 "the first subflow is known as lost" first_subflow_has_loss
+	wait "$transfer_pid" || fail "the transfer did not survive"
+}
+one_subflow() { [ "$(on_server "$pamsctl" --json conn show | grep -c '"remote_address"')" = 1 ]; }
+# how many: ss prints token:PEER'S(id:N)/OWN(id:N) in hexadecimal
+peer_tokens() { ip netns exec "$client" ss -tinH dst "$address" | grep -c 'token:0*[1-9a-f][0-9a-f]*(id'; }
+first_subflow_has_loss() { on_server "$pamsctl" --json path show | tr -d ' \n' | grep -q '"token":.*"loss"'; }
+
 # Of an interface's addresses the one is reported from that a subflow uses, and another when the subflow moves there.
 address_in_use_is_reported_from()
 {
@@ -433,6 +465,7 @@ add killed_and_started_again
 add module_comes_and_goes
 add pulled_cable_is_known_at_once
 add dead_link_is_no_way_for_its_loss
+add connection_is_named_once_joined
 add address_in_use_is_reported_from
 add own_cable_is_known_at_once
 add interface_comes_and_goes

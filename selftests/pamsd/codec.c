@@ -358,6 +358,44 @@ static void what_is_not_known_is_skipped(void)
 	check(out.name_count == 1 && !out.names[0].ipv6);
 }
 
+/*
+ * Of a state's flags every subset, with as many fields as it says: a flag
+ * without the one that it needs is refused.
+ */
+static void flags_that_need_others(void)
+{
+	static const struct {
+		unsigned int flag, needs;
+		const char *field;
+		size_t len;
+	} fields[] = {
+		{ REPORT_PIPE, 0, "\0\0\0\0\0\1\0\0\0\0\0\0\0\0\0\0", 16 },
+		{ REPORT_DELAY, REPORT_PIPE, "\0\0\0\1", 4 },
+		{ REPORT_HS_RATE, REPORT_PIPE, "\0\0\0\0\0\1\0\0", 8 },
+		{ REPORT_LOSS, 0, "\0\0\3\x20\0\0\0\0", 8 },
+		{ REPORT_BY_SOURCE, 0, "", 0 },
+		{ REPORT_SPREAD, REPORT_LOSS, "\0\0\0\x5a", 4 },
+	};
+
+	for (unsigned int flags = 0; flags < 64; flags++) {
+		uint8_t entry[64] = { 1, 2, 5, flags };
+		struct report out;
+		bool good = true;
+
+		for (unsigned int i = 0; i < 6; i++) {
+			if (!(flags & fields[i].flag))
+				continue;
+			memcpy(entry + 2 + entry[1], fields[i].field,
+			       fields[i].len);
+			entry[1] += fields[i].len;
+			good &= (flags & fields[i].needs) == fields[i].needs;
+		}
+		check((entries(&out, entry, 2 + entry[1]) == REPORT_OK) == good);
+		check(!good || (out.path_count == 1 &&
+				out.paths[0].flags == flags));
+	}
+}
+
 static void entries_that_are_cut_are_refused(void)
 {
 	struct report out;
@@ -429,6 +467,7 @@ int main(void)
 	run(other_key_opens_nothing);
 	run(values_out_of_range_are_refused);
 	run(what_is_not_known_is_skipped);
+	run(flags_that_need_others);
 	run(entries_that_are_cut_are_refused);
 	run(window_takes_each_once);
 	run(window_is_64_wide);

@@ -75,9 +75,9 @@ BAD = [
     ('server {\n peer "a" {\n key = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="\n }\n}',
      ":3: 'key' is all zero, which is no secret"),
     (f'server {{\n {PEER}\n peer "b" {{\n key = "{KEY}"\n }}\n}}',
-     ":4: this key is in use further up: each peer and each direction needs its own"),
+     ":4: this key is used above, too: each peer and each direction needs a key of its own"),
     (f'server {{\n {PEER}\n}}\nreporter {{\n {LO}\n to "s" {{\n key = "{KEY}"\n }}\n}}',
-     ":7: this key is in use further up: each peer and each direction needs its own"),
+     ":7: this key is used above, too: each peer and each direction needs a key of its own"),
     ('server {\n peer "a" {\n key-file = "{folder}/none"\n }\n}',
      ":3: '{folder}/none' can't be read: No such file or directory"),
     ('server {\n peer "a" {\n key-file = "{folder}"\n }\n}', ":3: '{folder}' is a directory, not a file"),
@@ -106,7 +106,7 @@ BAD = [
     (f'reporter {{\n {LO}\n to "s" {{\n address = "server.example:0"\n key = "{KEY}"\n }}\n}}',
      ":4: 'server.example:0' has a port that is not 1 to 65535"),
     (f'reporter {{\n {LO}\n to "s" {{\n address = {{"a.example", "::1"}}\n key = "{KEY}"\n }}\n}}',
-     ":6: to 's' has the name 'a.example' and another address: a name stands alone"),
+     ":6: to 's' has the name 'a.example' beside another address: give the name alone"),
     (f'server {{\n {PEER}\n listen = {{"10.0.0.1:0"}}\n}}',
      ":3: '10.0.0.1:0' has a port that is not 1 to 65535"),
     (f'server {{\n {PEER}\n listen = {{}}\n}}',
@@ -118,9 +118,9 @@ BAD = [
     (f'server {{\n {PEER}\n', ":4: the file ends within server: a '}' is missing"),
     (f'server {{\n peer "a" {{\n key = "{KEY}"\n\n}}', ":6: the file ends within server: a '}' is missing"),
     (f'server {{\n peer "a" {{\n key = "{KEY}"\n prefixes = {{"10.0.2.1/24"}}\n }}\n}}',
-     ":4: '10.0.2.1/24' has bits set after its length: 10.0.2.0/24 is meant, or a longer one"),
+     ":4: '10.0.2.1/24' has bits set beyond its prefix length: write 10.0.2.0/24, or a longer prefix"),
     (f'server {{\n peer "a" {{\n key = "{KEY}"\n prefixes = {{"2001:db8::1/127"}}\n }}\n}}',
-     ":4: '2001:db8::1/127' has bits set after its length: 2001:db8::/127 is meant, or a longer one"),
+     ":4: '2001:db8::1/127' has bits set beyond its prefix length: write 2001:db8::/127, or a longer prefix"),
     (f'server {{\n peer "a" {{\n key = "{KEY}"\n prefixes = {{"224.0.0.0/24"}}\n }}\n}}',
      ":4: '224.0.0.0/24' is multicast: no peer of a connection has such an address"),
     (f'reporter {{\n {TO}\n interface "lo" {{\n about = {{"ff02::1"}}\n }}\n}}',
@@ -130,8 +130,8 @@ BAD = [
     (f'reporter {{\n {TO}\n interface "lo" {{\n plugin = {{"nonesuch"}}\n }}\n}}',
      ":4: 'nonesuch' is not a program in PATH"),
     (f'reporter {{\n {TO}\n interface "wlan0" {{\n measure = "station"\n }}\n}}',
-     ":5: interface 'wlan0' is about its source, which the server sends to, but measure = \"station\" "
-     'measures what is sent here: use "none", or name the prefix behind the interface'),
+     ":5: interface 'wlan0' reports about its source address, which the server sends to, but measure = \"station\" "
+     'measures what leaves here: use "none", or give the prefix behind the interface in about'),
     (f"reporter {{\n {TO}\n}}", ":3: reporter has no interface to report about"),
     (f"reporter {{\n {LO}\n}}", ":3: reporter has no 'to': nobody to report to"),
     (f'reporter {{\n {LO}\n to "s" {{\n key = "{KEY}"\n }}\n}}', ":5: to 's' needs an address"),
@@ -144,12 +144,12 @@ BAD = [
     (f'reporter {{\n {TO}\n interface "lo" {{\n about = {{"me"}}\n }}\n}}',
      ":4: 'me' is not an address or prefix"),
     (f'reporter {{\n {TO}\n interface "lo" {{\n about = {{"source", "source"}}\n }}\n}}',
-     ":5: interface 'lo' is about its source twice"),
+     ":5: interface 'lo' has \"source\" twice in about"),
     (f'reporter {{\n {TO}\n interface "a-very-long-name" {{\n }}\n}}',
      ":4: 'a-very-long-name' can't be an interface: 1 to 15 characters"),
     ("reporter {\n " + TO + '\n interface "lo" {\n about = {'
      + ", ".join(f'"10.0.{i}.1"' for i in range(17)) + "}\n }\n}",
-     ":5: the interfaces are about 17 paths, but a report has room for 16"),
+     ":5: about names 17 paths in all interfaces together, but a report has room for 16"),
     (f'reporter {{\n {TO}\n interface "lo" {{\n port = 70000\n }}\n}}',
      ":4: port is 70000, but may be 0 to 65535"),
     (f'reporter {{\n {TO}\n interface "lo" {{\n port = many\n }}\n}}',
@@ -283,7 +283,7 @@ def nobody_to_tell(folder):
     file.write_text(f'control = "{folder}/socket"\nserver {{ {PEER} }}')
     answer = run("-c", file, "--tell", "{}")
     daemon.check((answer.returncode, answer.stderr) == (
-        1, f"pamsd: nobody at the control socket {folder}/socket: No such file or directory\n"),
+        1, f"pamsd: no pamsd answers at the control socket {folder}/socket: No such file or directory\n"),
         f"{answer}")
 
 

@@ -231,37 +231,54 @@ def own_link_is_not_measured(folder):
     subprocess.run("tc qdisc del dev lo root".split(), check=True)
 
 
-def connections_are_measured(folder):
-    """A TCP connection whose peer is in the prefix: here, of lo."""
-    port, key = free_port(), new_key()
-    server = Daemon(folder, "server", f'server {{ listen = {{"127.0.0.1:{port}"}}\n'
-                    f'peer "a" {{ key = "{key}" prefixes = {{"127.0.0.1"}} }} }}\n')
-    reporter = Daemon(folder, "reporter",
-                      f'reporter {{ to "s" {{ address = "127.0.0.1:{port}" key = "{key}" }}\n'
-                      f'interface "lo" {{ about = {{"127.0.0.1"}} measure = "tcp" }} }}\n')
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        sender = socket.create_connection(listener.getsockname())
-        receiver, _ = listener.accept()
-        ended = []
+def connection_to(address):
+    """A TCP connection to that address of lo that is full until its end is called; the end."""
+    listener = socket.create_server((address, 0))
+    sender = socket.create_connection(listener.getsockname())
+    receiver, _ = listener.accept()
+    ended = []
 
-        def send():
-            while not ended:
-                sender.sendall(bytes(65536))
+    def send():
+        while not ended:
+            sender.sendall(bytes(65536))
 
-        def receive():
-            while receiver.recv(16384):
-                time.sleep(0.001)
+    def receive():
+        while receiver.recv(16384):
+            time.sleep(0.001)
 
-        threads = [threading.Thread(target=function, daemon=True) for function in (send, receive)]
-        for thread in threads:
-            thread.start()
-        within("the rate is known", lambda: any(path.get("rate_byteps", 0) > 100000
-                                                for path in server.peer()["paths"]))
+    threads = [threading.Thread(target=function, daemon=True) for function in (send, receive)]
+    for thread in threads:
+        thread.start()
+
+    def end():
         ended.append(True)
         threads[0].join()
         sender.close()
         threads[1].join()
         receiver.close()
+        listener.close()
+    return end
+
+
+def connections_are_measured(folder):
+    """TCP connections whose peer is in the prefix, by the kernel's filter: here, of lo. Others don't count."""
+    port, key = free_port(), new_key()
+    server = Daemon(folder, "server", f'server {{ listen = {{"127.0.0.1:{port}"}}\n'
+                    f'peer "a" {{ key = "{key}" prefixes = {{"127.0.0.2"}} }} }}\n')
+    reporter = Daemon(folder, "reporter",
+                      f'reporter {{ to "s" {{ address = "127.0.0.1:{port}" key = "{key}" }}\n'
+                      f'interface "lo" {{ about = {{"127.0.0.2"}} measure = "tcp" }} }}\n')
+
+    def rate():
+        return max((path.get("rate_byteps", 0) for path in server.peer()["paths"]), default=0)
+
+    other = connection_to("127.0.0.3")
+    time.sleep(2)
+    check(not rate(), f"a connection to another address is measured: {rate()}")
+    mine = connection_to("127.0.0.2")
+    within("the rate is known", lambda: rate() > 100000)
+    mine()
+    other()
     reporter.stop()
     server.stop()
 

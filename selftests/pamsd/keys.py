@@ -202,7 +202,7 @@ def privilege_for_the_kernel_only(folder):
             daemon.write(reporter_config(file, "local = true"))
             daemon.send(signal.SIGHUP)
             within("it is refused", lambda: "the old configuration is kept" in daemon.said())
-            check(f"pamsd: {daemon.file}: CAP_NET_ADMIN, which it needs, was given up at the start: "
+            check(f"pamsd: {daemon.file} needs CAP_NET_ADMIN, which pamsd gave up when it started: "
                   "restart pamsd\n" in daemon.said(), daemon.said())
         daemon.stop()
     check(caps == {"server": 1, "reporter": 0, "source": 1, "local": 1}, f"{caps}")
@@ -258,7 +258,7 @@ def regular_file_for_a_socket(folder):
     config.write_text(f'control = "{victim}"\n' + server_config(file, free_port()))
     answer = subprocess.run([PAMSD, "-c", config], check=False, capture_output=True, text=True, timeout=10)
     check(answer.returncode == 1 and victim.read_text() == "text", f"{answer}")
-    check(f"pamsd: can't have the control socket {victim}: File exists\n" in answer.stderr, f"{answer}")
+    check(f"pamsd: the control socket {victim} can't be made: File exists\n" in answer.stderr, f"{answer}")
 
 
 def systemd_is_told(folder):

@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from daemon import (LIMIT_S, Daemon, Pair, check, free_port, new_key,  # noqa: E402
+from daemon import (HELPERS, LIMIT_S, Daemon, Pair, check, free_port, new_key,  # noqa: E402
                     run_cases_about_lo, within)
 
 
@@ -331,12 +331,78 @@ def address_that_is_deleted(folder):
     server.stop()
 
 
+def temporary_address_is_preferred(folder):
+    """Where the system prefers IPv6's temporary addresses reports come from one, until it is deprecated."""
+    Path("/proc/sys/net/ipv6/conf/lo/use_tempaddr").write_text("2")
+    subprocess.run("ip addr add 2001:db8:5::1/64 dev lo mngtmpaddr nodad".split(), check=True)
+
+    def temporary():
+        shown = subprocess.run("ip -6 -o addr show dev lo temporary".split(), check=True,
+                               capture_output=True, text=True).stdout
+        return shown and shown.split()[3]
+
+    address = within("there is a temporary address", temporary)
+    port, key = free_port(), new_key()
+    server = Daemon(folder, "server", f'server {{\n\tlisten = {{"[2001:db8:5::1]:{port}"}}\n'
+                    f'\tpeer "a" {{ key = "{key}" source = true }}\n}}\n')
+    reporter = Daemon(folder, "reporter",
+                      f'reporter {{\n\tto "s" {{ address = "[2001:db8:5::1]:{port}" key = "{key}" }}\n'
+                      f'\tinterface "lo" {{ about = {{"source"}} measure = "none" }}\n}}\n')
+
+    def comes_from(wanted):
+        reporter.tell('{"interface": "lo", "loss_ms": 5000}')
+        return {path["prefix"] for path in server.peer()["paths"]} == wanted
+
+    within("it comes from the temporary address",
+           lambda: comes_from({address.split("/")[0] + "/128"}))
+    reporter.stop()
+    server.stop()
+
+
+def reporter_with_faults(folder, interface):
+    """A reporter, and the file that tells netlink_faults.c which fault its kernel has: none yet."""
+    fault = Path(folder) / "fault"
+    fault.write_text("")
+    reporter = Daemon(
+        folder, "reporter",
+        f'reporter {{\n\tto "s" {{ address = "127.0.0.1:{free_port()}" key = "{new_key()}" }}\n'
+        f'\tinterface "lo" {{ {interface} local = true }}\n}}\n',
+        prefix=("env", f"LD_PRELOAD={HELPERS}/netlink_faults.so", f"NETLINK_FAULT={fault}",
+                "ASAN_OPTIONS=verify_asan_link_order=0"))
+    return reporter, fault
+
+
+def kernel_that_is_silent(folder):
+    """What is asked of the kernel and never answered keeps nobody from ending the daemon."""
+    reporter, fault = reporter_with_faults(folder, 'about = {"source"}')
+    fault.write_text("silent")
+    # This makes it ask; it may be too busy with that to answer another.
+    with socket.socket(socket.AF_UNIX) as client:
+        client.connect(str(reporter.socket))
+        client.sendall(b'{"interface": "lo", "loss_ms": 9000}\n')
+        client.recv(1000)
+        time.sleep(0.5)
+        check(reporter.stop() == 0, "SIGTERM is obeyed")
+
+
+def kernel_that_is_short(folder):
+    """Messages shorter than their headers say nothing; a sanitized daemon would end at what is behind them."""
+    reporter, fault = reporter_with_faults(folder, 'about = {"10.99.2.1"} measure = "qdisc"')
+    fault.write_text("short")
+    subprocess.run("ip addr add 10.99.2.1/32 dev lo".split(), check=True)
+    for loss_ms in (9000, 20000):
+        reporter.tell(f'{{"interface": "lo", "loss_ms": {loss_ms}}}')
+    fault.write_text("")
+    check("interfaces" in reporter.status()["reporter"], f"{reporter.status()}")
+    check(reporter.stop() == 0, "it ends in order")
+
+
 def two_at_one_socket(folder):
     pair = Pair(folder)
     second = subprocess.run([pair.server.process.args[0], "-c", pair.reporter.file], check=False,
                             capture_output=True, text=True, timeout=LIMIT_S)
     check(second.returncode == 1, "the second one ends")
-    check(f"pamsd: can't have the control socket {pair.reporter.socket}: Address already in use\n"
+    check(f"pamsd: the control socket {pair.reporter.socket} can't be made: Address already in use\n"
           in second.stderr, second.stderr)
     pair.arrives()
     pair.reporter.stop(signal.SIGKILL)
@@ -459,8 +525,8 @@ def missing_module_is_said_once(folder):
     if pair.server.status()["kernel"]["loaded"]:
         check("isn't loaded" not in pair.server.said(), "the module is there")
     else:
-        check(pair.server.said() == "pamsd: the module mptcp_pams isn't loaded: reports are taken, "
-              "but nothing is done with them until it is\n", pair.server.said())
+        check(pair.server.said() == "pamsd: the module mptcp_pams isn't loaded: reports are received, "
+              "but have no effect until it is\n", pair.server.said())
     check(pair.reporter.said() == "", pair.reporter.said())
     pair.stop()
 
@@ -471,6 +537,7 @@ if __name__ == "__main__":
         server_restarts, blocked_on_the_way, about_its_source, burst_of_loss,
         two_reporters_with_one_key, several_addresses, server_by_name, silence_is_said, reload,
         reload_of_a_bad_file, reload_of_a_directory, reload_of_what_does_not_work, ends_in_order,
-        address_that_comes_later, address_that_is_deleted, two_at_one_socket,
+        address_that_comes_later, address_that_is_deleted, temporary_address_is_preferred,
+        kernel_that_is_silent, kernel_that_is_short, two_at_one_socket,
         lines_that_are_refused, uncertain_loss, plugin, plugin_that_repeats_itself,
         plugin_that_does_not_start, missing_module_is_said_once]))

@@ -106,6 +106,7 @@ def _parser():
     _constants_parser(commands)
     _bench_parser(commands)
     _loss_parser(commands)
+    _drives_parser(commands)
     _pull_parser(commands)
     demo = commands.add_parser("demo", help="default against pams and minfct, a table and a picture")
     demo.add_argument("--plot", metavar="FILE",
@@ -240,6 +241,21 @@ def _constants_parser(commands):
     _common(parser)
 
 
+def _drive_options(parser):
+    parser.add_argument("--fading", type=_number(0, 10), default=0.5, metavar="DB",
+                        help="standard deviation of the signal in drives (0.5)")
+    parser.add_argument("--first-drive", type=_count("--first-drive", 1, 1_000_000), default=1,
+                        metavar="N", help="drives are numbered, and drawn by their numbers: "
+                        "those from N on (1)")
+
+
+def _drives_parser(commands):
+    parser = commands.add_parser("drives", help="how early to leave a path: drives as "
+                                 "pams-predict sees them, without a guest")
+    _drive_options(parser)
+    parser.add_argument("--repeat", type=_count("--repeat", 1, 100_000), default=300)
+
+
 def _loss_parser(commands):
     parser = commands.add_parser("loss", help="Wi-Fi is lost during a download, and the "
                                  "server knows when, or not: the goals, as TAP")
@@ -252,8 +268,7 @@ def _loss_parser(commands):
     parser.add_argument("--repeat", type=_count("--repeat", 1, 1000), default=10)
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--plot", metavar="FILE.svg", help="the curve")
-    parser.add_argument("--fading", type=_number(0, 10), default=0.5, metavar="DB",
-                        help="standard deviation of the signal in drives (0.5)")
+    _drive_options(parser)
     group = parser.add_argument_group("a predictor's errors, drawn for each run")
     group.add_argument("--bias", type=_signed_time, default=0, metavar="TIME",
                        help="how much too late it is on average, -50ms for too early (0)")
@@ -418,6 +433,12 @@ def command_loss(args):
     return loss.command(args, means_of(args, [args.sched], pamsctl=host.program("pamsctl")))
 
 
+def command_drives(args):
+    """lab drives"""
+    import drives   # pylint: disable=import-outside-toplevel
+    return drives.command(args)
+
+
 def command_pull(args):
     """lab pull"""
     import pull     # pylint: disable=import-outside-toplevel
@@ -447,7 +468,7 @@ def command_demo(args):
 COMMANDS = {"run": command_run, "random": command_random,
             "sweep": command_sweep, "constants": command_constants, "bench": command_bench,
             "demo": command_demo,
-            "loss": command_loss, "pull": command_pull,
+            "loss": command_loss, "drives": command_drives, "pull": command_pull,
             "cost": cost.command, "kernel": command_kernel}
 
 

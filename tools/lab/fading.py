@@ -155,14 +155,14 @@ def scenario(drive, fade_db, seed, program=""):
                     bytes_min=drive.size, bytes_max=drive.size, requests=1, seed=seed)
 
 
-def jobs_of(job, drive, schedulers, fade_db, repeat):
+def jobs_of(job, drive, schedulers, fade_db, repeat, first=1):
     """The first scheduler and the last one untold, and the last one predicted; each over the
-    same drives. job: makes one of (name, scheduler, scenario, repeat)."""
+    same drives, numbered from first on. job: makes one of (name, scheduler, scenario, repeat)."""
     program = host.program("pams-predict")
     jobs = []
     for number in range(repeat):
-        untold = scenario(drive, fade_db, number + 1)
-        predicted = replace(untold, reports=scenario(drive, fade_db, number + 1,
+        untold = scenario(drive, fade_db, first + number)
+        predicted = replace(untold, reports=scenario(drive, fade_db, first + number,
                                                      program).reports)
         jobs += [job(f"{drive.name} {name}", name, untold, repeat=number)
                  for name in dict.fromkeys(schedulers)]

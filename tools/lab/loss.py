@@ -274,7 +274,7 @@ def all_jobs(args, errors, cases, drives):
             jobs += mistold_jobs(case, args.sched, errors, args.repeat)
     for drive in drives:
         jobs += fading.jobs_of(runs.Job, drive, schedulers, args.fading,
-                               max(args.repeat, DEFAULT_RUNS))
+                               max(args.repeat, DEFAULT_RUNS), args.first_drive)
     return jobs
 
 

@@ -152,6 +152,6 @@ void coverage_estimate(const struct crossing *crossing, const struct ap *ap,
 	estimate->at_ms = crossing->leave_ms;
 	estimate->spread_ms = crossing->spread_ms;
 	ap_name(ap, name);
-	snprintf(estimate->why, WHY_TEXT, "the way leaves the %.0f m around %s",
-		 ap->range_m, name);
+	snprintf(estimate->why, WHY_TEXT, "the route leaves the range of %s, %.0f m",
+		 name, ap->range_m);
 }

@@ -83,7 +83,7 @@ int gps_fix(struct gps *gps, struct fix *fix)
 struct gps *gps_connect(const char *where)
 {
 	(void)where;
-	fputs("pams-predict: built without libgps: --gpsd isn't there\n",
+	fputs("pams-predict: built without libgps: --gpsd can't be used\n",
 	      stderr);
 	return NULL;
 }

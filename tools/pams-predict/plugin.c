@@ -183,7 +183,7 @@ static int decide(struct plugin *plugin, int64_t ms)
 		return line_loss(stdout, best, ms, -1);
 	case WARNING_NO_LOSS:
 		if (plugin->settings->explain)
-			fprintf(stderr, "pams-predict: %s: it is not lost\n",
+			fprintf(stderr, "pams-predict: %s: no loss is to come\n",
 				plugin->settings->interface);
 		return line_no_loss(stdout, -1);
 	case WARNING_NOTHING:
@@ -336,7 +336,7 @@ int plugin_run(struct settings *settings)
 		      stderr);
 	} else {
 		run(plugin);
-		fputs("pams-predict: nobody reads the predictions\n", stderr);
+		fputs("pams-predict: its standard output was closed\n", stderr);
 	}
 	gps_disconnect(plugin->gps);
 	radio_close(plugin->radio);

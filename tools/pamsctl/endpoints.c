@@ -125,7 +125,7 @@ void look_at_endpoints(json_t *list)
 	int family, err;
 
 	if (!sock || genl_connect(sock)) {
-		finding(list, BAD, "endpoints", NULL, "no netlink here");
+		finding(list, BAD, "endpoints", NULL, "netlink can't be used here");
 		goto out;
 	}
 	nl_socket_modify_cb(sock, NL_CB_VALID, NL_CB_CUSTOM, on_answer,

@@ -1,59 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * load - load the module as this kernel needs it, or say what prevents it
+ * load - load the module as this kernel needs it, or say what prevents it;
+ * unload it
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <signal.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "pamsctl.h"
 
-#define WORDS_MAX	4
+#define PARAMETERS_MAX	64
 
-/* The command that loads it, words and a NULL; none if there is nothing to. */
-static void command_words(const struct module *module, char *parameter,
-			  size_t room, const char **word)
+/* What the module has to be told here: "" if nothing. */
+static void module_parameters(const struct module *module, char *parameters)
 {
-	if (!module->file[0] || module->loaded) {
-		*word = NULL;
-		return;
-	}
-	*word++ = module->installed ? "modprobe" : "insmod";
-	*word++ = module->installed ? "mptcp_pams" : module->file;
-	if (module->symbols_known && !module->kprobes) {
-		snprintf(parameter, room, "kallsyms_lookup_name=0x%" PRIx64,
-			 module->lookup);
-		*word++ = parameter;
-	}
-	*word = NULL;
-}
-
-static int run_command(const char **word)
-{
-	int status;
-	pid_t pid;
-
-	pid = fork();
-	if (pid < 0)
-		return -errno;
-	if (!pid) {
-		/* its words are for people, JSON is not */
-		dup2(STDERR_FILENO, STDOUT_FILENO);
-		/* a user's lacks the administrator's folders */
-		setenv("PATH", "/usr/sbin:/usr/bin:/sbin:/bin", 1);
-		execvp(word[0], (char **)word);
-		fprintf(stderr, "pamsctl: %s: %s\n", word[0], strerror(errno));
-		_exit(127);
-	}
-	while (waitpid(pid, &status, 0) < 0)
-		if (errno != EINTR)
-			return -errno;
-	return WIFEXITED(status) && !WEXITSTATUS(status) ? 0 : -EIO;
+	parameters[0] = 0;
+	if (module->symbols_known && !module->kprobes)
+		snprintf(parameters, PARAMETERS_MAX,
+			 "kallsyms_lookup_name=0x%" PRIx64, module->lookup);
 }
 
 /* The kernel's log from now on, or -1. */
@@ -92,14 +58,12 @@ static bool last_words(int fd, char *text, size_t room)
 	return found;
 }
 
-static json_t *module_json(const struct module *module, const char **word,
-			   json_t *advice)
+static json_t *module_json(const struct module *module,
+			   const char *parameters, json_t *advice)
 {
-	json_t *object, *command = json_array();
+	json_t *object;
 
-	while (*word)
-		json_array_append_new(command, json_string(*word++));
-	object = json_pack("{s:b, s:s, s:b, s:b, s:b, s:b, s:b, s:O, s:o}",
+	object = json_pack("{s:b, s:s, s:b, s:b, s:b, s:b, s:b, s:O, s:s}",
 			   "loaded", module_is_loaded(),
 			   "kernel", module->release,
 			   "installed", module->installed,
@@ -107,7 +71,7 @@ static json_t *module_json(const struct module *module, const char **word,
 			   "secure_boot", module->secure_boot,
 			   "lockdown", module->lockdown,
 			   "must_be_signed", module->must_be_signed,
-			   "advice", advice, "command", command);
+			   "advice", advice, "parameters", parameters);
 	if (module->symbols_known)
 		json_object_set_new(object, "kprobes",
 				    json_boolean(module->kprobes));
@@ -116,41 +80,36 @@ static json_t *module_json(const struct module *module, const char **word,
 	return object;
 }
 
-static void print_command(const char *intro, const char **word)
+static int load(const struct module *module, const char *parameters)
 {
-	printf("%s", intro);
-	while (*word)
-		printf(" %s", *word++);
-	putchar('\n');
-}
-
-static int load(const struct module *module, const char **word)
-{
-	int log = open_log(), status = DONE;
+	int log = open_log(), status = DONE, err;
 	char why[512];
 
-	if (run_command(word)) {
+	err = loader_insert(module, parameters);
+	if (err && err != -EEXIST) {
 		if (!last_words(log, why, sizeof(why)))
 			snprintf(why, sizeof(why), "nothing%s",
 				 module->must_be_signed ?
 				 ": was its key enrolled (mokutil --import)?" :
 				 "");
-		status = refuse(FAILED, "%s failed; the kernel's log says: %s",
-				word[0], why);
+		status = refuse(FAILED,
+				"%s can't be loaded: %s; the kernel's log says: "
+				"%s", module->file, err < 0 ? strerror(-err) :
+				"modprobe.d prevents it", why);
 	}
 	if (log >= 0)
 		close(log);
 	return status;
 }
 
-static int print_result(const struct module *module, const char **word,
+static int print_result(const struct module *module, const char *parameters,
 			json_t *advice)
 {
 	json_t *text;
 	size_t i;
 
 	if (options.json)
-		return print_json(module_json(module, word, advice));
+		return print_json(module_json(module, parameters, advice));
 	if (module->loaded) {
 		puts("the module mptcp_pams is loaded");
 		return DONE;
@@ -158,16 +117,16 @@ static int print_result(const struct module *module, const char **word,
 	json_array_foreach(advice, i, text)
 		printf("first: %s\n", json_string_value(text));
 	if (module->file[0])
-		print_command(options.given & OPT_DRY_RUN ?
-			      "would run:" : "then run:", word);
+		printf("%s %s%s%s\n", options.given & OPT_DRY_RUN ?
+		       "would load:" : "then load:", module->file,
+		       parameters[0] ? " with " : "", parameters);
 	return DONE;
 }
 
 int load_command(struct words *words)
 {
-	const char *word[WORDS_MAX];
+	char parameters[PARAMETERS_MAX];
 	struct module module;
-	char parameter[64];
 	json_t *advice;
 	int status = DONE;
 
@@ -176,20 +135,61 @@ int load_command(struct words *words)
 	advice = json_array();
 	module_look(&module, options.module);
 	module_advice(&module, advice);
-	command_words(&module, parameter, sizeof(parameter), word);
+	module_parameters(&module, parameters);
 	if (!module.loaded && !(options.given & OPT_DRY_RUN)) {
 		if (json_array_size(advice))
 			status = module.may_load ? FAILED : NOT_PERMITTED;
 		else
-			status = load(&module, word);
+			status = load(&module, parameters);
 		if (!status)
 			module.loaded = true;
 		else if (!json_array_size(advice))
 			goto out;	/* it has been said */
 	}
-	if (print_result(&module, word, advice))
+	if (print_result(&module, parameters, advice))
 		status = FAILED;
 out:
 	json_decref(advice);
 	return status;
+}
+
+static int unload(void)
+{
+	int err = loader_remove();
+
+	switch (err) {
+	case 0:
+	case -ENOENT:		/* somebody else was faster */
+		return DONE;
+	case -EPERM:
+		return refuse(NOT_PERMITTED,
+			      "unloading needs CAP_SYS_MODULE: run it as root");
+	case -EAGAIN:
+		return refuse(FAILED,
+			      "the module mptcp_pams is in use: sockets have one "
+			      "of its schedulers; end their programs (ss -M -p "
+			      "shows them), wait a minute");
+	}
+	return refuse(FAILED, "the module mptcp_pams can't be unloaded: %s",
+		      strerror(-err));
+}
+
+int unload_command(struct words *words)
+{
+	char chosen[64] = "";
+	int status = DONE;
+
+	if (no_more_words(words))
+		return USAGE;
+	if (module_is_loaded())
+		status = unload();
+	if (status)
+		return status;
+	if (options.json)
+		return print_json(json_pack("{s:b}", "loaded", 0));
+	puts("the module mptcp_pams is not loaded");
+	if (scheduler_chosen(chosen, sizeof(chosen)) && is_ours(chosen))
+		printf("net.mptcp.scheduler is still %s: until the module is "
+		       "loaded again new sockets use default\n", chosen);
+	return DONE;
 }

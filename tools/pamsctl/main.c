@@ -43,6 +43,8 @@ static const struct command commands[] = {
 	  "sched set NAME             choose it" },
 	{ "load", load_command, OPT_DRY_RUN | OPT_MODULE,
 	  "load                       load the module, or say what prevents it" },
+	{ "unload", unload_command, 0,
+	  "unload                     unload the module" },
 	{ "doctor", doctor_command, OPT_MODULE | OPT_CONTROL,
 	  "doctor [HOST[:PORT]]       is MPTCP in use; does HOST speak it" },
 	{ "peers", peers_command, OPT_CONTROL,
@@ -145,8 +147,8 @@ static int refuse_negative(int argc, char **argv)
 	for (i = 1; i < argc && strcmp(argv[i], "--"); i++)
 		if (argv[i][0] == '-' && strchr("0123456789.", argv[i][1]) &&
 		    argv[i][1])
-			return refuse(USAGE, "'%s' is negative: no rate, size, "
-				      "time or number may be", argv[i]);
+			return refuse(USAGE, "'%s' is negative: rates, sizes, "
+				      "times and numbers are not", argv[i]);
 	return DONE;
 }
 

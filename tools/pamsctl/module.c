@@ -33,28 +33,6 @@ static bool exists(const char *file)
 	return !access(file, F_OK);
 }
 
-/* Where modprobe finds it: depmod's list has a line per module, "FILE: ...". */
-static bool find_installed(struct module *module)
-{
-	char list[256], line[1024];
-	bool found = false;
-	FILE *f;
-
-	snprintf(list, sizeof(list), "/lib/modules/%s/modules.dep",
-		 module->release);
-	f = fopen(list, "r");
-	while (f && !found && fgets(line, sizeof(line), f)) {
-		line[strcspn(line, ":\n")] = 0;
-		found = strstr(line, "/mptcp_pams.ko");
-	}
-	if (f)
-		fclose(f);
-	if (found)
-		snprintf(module->file, sizeof(module->file),
-			 "/lib/modules/%s/%s", module->release, line);
-	return found;
-}
-
 /* In the project's folder: the working one, or that of this program. */
 static void find_built(struct module *module)
 {
@@ -168,7 +146,7 @@ void module_look(struct module *module, const char *file)
 	module->loaded = module_is_loaded();
 	if (file)
 		snprintf(module->file, sizeof(module->file), "%s", file);
-	else if (find_installed(module))
+	else if (loader_find(module->file, sizeof(module->file)))
 		module->installed = true;
 	else
 		find_built(module);

@@ -65,7 +65,7 @@ _pamsctl_options()
 _pamsctl_choices()
 {
 	case ${words[0]-} in
-	'') echo path conn stats monitor top sched load doctor peers metrics pair ;;
+	'') echo path conn stats monitor top sched load unload doctor peers metrics pair ;;
 	path)
 		case ${words[1]-} in
 		'') echo show set del flush monitor ;;

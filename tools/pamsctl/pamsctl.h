@@ -17,6 +17,7 @@
  *	pamsd.c			asks the daemon
  *	scheduler.c		the kernel's MPTCP schedulers
  *	module.c		the module here: its file, what it needs
+ *	loader.c		loads and unloads it
  *	diag.c			MPTCP and TCP sockets, and whose they are
  *	endpoints.c		the path manager's endpoints and limits
  *	route.c			through which link an endpoint's packets leave
@@ -149,6 +150,7 @@ int monitor_command(struct words *words);
 int top_command(struct words *words);
 int sched_command(struct words *words);
 int load_command(struct words *words);
+int unload_command(struct words *words);
 int doctor_command(struct words *words);
 int peers_command(struct words *words);
 int metrics_command(struct words *words);
@@ -185,7 +187,7 @@ struct module {
 	bool loaded;
 	char release[128];	/* the running kernel's */
 	char file[4096];	/* "" if there is none for this kernel */
-	bool installed;		/* modprobe finds it by its name */
+	bool installed;		/* depmod knows it */
 	bool signed_;
 	bool kprobes;		/* and lookup: if symbols_known */
 	bool symbols_known;	/* read, as the module isn't loaded */
@@ -199,6 +201,11 @@ struct module {
 bool module_is_loaded(void);
 void module_look(struct module *module, const char *file);
 void module_advice(const struct module *module, json_t *advice);
+
+/* loader.c: true, or 0, or a negative errno; above 0: modprobe.d prevents it */
+bool loader_find(char *file, size_t room);
+int loader_insert(const struct module *module, const char *parameters);
+int loader_remove(void);
 
 /* finding.c */
 enum grade { FINE, NOTE, BAD };

@@ -40,7 +40,7 @@ static int parse_ms(const char *what, const char *text, uint64_t min_ms,
 }
 
 static int parse_value(const char *what, const char *text,
-		       struct pams_path *path, bool *backlog)
+		       struct pams_path *path)
 {
 	uint64_t number;
 
@@ -50,10 +50,8 @@ static int parse_value(const char *what, const char *text,
 	}
 	if (!strcmp(what, "hs-rate"))
 		return parse_rate(what, text, &path->hs_rate_byteps);
-	if (!strcmp(what, "backlog")) {
-		*backlog = true;
+	if (!strcmp(what, "backlog"))
 		return parse_size(what, text, &path->backlog_bytes);
-	}
 	if (!strcmp(what, "delay")) {
 		if (parse_time(what, text, 0, MPTCP_PAMS_DELAY_MAX_US,
 			       &number))
@@ -82,6 +80,36 @@ static int parse_value(const char *what, const char *text,
 	return DONE;
 }
 
+/* In the order of parse_values()'s words: which one is given. */
+enum { PIPE_RATE, BACKLOG, DELAY, HS_RATE, LOSS_TIME, LOSS_SPREAD, NO_LOSS,
+       TTL };
+
+/* What is missing for what is given, or contradicts it. */
+static int check_values(const char * const *known, unsigned int given)
+{
+	static const struct {
+		unsigned int value, needs;
+	} rules[] = {
+		{ LOSS_SPREAD, LOSS_TIME }, { BACKLOG, PIPE_RATE },
+		{ DELAY, PIPE_RATE }, { HS_RATE, PIPE_RATE },
+	};
+	size_t i;
+
+	if (given & 1 << LOSS_TIME && given & 1 << NO_LOSS)
+		return refuse(USAGE,
+			      "loss-time and no-loss exclude each other");
+	for (i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
+		if (given & 1 << rules[i].value &&
+		    !(given & 1 << rules[i].needs))
+			return refuse(USAGE, "%s needs %s, too",
+				      known[rules[i].value],
+				      known[rules[i].needs]);
+	if (!(given & (1 << PIPE_RATE | 1 << LOSS_TIME | 1 << NO_LOSS)))
+		return refuse(USAGE, "nothing to report: give pipe-rate, "
+				     "loss-time or no-loss");
+	return DONE;
+}
+
 static int parse_values(struct words *words, struct pams_path *path)
 {
 	static const char * const known[] = {
@@ -89,7 +117,6 @@ static int parse_values(struct words *words, struct pams_path *path)
 		"loss-spread", "no-loss", "ttl",
 	};
 	const size_t count = sizeof(known) / sizeof(known[0]);
-	bool backlog = false;
 	unsigned int seen = 0;
 	const char *what, *text;
 	size_t i;
@@ -107,33 +134,17 @@ static int parse_values(struct words *words, struct pams_path *path)
 		if (seen & 1 << i)
 			return refuse(USAGE, "'%s' is given twice", what);
 		seen |= 1 << i;
-		if (!strcmp(what, "no-loss")) {
+		if (i == NO_LOSS) {
 			path->no_loss = true;
 			continue;
 		}
 		text = next_word(words);
 		if (!text)
 			return refuse(USAGE, "'%s' lacks its value", what);
-		if (parse_value(what, text, path, &backlog))
+		if (parse_value(what, text, path))
 			return USAGE;
 	}
-
-	if (path->loss_spread_ms && !path->has_loss)
-		return refuse(USAGE, "loss-spread is part of a loss: loss-time "
-				     "is missing");
-	if (path->has_loss && path->no_loss)
-		return refuse(USAGE,
-			      "loss-time and no-loss exclude each other");
-	if (!path->has_pipe &&
-	    (backlog || path->has_delay || path->hs_rate_byteps))
-		return refuse(USAGE, "%s is part of a pipe: pipe-rate is "
-				     "missing",
-			      backlog ? "backlog" :
-			      path->has_delay ? "delay" : "hs-rate");
-	if (!path->has_pipe && !path->has_loss && !path->no_loss)
-		return refuse(USAGE, "nothing to report: give pipe-rate, "
-				     "loss-time or no-loss");
-	return DONE;
+	return check_values(known, seen);
 }
 
 /* --- show --- */

@@ -107,7 +107,8 @@ static void judge(json_t *list, const char *name, int fd,
 		finding(list, BAD, "peer",
 			"sysctl -w net.mptcp.blackhole_timeout=0, then again",
 			"MPTCP was not tried with %s: packets with it were "
-			"dropped before, so the kernel does without a while",
+			"dropped before, so the kernel leaves MPTCP out for "
+			"a while",
 			name);
 	else if (mib_counter("MPCapableFallbackSYNACK") > plain_answers)
 		finding(list, BAD, "peer",

@@ -100,8 +100,8 @@ static int check_hosts(cfg_t *cfg, const char *text,
 
 	prefix_cut(&cut);
 	if (memcmp(&cut, prefix, sizeof(cut))) {
-		cfg_error(cfg, "'%s' has bits set after its length: %s is "
-			  "meant, or a longer one", text,
+		cfg_error(cfg, "'%s' has bits set beyond its prefix length: "
+			  "write %s, or a longer prefix", text,
 			  prefix_text(right, &cut));
 		return -1;
 	}
@@ -253,8 +253,8 @@ static int keep_key(cfg_t *cfg, const uint8_t key[REPORT_KEY_BYTES])
 	for (unsigned int i = 0; i < reading.count; i++) {
 		if (sodium_memcmp(reading.keys[i].key, key, REPORT_KEY_BYTES))
 			continue;
-		cfg_error(cfg, "this key is in use further up: each peer "
-			  "and each direction needs its own");
+		cfg_error(cfg, "this key is used above, too: each peer and "
+			  "each direction needs a key of its own");
 		return -1;
 	}
 	/* Not realloc(), which leaves what it moves behind. */
@@ -350,8 +350,8 @@ int check_to(cfg_t *cfg, cfg_opt_t *opt)
 		server_parse(&address, &host,
 			     cfg_getnstr(section, "address", i), REPORT_PORT);
 		if (*host.name && cfg_size(section, "address") > 1) {
-			cfg_error(cfg, "to '%s' has the name '%s' and another "
-				  "address: a name stands alone",
+			cfg_error(cfg, "to '%s' has the name '%s' beside another "
+				  "address: give the name alone",
 				  cfg_title(section), host.name);
 			return -1;
 		}
@@ -371,25 +371,25 @@ int check_interface(cfg_t *cfg, cfg_opt_t *opt)
 	for (unsigned int i = 0; i < cfg_size(section, "about"); i++)
 		sources += !strcmp(cfg_getnstr(section, "about", i), "source");
 	if (sources > 1) {
-		cfg_error(cfg, "interface '%s' is about its source twice",
+		cfg_error(cfg, "interface '%s' has \"source\" twice in about",
 			  title);
 		return -1;
 	}
 	if (sources && cfg_size(section, "about") == 1 &&
 	    measure_parse(cfg_getstr(section, "measure")) != MEASURE_AUTO &&
 	    measure_parse(cfg_getstr(section, "measure")) != MEASURE_NONE) {
-		cfg_error(cfg, "interface '%s' is about its source, which the "
-			  "server sends to, but measure = \"%s\" measures "
-			  "what is sent here: use \"none\", or name the "
-			  "prefix behind the interface", title,
+		cfg_error(cfg, "interface '%s' reports about its source "
+			  "address, which the server sends to, but measure = "
+			  "\"%s\" measures what leaves here: use \"none\", or "
+			  "give the prefix behind the interface in about", title,
 			  cfg_getstr(section, "measure"));
 		return -1;
 	}
 	for (unsigned int i = 0; i < cfg_opt_size(opt); i++)
 		abouts += cfg_size(cfg_opt_getnsec(opt, i), "about");
 	if (abouts > REPORT_PATHS_MAX) {
-		cfg_error(cfg, "the interfaces are about %u paths, but a "
-			  "report has room for %u",
+		cfg_error(cfg, "about names %u paths in all interfaces "
+			  "together, but a report has room for %u",
 			  abouts, REPORT_PATHS_MAX);
 		return -1;
 	}

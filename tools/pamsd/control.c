@@ -199,7 +199,7 @@ struct control *control_new(struct event_base *base, const char *path,
 	control->lines = lines;
 	control->fd = listen_at(path);
 	if (control->fd < 0) {
-		say("can't have the control socket %s: %s", path,
+		say("the control socket %s can't be made: %s", path,
 		    strerror(-control->fd));
 		free(control);
 		return NULL;
@@ -249,7 +249,7 @@ int control_tell(const char *path, const char *line)
 	FILE *stream;
 
 	if (fd < 0) {
-		say("nobody at the control socket %s: %s", path, strerror(-fd));
+		say("no pamsd answers at the control socket %s: %s", path, strerror(-fd));
 		return 1;
 	}
 	stream = fdopen(fd, "r+");

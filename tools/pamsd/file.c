@@ -110,7 +110,7 @@ char *file_read(const char *file, size_t max, mode_t *mode, const char **why)
 		return content;
 	}
 	snprintf(text, sizeof(text), "can't be read: %s", strerror(errno));
-	*why = got < 0 ? text : got ? "is too long" : "is not a text";
+	*why = got < 0 ? text : got ? "is too long" : "holds a zero byte: it is no text file";
 	sodium_memzero(content, max + 1);
 	free(content);
 	return NULL;

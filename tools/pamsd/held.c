@@ -305,9 +305,9 @@ static void say_nameless(struct peer *peer, const struct session *session,
 		if (peer->held[i].session == session && peer->held[i].id == id)
 			return;
 	peer->source_said_ms = ms;
-	say("peer '%s' reports about a path that has no name here: it names no "
-	    "subflow of a connection, and its address, seen as %s, only counts "
-	    "with prefixes or source = true", peer->config->name,
+	say("peer '%s' reports about a path that can't be found here: it names no "
+	    "subflow of a connection, and the address it reports from, %s, "
+	    "counts only with prefixes or source = true", peer->config->name,
 	    address_text(text, &path->refused));
 }
 

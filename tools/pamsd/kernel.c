@@ -38,8 +38,8 @@ static void module_gone(struct kernel *kernel)
 	if (!kernel->wanted || kernel->said)
 		return;
 	kernel->said = true;
-	say("the module mptcp_pams isn't loaded: reports are taken, "
-	    "but nothing is done with them until it is");
+	say("the module mptcp_pams isn't loaded: reports are "
+	    "received, but have no effect until it is");
 }
 
 static void module_came(struct kernel *kernel)
@@ -102,8 +102,8 @@ struct kernel *kernel_new(struct event_base *base, void (*again)(void *arg),
 		module_gone(kernel);
 	err = pams_nl_subscribe(kernel->nl);
 	if (err) {
-		say("netlink: no news of the module, it is looked for "
-		    "instead: %s", pams_nl_error(kernel->nl));
+		say("netlink: the module's events can't be received, it is "
+		    "asked instead: %s", pams_nl_error(kernel->nl));
 		return kernel;
 	}
 	kernel->event = event_new(base, pams_nl_event_fd(kernel->nl),

@@ -133,8 +133,8 @@ static void reload(void)
 		return;
 	}
 	if (pamsd.unprivileged && needs_privilege(new.config)) {
-		say("%s: CAP_NET_ADMIN, which it needs, was given up at the "
-		    "start: restart pamsd", pamsd.file);
+		say("%s needs CAP_NET_ADMIN, which pamsd gave up when it "
+		    "started: restart pamsd", pamsd.file);
 		say("the old configuration is kept");
 		config_free(new.config);
 		return;
@@ -153,7 +153,7 @@ static void reload(void)
 		say("the old configuration is kept");
 		return;
 	}
-	say("and the old configuration works no more: the end");
+	say("neither the new nor the old configuration works: pamsd ends");
 	pamsd.broken = true;
 	event_base_loopbreak(pamsd.base);
 }
@@ -273,8 +273,8 @@ static int tell_running(const char *line)
 
 static const char help[] =
 "usage: pamsd [--config FILE] [--user NAME] run\n"
-"       pamsd --check [FILE]                is this configuration in order?\n"
-"       pamsd [--config FILE] --tell LINE   say a line to a running one\n"
+"       pamsd --check [FILE]                check a configuration\n"
+"       pamsd [--config FILE] --tell LINE   send a line to a running pamsd\n"
 "       pamsd --genkey                      print a new key\n"
 "       pamsd --help, --version\n"
 "\n"

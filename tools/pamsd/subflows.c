@@ -6,8 +6,8 @@
  * who has CAP_NET_ADMIN, the connection's tokens and the address ids of both
  * sides. The peer's token is what the server's kernel knows the connection by,
  * whatever NAT makes of its addresses. Only subflows that this machine joined
- * have it; the first one, which has none, gets it from these. A connection of
- * one subflow has no other path to choose, and isn't told of.
+ * have it; the first one, of which the kernel tells 0, gets it from these. A
+ * connection of one subflow has no other path to choose, and isn't told of.
  *
  * A subflow belongs to the interface that has its local address. When the
  * interface is gone, so is the address; then what was known last counts.

@@ -47,6 +47,7 @@ local f = {
 	answered_session = ProtoField.bytes("pamsd.answered_session", "Session of the report"),
 	answered = ProtoField.uint64("pamsd.answered", "Counter of the report"),
 	stamp = ProtoField.uint64("pamsd.stamp", "Stamp"),
+	note = ProtoField.string("pamsd.note", "Note"),
 	taken = ProtoField.bool("pamsd.taken", "Taken", 8, nil, 1),
 }
 local malformed = ProtoExpert.new("pamsd.malformed", "Malformed", expert.group.MALFORMED, expert.severity.ERROR)
@@ -194,6 +195,9 @@ end
 local ADD = { add_report, add_answer }
 
 local function add_decrypted(tree, buffer, type)
+	if not crypto and pamsd.prefs.keys ~= "" then
+		tree:add(f.note, "This Wireshark has " .. _VERSION .. ", too old to decrypt: 5.3 (Wireshark 4.4) is needed")
+	end
 	local subkeys = keys[buffer(8, 8):raw()]
 
 	if not subkeys or not subkeys[type] then

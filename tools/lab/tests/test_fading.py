@@ -7,6 +7,7 @@ import unittest
 
 import base     # noqa: F401  pylint: disable=unused-import
 
+import drives
 import fading
 import loss
 from scenario import Report
@@ -86,6 +87,21 @@ class Told(unittest.TestCase):
         last = [line for line in lines if line["at_ms"] < 1900][-1]
         # whole dBm: 3 % of the range, and 2.4 dB a second
         self.assertAlmostEqual(last["at_ms"] + last["loss_ms"], 2000, delta=150)
+
+
+class Left(unittest.TestCase):
+    """lab drives: when the server's kernel leaves the path"""
+
+    def test_left(self):
+        known = [(20, 1000, 100), (40, None, 0), (60, 300, 40)]
+        steps = drives.left(known, 1.5, 120)
+        self.assertEqual(len(steps), 24)
+        # 300 ms less 60 of spread and 155 of queue and way
+        self.assertEqual([5 * at for at, is_left in enumerate(steps) if is_left],
+                         list(range(85, 120, 5)))
+
+    def test_nothing_known(self):
+        self.assertEqual(drives.left([], 2, 20), [False] * 4)
 
 
 class Mistold(unittest.TestCase):

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * netlink_faults - a kernel that doesn't answer over netlink, or too shortly
+ *
+ * Preloaded into a program. While the file that NETLINK_FAULT names holds the
+ * word "silent", what is sent to the kernel doesn't get there; while it holds
+ * "short", what comes ends four bytes behind its first message's header. With
+ * neither nothing is changed.
+ */
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include <linux/netlink.h>
+
+#define SHORT_BYTES	(NLMSG_HDRLEN + 4)
+
+static bool fault_is(int fd, const char *word)
+{
+	const char *name = getenv("NETLINK_FAULT");
+	char found[16] = "";
+	socklen_t len = sizeof(int);
+	int domain = 0;
+	FILE *file;
+
+	if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &len) ||
+	    domain != AF_NETLINK || !name)
+		return false;
+	file = fopen(name, "re");
+	if (file && !fgets(found, sizeof(found), file))
+		found[0] = 0;
+	if (file)
+		fclose(file);
+	return !strcmp(found, word);
+}
+
+ssize_t sendmsg(int fd, const struct msghdr *msg, int flags)
+{
+	ssize_t (*real)(int fd, const struct msghdr *msg, int flags) =
+		dlsym(RTLD_NEXT, "sendmsg");
+	ssize_t bytes = 0;
+
+	if (!fault_is(fd, "silent"))
+		return real(fd, msg, flags);
+	for (size_t i = 0; i < msg->msg_iovlen; i++)
+		bytes += msg->msg_iov[i].iov_len;
+	return bytes;
+}
+
+ssize_t recvmsg(int fd, struct msghdr *msg, int flags)
+{
+	ssize_t (*real)(int fd, struct msghdr *msg, int flags) =
+		dlsym(RTLD_NEXT, "recvmsg");
+	ssize_t got = real(fd, msg, flags);
+	struct nlmsghdr *hdr = msg->msg_iov[0].iov_base;
+
+	if (got <= (ssize_t)SHORT_BYTES || flags & MSG_PEEK ||
+	    hdr->nlmsg_type < NLMSG_MIN_TYPE || !fault_is(fd, "short"))
+		return got;
+	hdr->nlmsg_len = SHORT_BYTES;
+	/* What is read behind that is seen by who looks at memory. */
+	memset((char *)hdr + SHORT_BYTES, 0xff, got - SHORT_BYTES);
+	return SHORT_BYTES;
+}
