@@ -7,7 +7,7 @@
 # failing command, and is skipped by `skip REASON`. `SCRIPT -l` lists cases, `SCRIPT PATTERN...` runs those that match.
 #
 # Environment:
-#	SCHEDS		schedulers to test ("default minrtt minpad pams"); "default" alone needs no module
+#	SCHEDS		schedulers to test ("default minrtt minpad pams"); those that the kernel has need no module
 #	MODULE		path of mptcp_pams.ko; empty: modprobe mptcp_pams
 #	EXPECT_ALL	1: a skip is a failure
 #	VERBOSE		1: show the log of cases that pass, too
@@ -179,6 +179,9 @@ unused()
 }
 no_users() { [ "$(users)" = 0 ]; }
 
+# has_sched NAME: the kernel has it, or the module brought it
+has_sched() { grep -qw "$1" /proc/sys/net/mptcp/available_schedulers; }
+
 need_module()
 {
 	[ "$SCHEDS" != default ] || skip "without the module"
@@ -209,7 +212,7 @@ paths()
 	local sched=$1 i=0 path side ns net host bits all nodad=
 	shift
 
-	[ "$sched" = default ] || need_module
+	has_sched "$sched" || need_module
 	address=10.0.0.2 net=10.0. host=. bits=24 all=32
 	[ "$family" = -4 ] || address=fd00::2 net=fd00: host=:: bits=64 all=128 nodad=" nodad"
 	local common="mptcp limits set subflow 8 add_addr_accepted 8"$'\n'"link set lo up"

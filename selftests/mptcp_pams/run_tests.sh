@@ -31,9 +31,12 @@ was_loaded=$([ -d /sys/module/mptcp_pams ] && echo 1)
 why=$(
 	. ./lib.sh
 	missing=$(probe)
-	if [ -z "$missing" ] && [ "$SCHEDS" != default ] && ! loaded; then
+	for sched in $SCHEDS; do
+		if [ -n "$missing" ] || has_sched "$sched" || loaded; then
+			continue
+		fi
 		missing=$(load 2>&1) && missing= || missing="the module does not load (${missing//$'\n'/ }): see dmesg, or build it first"
-	fi
+	done
 	rm -r "$work"
 	echo "$missing"
 )

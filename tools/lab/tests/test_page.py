@@ -58,6 +58,18 @@ class Page(unittest.TestCase):
                      "Later pages: 2 scenarios", "minfct+memory"):
             self.assertIn(part, text)
 
+    def test_short_comes_first(self):
+        text = page.text(_data(), "6.12")
+        self.assertLess(text.index("## In short"), text.index("## Figures to reach"))
+        self.assertIn("| `pams` | 0.75 | 0.75 | 0 of 4 | 1.0 % | 4.50 s |", text)
+
+    def test_worst_says_nothing_twice(self):
+        first = {("a", "A"): {"pams": "2.00", "minfct": "1.50"}}
+        again = {("a", "A"): {"pams": "2.00", "minfct": "1.20"}, ("b", "B"): {"pams": "1.10"}}
+        rows = page._worst([("x", first), ("y", again)])    # pylint: disable=protected-access
+        self.assertEqual(rows[2:], ["| a | A | pams 2.00, minfct 1.50 | minfct 1.20 |",
+                                    "| b | B |  | pams 1.10 |"])
+
     def test_only_the_reported_half(self):
         data = _data()
         data["sweep"]["rows"] = [row for row in data["sweep"]["rows"]
