@@ -57,6 +57,8 @@
 #define BANK_STILL_US		500000U
 #define BANK_RAISE_US		100000U
 #define BANK_RANGE_MAX		0xffffU
+/* What is sent again of a lost path without knowing that it was there. */
+#define BANK_UNLOGGED_MAX	262144U
 
 static struct bank_range *range_at(struct pams_bank *bank, u32 number)
 {
@@ -72,6 +74,7 @@ static struct bank_range *range_at(struct pams_bank *bank, u32 number)
  */
 void bank_begin(struct pams_bank *bank, u32 snd_nxt, u32 snd_una, u32 now_us)
 {
+	bank->begin = snd_nxt;
 	bank->snd_nxt = snd_nxt;
 	bank->snd_una = snd_una;
 	bank->moved_us = now_us;
@@ -269,6 +272,7 @@ static void path_is_not_split(struct bank_path *path, u32 now_us)
 {
 	path_spend(path, U32_MAX);
 	path->split = false;
+	path->lost = false;
 	path->full = false;
 	path->sampling = false;
 	path->rate_byteps = 0;
@@ -430,6 +434,100 @@ bool bank_last_once(const struct pams_bank *bank, const struct bank_path *path,
 		passed += min_t(u32, range->bytes, path->snd_una - range->seq);
 	}
 	return false;
+}
+
+/* The oldest part of a bank that wasn't sent again and isn't thought to be delivered. */
+static bool first_once(const struct pams_bank *bank, const struct bank_path *path,
+		       u32 *start, u32 *bytes)
+{
+	u32 number, behind = 0;
+
+	for (number = bank->first; number != bank->next; number++) {
+		const struct bank_range *range = &bank->range[number % BANK_RANGES];
+
+		if (&bank->path[range->path] == path)
+			behind += once_of(path, range);
+	}
+	for (number = bank->first; number != bank->next; number++) {
+		const struct bank_range *range = &bank->range[number % BANK_RANGES];
+		u32 once;
+
+		if (&bank->path[range->path] != path)
+			continue;
+		once = once_of(path, range);
+		if (once && behind < path->banked_bytes + once) {
+			*start = range->start;
+			*bytes = once;
+			return true;
+		}
+		behind -= once;
+	}
+	return false;
+}
+
+/* The receiver waits for what was sent before the log began: it isn't known on which path. */
+static bool is_unlogged(const struct pams_bank *bank)
+{
+	return seq_before(bank->snd_una, bank->begin) &&
+	       bank->begin - bank->snd_una <= BANK_UNLOGGED_MAX;
+}
+
+/**
+ * bank_next_lost - what a lost path's bank has to have sent again next, in its order
+ * @bank:	the connection's
+ * @id:		the subflow's number
+ * @start:	low half of its data sequence number
+ * @bytes:	how much
+ *
+ * The receiver waits for the oldest. bank_lost_sent() steps over it. A path that wasn't
+ * seen to be split has a bank, too, if the receiver waits for what it has acknowledged, or
+ * for what nobody is known to have.
+ *
+ * Return: false if there is none.
+ */
+bool bank_next_lost(struct pams_bank *bank, u32 id, u32 *start, u32 *bytes)
+{
+	int i = path_find(bank, id);
+	struct bank_path *path;
+
+	if (i < 0)
+		return false;
+	path = &bank->path[i];
+	path->lost |= path->split || bank->head == i || is_unlogged(bank);
+	if (!path->lost)
+		return false;
+	if (path->lost_at != path->lost_end && seq_before(path->lost_at, bank->snd_una))
+		path->lost_at = seq_before(bank->snd_una, path->lost_end) ?
+				bank->snd_una : path->lost_end;
+	if (path->lost_at == path->lost_end) {
+		if (is_unlogged(bank)) {
+			*start = bank->snd_una;
+			*bytes = bank->begin - bank->snd_una;
+			bank->begin = bank->snd_una;
+		} else if (!first_once(bank, path, start, bytes)) {
+			return false;
+		}
+		path->lost_at = *start;
+		path->lost_end = *start + *bytes;
+	}
+	*start = path->lost_at;
+	*bytes = path->lost_end - path->lost_at;
+	return true;
+}
+
+/**
+ * bank_lost_sent - the beginning of what bank_next_lost() said was sent again
+ * @bank:	the connection's
+ * @id:		the subflow's number
+ * @bytes:	so much of it
+ */
+void bank_lost_sent(struct pams_bank *bank, u32 id, u32 bytes)
+{
+	struct bank_path *path = &bank->path[path_find(bank, id)];
+	u32 part = path->lost_end - path->lost_at;
+
+	bank_sent_again(bank, path->lost_at, part);
+	path->lost_at += min(bytes, part);
 }
 
 /**

@@ -44,6 +44,10 @@ struct bank_range {
  * @sample_bytes: at these @passed_bytes
  * @full_us:	since when the first missing byte has always been here, whenever it was on
  *		this path at all, with data of some size behind it
+ * @lost_at:	low half of the data sequence number of what is sent again next since the
+ *		pipe is dead,
+ * @lost_end:	and behind that part
+ * @lost:	what it has acknowledged was sent again, or is to be, since its path is lost
  * @sampling:	there is a sample under way,
  * @sample_ran_dry: and nothing was banked for a part of it
  * @full:	@full_us holds
@@ -64,6 +68,9 @@ struct bank_path {
 	u32 sample_us;
 	u32 sample_bytes;
 	u32 full_us;
+	u32 lost_at;
+	u32 lost_end;
+	bool lost;
 	bool sampling;
 	bool sample_ran_dry;
 	bool full;
@@ -72,7 +79,8 @@ struct bank_path {
 
 /**
  * struct pams_bank - of a connection
- * @snd_nxt:	low half of the data sequence number behind what was logged
+ * @begin:	low half of the data sequence number from which on it was logged
+ * @snd_nxt:	and behind what was logged
  * @snd_una:	low half of the first byte without a DATA_ACK
  * @moved_us:	when @snd_una last advanced
  * @head:	the subflow that holds the first missing byte, and has an acknowledgment for
@@ -83,6 +91,7 @@ struct bank_path {
  * @range:	in the order of their data sequence numbers
  */
 struct pams_bank {
+	u32 begin;
 	u32 snd_nxt;
 	u32 snd_una;
 	u32 moved_us;
@@ -113,6 +122,8 @@ u32 bank_head_us(const struct pams_bank *bank, u32 now_us);
 u32 bank_once_bytes(const struct pams_bank *bank, const struct bank_path *path);
 bool bank_last_once(const struct pams_bank *bank, const struct bank_path *path,
 		    u32 *start, u32 *bytes);
+bool bank_next_lost(struct pams_bank *bank, u32 id, u32 *start, u32 *bytes);
+void bank_lost_sent(struct pams_bank *bank, u32 id, u32 bytes);
 void bank_sent_again(struct pams_bank *bank, u32 start, u32 bytes);
 
 #endif /* _MPTCP_PAMS_BANK_H */

@@ -779,6 +779,38 @@ u32 msk_resend_data(struct mptcp_sock *msk, const struct sock *ssk, u64 start, u
 }
 
 /**
+ * msk_resend_first - have data that a dead pipe's helper has banked sent again elsewhere
+ * @msk:	the connection, owned in process context, nothing pending again
+ * @ssk:	the subflow that it was given to
+ * @start:	data sequence number,
+ * @end:	and behind it
+ * @resend:	set to what is pending now: the beginning of that, within one fragment. It
+ *		waits for room elsewhere, and goes before anything new
+ *
+ * Return: bytes that will be sent again; 0 if there are none.
+ */
+u32 msk_resend_first(struct mptcp_sock *msk, const struct sock *ssk, u64 start, u64 end,
+		     struct msk_resend *resend)
+{
+	struct msk_range range = { .start = start, .end = end };
+	struct mptcp_data_frag *dfrag;
+	u32 bytes;
+
+	if (before64(start, msk->snd_una))
+		range.start = msk->snd_una;
+	if (!before64(range.start, end))
+		return 0;
+	dfrag = fragment_of(msk, range.start);
+	if (!dfrag)
+		return 0;
+	if (before64(dfrag->data_seq + dfrag->data_len, end))
+		range.end = dfrag->data_seq + dfrag->data_len;
+	bytes = range_set_pending(msk, ssk, dfrag, &range, resend);
+	resend->keep = bytes;
+	return bytes;
+}
+
+/**
  * msk_resend_head - have what a lost path holds sent again elsewhere, in its order
  * @msk:	the connection, owned in process context, nothing pending again
  * @ssk:	the subflow; locked meanwhile

@@ -163,6 +163,8 @@ u32 msk_resend_tail(struct mptcp_sock *msk, struct sock *ssk,
 		    struct msk_resend *resend);
 u32 msk_resend_data(struct mptcp_sock *msk, const struct sock *ssk, u64 start, u64 end,
 		    u64 max_bytes, struct msk_resend *resend);
+u32 msk_resend_first(struct mptcp_sock *msk, const struct sock *ssk, u64 start, u64 end,
+		     struct msk_resend *resend);
 u32 msk_resend_head(struct mptcp_sock *msk, struct sock *ssk,
 		    struct msk_sent_again *again, struct msk_resend *resend);
 

@@ -392,6 +392,10 @@ u32 pams_split_once_bytes(const struct pams_conn *conn, u32 id);
 void pams_split_sent_again(struct pams_conn *conn);
 u32 pams_split_resend(struct pams_conn *conn, const struct msk_look *look,
 		      struct sock *ssk, u64 max_bytes);
+bool pams_split_is_dead(const struct pams_conn *conn, u32 id);
+bool pams_split_lost_left(const struct pams_conn *conn, u32 id);
+u32 pams_split_resend_lost(struct pams_conn *conn, const struct msk_look *look,
+			   struct sock *ssk);
 u32 pams_split_head_wait_us(const struct pams_conn *conn, u32 *id);
 
 /* learn.c */

@@ -11,7 +11,8 @@
  *
  * in every case. pams' r is for a tick (10 ms).
  *
- * Lost: all that a stopped or silent subflow (report.c, watch.c) can't deliver,
+ * Lost: all that a stopped or silent subflow (report.c, watch.c) can't deliver, and what is
+ * banked behind it (split.c), which is lost where nothing comes out of a bank, too;
  * in its order, and before anything new: the receiver waits for it. Each byte once.
  * That isn't part of the share: of a path that is truly lost all is needed. After a
  * false alarm the silence that raises the next one on that subflow doubles.
@@ -35,16 +36,27 @@
 
 /* Is anything that the stopped subflow was given to be sent again? */
 static bool lost_left(struct pams_conn *conn, const struct pams_subflow *sub,
-		      const struct tcp_sock *tp)
+		      const struct pams_model *model, const struct tcp_sock *tp)
 {
 	const struct msk_sent_again *again = &sub->again;
 
+	if (pams_split_lost_left(conn, model->id))
+		return true;
+	if (!model->outstanding)
+		return false;
 	if (again->lost)
 		return true;
 	return pams_report_is_lost(conn, sub) &&
+	       READ_ONCE(tp->snd_una) != READ_ONCE(tp->write_seq) &&
 	       (again->from == again->to ||
 		before(READ_ONCE(tp->snd_una), again->from) ||
 		before(again->to, READ_ONCE(tp->write_seq)));
+}
+
+/* Is its path lost, or the pipe behind it? */
+static bool is_dead(const struct pams_conn *conn, const struct pams_model *model)
+{
+	return model->stopped || pams_split_is_dead(conn, model->id);
 }
 
 /* Which subflow's path is lost with data on it, if there is another? */
@@ -53,13 +65,13 @@ static int view_lost(struct pams_conn *conn, const struct pams_view *view,
 {
 	unsigned int i, alive = 0;
 
-	if (!conn->silent && !conn->reported)
+	if (!conn->silent && !conn->reported && !conn->bank)
 		return PAMS_PICK_NONE;
 	for (i = 0; i < view->nr; i++)
-		alive += !view->sub[i]->stopped;
+		alive += !is_dead(conn, view->sub[i]);
 	for (i = 0; alive && i < view->nr; i++) {
-		if (view->sub[i]->stopped && view->sub[i]->outstanding &&
-		    lost_left(conn, pams_subflow_of(view->sub[i]),
+		if (is_dead(conn, view->sub[i]) &&
+		    lost_left(conn, pams_subflow_of(view->sub[i]), view->sub[i],
 			      tcp_sk(look->ssk[i])))
 			return i;
 	}
@@ -162,7 +174,10 @@ static bool resend_lost(struct pams_conn *conn, const struct pams_view *view,
 		return false;
 
 	sub = pams_subflow_of(view->sub[from]);
-	bytes = msk_resend_head(conn->msk, look->ssk[from], &sub->again, &conn->resend);
+	bytes = pams_split_resend_lost(conn, look, look->ssk[from]);
+	if (!bytes && view->sub[from]->stopped)
+		bytes = msk_resend_head(conn->msk, look->ssk[from], &sub->again,
+					&conn->resend);
 	if (!bytes)
 		return false;
 	conn->lost_id = sub->model.id;

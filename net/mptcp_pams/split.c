@@ -4,7 +4,8 @@
  *
  * A bank is looked for before it costs anything: at some look all that was sent is
  * marked, by the connection's number and by each subflow's. If each TCP has acknowledged
- * its part, and much of it has no DATA_ACK, something lies between. From then on what
+ * its part, and much of it has no DATA_ACK, something lies between. From then on, or where
+ * so much of all that was sent is open that it may be worth the memory, what
  * subflows are given is logged, and the first byte that is missing tells which of them
  * is split.
  *
@@ -28,6 +29,7 @@
 #define SPLIT_MARK_BYTES	8192
 #define SPLIT_MARK_SHIFT	14
 #define SPLIT_MARK_UNIT		BIT(SPLIT_MARK_SHIFT)
+#define SPLIT_OPEN_BYTES	65536
 #define SPLIT_AHEAD_US		(300 * USEC_PER_MSEC)
 /* The head of a bank is sent again after so long without any DATA_ACK. */
 #define SPLIT_HEAD_MIN_US	(200 * USEC_PER_MSEC)
@@ -70,6 +72,22 @@ static bool mark_says_bank(const struct pams_conn *conn, const struct msk_look *
 	return true;
 }
 
+/* Has TCP acknowledged much without a DATA_ACK? Then the receiver may wait for a slower
+ * subflow, or it is banked: the log will tell.
+ */
+static bool much_is_open(const struct msk_look *look)
+{
+	s64 open = look->snd_nxt - look->snd_una;
+	unsigned int i;
+
+	for (i = 0; i < look->nr; i++) {
+		const struct tcp_sock *tp = tcp_sk(look->ssk[i]);
+
+		open -= READ_ONCE(tp->write_seq) - READ_ONCE(tp->snd_una);
+	}
+	return open >= SPLIT_OPEN_BYTES;
+}
+
 static void split_find(struct pams_conn *conn, const struct msk_look *look,
 		       const struct pams_view *view)
 {
@@ -78,7 +96,7 @@ static void split_find(struct pams_conn *conn, const struct msk_look *look,
 		mark(conn, look, view);
 		return;
 	}
-	if (!mark_says_bank(conn, look, view))
+	if (!much_is_open(look) && !mark_says_bank(conn, look, view))
 		return;
 	conn->bank = kzalloc(sizeof(*conn->bank), GFP_ATOMIC | __GFP_NOWARN);
 	if (conn->bank)
@@ -218,6 +236,81 @@ u32 pams_split_resend(struct pams_conn *conn, const struct msk_look *look,
 	return 0;
 }
 
+/* How long the head of a bank is waited for: four packets' time more. */
+static u32 head_limit_us(const struct bank_path *path)
+{
+	u32 limit_us = SPLIT_HEAD_MIN_US;
+
+	if (path->rate_byteps)
+		limit_us += min_t(u64, div_u64(6000ULL * USEC_PER_SEC, path->rate_byteps),
+				  SPLIT_HEAD_MIN_US);
+	return limit_us;
+}
+
+/* The subflow that has the first missing byte in its bank, or NULL. */
+static const struct bank_path *head_path(const struct pams_conn *conn)
+{
+	const struct bank_path *path;
+
+	if (!conn->bank || conn->bank->head < 0)
+		return NULL;
+	path = &conn->bank->path[conn->bank->head];
+	return path->split ? path : NULL;
+}
+
+/**
+ * pams_split_is_dead - does nothing come out of a subflow's bank any more?
+ * @conn:	the connection
+ * @id:		the subflow
+ *
+ * Else a receiver that waits for its first byte had got it.
+ */
+bool pams_split_is_dead(const struct pams_conn *conn, u32 id)
+{
+	const struct bank_path *path = head_path(conn);
+
+	return path && path->id == id &&
+	       bank_head_us(conn->bank, (u32)tcp_clock_us()) >= head_limit_us(path);
+}
+
+/**
+ * pams_split_lost_left - is there something banked that is to be sent again if it is lost?
+ * @conn:	the connection
+ * @id:		the subflow
+ */
+bool pams_split_lost_left(const struct pams_conn *conn, u32 id)
+{
+	u32 start, bytes;
+
+	return conn->bank && bank_next_lost(conn->bank, id, &start, &bytes);
+}
+
+/**
+ * pams_split_resend_lost - have what a dead pipe's helper has banked sent again elsewhere
+ * @conn:	the connection, owned in process context, nothing pending again
+ * @look:	at it
+ * @ssk:	the subflow
+ *
+ * In its order, a part of a fragment each time.
+ *
+ * Return: bytes that will be sent again; 0 if there are none.
+ */
+u32 pams_split_resend_lost(struct pams_conn *conn, const struct msk_look *look,
+			   struct sock *ssk)
+{
+	u32 id = msk_subflow_id(ssk), start, bytes, done;
+
+	while (conn->bank && bank_next_lost(conn->bank, id, &start, &bytes)) {
+		u64 first = look->snd_una + (s32)(start - (u32)look->snd_una);
+
+		done = msk_resend_first(conn->msk, ssk, first, first + bytes, &conn->resend);
+		bank_lost_sent(conn->bank, id, done ?: bytes);
+		if (done)
+			return done;
+	}
+	return 0;
+}
+
 /**
  * pams_split_head_wait_us - is the first missing byte banked, and expected soon?
  * @conn:	the connection
@@ -230,20 +323,14 @@ u32 pams_split_resend(struct pams_conn *conn, const struct msk_look *look,
  */
 u32 pams_split_head_wait_us(const struct pams_conn *conn, u32 *id)
 {
-	const struct bank_path *path;
-	u32 since_us, limit_us = SPLIT_HEAD_MIN_US;
+	const struct bank_path *path = head_path(conn);
+	u32 since_us, limit_us;
 
 	*id = 0;
-	if (!conn->bank || conn->bank->head < 0)
-		return 0;
-	path = &conn->bank->path[conn->bank->head];
-	if (!path->split)
+	if (!path)
 		return 0;
 	*id = path->id;
-	/* four packets' time */
-	if (path->rate_byteps)
-		limit_us += min_t(u64, div_u64(6000ULL * USEC_PER_SEC, path->rate_byteps),
-				  SPLIT_HEAD_MIN_US);
+	limit_us = head_limit_us(path);
 	since_us = bank_head_us(conn->bank, (u32)tcp_clock_us());
 	return since_us < limit_us ? limit_us - since_us : 0;
 }

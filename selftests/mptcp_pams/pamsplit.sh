@@ -236,6 +236,27 @@ captured()
 capture() { ip netns exec "$1" tcpdump -Z root -qnU --immediate-mode -i "$2" -w "$work/$3.pcap" tcp & }
 not_captured() { ! pgrep -f "$work/$1.pcap" >/dev/null; }
 
+# pamsctl doctor asks it, at its usual place.
+diagnosed()
+{
+	need_tool "$pamsctl"
+	helped "$1"
+	start_server
+	mkdir -p /run/pamsplit
+	control=/run/pamsplit/socket
+	start_split
+	diagnose "no flow came that joins" || fail "doctor says nothing of a helper without flows"
+	transfer --bytes 1M --timeout 60000
+	diagnose "pamsplit runs: 1 flows are split, 1 were" || fail "doctor doesn't know its flow"
+	on_helper sysctl -qw net.ipv4.ip_forward=0 net.ipv6.conf.all.forwarding=0
+	diagnose "this machine forwards nothing" || fail "doctor doesn't see that nothing is forwarded"
+	kill_all_of_it
+	diagnose "pamsplit has ended without leaving its flows" || fail "doctor doesn't see that it has gone"
+	rm -r /run/pamsplit
+	! diagnose pamsplit || fail "doctor speaks of pamsplit where there is none"
+}
+diagnose() { on_helper "$pamsctl" doctor >"$work/doctor" 2>&1 || true; grep "$1" "$work/doctor"; }
+
 # Nobody but the named clients is split.
 only_clients()
 {
@@ -319,6 +340,7 @@ for sched in $SCHEDS; do
 	add stepped_out "$sched"
 	add started_again "$sched"
 	add only_clients "$sched"
+	add diagnosed "$sched"
 	if ! type tcpdump >/dev/null 2>&1; then
 		echo "# no tcpdump here: captures of $sched aren't checked"
 	else

@@ -20,11 +20,10 @@
 #include <string.h>
 
 #include "../pamsd/tap.h"
+#include "make.h"
 #include "split.h"
 
-#define MSS		1428
 #define HEADERS		(20 + 20 + 12)
-#define CLIENT_SCALE	7
 #define SEEDS		6		/* of what is random */
 #define LIMIT_US	(300 * 1000000ULL)
 
@@ -171,65 +170,13 @@ static void transmit(enum place to, const uint8_t *data, size_t len)
 
 /* --- making packets --- */
 
-static size_t make(uint8_t *data, bool up, uint32_t seq, uint32_t ack,
-		   uint8_t flags, uint16_t window, const uint8_t *options,
-		   size_t options_len, uint32_t payload)
-{
-	static const uint8_t client[4] = { 10, 0, 2, 1 };
-	static const uint8_t server[4] = { 10, 0, 0, 2 };
-	size_t len = 40 + options_len + payload;
-	uint8_t *tcp = data + 20;
-
-	memset(data, 0, 40);
-	data[0] = 0x45;
-	data[6] = 0x40;
-	data[8] = 64;
-	data[9] = 6;
-	memcpy(data + 12, up ? client : server, 4);
-	memcpy(data + 16, up ? server : client, 4);
-	put16(tcp, up ? 40000 : 5000);
-	put16(tcp + 2, up ? 5000 : 40000);
-	tcp_set_seq(tcp, seq);
-	tcp_set_ack(tcp, ack);
-	tcp[12] = (20 + options_len) / 4 << 4;
-	tcp_set_flags(tcp, flags);
-	tcp_set_window(tcp, window);
-	memcpy(tcp + 20, options, options_len);
-	packet_set_len(data, len);
-	return len;
-}
-
-static size_t put_stamps(uint8_t *at, uint32_t echo)
-{
-	at[0] = 1;
-	at[1] = 1;
-	at[2] = 8;
-	at[3] = 10;
-	put32(at + 4, stamp_now());
-	put32(at + 8, echo);
-	return 12;
-}
-
 static void handshake(bool up)
 {
 	const struct scene *scene = world.scene;
-	uint8_t data[256], options[40] = {
-		2, 4, MSS >> 8, MSS & 255, 4, 2, 3, 3, up ? CLIENT_SCALE : 0, 1
-	};
-	size_t len = 10;
+	uint8_t data[256];
+	size_t len = make_handshake(data, up, up ? scene->client_isn : scene->isn,
+				    up ? 0 : scene->client_isn + 1, stamp_now());
 
-	options[len++] = 1;
-	options[len++] = 1;
-	len += put_stamps(options + len, up ? 0 : stamp_now());
-	options[len] = 30;
-	options[len + 1] = 12;
-	options[len + 2] = MP_JOIN << 4;
-	len += 12;
-	len = make(data, up, up ? scene->client_isn : scene->isn,
-		   up ? 0 : scene->client_isn + 1,
-		   up ? TCP_SYN | TCP_ECE | TCP_CWR : TCP_SYN | TCP_ACK, 65000,
-		   options, len, 0);
-	packet_seal(data, len);
 	if (split_packet(world.split, world.now_us, data, len) == SPLIT_TAKEN)
 		wrong("the handshake is taken");
 	if (up && data[33] & (TCP_ECE | TCP_CWR))
@@ -255,7 +202,7 @@ static void client_says(bool first)
 	uint8_t data[256], options[40] = { };
 	uint32_t have = world.rcv_nxt - scene->isn - 1, from, to;
 	uint32_t window = window_now();
-	size_t len = put_stamps(options, world.ts_recent), dss = 4;
+	size_t len = put_stamps(options, stamp_now(), world.ts_recent), dss = 4;
 
 	if (first) {
 		options[len] = 30;
@@ -307,22 +254,16 @@ static void server_sends(uint32_t offset)
 {
 	static uint8_t data[70000];
 	const struct scene *scene = world.scene;
-	uint8_t options[40] = { };
-	size_t len = put_stamps(options, 0);
 	uint32_t most = (MSS - 32) * (scene->pieces ? scene->pieces : 1);
 	uint32_t left = scene->bytes - offset;
 	uint32_t payload = left < most ? left : most;
 	uint8_t flags = TCP_ACK;
+	size_t len;
 
 	if (offset + payload == scene->bytes)
 		flags |= TCP_FIN | TCP_PSH;
-	options[len] = 30;
-	options[len + 1] = 20;
-	options[len + 2] = MP_DSS << 4;
-	options[len + 3] = 0x0d;
-	len += 20;
-	len = make(data, false, scene->isn + 1 + offset, scene->client_isn + 1,
-		   flags, 60000, options, len, payload);
+	len = make_data(data, scene->isn + 1 + offset, scene->client_isn + 1,
+			stamp_now(), flags, payload);
 	for (uint32_t i = 0; i < payload; i++)
 		data[len - payload + i] = pattern(offset + i);
 	packet_seal(data, len);

@@ -44,6 +44,8 @@ void unit_bank_begin(u32 snd_nxt, u32 snd_una, u32 now_us);
 void unit_bank_look(const u32 *seen, unsigned int nr, u32 snd_nxt, u32 snd_una, u32 now_us);
 int unit_bank_path(u32 id, u32 *out);
 int unit_bank_last(u32 id, u32 *out);
+int unit_bank_lost(u32 id, u32 *out);
+void unit_bank_lost_sent(u32 id, u32 bytes);
 void unit_bank_again(u32 start, u32 bytes);
 
 static struct pad_hop hop(const u64 *in)
@@ -368,6 +370,16 @@ int unit_bank_last(u32 id, u32 *out)
 	const struct bank_path *path = bank_path_of(&bank, id);
 
 	return path && bank_last_once(&bank, path, &out[0], &out[1]);
+}
+
+int unit_bank_lost(u32 id, u32 *out)
+{
+	return bank_next_lost(&bank, id, &out[0], &out[1]);
+}
+
+void unit_bank_lost_sent(u32 id, u32 bytes)
+{
+	bank_lost_sent(&bank, id, bytes);
 }
 
 void unit_bank_again(u32 start, u32 bytes)

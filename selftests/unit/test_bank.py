@@ -38,6 +38,13 @@ class Bank:
         out = words(0, 0)
         return tuple(out) if LIB.unit_bank_last(ctypes.c_uint32(number), out) else None
 
+    def lost(self, number):
+        out = words(0, 0)
+        return tuple(out) if LIB.unit_bank_lost(ctypes.c_uint32(number), out) else None
+
+    def lost_sent(self, number, count):
+        LIB.unit_bank_lost_sent(*map(ctypes.c_uint32, (number, count)))
+
     def again(self, start, count):
         LIB.unit_bank_again(*map(ctypes.c_uint32, (start % CIRCLE, count)))
 
@@ -150,6 +157,46 @@ class Banks(unittest.TestCase):
             self.assertLess(len(seen), 1000)
         self.assertGreaterEqual(len(seen) * PACKET, world.left(2) - 14 * PACKET)
         self.assertEqual(world.bank.path(2)["once"], 0)
+
+    def sent_of_lost(self, world, number):
+        """All that is to be sent again, in that order: each packet's beginning."""
+        found = []
+        while (part := world.bank.lost(number)):
+            found.append(part[0])
+            # a fragment ends anywhere
+            world.bank.lost_sent(number, min(PACKET, part[1]))
+            self.assertLess(len(found), 2000)
+        return found
+
+    def test_lost_bank_is_sent_again_from_its_head(self):
+        for start in STARTS:
+            world = World(start, pipe_bpms=500)
+            world.run(500)
+            # a direct path is never taken for a bank
+            self.assertIsNone(world.bank.lost(1))
+            world.give(2, 60 * PACKET)
+            while world.left(1):
+                world.tick()
+            found = self.sent_of_lost(world, 2)
+            # the receiver waits for the first
+            self.assertEqual(found[0], world.una % CIRCLE)
+            offsets = [(at - start) % CIRCLE for at in found]
+            self.assertEqual(offsets, sorted(set(offsets)))
+            self.assertAlmostEqual(len(found) * PACKET, world.left(2), delta=3 * PACKET)
+            self.assertIsNone(world.bank.lost(2))
+            self.assertIsNone(world.bank.last(2))
+
+    def test_lost_before_the_log_began(self):
+        bank = Bank()
+        bank.begin(STARTS[0] + 100_000, STARTS[0], 1)
+        bank.look([(1, 7, 7), (2, 9, 9)], STARTS[0] + 100_000, STARTS[0], 2)
+        self.assertEqual(bank.lost(2), (STARTS[0] % CIRCLE, 100_000))
+        bank.lost_sent(2, 100_000)
+        self.assertIsNone(bank.lost(2))
+        # too much to send it all on suspicion
+        bank.begin(STARTS[0] + 300_000, STARTS[0], 1)
+        bank.look([(1, 7, 7), (2, 9, 9)], STARTS[0] + 300_000, STARTS[0], 2)
+        self.assertIsNone(bank.lost(2))
 
     def test_what_was_sent_again_fills_the_pipe(self):
         world = World(STARTS[0], pipe_bpms=600)

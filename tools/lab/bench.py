@@ -19,6 +19,7 @@ import cost
 import drawn
 import figures
 import host
+import mpbond
 import page
 import quick
 import runs
@@ -58,10 +59,10 @@ def _load(part):
 
 
 def part_seeds(means, schedulers, args, progress):
-    """Every table of seeds.py."""
+    """Every table of mpbond.py and seeds.py."""
     lab = seeds.Lab(means, schedulers, args.jobs, progress)
     tables = []
-    for make in seeds.TABLES:
+    for make in (*mpbond.TABLES, *seeds.TABLES):
         _say(f"seeds: {make.__name__}")
         tables.append(vars(make(lab)))
     figures.collapse(lab, os.path.join(args.out, "results", "collapse"))

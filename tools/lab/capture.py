@@ -10,7 +10,7 @@ import struct
 from dataclasses import dataclass
 
 SERVER_PORT = 5000
-LINKTYPE_SLL2 = 276
+LINKTYPE_ETHERNET, LINKTYPE_SLL2 = 1, 276
 SLL2_BYTES = 20
 MPTCP_OPTION, DSS = 30, 2
 
@@ -82,27 +82,32 @@ def _segment(time_s, frame):
     return Packet(time_s, client[number], down, end - tcp - header, seq, dsn, ack)
 
 
-def read(path, zero_s=None):
-    """All TCP segments of the file, in order; times count from zero_s, or from
-    the first packet, which is a SYN."""
+def frames(path, linktype):
+    """(time_s, bytes on the wire, what was kept of it) of each packet in the file, in order."""
     with open(path, "rb") as data:
         head = data.read(24)
         if len(head) < 24:
-            return []
+            return
         order = "<" if head[:4] in (b"\xd4\xc3\xb2\xa1", b"\x4d\x3c\xb2\xa1") else ">"
         fraction = 1e9 if head[:4] in (b"\x4d\x3c\xb2\xa1", b"\xa1\xb2\x3c\x4d") else 1e6
-        if struct.unpack(order + "I", head[20:])[0] & 0xFFFF != LINKTYPE_SLL2:
-            raise ValueError(f"{path} was not taken by 'tcpdump -i any'")
+        found = struct.unpack(order + "I", head[20:])[0] & 0xFFFF
+        if found != linktype:
+            raise ValueError(f"{path} has link type {found}, not {linktype}")
         record = struct.Struct(order + "IIII")
-        packets, first = [], zero_s
         while len(head := data.read(16)) == 16:
-            seconds, part, kept, _ = record.unpack(head)
-            frame = data.read(kept)
-            time_s = seconds + part / fraction
-            first = time_s if first is None else first
-            segment = _segment(time_s - first, frame)
-            if segment:
-                packets.append(segment)
+            seconds, part, kept, size = record.unpack(head)
+            yield seconds + part / fraction, size, data.read(kept)
+
+
+def read(path, zero_s=None):
+    """All TCP segments of what `tcpdump -i any` took, in order; times count from zero_s, or from
+    the first packet, which is a SYN."""
+    packets, first = [], zero_s
+    for time_s, _, frame in frames(path, LINKTYPE_SLL2):
+        first = time_s if first is None else first
+        segment = _segment(time_s - first, frame)
+        if segment:
+            packets.append(segment)
     return packets
 
 

@@ -108,6 +108,7 @@ def _parser():
     _loss_parser(commands)
     _drives_parser(commands)
     _pull_parser(commands)
+    _deaths_parser(commands)
     demo = commands.add_parser("demo", help="default against pams and minfct, a table and a picture")
     demo.add_argument("--plot", metavar="FILE",
                       default=os.path.join(host.TOP, "build", "demo.svg"))
@@ -133,9 +134,10 @@ def _run_parser(commands):
                        metavar="HS,PIPE[,split|router]",
                        help="a path through a helper, numbered behind those of --path: two "
                        "segments of RATE:DELAY[:LIMIT], e.g. 10mbit:20ms,5mbit:5ms,split")
-    group.add_argument("--told", action="store_true",
+    group.add_argument("--told", nargs="?", const=fed.FEEDBACKS[0], choices=fed.FEEDBACKS,
                        help="pamsd at each helper and at the server: it measures the pipe and "
-                       "reports")
+                       "reports, over whichever of HS-path and pipe carried data last (flexible), "
+                       "or over the HS-path only (hs)")
     group.add_argument("--change", action="append", default=[], metavar="AT,PATH,KEY=VALUE",
                        help="rate, up, delay, jitter, loss, limit, link=down|up; of a helper's "
                        "path 1: AT,1.hs,... or AT,1.pipe,...")
@@ -182,6 +184,8 @@ def _run_parser(commands):
     group.add_argument("--json", action="store_true")
     group.add_argument("--all-counters", action="store_true",
                        help="every counter of the MIB in the JSON")
+    group.add_argument("--radio", action="store_true",
+                       help="how long the radio of each path's mobile link is on, and what it takes")
     group.add_argument("--plot", metavar="FILE.svg", help="each path's bytes over time")
     group.add_argument("--trace", metavar="DIR",
                        help="keep packet records: packets.pcap, packets.tsv")
@@ -292,6 +296,18 @@ def _pull_parser(commands):
     _common(parser)
 
 
+def _deaths_parser(commands):
+    parser = commands.add_parser("deaths", help="a helper that splits dies in mid transfer: the "
+                                 "goals, as TAP")
+    parser.add_argument("--count", type=_count("--count", 1, 10**6), default=1000)
+    parser.add_argument("--seed", type=_count("--seed", 0, 2**31), default=1)
+    parser.add_argument("--only", type=_count("--only", 0, 10**6), metavar="NUMBER",
+                        help="this death alone")
+    parser.add_argument("--sched", choices=("default", "pams", "minpad", "minfct"), default="minfct")
+    parser.add_argument("--json", action="store_true")
+    _common(parser)
+
+
 def _bench_parser(commands):
     parser = commands.add_parser("bench", help="every figure of Documentation/results.md, and "
                                  "that page")
@@ -374,13 +390,15 @@ def command_run(args):
             raise BadInput(f"--plot {args.plot}: there is no such folder")
     if args.told and not args.helper:
         raise BadInput("--told: nobody measures a pipe: give a --helper")
-    means = means_of(args, schedulers, traced=traced, keep=args.trace,
+    if args.radio and args.real_time:
+        raise BadInput("--radio counts in virtual time: leave --real-time out")
+    means = means_of(args, schedulers, traced=traced or args.radio, radios=args.radio, keep=args.trace,
                      pamsctl=host.program("pamsctl") if scenario.reports or args.told else "",
                      pamsplit=host.program("pamsplit") if args.helper else "",
                      real_time=args.real_time, all_counters=args.all_counters)
     jobs = runs.jobs_of(scenario, schedulers, args.single, args.repeat, traced)
     if args.told:
-        told = functools.partial(fed.HelperGuest, pamsd=host.program("pamsd"))
+        told = functools.partial(fed.HelperGuest, pamsd=host.program("pamsd"), feedback=args.told)
         jobs = [replace(job, guest=told) if job.path < 0 else job for job in jobs]
     with Progress(args.quiet) as progress:
         done = runs.run_all(means, jobs, args.jobs, progress)
@@ -445,6 +463,14 @@ def command_pull(args):
     return pull.command(args, means_of(args, [args.sched], pamsctl=host.program("pamsctl")))
 
 
+def command_deaths(args):
+    """lab deaths"""
+    import deaths   # pylint: disable=import-outside-toplevel
+    host.need_programs(["pgrep", "nft"], "let a helper die")
+    return deaths.command(args, means_of(args, [args.sched], pamsctl=host.program("pamsctl"),
+                                         pamsplit=host.program("pamsplit")))
+
+
 def command_bench(args):
     """lab bench"""
     if not os.path.isdir(args.out):
@@ -469,6 +495,7 @@ COMMANDS = {"run": command_run, "random": command_random,
             "sweep": command_sweep, "constants": command_constants, "bench": command_bench,
             "demo": command_demo,
             "loss": command_loss, "drives": command_drives, "pull": command_pull,
+            "deaths": command_deaths,
             "cost": cost.command, "kernel": command_kernel}
 
 

@@ -5,7 +5,9 @@ LossGuest: the two hosts of guest.py. The client's pamsd is told over its contro
 socket when path 0 will be lost, and reports it to the server's.
 
 HelperGuest: on each helper (links.py) a pamsd measures the pipe and reports it: where the
-helper splits by what pamsplit knows, else by the queue before the pipe.
+helper splits by what pamsplit knows, else by the queue before the pipe. Its reports go over
+whichever of HS-path and pipe carried data last ("flexible", MPBond, section 5), or over the
+HS-path only ("hs").
 
 Without a pamsd nobody is told.
 """
@@ -15,9 +17,10 @@ import os
 import shlex
 
 from guest import SPLIT_SOCKET, Guest
-from links import IN_SERVER, client_address, in_helper, server_address
+from links import IN_SERVER, client_address, in_helper, over_client, server_address
 from scenario import helped
 
+FEEDBACKS = ("flexible", "hs")
 # how often, and until when, it is noted what the server's kernel was told
 LOOK_S, LOOKS_MAX = 0.05, 300
 
@@ -48,6 +51,7 @@ class FedGuest(Guest):
     def __init__(self, folder, xfer, pamsctl, pamsd):
         super().__init__(folder, xfer, pamsctl)
         self.pamsd = pamsd
+        self.looks = True       # note what the server's kernel is told, and when
         self.daemons = {}       # name: the command that enters its host, or ''
 
     def daemon(self, name, where, conf):
@@ -66,6 +70,7 @@ class FedGuest(Guest):
                                f"2> $D/{name}.log & {name}=$!")
         if self.daemons:
             self.client.append("sleep 0.3")
+        if self.daemons and self.looks:
             self.client.append(
                 f"for i in $(seq {LOOKS_MAX}); do read -r up _ < /proc/uptime; "
                 f"paths=$({IN_SERVER} {pamsctl} --json path show) || break; "
@@ -93,18 +98,28 @@ class LossGuest(FedGuest):
 
 
 class HelperGuest(FedGuest):
-    """Each helper measures its pipe and reports over both of its links, as pamsd does."""
+    """Each helper measures its pipe and reports."""
+
+    def __init__(self, folder, xfer, pamsctl, pamsd, feedback=FEEDBACKS[0], looks=True):
+        super().__init__(folder, xfer, pamsctl, pamsd)
+        self.feedback, self.looks = feedback, looks
+        # peers of the server's daemon: (name, prefix of what it may report about)
+        self.peers = []
+        self.carrier = "false"
 
     def links(self, paths):
         """And who reports of which."""
         super().links(paths)
         through = sorted(helped(paths))
-        self.daemon("server", IN_SERVER, server_conf(
-            [f"helper{i}" for i in through], [f"10.0.{i}.0/24" for i in through]))
+        self.peers += [(f"helper{i}", f"10.0.{i}.0/24") for i in through]
+        self.daemon("server", IN_SERVER, server_conf(*zip(*self.peers)))
         for i in through:
             measure = f'measure = "pamsplit" socket = "{SPLIT_SOCKET}{i}"' \
                 if paths[i].helper.split else 'measure = "qdisc"'
+            if self.pamsd and self.feedback == "flexible":
+                self.client += over_client(i)
             self.daemon(f"helper{i}", in_helper(i), reporter_conf(
-                f"helper{i}", server_address(i, False), (),
+                f"helper{i}", server_address(0, False),
+                (f"hs{i}", *([f"pipe{i}"] if self.feedback == "flexible" else [])),
                 (f'interface pipe{i} {{ about = {{"{client_address(i, False)}"}} {measure} '
-                 "carrier = false }",)))
+                 f"carrier = {self.carrier} }}",)))

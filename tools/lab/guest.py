@@ -164,6 +164,8 @@ class Guest:
         self.pace = ""          # program: what changes the rates of radios
         self.rival = ""         # program: a busy TCP connection
         self.pamsplit = ""      # program: splits TCP on a helper
+        self.mortal = False     # whether pamsplit may be gone in the end
+        self.radios = False     # whether each path's packets are noted for radio.py
         self.orders = []        # (at_us, shell line): more to do while transfers run
         self.init = [HEAD.format(folder=shlex.quote(folder))]
         self.client = ["fail() { echo \"LAB-FAIL $*\"; exit 1; }",
@@ -233,6 +235,7 @@ class Guest:
             self.client.append("ip -batch $D/endpoints.ip || fail 'MPTCP endpoints'")
         if trace:
             self._trace(scenario)
+        radios = self._radios(scenario)
         self.init.append(f"{self.xfer} {server_command(scenario)} 2> $D/server.err &")
         self._forward(scenario)
         self._remember(scenario)
@@ -246,12 +249,13 @@ class Guest:
                for name, _, enter in self.hosts if name.startswith(("router", "helper"))]
               if any("down" in change.values for change in scenario.changes) else []),
             *(f"{links.in_helper(i)} {self.pamsplit} --control {SPLIT_SOCKET}{i} show "
-              f"> $D/split{i} || fail 'pamsplit has gone'"
+              f"> $D/split{i} || {':' if self.mortal else 'fail'} 'pamsplit has gone'"
               for i, path in enumerate(scenario.paths) if path.helper and path.helper.split),
             *(f"kill $rival{i}; wait $rival{i}" for i, path in enumerate(scenario.paths)
               if path.rival),
             # what is still under way counts, too
             "sleep 1",
+            *radios,
             COUNTERS.format(name="client")]
         stop = "kill $dump; wait $dump" if trace else ":"
         if scenario.direction != "up":
@@ -340,6 +344,20 @@ class Guest:
             self.init += lines
         else:
             self.client += lines
+
+    def _radios(self, scenario):
+        """Note when packets pass each link to the mobile network, where its device is; the
+        shell lines that end it."""
+        if not self.radios:
+            return []
+        for i in range(len(scenario.paths)):
+            self.client.append(
+                f"{IN_ROUTER} tcpdump -i down{i} -n -s 64 -B 4096 --immediate-mode -Z root -w - "
+                f"'tcp or udp' > $D/radio{i}.pcap 2> $D/radio{i}.err & radio{i}=$!")
+        several = " ".join(f"$radio{i}" for i in range(len(scenario.paths)))
+        self.client += ["sleep 0.2", f"kill -0 {several} 2> /run/null || "
+                        "fail \"tcpdump: $(tail -q -n 1 $D/radio*.err)\""]
+        return [f"kill {several}; wait {several}"]
 
     def _changes(self, scenario):
         """Each change sets all of a path's values, in both directions."""

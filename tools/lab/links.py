@@ -59,6 +59,11 @@ def helper_address(index, ipv6):
     return f"fd00:0:0:{index}::3" if ipv6 else f"10.0.{index}.3"
 
 
+def pipe_address(index):
+    """A helper's on its pipe, of which the server knows that the client forwards to it."""
+    return f"10.0.{index}.4"
+
+
 MACS = {"s": 1, "c": 2, "hs": 3, "pipe": 4}
 
 
@@ -143,6 +148,19 @@ def helper_ip(index):
             lines += [f"route add {address}/{all_bits} dev {side}{index}",
                       f"neigh add {address} lladdr {mac(peer, index)} dev {side}{index}"]
     return lines
+
+
+def over_client(index):
+    """Shell lines for the client's script: a helper reaches the server through it, too."""
+    server, own = server_address(0, False), pipe_address(index)
+    to_client, to_pipe = mac("c", index), mac("pipe", index)
+    return ["echo 1 > /proc/sys/net/ipv4/ip_forward",
+            f"ip route add {own}/32 dev c{index}",
+            f"ip neigh add {own} lladdr {to_pipe} dev c{index}",
+            f"{IN_SERVER} ip route add {own}/32 via {client_address(0, False)} dev s0",
+            f"{in_helper(index)} ip addr add {own}/32 dev pipe{index}",
+            f"{in_helper(index)} ip route add {server}/32 dev pipe{index} src {own} metric 9",
+            f"{in_helper(index)} ip neigh add {server} lladdr {to_client} dev pipe{index}"]
 
 
 def client_ip(count, helped=()):

@@ -74,9 +74,7 @@ def _seeds(data):
     lines = ["## The seeds' tables", "",
              "Each table of the papers that the project starts from, with the paper's figure "
              "beside those measured here; the best of a row is bold. The tables are made by "
-             "tools/lab/seeds.py. A row marked \"plain router, no split\" is one in which the "
-             "paper's helper device splits TCP; here its link is a path like any other, so its "
-             "figures show the scheduler alone and don't compare with the paper's in seconds.", ""]
+             "tools/lab/mpbond.py and tools/lab/seeds.py.", ""]
     for table in data["tables"]:
         lines += _table(table)
     return lines + ["### Not made again yet", "", *(f"- {text}" for text in data["missing"]), ""]

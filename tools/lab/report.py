@@ -52,10 +52,21 @@ def summary(results):
             "duplicates": sum(r["mib"][receiver].get("MPTcpExtDuplicateData", 0)
                               for r in same),
             "retransmitted": sum(r["mib"][sender].get("TcpRetransSegs", 0) for r in same),
+            **_radios(same),
             "failed": sum(result["failed"] for result in same),
             "requests": sum(len(result["requests"]) for result in same),
         })
     return lines
+
+
+def _radios(results):
+    """Means of the time each path's radio is on and what all of them take, where counted."""
+    if not all("radios" in result for result in results):
+        return {}
+    return {"radio_s": [_mean(values) for values in zip(*(
+                [radio["on_s"] for radio in result["radios"]] for result in results))],
+            "energy_j": _mean([sum(radio["energy_j"] for radio in result["radios"])
+                               for result in results])}
 
 
 def best_single_s(lines):
@@ -98,8 +109,11 @@ def table(scenario, results):
     head += [f"  {change.text()}" for change in scenario.changes]
     rows = [["", "mean s", "first", "least", "most", "/bound", "/single",
              "gap s", "bytes by path", "duplicates", "retrans", "lost"]]
+    counted = any("radio_s" in line for line in lines)
+    if counted:
+        rows[0] += ["radio on s", "J"]
     if limit is not None:
-        rows.append(["fluid bound", f"{limit:.4f}"] + [""] * 10)
+        rows.append(["fluid bound", f"{limit:.4f}"] + [""] * (len(rows[0]) - 2))
     for line in lines:
         mean = line["mean_s"]
         alone = line["path_alone"] >= 0
@@ -110,7 +124,9 @@ def table(scenario, results):
             _cell(mean / single if mean and single else None, ".2f"),
             _cell(line["gap_s"], ".4f"),
             "" if alone else " ".join(f"{part * 100:.0f}%" for part in line["path_share"]),
-            str(line["duplicates"]), str(line["retransmitted"]), str(line["lost"])])
+            str(line["duplicates"]), str(line["retransmitted"]), str(line["lost"]),
+            *([" ".join(f"{on_s:.2f}" for on_s in line["radio_s"]), f"{line['energy_j']:.1f}"]
+              if counted else [])])
     return "\n".join(head + [""] + aligned(rows) + failures(lines))
 
 

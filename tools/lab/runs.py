@@ -16,6 +16,7 @@ import capture
 import counters
 import host
 import links
+import radio
 import remembered
 from boot import EPOCH_S, Folder, boot
 from guest import PATH_MEMORY, Guest
@@ -43,6 +44,7 @@ class Means:
     keep: str = ""          # keep guests' folders under this name
     real_time: bool = False
     all_counters: bool = False
+    radios: bool = False    # count how long each path's radio is on
     remembering: bool = False   # results of earlier runs count
     entropy: int = 0        # other than 0: ports, keys and sequence numbers are others
     hashes: dict = field(default_factory=dict)  # scheduler: of its sources
@@ -191,7 +193,7 @@ def run_one(means, job):
     with Folder(keep) as folder:
         guest = job.guest(folder, means.xfer, means.pamsctl)
         guest.netem_seed, guest.pace, guest.rival = means.netem_seed, means.pace, means.rival
-        guest.pamsplit = means.pamsplit
+        guest.pamsplit, guest.radios = means.pamsplit, means.radios
         module = means.module_of(job.scheduler)
         if module:
             guest.module(module, means.kernel.kallsyms_address())
@@ -222,11 +224,15 @@ def run_one(means, job):
         rivals = {i: json.loads(_read(folder, f"rival{i}"))
                   for i, path in enumerate(job.scenario.paths) if path.rival}
         told = _told(folder, begin_us)
+        # In virtual time the date is the time since boot, added to EPOCH_S.
+        zero_s = EPOCH_S + begin_us / 1e6
+        radios = [radio.of(radio.read(os.path.join(folder, f"radio{i}.pcap"), i,
+                                      bool(path.helper), zero_s)).as_dict()
+                  for i, path in enumerate(job.scenario.paths)] if means.radios else []
         packets = []
         if job.trace:
-            # In virtual time the date is the time since boot, added to EPOCH_S.
             packets = capture.read(os.path.join(folder, "packets.pcap"),
-                                 None if means.real_time else EPOCH_S + begin_us / 1e6)
+                                   None if means.real_time else zero_s)
         if keep and packets:
             capture.write_tsv(packets, os.path.join(folder, "packets.tsv"))
     done = [request["fct_s"] for request in requests if request["ok"]]
@@ -243,6 +249,7 @@ def run_one(means, job):
         "wall_s": round(wall_s, 3),
         **({"told": told} if told else {}),
         **({"splits": splits} if splits else {}),
+        **({"radios": radios} if radios else {}),
     }
     if key:
         remembered.remember(key, result)

@@ -204,6 +204,7 @@ int doctor_command(struct words *words)
 	}
 	look_at_buffers(list);
 	look_at_pamsd(list);
+	look_at_pamsplit(list);
 	if (peer)
 		status = look_at_peer(list, peer);
 	if (status) {

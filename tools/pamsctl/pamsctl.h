@@ -23,6 +23,7 @@
  *	route.c			through which link an endpoint's packets leave
  *	buffers.c		TCP's largest buffers against the paths
  *	mib.c			the kernel's MPTCP counters
+ *	helper.c		pamsplit, where this machine is a helper
  *	probe.c			does a server speak MPTCP
  *	finding.c		what doctor found, as text or as JSON
  */
@@ -140,6 +141,7 @@ void line_to_stdout(const char *line, void *arg);
 
 /* pamsd.c: what the daemon at that control socket answers; NULL: *err is set */
 json_t *pamsd_status(const char *path, int *err);
+int unix_connect(const char *path);	/* a file descriptor or -errno */
 #define PAMSD_CONTROL	"/run/pamsd/control"
 
 /* the commands: their words are what follows the command's name */
@@ -220,6 +222,7 @@ void look_at_endpoints(json_t *list);
 void look_at_sockets(json_t *list);
 void look_at_counters(json_t *list);
 void look_at_pamsd(json_t *list);
+void look_at_pamsplit(json_t *list);
 void look_at_buffers(json_t *list);
 /* of an endpoint: its route and what it announces */
 void look_at_address(json_t *list, int family, const void *address,

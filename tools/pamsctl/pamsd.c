@@ -12,8 +12,7 @@
 
 #define PATIENCE_S	5
 
-/* A file descriptor or -errno. */
-static int open_socket(const char *path)
+int unix_connect(const char *path)
 {
 	const struct timeval patience = { .tv_sec = PATIENCE_S };
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -37,7 +36,7 @@ static int open_socket(const char *path)
 json_t *pamsd_status(const char *path, int *err)
 {
 	static const char question[] = "{\"command\": \"status\"}\n";
-	int fd = open_socket(path);
+	int fd = unix_connect(path);
 	json_t *status = NULL;
 	char *line = NULL;
 	size_t room = 0;
