@@ -31,6 +31,7 @@ static DEFINE_HASHTABLE(conn_table, CONN_TABLE_BITS);
 static DEFINE_SPINLOCK(conn_table_lock);	/* for writers; readers use RCU */
 static struct kmem_cache *conn_cache;
 static struct kmem_cache *subflow_cache;
+static struct kmem_cache *bank_cache;
 static atomic_t conn_count;	/* whether in the table or not */
 static void (*conn_setup)(struct pams_conn *conn);	/* of what looks at it later */
 
@@ -72,7 +73,8 @@ static void conn_free(struct pams_conn *conn)
 		subflow_free(conn->sub[i]);
 	for (i = 0; i < PAMS_EXPECTED_MAX; i++)
 		pams_memory_put(conn->expected[i].memory, 0);
-	kfree(conn->bank);
+	if (conn->bank)
+		kmem_cache_free(bank_cache, conn->bank);
 	call_rcu(&conn->rcu, conn_free_rcu);
 }
 
@@ -372,6 +374,18 @@ u32 pams_conn_sum(const struct pams_net *net, struct pams_counts *sum)
 }
 
 /**
+ * pams_conn_open_bank - give a connection a log of what its subflows are given
+ * @conn:	the connection, without one yet
+ *
+ * It is freed with the connection. Return: false if there is no memory.
+ */
+bool pams_conn_open_bank(struct pams_conn *conn)
+{
+	conn->bank = kmem_cache_zalloc(bank_cache, GFP_ATOMIC | __GFP_NOWARN);
+	return conn->bank;
+}
+
+/**
  * pams_conn_init - make room for connections
  * @setup:	called for each new one, to prepare its timer and its kick
  */
@@ -383,7 +397,9 @@ int __init pams_conn_init(void (*setup)(struct pams_conn *conn))
 	subflow_cache = kmem_cache_create("mptcp_pams_subflow",
 					  sizeof(struct pams_subflow), 0,
 					  SLAB_ACCOUNT, NULL);
-	if (conn_cache && subflow_cache)
+	bank_cache = kmem_cache_create("mptcp_pams_bank", sizeof(struct pams_bank), 0,
+				       SLAB_ACCOUNT, NULL);
+	if (conn_cache && subflow_cache && bank_cache)
 		return 0;
 	pams_conn_exit();
 	return -ENOMEM;
@@ -403,6 +419,7 @@ void pams_conn_wait(void)
 void pams_conn_exit(void)
 {
 	rcu_barrier();
+	kmem_cache_destroy(bank_cache);
 	kmem_cache_destroy(subflow_cache);
 	kmem_cache_destroy(conn_cache);
 }

@@ -436,6 +436,7 @@ struct pams_conn *pams_conn_get(struct mptcp_sock *msk,
 				const struct pams_sched *sched);
 void pams_conn_del(struct mptcp_sock *msk);
 bool pams_conn_is_current(const struct pams_conn *conn);
+bool pams_conn_open_bank(struct pams_conn *conn);
 void pams_conn_hold(struct pams_conn *conn);
 void pams_conn_put(struct pams_conn *conn);
 void pams_conn_for_each(struct pams_net *net, void (*each)(struct pams_conn *conn));

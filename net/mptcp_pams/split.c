@@ -21,7 +21,6 @@
  *
  * Called with the msk owned, or with its data lock held and no owner.
  */
-#include <linux/slab.h>
 #include <linux/time64.h>
 
 #include "pams.h"
@@ -98,8 +97,7 @@ static void split_find(struct pams_conn *conn, const struct msk_look *look,
 	}
 	if (!much_is_open(look) && !mark_says_bank(conn, look, view))
 		return;
-	conn->bank = kzalloc(sizeof(*conn->bank), GFP_ATOMIC | __GFP_NOWARN);
-	if (conn->bank)
+	if (pams_conn_open_bank(conn))
 		bank_begin(conn->bank, look->snd_nxt, look->snd_una, (u32)tcp_clock_us());
 	else
 		mark(conn, look, view);
