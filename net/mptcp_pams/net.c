@@ -53,6 +53,9 @@ static const struct ctl_table net_sysctls[] = {
 	NET_SYSCTL("path_memory",
 		   offsetof(struct pams_net, path_memory),
 		   &net_zero, &net_one),
+	NET_SYSCTL("redundant_bytes",
+		   offsetof(struct pams_net, redundant_bytes),
+		   NULL, NULL),
 };
 
 static int net_sysctls_register(struct net *net, struct pams_net *own)
@@ -88,6 +91,7 @@ static int __net_init net_init(struct net *net)
 	own->owd_weights = PAMS_OWD_RFC6298;
 	own->paths_max = MPTCP_PAMS_PATHS_MAX;
 	own->path_memory = 1;
+	own->redundant_bytes = 0;
 	pams_memory_init(own);
 	err = pams_paths_init(own);
 	if (err)

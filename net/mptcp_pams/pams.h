@@ -7,7 +7,7 @@
  *   sched.c     the scheduler ops of both kernel ABIs: one decision
  *   watch.c     looks at a connection when the kernel asks nothing: the end of a
  *               wait, a tail that is late, a path that is lost or silent
- *   resend.c    what is late or lost is sent again on another subflow
+ *   resend.c    what is late or lost is sent again on another subflow, or copied
  *   look.c      one look at every subflow of a connection -> struct pams_view
  *   split.c     what helpers that end TCP have banked -> models; bank.c reckons it
  *   learn.c     a subflow's model, from its TCP
@@ -79,6 +79,7 @@ struct pams_totals {
  * @owd_weights: sysctl; PAMS_OWD_*
  * @paths_max:	sysctl; how many paths may be known
  * @path_memory: sysctl; 0: connections neither use @memory nor add to it
+ * @redundant_bytes: sysctl; how much of a connection redundant sends twice, 0: all
  * @sysctls:	their registration
  * @sysctl_table: and table
  */
@@ -94,6 +95,7 @@ struct pams_net {
 	unsigned int owd_weights;
 	unsigned int paths_max;
 	unsigned int path_memory;
+	unsigned int redundant_bytes;
 	struct ctl_table_header *sysctls;
 	struct ctl_table *sysctl_table;
 };
@@ -199,11 +201,13 @@ struct pams_subflow {
  * @name:	as the sysctl has it
  * @pick:	the choice, see pick.h
  * @late:	whose data to send again, and how much of it; NULL: none is
+ * @copy:	where what was sent is sent a second time; NULL: nowhere
  * @detail:	what @model.pad_ns has to be
  * @window_shift: 2^-n of the receive window stays free; 0: none
  * @cuts:	hands over less than a fragment
  * @keeps_to_window: hands over nothing ahead of a window that no acknowledgment opened
  * @closely:	looks at a tail more often than each tick
+ * @watches:	subflows that go silent are noticed
  * @owns_retransmission: @late decides what is late, so the kernel's retransmission
  *		waits until the head is overdue
  */
@@ -217,11 +221,13 @@ struct pams_sched {
 	const char *name;
 	int (*pick)(const struct pams_view *view, u32 *bytes);
 	int (*late)(const struct pams_view *view, u32 eta_percent, u64 *bytes);
+	int (*copy)(const struct pams_view *view, u32 *bytes);
 	enum pams_detail detail;
 	u8 window_shift;
 	bool cuts;
 	bool keeps_to_window;
 	bool closely;
+	bool watches;
 	bool owns_retransmission;
 };
 
@@ -260,6 +266,7 @@ struct pams_expected {
  * @events:	at least one subflow has events to be told
  * @refusing:	no decision is made: the kernel is asked something
  * @stale_at:	tcp_jiffies32 when the kernel's stale check was asked last
+ * @state:	of its scheduler
  * @window:	what the kernel was told of the receive window
  * @resend:	what is pending again
  * @lost_id:	subflow_id whose lost data is being sent again, 0: none
@@ -308,6 +315,7 @@ struct pams_conn {
 	u32 delivered;
 	u32 stale_at;
 	u32 lost_id;
+	struct pick_state state;
 	struct msk_window window;
 	struct msk_resend resend;
 	u64 late_bytes;
@@ -367,6 +375,8 @@ void pams_watch_exit(void);
 bool pams_resend_wanted(struct pams_conn *conn, struct pams_view *view,
 			const struct msk_look *look);
 bool pams_resend(struct pams_conn *conn);
+bool pams_copy_wanted(const struct pams_conn *conn, const struct pams_view *view,
+		      int target);
 
 /* look.c */
 #define PAMS_FIRST_SUBFLOW	1	/* the kernel counts from there */

@@ -14,13 +14,19 @@
 /* What is near enough to the end of the data, or of the window, to look closely. */
 #define SCHED_SOON_BYTES	(64 * 1024)
 
-/* The lowest PAD, but not on the subflow that the data is late on, unless there
- * is no other.
+/* Of what is sent again: where it has to go, if that was said. Else the lowest PAD, but
+ * not on the subflow that the data is late on, unless there is no other.
  */
-static int pick_elsewhere(struct pams_view *view, u32 origin)
+static int pick_elsewhere(struct pams_view *view, const struct msk_resend *resend)
 {
+	u32 origin = resend->origin;
 	unsigned int i;
 
+	if (resend->target) {
+		int target = pick_index(view, resend->target);
+
+		return target < 0 || !view->sub[target]->idle ? PAMS_PICK_NONE : target;
+	}
 	for (i = 0; i < view->nr && view->nr > 1; i++) {
 		if (view->sub[i]->id == origin) {
 			bool idle = view->sub[i]->idle;
@@ -90,7 +96,7 @@ static void look_after(struct pams_conn *conn, const struct msk_look *look)
 	s64 left = min_t(s64, look->write_seq - look->snd_nxt,
 			 look->window_end - look->snd_nxt);
 
-	if (!conn->sched->late && !conn->reported)
+	if (!conn->sched->watches && !conn->reported)
 		return;
 	if (!conn->timed || conn->backed_off)
 		pams_watch(conn, PAMS_TICK_US);
@@ -110,7 +116,7 @@ static int hand_over(struct pams_conn *conn, const struct msk_look *look,
 		/* no more than arrives before the path is lost */
 		.cuts = conn->sched->cuts ||
 			view->sub[target]->horizon_us != MODEL_HORIZON_NONE,
-		.alone = conn->bank,
+		.alone = conn->bank || conn->resend.target,
 	};
 
 	return msk_hand_over(conn->msk, &conn->window, &conn->resend, &order);
@@ -124,6 +130,7 @@ static int decide(struct mptcp_sock *msk, const struct pams_sched *sched)
 	struct pams_view view __uninitialized;
 	struct msk_look look __uninitialized;
 	u32 bytes = U32_MAX;
+	bool again;
 	int target;
 
 	if (unlikely(!conn))
@@ -138,10 +145,8 @@ static int decide(struct mptcp_sock *msk, const struct pams_sched *sched)
 
 	pams_look(conn, sched->detail, &look, &view, expected);
 	msk_set_timeout(msk, look.timeout);
-	if (conn->counts.reinjected_bytes && msk_is_resending(msk, &conn->resend))
-		target = pick_elsewhere(&view, conn->resend.origin);
-	else
-		target = sched->pick(&view, &bytes);
+	again = conn->counts.reinjected_bytes && msk_is_resending(msk, &conn->resend);
+	target = again ? pick_elsewhere(&view, &conn->resend) : sched->pick(&view, &bytes);
 	if (target == PAMS_PICK_DEFER) {
 		/* if waiting gained nothing: as much as was thought of */
 		target = defer(conn, &look, &view);
@@ -149,11 +154,15 @@ static int decide(struct mptcp_sock *msk, const struct pams_sched *sched)
 	decision_trace(&look, &view, target);
 	if (target != PAMS_PICK_DEFER)
 		conn->deferring = false;
+	if (sched->copy && pams_copy_wanted(conn, &view, target))
+		pams_watch_kick(conn);
 	if (target < 0) {
 		msk_window_restore(msk, &conn->window);
 		return -EAGAIN;
 	}
 
+	if (!again)
+		conn->state.lead = view.sub[target]->id;
 	look_after(conn, &look);
 	return hand_over(conn, &look, &view, target, bytes);
 }
@@ -258,6 +267,7 @@ static const struct pams_sched sched_pams = {
 	.late		= pams_late_pams,
 	.detail		= PAMS_DETAIL_PAD,
 	.window_shift	= 4,
+	.watches	= true,
 };
 
 static const struct pams_sched sched_minfct = {
@@ -269,7 +279,26 @@ static const struct pams_sched sched_minfct = {
 	.cuts		= true,
 	.keeps_to_window = true,
 	.closely	= true,
+	.watches	= true,
 	.owns_retransmission = true,
+};
+
+static const struct pams_sched sched_single = {
+	.name		= "single",
+	.pick		= pams_pick_single,
+	.detail		= PAMS_DETAIL_PAD,
+	.watches	= true,
+};
+
+static const struct pams_sched sched_redundant = {
+	.name		= "redundant",
+	.pick		= pams_pick_redundant,
+	.copy		= pams_copy_redundant,
+	.late		= pams_late_redundant,
+	.detail		= PAMS_DETAIL_PAD,
+	.window_shift	= 4,
+	.closely	= true,
+	.watches	= true,
 };
 
 /* One set of functions each, since the op is told nothing but the connection. */
@@ -312,9 +341,11 @@ SCHED_OPS(minrtt);
 SCHED_OPS(minpad);
 SCHED_OPS(pams);
 SCHED_OPS(minfct);
+SCHED_OPS(single);
+SCHED_OPS(redundant);
 
 static struct mptcp_sched_ops * const sched_ops[] = {
-	&minrtt_ops, &minpad_ops, &pams_ops, &minfct_ops,
+	&minrtt_ops, &minpad_ops, &pams_ops, &minfct_ops, &single_ops, &redundant_ops,
 };
 
 static void unregister_first(unsigned int nr)
