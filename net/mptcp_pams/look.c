@@ -29,7 +29,7 @@ static u64 first_bytes(const struct pams_conn *conn)
 {
 	if (!conn->sched->copy)
 		return 0;
-	return READ_ONCE(conn->net->redundant_bytes) ?: U64_MAX;
+	return conn->first_bytes ?: READ_ONCE(conn->net->redundant_bytes) ?: U64_MAX;
 }
 
 /* The first subflow's path says what else joins, and when. */

@@ -404,6 +404,21 @@ bool msk_is_fallback(const struct mptcp_sock *msk)
 	return msk->flags & MSK_FLAG_FALLBACK_DONE;
 }
 
+/* Was it accepted here? Its first subflow tells, while that is there. */
+bool msk_is_server(struct mptcp_sock *msk)
+{
+	const struct mptcp_subflow_context *subflow =
+		list_first_entry_or_null(&msk->conn_list,
+					 struct mptcp_subflow_context, node);
+
+	return subflow && !subflow->request_mptcp;
+}
+
+u64 msk_snd_nxt(const struct mptcp_sock *msk)
+{
+	return msk->snd_nxt;
+}
+
 u64 msk_local_key(const struct mptcp_sock *msk)
 {
 	return READ_ONCE(msk->local_key);
@@ -812,7 +827,7 @@ u32 msk_resend_first(struct mptcp_sock *msk, const struct sock *ssk, u64 start, 
 }
 
 /**
- * msk_resend_copy - have data that was sent sent on that subflow, too
+ * msk_resend_copy - have what another subflow was given sent on this one, too
  * @msk:	the connection, owned in process context, nothing pending again
  * @ssk:	the subflow
  * @from:	low half of the data sequence number where it begins

@@ -140,6 +140,8 @@ void msk_window_restore(struct mptcp_sock *msk, struct msk_window *window);
 bool msk_is_pending(const struct mptcp_sock *msk);
 bool msk_is_acknowledged(const struct mptcp_sock *msk);
 bool msk_is_fallback(const struct mptcp_sock *msk);
+bool msk_is_server(struct mptcp_sock *msk);
+u64 msk_snd_nxt(const struct mptcp_sock *msk);
 u64 msk_local_key(const struct mptcp_sock *msk);
 u32 msk_token(const struct mptcp_sock *msk);
 void msk_push(struct mptcp_sock *msk);

@@ -93,6 +93,7 @@ static int __net_init net_init(struct net *net)
 	own->path_memory = 1;
 	own->redundant_bytes = 0;
 	pams_memory_init(own);
+	pams_rules_init(&own->rules);
 	err = pams_paths_init(own);
 	if (err)
 		return err;
@@ -111,6 +112,7 @@ static void __net_exit net_exit(struct net *net)
 	kfree(own->sysctl_table);
 	pams_paths_exit(own);
 	pams_memory_exit(own);
+	pams_rules_exit(&own->rules);
 }
 
 static struct pernet_operations net_ops = {

@@ -3,7 +3,8 @@
  *
  *   main.c      load and unload
  *   netlink.c   reports come in, and what is known goes out; netlink_conn.c, of
- *               connections; netlink_memory.c, of what is remembered; net.c, the sysctls
+ *               connections; netlink_memory.c, of what is remembered; netlink_rules.c,
+ *               rules; net.c, the sysctls
  *   sched.c     the scheduler ops of both kernel ABIs: one decision
  *   watch.c     looks at a connection when the kernel asks nothing: the end of a
  *               wait, a tail that is late, a path that is lost or silent
@@ -14,6 +15,7 @@
  *   report.c    pipes and loss times, put into the model
  *   memory.c    what earlier connections learned of a path
  *   path.c      what was reported of each path
+ *   rules.c     which scheduler a connection has, by the administrator's rules
  *   conn.c      what is remembered of a connection: lifetimes
  *   sched_*.c   a choice from a view, plain numbers only (pick.h)
  *   model.c     what a subflow delivers by when, from plain numbers
@@ -40,6 +42,7 @@
 #include "msk.h"
 #include "path.h"
 #include "pick.h"
+#include "rules.h"
 #include "symbols.h"
 
 /* Of a connection, see pams_count(); of those that have gone, under conn.c's lock. */
@@ -70,6 +73,7 @@ struct pams_totals {
  * @net:	the namespace
  * @paths:	what was reported of paths
  * @memory:	what connections learned of paths
+ * @rules:	which scheduler which connection has
  * @totals:	of reports
  * @gone:	of connections that have gone
  * @reinject_eta_percent: sysctl; how much PADs differ before a tail is sent again
@@ -87,6 +91,7 @@ struct pams_net {
 	struct net *net;
 	struct pams_paths paths;
 	struct pams_memory memory;
+	struct pams_rules rules;
 	struct pams_totals totals;
 	struct pams_counts gone;
 	unsigned int reinject_eta_percent;
@@ -199,7 +204,7 @@ struct pams_subflow {
 /**
  * struct pams_sched - one of our schedulers
  * @name:	as the sysctl has it
- * @pick:	the choice, see pick.h
+ * @pick:	the choice, see pick.h; NULL: rules choose another one (rules.c)
  * @late:	whose data to send again, and how much of it; NULL: none is
  * @copy:	where what was sent is sent a second time; NULL: nowhere
  * @detail:	what @model.pad_ns has to be
@@ -264,6 +269,7 @@ struct pams_expected {
  * @silent:	at least one subflow is silent
  * @reported:	of at least one subflow's path something was reported
  * @events:	at least one subflow has events to be told
+ * @server:	it was accepted here
  * @refusing:	no decision is made: the kernel is asked something
  * @stale_at:	tcp_jiffies32 when the kernel's stale check was asked last
  * @state:	of its scheduler
@@ -273,6 +279,10 @@ struct pams_expected {
  * @late_bytes:	sent again for being late; the budget is for these
  * @epoch_bytes: of these, in the current epoch,
  * @epoch_end:	which ends then, a round trip after it began; tcp_jiffies32
+ * @first_bytes: what its rule says of redundant; 0: nothing
+ * @rules_generation: of the namespace's rules when one was looked for; 0: they don't
+ *		choose its scheduler
+ * @rule:	number of the rule that did; 0: none fits
  * @first_seq:	data sequence number at the first decision
  * @first_ns:	when that was
  * @counts:	totals,
@@ -307,6 +317,7 @@ struct pams_conn {
 	bool silent;
 	bool reported;
 	bool events;
+	bool server;
 	u8 nr;
 	struct work_struct kick;
 	struct hrtimer timer;
@@ -321,6 +332,9 @@ struct pams_conn {
 	u64 late_bytes;
 	u32 epoch_bytes;
 	u32 epoch_end;
+	u32 first_bytes;
+	u32 rules_generation;
+	u32 rule;
 	u64 first_seq;
 	u64 first_ns;
 	struct pams_counts counts;
@@ -356,6 +370,7 @@ int pams_net_init(void);
 void pams_net_exit(void);
 
 /* sched.c */
+const struct pams_sched *pams_sched_find(const char *name);
 int pams_sched_register(void);
 void pams_sched_unregister(void);
 
@@ -435,6 +450,14 @@ bool pams_report_is_lost(struct pams_conn *conn, const struct pams_subflow *sub)
 static inline bool pams_report_any(const struct pams_conn *conn)
 {
 	return READ_ONCE(conn->net->paths.nr) || conn->silent || conn->reported;
+}
+
+/* rules.c: once they have changed, the connection follows. */
+static inline void pams_rules_follow(struct pams_conn *conn,
+				     const struct pams_sched *otherwise)
+{
+	if (unlikely(conn->rules_generation != READ_ONCE(conn->net->rules.generation)))
+		pams_rules_resolve(conn, otherwise);
 }
 
 /* conn.c */

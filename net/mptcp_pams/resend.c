@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Data that one subflow holds is sent again on another: a tail that is late,
- * what a lost or silent path was given, and what a scheduler wants on two. Who decides, how much, and the budget; how
- * it is done: msk.c.
+/* Data that one subflow holds is sent again on another: a tail that is late, what a
+ * lost or silent path was given, and what a scheduler wants on two. Who decides, how
+ * much, and the budget; how it is done: msk.c.
  *
  * Late: what the scheduler calls late, when nothing new can be sent (sched_pams.c,
  * sched_minfct.c). From the tail, since its head arrives first; one fragment after
