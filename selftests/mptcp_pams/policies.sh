@@ -26,17 +26,17 @@ single_keeps_to_one()
 	start_server
 	transfer --bytes 5M
 	transfer --bytes 2M --dir up
-	check "bytes on path 2" "$(sent "$server" 2) + $(sent "$client" 2)" "<" $nothing
+	check "bytes on path 2" "$(sent "$server" 2) + $(sent "$client" 2)" "<" "$nothing"
 }
 
-# moves SCHED DELAY DELAY: a stream of 6 s; leaves what path 2 has carried of its last 3 s
+# moves DELAY DELAY: a stream of 6 s; leaves what path 2 has carried of its last 3 s
 moves()
 {
 	local before
 
 	paths single "20mbit,$1,1000" "20mbit,$2,1000"
 	start_server
-	transfer --bytes $((6 * stream_byteps)) --rate $stream_byteps &
+	transfer --bytes $((6 * stream_byteps)) --rate "$stream_byteps" &
 	sleep 3
 	before=$(sent "$server" 2)
 	wait $! || fail "the transfer did not survive"
@@ -53,7 +53,7 @@ single_moves_to_the_better_one()
 single_stays()
 {
 	moves 40ms 32ms
-	check "bytes on path 2 in the last 3 s" "$bytes" "<" $nothing
+	check "bytes on path 2 in the last 3 s" "$bytes" "<" "$nothing"
 }
 
 # stream_loses SCHED PATH DELAY NOTICE_MS: a stream of 7 s over two paths of 20 Mbit/s, one way 10 ms on the one that dies after 4 s,
@@ -66,7 +66,7 @@ stream_loses()
 	delays[$2 - 1]=10ms
 	paths "$1" "20mbit,${delays[0]},1000" "20mbit,${delays[1]},1000"
 	start_server
-	transfer --bytes $((7 * stream_byteps)) --rate $stream_byteps --timeout 30000 &
+	transfer --bytes $((7 * stream_byteps)) --rate "$stream_byteps" --timeout 30000 &
 	sleep 4
 	blackhole "$2" 20mbit,10ms
 	if [ "$4" != - ]; then
@@ -80,7 +80,7 @@ stream_loses()
 single_loses()
 {
 	stream_loses single "$1" 25ms -
-	check "longest gap, us" "$gap" "<=" $gap_us
+	check "longest gap, us" "$gap" "<=" "$gap_us"
 }
 
 # 10 ms of notice, and a way of 10 ms
@@ -88,7 +88,7 @@ single_is_told()
 {
 	need_tool "$pamsctl"
 	stream_loses single "$1" 10ms 10
-	check "longest gap, us" "$gap" "<=" $gap_told_us
+	check "longest gap, us" "$gap" "<=" "$gap_told_us"
 }
 
 # What is silent for a while is left, and not taken again just because it answers.
@@ -119,7 +119,7 @@ answer_times()
 
 	paths "$sched" "$@"
 	start_server
-	transfer --bytes 2000 --requests $answers --gap 50
+	transfer --bytes 2000 --requests "$answers" --gap 50
 	of fct_us | sort -n >"$file"
 	stop_server
 	remove_paths
@@ -173,7 +173,7 @@ redundant_leaves_a_slow_path_behind()
 	start_server
 	transfer --bytes 5M --requests 2
 	check "time, us" "$(of fct_us | tail -n 1)" "<=" "$alone_us * 103 / 100"
-	check "bytes on path 2" "$(sent "$server" 2)" ">" $nothing
+	check "bytes on path 2" "$(sent "$server" 2)" ">" "$nothing"
 }
 
 copied() { on_server "$pamsctl" --json stats | sed -n 's/.*"reinjected_bytes": *\([0-9]*\).*/\1/p'; }
