@@ -273,6 +273,7 @@ struct pams_expected {
  * @refusing:	no decision is made: the kernel is asked something
  * @stale_at:	tcp_jiffies32 when the kernel's stale check was asked last
  * @state:	of its scheduler
+ * @rule:	number of the rule that chose it; 0: none fits, or nobody asked
  * @window:	what the kernel was told of the receive window
  * @resend:	what is pending again
  * @lost_id:	subflow_id whose lost data is being sent again, 0: none
@@ -282,7 +283,6 @@ struct pams_expected {
  * @first_bytes: what its rule says of redundant; 0: nothing
  * @rules_generation: of the namespace's rules when one was looked for; 0: they don't
  *		choose its scheduler
- * @rule:	number of the rule that did; 0: none fits
  * @first_seq:	data sequence number at the first decision
  * @first_ns:	when that was
  * @counts:	totals,
@@ -327,6 +327,7 @@ struct pams_conn {
 	u32 stale_at;
 	u32 lost_id;
 	struct pick_state state;
+	u32 rule;
 	struct msk_window window;
 	struct msk_resend resend;
 	u64 late_bytes;
@@ -334,7 +335,6 @@ struct pams_conn {
 	u32 epoch_end;
 	u32 first_bytes;
 	u32 rules_generation;
-	u32 rule;
 	u64 first_seq;
 	u64 first_ns;
 	struct pams_counts counts;

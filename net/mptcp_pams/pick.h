@@ -39,8 +39,10 @@
 struct pick_state {
 	u32 lead;
 	u32 other;
-	u32 since_ms;
-	u32 copied;
+	union {
+		u32 since_ms;
+		u32 copied;
+	};
 };
 
 /**

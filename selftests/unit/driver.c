@@ -300,8 +300,8 @@ int unit_late_minfct(const u64 *in, const u64 *models, u64 *bytes)
 int unit_policy(int which, const u64 *in, u32 *state, u32 *bytes)
 {
 	struct pick_state own = {
-		.lead = state[0], .other = state[1], .since_ms = state[2],
-		.copied = state[3],
+		.lead = state[0], .other = state[1],
+		.copied = which ? state[3] : state[2],
 	};
 	struct pams_model models[PAMS_SUBFLOWS_MAX];
 	struct pams_view view = {
@@ -351,8 +351,7 @@ int unit_policy(int which, const u64 *in, u32 *state, u32 *bytes)
 	}
 	state[0] = own.lead;
 	state[1] = own.other;
-	state[2] = own.since_ms;
-	state[3] = own.copied;
+	state[which ? 3 : 2] = own.copied;
 	return chosen;
 }
 
