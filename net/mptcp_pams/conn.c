@@ -198,6 +198,7 @@ static noinline struct pams_conn *conn_add(struct mptcp_sock *msk,
 	conn->net = pams_net(sock_net(sk));
 	conn->msk = msk;
 	conn->sched = sched;
+	conn->server = msk_is_server(msk);
 	conn->local_key = msk_local_key(msk);
 	conn->first_ns = ktime_get_ns();
 	conn->epoch_end = tcp_jiffies32;

@@ -24,6 +24,14 @@ static u64 window_end(const struct pams_conn *conn, const struct msk_look *look)
 	return look->window_end - ((look->window_end - look->snd_una) >> shift);
 }
 
+/* How much of the connection is to be sent on two subflows. */
+static u64 first_bytes(const struct pams_conn *conn)
+{
+	if (!conn->sched->copy)
+		return 0;
+	return conn->first_bytes ?: READ_ONCE(conn->net->redundant_bytes) ?: U64_MAX;
+}
+
 /* The first subflow's path says what else joins, and when. */
 static void expect(struct pams_conn *conn, struct pams_remembered *first)
 {
@@ -214,14 +222,21 @@ void pams_look(struct pams_conn *conn, enum pams_detail detail,
 	msk_look(conn->msk, &conn->window, look);
 	look->window_end = window_end(conn, look);
 	tail = pams_nothing_new(look);
-	if (unlikely(!conn->first_seq))
+	if (unlikely(!conn->first_seq)) {
 		conn->first_seq = look->snd_nxt;
+		conn->state.copied = look->snd_nxt;
+	}
 
 	view->unscheduled_bytes = look->unscheduled_bytes;
 	view->fragment_bytes = look->fragment_bytes;
 	if (conn->sched->cuts)
 		view->fragment_bytes = min(view->fragment_bytes, PICK_PACKET_BYTES);
 	view->sent_bytes = look->snd_nxt - conn->first_seq;
+	view->first_bytes = first_bytes(conn);
+	view->snd_nxt = look->snd_nxt;
+	view->snd_una = look->snd_una;
+	view->now_ms = jiffies_to_msecs(tcp_jiffies32);
+	view->state = &conn->state;
 	/* The application is woken up once a third of the send buffer is free. Half:
 	 * what is ahead fills the receiver's memory, see window_end().
 	 */

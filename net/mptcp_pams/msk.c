@@ -404,6 +404,21 @@ bool msk_is_fallback(const struct mptcp_sock *msk)
 	return msk->flags & MSK_FLAG_FALLBACK_DONE;
 }
 
+/* Was it accepted here? Its first subflow tells, while that is there. */
+bool msk_is_server(struct mptcp_sock *msk)
+{
+	const struct mptcp_subflow_context *subflow =
+		list_first_entry_or_null(&msk->conn_list,
+					 struct mptcp_subflow_context, node);
+
+	return subflow && !subflow->request_mptcp;
+}
+
+u64 msk_snd_nxt(const struct mptcp_sock *msk)
+{
+	return msk->snd_nxt;
+}
+
 u64 msk_local_key(const struct mptcp_sock *msk)
 {
 	return READ_ONCE(msk->local_key);
@@ -699,6 +714,7 @@ static u32 range_set_pending(struct mptcp_sock *msk, const struct sock *ssk,
 	resend->end = range->end;
 	resend->sent_end = sent_end;
 	resend->origin = msk_subflow_id(ssk);
+	resend->target = 0;
 	return range->end - range->start;
 }
 
@@ -807,6 +823,40 @@ u32 msk_resend_first(struct mptcp_sock *msk, const struct sock *ssk, u64 start, 
 		range.end = dfrag->data_seq + dfrag->data_len;
 	bytes = range_set_pending(msk, ssk, dfrag, &range, resend);
 	resend->keep = bytes;
+	return bytes;
+}
+
+/**
+ * msk_resend_copy - have what another subflow was given sent on this one, too
+ * @msk:	the connection, owned in process context, nothing pending again
+ * @ssk:	the subflow
+ * @from:	low half of the data sequence number where it begins
+ * @max_bytes:	no more than that
+ * @room:	what the subflow takes; whole packets of it are used
+ * @resend:	set to what is pending now: a range within one fragment
+ *
+ * Return: bytes that will be sent there; 0 if there are none.
+ */
+u32 msk_resend_copy(struct mptcp_sock *msk, const struct sock *ssk, u32 from, u32 max_bytes,
+		    u32 room, struct msk_resend *resend)
+{
+	u64 start = msk->snd_nxt - ((u32)msk->snd_nxt - from);
+	struct msk_range range = { .start = start };
+	struct mptcp_data_frag *dfrag = fragment_of(msk, start);
+	u32 bytes;
+
+	if (!dfrag)
+		return 0;
+	bytes = min_t(u64, max_bytes, dfrag->data_seq + dfrag->data_len - start);
+	if (bytes > room)
+		bytes = whole_packets(room, packet_bytes(msk, ssk), bytes);
+	range.end = start + bytes;
+	bytes = range_set_pending(msk, ssk, dfrag, &range, resend);
+	if (bytes) {
+		resend->origin = 0;
+		resend->target = msk_subflow_id(ssk);
+		resend->keep = false;
+	}
 	return bytes;
 }
 

@@ -75,6 +75,7 @@ struct msk_window {
  * @end:	up to here; equal: none is
  * @sent_end:	what follows up to here, in the same fragment, is not
  * @origin:	subflow_id that it is kept off
+ * @target:	subflow_id that it has to go to; 0: any other
  * @keep:	it waits for room, whatever else is pending
  */
 struct msk_resend {
@@ -82,6 +83,7 @@ struct msk_resend {
 	u64 end;
 	u64 sent_end;
 	u32 origin;
+	u32 target;
 	bool keep;
 };
 
@@ -138,6 +140,8 @@ void msk_window_restore(struct mptcp_sock *msk, struct msk_window *window);
 bool msk_is_pending(const struct mptcp_sock *msk);
 bool msk_is_acknowledged(const struct mptcp_sock *msk);
 bool msk_is_fallback(const struct mptcp_sock *msk);
+bool msk_is_server(struct mptcp_sock *msk);
+u64 msk_snd_nxt(const struct mptcp_sock *msk);
 u64 msk_local_key(const struct mptcp_sock *msk);
 u32 msk_token(const struct mptcp_sock *msk);
 void msk_push(struct mptcp_sock *msk);
@@ -165,6 +169,8 @@ u32 msk_resend_data(struct mptcp_sock *msk, const struct sock *ssk, u64 start, u
 		    u64 max_bytes, struct msk_resend *resend);
 u32 msk_resend_first(struct mptcp_sock *msk, const struct sock *ssk, u64 start, u64 end,
 		     struct msk_resend *resend);
+u32 msk_resend_copy(struct mptcp_sock *msk, const struct sock *ssk, u32 from, u32 max_bytes,
+		    u32 room, struct msk_resend *resend);
 u32 msk_resend_head(struct mptcp_sock *msk, struct sock *ssk,
 		    struct msk_sent_again *again, struct msk_resend *resend);
 

@@ -53,6 +53,9 @@ static const struct ctl_table net_sysctls[] = {
 	NET_SYSCTL("path_memory",
 		   offsetof(struct pams_net, path_memory),
 		   &net_zero, &net_one),
+	NET_SYSCTL("redundant_bytes",
+		   offsetof(struct pams_net, redundant_bytes),
+		   NULL, NULL),
 };
 
 static int net_sysctls_register(struct net *net, struct pams_net *own)
@@ -88,7 +91,9 @@ static int __net_init net_init(struct net *net)
 	own->owd_weights = PAMS_OWD_RFC6298;
 	own->paths_max = MPTCP_PAMS_PATHS_MAX;
 	own->path_memory = 1;
+	own->redundant_bytes = 0;
 	pams_memory_init(own);
+	pams_rules_init(&own->rules);
 	err = pams_paths_init(own);
 	if (err)
 		return err;
@@ -107,6 +112,7 @@ static void __net_exit net_exit(struct net *net)
 	kfree(own->sysctl_table);
 	pams_paths_exit(own);
 	pams_memory_exit(own);
+	pams_rules_exit(&own->rules);
 }
 
 static struct pernet_operations net_ops = {

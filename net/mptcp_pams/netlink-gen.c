@@ -42,6 +42,26 @@ static const struct netlink_range_validation mptcp_pams_a_path_loss_spread_range
 	.max	= MPTCP_PAMS_TIME_MAX_MS,
 };
 
+/* Common nested types */
+const struct nla_policy mptcp_pams_rule_nl_policy[MPTCP_PAMS_A_RULE_FIRST_BYTES + 1] = {
+	[MPTCP_PAMS_A_RULE_NUMBER] = { .type = NLA_U32, },
+	[MPTCP_PAMS_A_RULE_CGROUP] = { .type = NLA_NUL_STRING, .len = MPTCP_PAMS_CGROUP_MAX, },
+	[MPTCP_PAMS_A_RULE_MARK] = { .type = NLA_U32, },
+	[MPTCP_PAMS_A_RULE_MASK] = { .type = NLA_U32, },
+	[MPTCP_PAMS_A_RULE_UID] = { .type = NLA_U32, },
+	[MPTCP_PAMS_A_RULE_LOCAL_PORT_MIN] = { .type = NLA_U16, },
+	[MPTCP_PAMS_A_RULE_LOCAL_PORT_MAX] = { .type = NLA_U16, },
+	[MPTCP_PAMS_A_RULE_REMOTE_PORT_MIN] = { .type = NLA_U16, },
+	[MPTCP_PAMS_A_RULE_REMOTE_PORT_MAX] = { .type = NLA_U16, },
+	[MPTCP_PAMS_A_RULE_ADDRESS4] = { .type = NLA_U32, },
+	[MPTCP_PAMS_A_RULE_ADDRESS6] = NLA_POLICY_EXACT_LEN(16),
+	[MPTCP_PAMS_A_RULE_PREFIX_LEN] = NLA_POLICY_MAX(NLA_U8, 128),
+	[MPTCP_PAMS_A_RULE_CLIENT] = { .type = NLA_FLAG, },
+	[MPTCP_PAMS_A_RULE_SERVER] = { .type = NLA_FLAG, },
+	[MPTCP_PAMS_A_RULE_SCHEDULER] = { .type = NLA_NUL_STRING, .len = MPTCP_PAMS_SCHEDULER_MAX, },
+	[MPTCP_PAMS_A_RULE_FIRST_BYTES] = { .type = NLA_U32, },
+};
+
 /* MPTCP_PAMS_CMD_PATH_SET - do */
 static const struct nla_policy mptcp_pams_path_set_nl_policy[MPTCP_PAMS_A_PATH_LOSS_SPREAD + 1] = {
 	[MPTCP_PAMS_A_PATH_ADDRESS4] = { .type = NLA_U32, },
@@ -90,6 +110,14 @@ static const struct nla_policy mptcp_pams_path_get_nl_policy[MPTCP_PAMS_A_PATH_I
 /* MPTCP_PAMS_CMD_CONN_GET - do */
 static const struct nla_policy mptcp_pams_conn_get_nl_policy[MPTCP_PAMS_A_CONN_TOKEN + 1] = {
 	[MPTCP_PAMS_A_CONN_TOKEN] = { .type = NLA_U32, },
+};
+
+/* MPTCP_PAMS_CMD_RULES_SET - do */
+static const struct nla_policy mptcp_pams_rules_set_nl_policy[MPTCP_PAMS_A_RULES_RULE + 1] = {
+	[MPTCP_PAMS_A_RULES_GENERATION] = { .type = NLA_U32, },
+	[MPTCP_PAMS_A_RULES_SCHEDULER] = { .type = NLA_NUL_STRING, .len = MPTCP_PAMS_SCHEDULER_MAX, },
+	[MPTCP_PAMS_A_RULES_FIRST_BYTES] = { .type = NLA_U32, },
+	[MPTCP_PAMS_A_RULES_RULE] = NLA_POLICY_NESTED(mptcp_pams_rule_nl_policy),
 };
 
 /* Ops table for mptcp_pams */
@@ -146,6 +174,18 @@ static const struct genl_split_ops mptcp_pams_nl_ops[] = {
 		.cmd	= MPTCP_PAMS_CMD_MEMORY_GET,
 		.dumpit	= mptcp_pams_nl_memory_get_dumpit,
 		.flags	= GENL_CMD_CAP_DUMP,
+	},
+	{
+		.cmd		= MPTCP_PAMS_CMD_RULES_SET,
+		.doit		= mptcp_pams_nl_rules_set_doit,
+		.policy		= mptcp_pams_rules_set_nl_policy,
+		.maxattr	= MPTCP_PAMS_A_RULES_RULE,
+		.flags		= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DO,
+	},
+	{
+		.cmd	= MPTCP_PAMS_CMD_RULES_GET,
+		.dumpit	= mptcp_pams_nl_rules_get_dumpit,
+		.flags	= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DUMP,
 	},
 };
 

@@ -11,6 +11,9 @@
 
 #include <uapi/linux/mptcp_pams.h>
 
+/* Common nested types */
+extern const struct nla_policy mptcp_pams_rule_nl_policy[MPTCP_PAMS_A_RULE_FIRST_BYTES + 1];
+
 int mptcp_pams_nl_path_set_doit(struct sk_buff *skb, struct genl_info *info);
 int mptcp_pams_nl_path_del_doit(struct sk_buff *skb, struct genl_info *info);
 int mptcp_pams_nl_path_flush_doit(struct sk_buff *skb, struct genl_info *info);
@@ -23,6 +26,9 @@ int mptcp_pams_nl_conn_get_dumpit(struct sk_buff *skb,
 int mptcp_pams_nl_stats_get_doit(struct sk_buff *skb, struct genl_info *info);
 int mptcp_pams_nl_memory_get_dumpit(struct sk_buff *skb,
 				    struct netlink_callback *cb);
+int mptcp_pams_nl_rules_set_doit(struct sk_buff *skb, struct genl_info *info);
+int mptcp_pams_nl_rules_get_dumpit(struct sk_buff *skb,
+				   struct netlink_callback *cb);
 
 enum {
 	MPTCP_PAMS_NLGRP_EVENTS,

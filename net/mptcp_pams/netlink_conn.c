@@ -161,6 +161,13 @@ static int put_counts(struct sk_buff *skb, const struct pams_counts *counts)
 			    counts->reinjected_bytes);
 }
 
+/* Which rule has chosen it, if that is how its scheduler was chosen. */
+static int put_rule(struct sk_buff *skb, const struct pams_conn *conn)
+{
+	return conn->rules_generation ?
+	       nla_put_u32(skb, MPTCP_PAMS_A_CONN_RULE, conn->rule) : 0;
+}
+
 static int put_name(struct sk_buff *skb, const struct pams_conn *conn)
 {
 	return nla_put_u32(skb, MPTCP_PAMS_A_CONN_TOKEN, msk_token(conn->msk)) ?:
@@ -180,7 +187,7 @@ static int put_conn(struct sk_buff *skb, struct pams_conn *conn)
 	err = put_name(skb, conn) ?:
 	      nla_put_uint(skb, MPTCP_PAMS_A_CONN_UNSCHEDULED,
 			   view.unscheduled_bytes) ?:
-	      put_counts(skb, &conn->counts);
+	      put_rule(skb, conn) ?: put_counts(skb, &conn->counts);
 
 	for (ssk = msk_first_subflow(conn->msk); ssk && !err;
 	     ssk = msk_next_subflow(conn->msk, ssk)) {

@@ -3,17 +3,19 @@
  *
  *   main.c      load and unload
  *   netlink.c   reports come in, and what is known goes out; netlink_conn.c, of
- *               connections; netlink_memory.c, of what is remembered; net.c, the sysctls
+ *               connections; netlink_memory.c, of what is remembered; netlink_rules.c,
+ *               rules; net.c, the sysctls
  *   sched.c     the scheduler ops of both kernel ABIs: one decision
  *   watch.c     looks at a connection when the kernel asks nothing: the end of a
  *               wait, a tail that is late, a path that is lost or silent
- *   resend.c    what is late or lost is sent again on another subflow
+ *   resend.c    what is late or lost is sent again on another subflow, or copied
  *   look.c      one look at every subflow of a connection -> struct pams_view
  *   split.c     what helpers that end TCP have banked -> models; bank.c reckons it
  *   learn.c     a subflow's model, from its TCP
  *   report.c    pipes and loss times, put into the model
  *   memory.c    what earlier connections learned of a path
  *   path.c      what was reported of each path
+ *   rules.c     which scheduler a connection has, by the administrator's rules
  *   conn.c      what is remembered of a connection: lifetimes
  *   sched_*.c   a choice from a view, plain numbers only (pick.h)
  *   model.c     what a subflow delivers by when, from plain numbers
@@ -40,6 +42,7 @@
 #include "msk.h"
 #include "path.h"
 #include "pick.h"
+#include "rules.h"
 #include "symbols.h"
 
 /* Of a connection, see pams_count(); of those that have gone, under conn.c's lock. */
@@ -70,6 +73,7 @@ struct pams_totals {
  * @net:	the namespace
  * @paths:	what was reported of paths
  * @memory:	what connections learned of paths
+ * @rules:	which scheduler which connection has
  * @totals:	of reports
  * @gone:	of connections that have gone
  * @reinject_eta_percent: sysctl; how much PADs differ before a tail is sent again
@@ -79,6 +83,7 @@ struct pams_totals {
  * @owd_weights: sysctl; PAMS_OWD_*
  * @paths_max:	sysctl; how many paths may be known
  * @path_memory: sysctl; 0: connections neither use @memory nor add to it
+ * @redundant_bytes: sysctl; how much of a connection redundant sends twice, 0: all
  * @sysctls:	their registration
  * @sysctl_table: and table
  */
@@ -86,6 +91,7 @@ struct pams_net {
 	struct net *net;
 	struct pams_paths paths;
 	struct pams_memory memory;
+	struct pams_rules rules;
 	struct pams_totals totals;
 	struct pams_counts gone;
 	unsigned int reinject_eta_percent;
@@ -94,6 +100,7 @@ struct pams_net {
 	unsigned int owd_weights;
 	unsigned int paths_max;
 	unsigned int path_memory;
+	unsigned int redundant_bytes;
 	struct ctl_table_header *sysctls;
 	struct ctl_table *sysctl_table;
 };
@@ -197,13 +204,15 @@ struct pams_subflow {
 /**
  * struct pams_sched - one of our schedulers
  * @name:	as the sysctl has it
- * @pick:	the choice, see pick.h
+ * @pick:	the choice, see pick.h; NULL: rules choose another one (rules.c)
  * @late:	whose data to send again, and how much of it; NULL: none is
+ * @copy:	where what was sent is sent a second time; NULL: nowhere
  * @detail:	what @model.pad_ns has to be
  * @window_shift: 2^-n of the receive window stays free; 0: none
  * @cuts:	hands over less than a fragment
  * @keeps_to_window: hands over nothing ahead of a window that no acknowledgment opened
  * @closely:	looks at a tail more often than each tick
+ * @watches:	subflows that go silent are noticed
  * @owns_retransmission: @late decides what is late, so the kernel's retransmission
  *		waits until the head is overdue
  */
@@ -217,11 +226,13 @@ struct pams_sched {
 	const char *name;
 	int (*pick)(const struct pams_view *view, u32 *bytes);
 	int (*late)(const struct pams_view *view, u32 eta_percent, u64 *bytes);
+	int (*copy)(const struct pams_view *view, u32 *bytes);
 	enum pams_detail detail;
 	u8 window_shift;
 	bool cuts;
 	bool keeps_to_window;
 	bool closely;
+	bool watches;
 	bool owns_retransmission;
 };
 
@@ -258,14 +269,20 @@ struct pams_expected {
  * @silent:	at least one subflow is silent
  * @reported:	of at least one subflow's path something was reported
  * @events:	at least one subflow has events to be told
+ * @server:	it was accepted here
  * @refusing:	no decision is made: the kernel is asked something
  * @stale_at:	tcp_jiffies32 when the kernel's stale check was asked last
+ * @state:	of its scheduler
+ * @rule:	number of the rule that chose it; 0: none fits, or nobody asked
  * @window:	what the kernel was told of the receive window
  * @resend:	what is pending again
  * @lost_id:	subflow_id whose lost data is being sent again, 0: none
  * @late_bytes:	sent again for being late; the budget is for these
  * @epoch_bytes: of these, in the current epoch,
  * @epoch_end:	which ends then, a round trip after it began; tcp_jiffies32
+ * @first_bytes: what its rule says of redundant; 0: nothing
+ * @rules_generation: of the namespace's rules when one was looked for; 0: they don't
+ *		choose its scheduler
  * @first_seq:	data sequence number at the first decision
  * @first_ns:	when that was
  * @counts:	totals,
@@ -300,6 +317,7 @@ struct pams_conn {
 	bool silent;
 	bool reported;
 	bool events;
+	bool server;
 	u8 nr;
 	struct work_struct kick;
 	struct hrtimer timer;
@@ -308,11 +326,15 @@ struct pams_conn {
 	u32 delivered;
 	u32 stale_at;
 	u32 lost_id;
+	struct pick_state state;
+	u32 rule;
 	struct msk_window window;
 	struct msk_resend resend;
 	u64 late_bytes;
 	u32 epoch_bytes;
 	u32 epoch_end;
+	u32 first_bytes;
+	u32 rules_generation;
 	u64 first_seq;
 	u64 first_ns;
 	struct pams_counts counts;
@@ -348,6 +370,7 @@ int pams_net_init(void);
 void pams_net_exit(void);
 
 /* sched.c */
+const struct pams_sched *pams_sched_find(const char *name);
 int pams_sched_register(void);
 void pams_sched_unregister(void);
 
@@ -367,6 +390,8 @@ void pams_watch_exit(void);
 bool pams_resend_wanted(struct pams_conn *conn, struct pams_view *view,
 			const struct msk_look *look);
 bool pams_resend(struct pams_conn *conn);
+bool pams_copy_wanted(const struct pams_conn *conn, const struct pams_view *view,
+		      int target);
 
 /* look.c */
 #define PAMS_FIRST_SUBFLOW	1	/* the kernel counts from there */
@@ -425,6 +450,14 @@ bool pams_report_is_lost(struct pams_conn *conn, const struct pams_subflow *sub)
 static inline bool pams_report_any(const struct pams_conn *conn)
 {
 	return READ_ONCE(conn->net->paths.nr) || conn->silent || conn->reported;
+}
+
+/* rules.c: once they have changed, the connection follows. */
+static inline void pams_rules_follow(struct pams_conn *conn,
+				     const struct pams_sched *otherwise)
+{
+	if (unlikely(conn->rules_generation != READ_ONCE(conn->net->rules.generation)))
+		pams_rules_resolve(conn, otherwise);
 }
 
 /* conn.c */

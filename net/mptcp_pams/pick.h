@@ -28,12 +28,36 @@
 #define PAMS_PICK_DEFER		(-2)
 
 /**
+ * struct pick_state - what is remembered of a connection between decisions; 0 at first
+ * @lead:	id of the subflow that was given new data last; sched.c writes it
+ * @other:	of single, the subflow that may become the better one; of redundant, the
+ *		one that copies go to; 0: none
+ * @since_ms:	of single, since when @other is better
+ * @copied:	of redundant, low half of the data sequence number up to which everything
+ *		was sent on two subflows; resend.c moves it on
+ */
+struct pick_state {
+	u32 lead;
+	u32 other;
+	union {
+		u32 since_ms;
+		u32 copied;
+	};
+};
+
+/**
  * struct pams_view - a connection at the moment of a decision
  * @unscheduled_bytes:	bytes in the meta buffer given to no subflow yet;
  *			U64_MAX when the application waits for buffer space
  * @buffer_bytes:	what faster subflows may be ahead by: of the send buffer two
  *			thirds, of the receive window half, the lesser
  * @sent_bytes:		what the connection has sent so far
+ * @first_bytes:	what is to be sent on two subflows: the connection's first bytes;
+ *			U64_MAX: all, 0: none
+ * @snd_nxt:		low half of the data sequence number behind what was sent,
+ * @snd_una:		and of the first byte that isn't acknowledged
+ * @now_ms:		a clock
+ * @state:		the scheduler's own, which it may write
  * @fragment_bytes:	what is handed over next: the rest of a fragment, or a packet
  *			of it where the scheduler cuts fragments
  * @nr:			usable subflows in @sub
@@ -45,7 +69,12 @@ struct pams_view {
 	u64 unscheduled_bytes;
 	u64 buffer_bytes;
 	u64 sent_bytes;
+	u64 first_bytes;
+	u32 snd_nxt;
+	u32 snd_una;
+	u32 now_ms;
 	u32 fragment_bytes;
+	struct pick_state *state;
 	unsigned int nr;
 	unsigned int nr_expected;
 	struct pams_model *sub[PAMS_SUBFLOWS_MAX + PAMS_EXPECTED_MAX];
@@ -68,6 +97,18 @@ static inline int pams_lowest_pad(const struct pams_view *view)
 	return lowest;
 }
 
+/* Where the subflow with that id is in @sub, or PAMS_PICK_NONE. */
+static inline int pick_index(const struct pams_view *view, u32 id)
+{
+	unsigned int i;
+
+	for (i = 0; i < view->nr; i++) {
+		if (view->sub[i]->id == id)
+			return i;
+	}
+	return PAMS_PICK_NONE;
+}
+
 /* Each returns an index into @sub, PAMS_PICK_NONE or PAMS_PICK_DEFER, and in @bytes,
  * if it says so, how many bytes at most are to be handed over.
  */
@@ -75,11 +116,19 @@ int pams_pick_minrtt(const struct pams_view *view, u32 *bytes);
 int pams_pick_minpad(const struct pams_view *view, u32 *bytes);
 int pams_pick_pams(const struct pams_view *view, u32 *bytes);
 int pams_pick_minfct(const struct pams_view *view, u32 *bytes);
+int pams_pick_single(const struct pams_view *view, u32 *bytes);
+int pams_pick_redundant(const struct pams_view *view, u32 *bytes);
 
 /* Each returns the index of the subflow whose data is late and worth sending again
  * elsewhere, or PAMS_PICK_NONE, and in @bytes how much of it at most.
  */
 int pams_late_pams(const struct pams_view *view, u32 eta_percent, u64 *bytes);
 int pams_late_minfct(const struct pams_view *view, u32 eta_percent, u64 *bytes);
+int pams_late_redundant(const struct pams_view *view, u32 eta_percent, u64 *bytes);
+
+/* Returns the index of the subflow that is given a copy now of what another one was
+ * given, from @state's @copied on, or PAMS_PICK_NONE, and in @bytes how much at most.
+ */
+int pams_copy_redundant(const struct pams_view *view, u32 *bytes);
 
 #endif /* _MPTCP_PAMS_PICK_H */

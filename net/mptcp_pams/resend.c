@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Data that one subflow holds is sent again on another: a tail that is late, and
- * what a lost or silent path was given. Who decides, how much, and the budget; how
- * it is done: msk.c.
+/* Data that one subflow holds is sent again on another: a tail that is late, what a
+ * lost or silent path was given, and what a scheduler wants on two. Who decides, how
+ * much, and the budget; how it is done: msk.c.
  *
  * Late: what the scheduler calls late, when nothing new can be sent (sched_pams.c,
  * sched_minfct.c). From the tail, since its head arrives first; one fragment after
@@ -16,6 +16,9 @@
  * in its order, and before anything new: the receiver waits for it. Each byte once.
  * That isn't part of the share: of a path that is truly lost all is needed. After a
  * false alarm the silence that raises the next one on that subflow doubles.
+ *
+ * Copied: what was sent on one subflow only, in its order (sched_redundant.c). That is
+ * part of no share either.
  *
  * What lies in a subflow's queue can't be recalled: it arrives there too, as a
  * duplicate, which is the price.
@@ -33,6 +36,12 @@
  * makes 2 to 4 % in the mean. A ninth was 0.4 % faster, a sixth gave pams 6 %.
  */
 #define RESEND_SHARE	10
+
+/* Is all that a lost path holds on another one, or will it be? */
+static bool is_copied(const struct pams_view *view)
+{
+	return view->first_bytes && view->sent_bytes <= view->first_bytes;
+}
 
 /* Is anything that the stopped subflow was given to be sent again? */
 static bool lost_left(struct pams_conn *conn, const struct pams_subflow *sub,
@@ -65,7 +74,7 @@ static int view_lost(struct pams_conn *conn, const struct pams_view *view,
 {
 	unsigned int i, alive = 0;
 
-	if (!conn->silent && !conn->reported && !conn->bank)
+	if ((!conn->silent && !conn->reported && !conn->bank) || is_copied(view))
 		return PAMS_PICK_NONE;
 	for (i = 0; i < view->nr; i++)
 		alive += !is_dead(conn, view->sub[i]);
@@ -135,6 +144,35 @@ static int view_late(struct pams_conn *conn, struct pams_view *view,
 	return *bytes ? from : PAMS_PICK_NONE;
 }
 
+/* Where something is copied to, in the connection's scheduler's view. */
+static int view_copy(const struct pams_conn *conn, const struct pams_view *view, u32 *bytes)
+{
+	return conn->sched->copy ? conn->sched->copy(view, bytes) : PAMS_PICK_NONE;
+}
+
+/**
+ * pams_copy_wanted - is anything to be copied now, or after this decision?
+ * @conn:	the connection, owned or with its data lock held
+ * @view:	of now
+ * @target:	the decision
+ */
+bool pams_copy_wanted(const struct pams_conn *conn, const struct pams_view *view,
+		      int target)
+{
+	unsigned int i;
+	u32 bytes;
+
+	if (view_copy(conn, view, &bytes) >= 0)
+		return true;
+	if (target < 0 || view->sent_bytes >= view->first_bytes)
+		return false;
+	for (i = 0; i < view->nr; i++) {
+		if (i != target && view->sub[i]->idle)
+			return true;
+	}
+	return false;
+}
+
 /**
  * pams_resend_wanted - is anything late or lost?
  * @conn:	the connection, owned or with its data lock held
@@ -144,21 +182,25 @@ static int view_late(struct pams_conn *conn, struct pams_view *view,
 bool pams_resend_wanted(struct pams_conn *conn, struct pams_view *view,
 			const struct msk_look *look)
 {
+	u32 copy_bytes;
 	u64 bytes;
 
 	if (look->fallback || look->pending_again || conn->resend.keep)
 		return false;
 	return view_lost(conn, view, look) >= 0 ||
+	       view_copy(conn, view, &copy_bytes) >= 0 ||
 	       view_late(conn, view, look, &bytes) >= 0;
 }
 
+/* @sub: whose data it was, or NULL if that has gone. */
 static void resend_count(struct pams_conn *conn, struct pams_subflow *sub, u32 bytes)
 {
-	if (!sub->again_bytes) {
+	if (sub && !sub->again_bytes) {
 		sub->events |= PAMS_EVENT_REINJECT;
 		conn->events = true;
 	}
-	sub->again_bytes += bytes;
+	if (sub)
+		sub->again_bytes += bytes;
 	pams_count(conn, &conn->counts.reinjected_bytes, bytes);
 }
 
@@ -183,6 +225,24 @@ static bool resend_lost(struct pams_conn *conn, const struct pams_view *view,
 	conn->lost_id = sub->model.id;
 	resend_count(conn, sub, bytes);
 	return true;
+}
+
+static bool resend_copy(struct pams_conn *conn, const struct pams_view *view,
+			const struct msk_look *look)
+{
+	u32 max_bytes, bytes;
+	int to = view_copy(conn, view, &max_bytes);
+
+	if (to < 0)
+		return false;
+
+	bytes = msk_resend_copy(conn->msk, look->ssk[to], conn->state.copied, max_bytes,
+				view->sub[to]->room_bytes, &conn->resend);
+	/* what isn't in a fragment is a DATA_FIN */
+	conn->state.copied = bytes ? conn->state.copied + bytes : look->snd_nxt;
+	if (bytes)
+		resend_count(conn, pams_subflow_find(conn, conn->state.lead), bytes);
+	return bytes;
 }
 
 static bool resend_late(struct pams_conn *conn, struct pams_view *view,
@@ -232,5 +292,6 @@ bool pams_resend(struct pams_conn *conn)
 	pams_look(conn, conn->sched->detail, &look, &view, NULL);
 	if (look.fallback || look.pending_again)
 		return false;
-	return resend_lost(conn, &view, &look) || resend_late(conn, &view, &look);
+	return resend_lost(conn, &view, &look) || resend_copy(conn, &view, &look) ||
+	       resend_late(conn, &view, &look);
 }

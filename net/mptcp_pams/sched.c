@@ -7,6 +7,7 @@
  * owns it (softirq). No subflow is locked here, but for a retransmission.
  */
 #include <linux/kernel.h>
+#include <linux/string.h>
 
 #include "pams.h"
 #include "trace.h"
@@ -14,13 +15,108 @@
 /* What is near enough to the end of the data, or of the window, to look closely. */
 #define SCHED_SOON_BYTES	(64 * 1024)
 
-/* The lowest PAD, but not on the subflow that the data is late on, unless there
- * is no other.
+static const struct pams_sched sched_minrtt = {
+	.name		= "minrtt",
+	.pick		= pams_pick_minrtt,
+};
+
+static const struct pams_sched sched_minpad = {
+	.name		= "minpad",
+	.pick		= pams_pick_minpad,
+	.detail		= PAMS_DETAIL_PAD,
+};
+
+static const struct pams_sched sched_pams = {
+	.name		= "pams",
+	.pick		= pams_pick_pams,
+	.late		= pams_late_pams,
+	.detail		= PAMS_DETAIL_PAD,
+	.window_shift	= 4,
+	.watches	= true,
+};
+
+static const struct pams_sched sched_minfct = {
+	.name		= "minfct",
+	.pick		= pams_pick_minfct,
+	.late		= pams_late_minfct,
+	.detail		= PAMS_DETAIL_ARRIVAL,
+	.window_shift	= 3,
+	.cuts		= true,
+	.keeps_to_window = true,
+	.closely	= true,
+	.watches	= true,
+	.owns_retransmission = true,
+};
+
+static const struct pams_sched sched_single = {
+	.name		= "single",
+	.pick		= pams_pick_single,
+	.detail		= PAMS_DETAIL_PAD,
+	.watches	= true,
+};
+
+static const struct pams_sched sched_redundant = {
+	.name		= "redundant",
+	.pick		= pams_pick_redundant,
+	.copy		= pams_copy_redundant,
+	.late		= pams_late_redundant,
+	.detail		= PAMS_DETAIL_PAD,
+	.window_shift	= 4,
+	.closely	= true,
+	.watches	= true,
+};
+
+/* The rules say which of the others. */
+static const struct pams_sched sched_rules = {
+	.name		= "rules",
+};
+
+/* What a rule may choose. */
+static const struct pams_sched * const sched_choices[] = {
+	&sched_minrtt, &sched_minpad, &sched_pams, &sched_minfct, &sched_single,
+	&sched_redundant,
+};
+
+/**
+ * pams_sched_find - a scheduler that a rule may choose
+ * @name: its name
+ *
+ * Return: NULL if there is none of that name.
  */
-static int pick_elsewhere(struct pams_view *view, u32 origin)
+const struct pams_sched *pams_sched_find(const char *name)
 {
 	unsigned int i;
 
+	for (i = 0; i < ARRAY_SIZE(sched_choices); i++) {
+		if (!strcmp(sched_choices[i]->name, name))
+			return sched_choices[i];
+	}
+	return NULL;
+}
+
+/* What is remembered of a connection, with the scheduler that it has now. */
+static struct pams_conn *conn_get(struct mptcp_sock *msk, const struct pams_sched *of_socket)
+{
+	struct pams_conn *conn = pams_conn_get(msk, of_socket);
+
+	if (conn && of_socket == &sched_rules)
+		pams_rules_follow(conn, &sched_minfct);
+	return conn;
+}
+
+/* Of what is sent again: where it has to go, if that was said. Else the lowest PAD, but
+ * not on the subflow that the data is late on, unless there is no other.
+ */
+static int pick_elsewhere(struct pams_view *view, const struct msk_resend *resend)
+{
+	u32 origin = resend->origin;
+	unsigned int i;
+
+	if (resend->target) {
+		int target = pick_index(view, resend->target);
+
+		return target < 0 || !view->sub[target]->idle ? PAMS_PICK_NONE : target;
+	}
 	for (i = 0; i < view->nr && view->nr > 1; i++) {
 		if (view->sub[i]->id == origin) {
 			bool idle = view->sub[i]->idle;
@@ -90,7 +186,7 @@ static void look_after(struct pams_conn *conn, const struct msk_look *look)
 	s64 left = min_t(s64, look->write_seq - look->snd_nxt,
 			 look->window_end - look->snd_nxt);
 
-	if (!conn->sched->late && !conn->reported)
+	if (!conn->sched->watches && !conn->reported)
 		return;
 	if (!conn->timed || conn->backed_off)
 		pams_watch(conn, PAMS_TICK_US);
@@ -110,26 +206,29 @@ static int hand_over(struct pams_conn *conn, const struct msk_look *look,
 		/* no more than arrives before the path is lost */
 		.cuts = conn->sched->cuts ||
 			view->sub[target]->horizon_us != MODEL_HORIZON_NONE,
-		.alone = conn->bank,
+		.alone = conn->bank || conn->resend.target,
 	};
 
 	return msk_hand_over(conn->msk, &conn->window, &conn->resend, &order);
 }
 
-static int decide(struct mptcp_sock *msk, const struct pams_sched *sched)
+static int decide(struct mptcp_sock *msk, const struct pams_sched *of_socket)
 {
 	struct pams_model expected[PAMS_EXPECTED_MAX] __uninitialized;
-	struct pams_conn *conn = pams_conn_get(msk, sched);
+	struct pams_conn *conn = conn_get(msk, of_socket);
+	const struct pams_sched *sched;
 	/* zeroing them would cost as much as the decision; filled in up to .nr */
 	struct pams_view view __uninitialized;
 	struct msk_look look __uninitialized;
 	u32 bytes = U32_MAX;
+	bool again;
 	int target;
 
 	if (unlikely(!conn))
 		return msk_schedule_any(msk) ? 0 : -EAGAIN;
 	if (unlikely(conn->refusing))
 		return -EAGAIN;
+	sched = conn->sched;
 	pams_count(conn, &conn->counts.decisions, 1);
 	if (conn->counts.reinjected_bytes && !after_resend(conn)) {
 		msk_window_restore(msk, &conn->window);
@@ -138,10 +237,8 @@ static int decide(struct mptcp_sock *msk, const struct pams_sched *sched)
 
 	pams_look(conn, sched->detail, &look, &view, expected);
 	msk_set_timeout(msk, look.timeout);
-	if (conn->counts.reinjected_bytes && msk_is_resending(msk, &conn->resend))
-		target = pick_elsewhere(&view, conn->resend.origin);
-	else
-		target = sched->pick(&view, &bytes);
+	again = conn->counts.reinjected_bytes && msk_is_resending(msk, &conn->resend);
+	target = again ? pick_elsewhere(&view, &conn->resend) : sched->pick(&view, &bytes);
 	if (target == PAMS_PICK_DEFER) {
 		/* if waiting gained nothing: as much as was thought of */
 		target = defer(conn, &look, &view);
@@ -149,11 +246,15 @@ static int decide(struct mptcp_sock *msk, const struct pams_sched *sched)
 	decision_trace(&look, &view, target);
 	if (target != PAMS_PICK_DEFER)
 		conn->deferring = false;
+	if (sched->copy && pams_copy_wanted(conn, &view, target))
+		pams_watch_kick(conn);
 	if (target < 0) {
 		msk_window_restore(msk, &conn->window);
 		return -EAGAIN;
 	}
 
+	if (!again)
+		conn->state.lead = view.sub[target]->id;
 	look_after(conn, &look);
 	return hand_over(conn, &look, &view, target, bytes);
 }
@@ -211,9 +312,10 @@ static struct sock *other_than(struct mptcp_sock *msk, struct sock *ssk, u32 id)
  * scheduler that decides itself what is late, within a budget, not before the first
  * missing byte is overdue on the subflow that holds it. Process context.
  */
-static int retransmit(struct mptcp_sock *msk, const struct pams_sched *sched)
+static int retransmit(struct mptcp_sock *msk, const struct pams_sched *of_socket)
 {
-	struct pams_conn *conn = pams_conn_get(msk, sched);
+	struct pams_conn *conn = conn_get(msk, of_socket);
+	const struct pams_sched *sched = conn ? conn->sched : of_socket;
 	u32 wait_us, banked_id = 0;
 	struct sock *ssk;
 
@@ -240,37 +342,6 @@ static int retransmit(struct mptcp_sock *msk, const struct pams_sched *sched)
 	msk_retransmit_on(ssk);
 	return 0;
 }
-
-static const struct pams_sched sched_minrtt = {
-	.name		= "minrtt",
-	.pick		= pams_pick_minrtt,
-};
-
-static const struct pams_sched sched_minpad = {
-	.name		= "minpad",
-	.pick		= pams_pick_minpad,
-	.detail		= PAMS_DETAIL_PAD,
-};
-
-static const struct pams_sched sched_pams = {
-	.name		= "pams",
-	.pick		= pams_pick_pams,
-	.late		= pams_late_pams,
-	.detail		= PAMS_DETAIL_PAD,
-	.window_shift	= 4,
-};
-
-static const struct pams_sched sched_minfct = {
-	.name		= "minfct",
-	.pick		= pams_pick_minfct,
-	.late		= pams_late_minfct,
-	.detail		= PAMS_DETAIL_ARRIVAL,
-	.window_shift	= 3,
-	.cuts		= true,
-	.keeps_to_window = true,
-	.closely	= true,
-	.owns_retransmission = true,
-};
 
 /* One set of functions each, since the op is told nothing but the connection. */
 #ifdef PAMS_HAVE_GET_SUBFLOW
@@ -312,9 +383,13 @@ SCHED_OPS(minrtt);
 SCHED_OPS(minpad);
 SCHED_OPS(pams);
 SCHED_OPS(minfct);
+SCHED_OPS(single);
+SCHED_OPS(redundant);
+SCHED_OPS(rules);
 
 static struct mptcp_sched_ops * const sched_ops[] = {
-	&minrtt_ops, &minpad_ops, &pams_ops, &minfct_ops,
+	&minrtt_ops, &minpad_ops, &pams_ops, &minfct_ops, &single_ops, &redundant_ops,
+	&rules_ops,
 };
 
 static void unregister_first(unsigned int nr)

@@ -128,13 +128,15 @@ has_subflows() { [ "$(subflows)" = "$1" ]; }
 
 for sched in $SCHEDS; do
 	add dies "$sched" 1
-	add dies "$sched" 2
 	add dies_under_upload "$sched"
+	add backup_stands_by "$sched"
+	add backup_takes_over "$sched"
+	# what these do to path 2 takes data there
+	[ "$sched" != single ] || continue
+	add dies "$sched" 2
 	add link_down "$sched"
 	add comes_back "$sched"
 	add both_die_for_a_while "$sched"
-	add backup_stands_by "$sched"
-	add backup_takes_over "$sched"
 	add endpoint_removed_and_added "$sched"
 done
 run_cases "$@"

@@ -205,6 +205,92 @@ static void dump_memory(uint32_t remembered)
 		wrong("memory-get tells of %u paths, not %u", paths, remembered);
 }
 
+static const struct attribute rule_attributes[] = {
+	{ A(RULE_MARK, U32, 4, 0x12) },
+	{ A(RULE_MASK, U32, 4, 0xff) },
+	{ A(RULE_UID, U32, 4, 0) },
+	{ A(RULE_LOCAL_PORT_MIN, U16, 2, 0x0100) },
+	{ A(RULE_LOCAL_PORT_MAX, U16, 2, 0xffff) },
+	{ A(RULE_REMOTE_PORT_MIN, U16, 2, 0xbb01) },
+	{ A(RULE_REMOTE_PORT_MAX, U16, 2, 0xbb01) },
+	{ A(RULE_ADDRESS4, U32, 4, 0x070200c0) },
+	{ A(RULE_ADDRESS6, BYTES, 16, 0) },
+	{ A(RULE_PREFIX_LEN, U8, 1, 24), .has_max = true, .high = 129 },
+	{ A(RULE_CLIENT, FLAG, 0, 0) },
+	{ A(RULE_SERVER, FLAG, 0, 0) },
+	{ A(RULE_FIRST_BYTES, U32, 4, 16384) },
+};
+
+/* A rule, mostly a good one. */
+static void put_rule(struct message *m)
+{
+	static const char * const names[] = {
+		"minfct", "pams", "single", "redundant", "rules", "default", "",
+	};
+	uint32_t at = put(m, MPTCP_PAMS_A_RULES_RULE |
+			  (below(16) ? NLA_F_NESTED : 0), NULL, 0);
+	struct nlattr *nest = (struct nlattr *)(m->bytes + at);
+	unsigned int attributes = below(4);
+	const char *name = names[below(below(4) ? 4 : COUNT(names))];
+
+	if (m->length == at)
+		return;		/* there is no room */
+	if (below(8))
+		put(m, MPTCP_PAMS_A_RULE_SCHEDULER, name, strlen(name) + 1);
+	if (!below(8))
+		put(m, MPTCP_PAMS_A_RULE_CGROUP, below(2) ? "/" : "/none/../..",
+		    below(2) ? 2 : 12);
+	while (attributes--) {
+		const struct attribute *a =
+			&rule_attributes[below(COUNT(rule_attributes))];
+
+		put_value(m, a, below(4) ? a->good : random_value(a),
+			  below(16) ? a->bytes : (int)below(32), 0);
+	}
+	nest->nla_len = m->length - at + (below(32) ? 0 : below(16) - 8);
+}
+
+/* The table, whole, of few rules mostly, and of more than may be. */
+static void set_rules(void)
+{
+	unsigned int rules = below(16) ? below(6) : 250 + below(20);
+	struct answer answer;
+	struct message m;
+
+	start(&m, family, 0, MPTCP_PAMS_CMD_RULES_SET);
+	if (!below(4))
+		put(&m, MPTCP_PAMS_A_RULES_SCHEDULER, "pams", 5);
+	while (rules--)
+		put_rule(&m);
+	if (!below(3))
+		mutate(&m);
+	answer = talk(&m);
+	if (answer.error && !answer.text[0])
+		wrong("rules-set: error %d without a text", answer.error);
+}
+
+static void look_rule(const struct nlmsghdr *hdr, void *arg)
+{
+	uint32_t *rules = arg;
+	uint8_t nest[1024] = { };
+
+	find_attribute(hdr, MPTCP_PAMS_A_RULES_RULE, nest, sizeof(nest));
+	*rules += nest[0] != 0;
+}
+
+static void look_at_rules(void)
+{
+	uint32_t rules = 0;
+	struct message m;
+
+	start(&m, family, NLM_F_DUMP, MPTCP_PAMS_CMD_RULES_GET);
+	if (talk_look(&m, look_rule, &rules).error)
+		wrong("rules-get is refused");
+	if (rules > MPTCP_PAMS_RULES_MAX)
+		wrong("%u rules are stored, at most %u may be", rules,
+		      MPTCP_PAMS_RULES_MAX);
+}
+
 static void one_round(uint64_t round)
 {
 	const struct command *command = &commands[below(COUNT(commands))];
@@ -240,12 +326,16 @@ static void random_rounds(uint64_t seed, uint64_t rounds, uint32_t remembered)
 
 	random_state = seed;
 	for (i = 0; i < rounds && failed < WRONG_MAX; i++) {
-		one_round(i);
+		if (i % 10 == 9)
+			set_rules();
+		else
+			one_round(i);
 		if (i % 20 == 19)
 			dump_memory(remembered);
 		if (i % 500 != 499)
 			continue;
 		look_at_state(max);
+		look_at_rules();
 		if (!below(4))
 			flush_paths();
 	}

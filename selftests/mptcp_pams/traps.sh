@@ -106,9 +106,9 @@ burst_is_bounded()
 
 for sched in $SCHEDS; do
 	add decisions_end "$sched"
-	# minfct sends again before the kernel would, and not only what was lost
-	[ "$sched" = minfct ] || add no_spurious_retransmission "$sched"
-	[ "$sched" = minfct ] || add retransmits_elsewhere "$sched"
+	# minfct, which rules choose, sends again before the kernel would, and not only what was lost; redundant all; single has nothing on path 2
+	[[ $sched == @(minfct|redundant|rules) ]] || add no_spurious_retransmission "$sched"
+	[[ $sched == @(minfct|single|redundant|rules) ]] || add retransmits_elsewhere "$sched"
 	add waiting_ends "$sched"
 	add dead_path_is_not_waited_for "$sched"
 	add waiting_ends_under_loss "$sched"

@@ -65,6 +65,7 @@ static const char usage[] =
 "  --rate N            downloads of N bytes a second (as fast as it goes)\n"
 "  --timeout MS        a request that takes longer has failed (60000)\n"
 "  --seed N            of content and drawn sizes (1)\n"
+"  --mark N            of the sockets\n"
 "  --sndbuf N, --rcvbuf N   socket buffers in bytes (the kernel's choice)\n"
 "  --json              one JSON object a line;  --quiet  failures only\n"
 "exit code: 0 all transfers intact, 1 a failure, 2 usage\n";
@@ -115,7 +116,7 @@ static struct range a_range(const char *name, const char *text)
 }
 
 enum { TCP = 256, BYTES, REQUESTS, GAP, DIR, CONNS, STAGGER, COLD, RATE, TIMEOUT,
-       SEED, SNDBUF, RCVBUF, JSON, QUIET, BIND, QUEUE, DEVICES };
+       SEED, MARK, SNDBUF, RCVBUF, JSON, QUIET, BIND, QUEUE, DEVICES };
 
 static const struct option options[] = {
 	{ "port", 1, 0, 'p' }, { "ipv6", 0, 0, '6' }, { "help", 0, 0, 'h' },
@@ -125,7 +126,7 @@ static const struct option options[] = {
 	{ "stagger", 1, 0, STAGGER }, { "cold", 0, 0, COLD },
 	{ "rate", 1, 0, RATE },
 	{ "timeout", 1, 0, TIMEOUT }, { "seed", 1, 0, SEED },
-	{ "sndbuf", 1, 0, SNDBUF }, { "rcvbuf", 1, 0, RCVBUF },
+	{ "mark", 1, 0, MARK }, { "sndbuf", 1, 0, SNDBUF }, { "rcvbuf", 1, 0, RCVBUF },
 	{ "json", 0, 0, JSON }, { "quiet", 0, 0, QUIET },
 	{ "bind", 1, 0, BIND }, { "queue", 1, 0, QUEUE },
 	{ "devices", 1, 0, DEVICES }, { }
@@ -147,6 +148,7 @@ static void read_option(int o)
 	case RATE: opt.rate_byteps = one_number("--rate", optarg); break;
 	case TIMEOUT: opt.timeout_us = 1000 * one_number("--timeout", optarg); break;
 	case SEED: opt.seed = one_number("--seed", optarg); break;
+	case MARK: opt.mark = one_number("--mark", optarg); break;
 	case SNDBUF: opt.sndbuf = one_number("--sndbuf", optarg); break;
 	case RCVBUF: opt.rcvbuf = one_number("--rcvbuf", optarg); break;
 	case JSON: opt.json = true; break;

@@ -26,7 +26,7 @@ struct xfer_options {
 	enum { DOWN, UP, BOTH } dir;
 	const char *host, *port, *bind, *devs;
 	struct range bytes, gap_ms;
-	int conns, requests, sndbuf, rcvbuf;
+	int conns, requests, sndbuf, rcvbuf, mark;
 	long long timeout_us, stagger_us, rate_byteps;
 	long long queue;	/* bytes left that connections share, or 0 */
 	bool queued;

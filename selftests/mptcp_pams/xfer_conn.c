@@ -63,6 +63,9 @@ int new_socket(void)
 		    "; is net.mptcp.enabled 1?" : "");
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+	if (opt.mark &&
+	    setsockopt(fd, SOL_SOCKET, SO_MARK, &opt.mark, sizeof(int)))
+		die(1, "SO_MARK: %s", strerror(errno));
 	if (opt.sndbuf &&
 	    setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &opt.sndbuf, sizeof(int)))
 		setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &opt.sndbuf, sizeof(int));

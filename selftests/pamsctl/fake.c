@@ -205,6 +205,42 @@ int pams_nl_conn_dump(struct pams_nl *nl, pams_conn_fn fn, void *arg)
 	       pams_nl_conn_get(nl, 0xfeedbeef, fn, arg);
 }
 
+/* What is set is checked for nothing, and forgotten. */
+int pams_nl_rules_set(struct pams_nl *nl, const struct pams_rules *rules)
+{
+	nl->error = "rule 3: there is no such cgroup";
+	return rules->nr > 2 && rules->rule[2].cgroup[0] ? -EINVAL : 0;
+}
+
+/* Two rules: one of all that there is, and one that fits everything. */
+int pams_nl_rules_get(struct pams_nl *nl, struct pams_rules *rules)
+{
+	const uint8_t v6[16] = { 0x20, 0x01, 0x0d, 0xb8 };
+	struct pams_rule *rule = calloc(2, sizeof(*rule));
+
+	(void)nl;
+	memset(rules, 0, sizeof(*rules));
+	if (!rule)
+		return -ENOMEM;
+	rules->generation = 7;
+	rules->nr = 2;
+	rules->rule = rule;
+	memcpy(rules->scheduler, "pams", sizeof("pams"));
+	rule[0] = (struct pams_rule){
+		.number = 1, .cgroup = "/a/b", .has_mark = true, .mark = 0x10,
+		.mask = 0xf0, .has_uid = true, .uid = 1000, .local_min = 8000,
+		.local_max = 8999, .remote_min = 443, .remote_max = 443,
+		.family = AF_INET6, .prefix_len = 48, .server = true,
+		.scheduler = "redundant", .first_bytes = 16000,
+	};
+	memcpy(rule[0].address, v6, sizeof(v6));
+	rule[1] = (struct pams_rule){
+		.number = 2, .local_max = 65535, .remote_max = 65535,
+		.scheduler = "single",
+	};
+	return 0;
+}
+
 int pams_nl_stats(struct pams_nl *nl, struct pams_stats *stats)
 {
 	(void)nl;

@@ -38,6 +38,7 @@ u32 unit_model_arrival(const u64 *in, u32 bytes);
 u64 unit_model_carried(const u64 *in, u64 span_us);
 int unit_minfct(const u64 *in, const u64 *models, u32 *bytes);
 int unit_late_minfct(const u64 *in, const u64 *models, u64 *bytes);
+int unit_policy(int which, const u64 *in, u32 *state, u32 *bytes);
 void unit_forget(u32 *again, u32 snd_una);
 int unit_cut_again(u64 *range, const u32 *again, int tail);
 void unit_bank_begin(u32 snd_nxt, u32 snd_una, u32 now_us);
@@ -288,6 +289,70 @@ int unit_late_minfct(const u64 *in, const u64 *models, u64 *bytes)
 	if (!model_view(in, models, &view, all))
 		return -1000;
 	return pams_late_minfct(&view, 20, bytes);
+}
+
+#define POLICY_WORDS	9	/* see policy_sub() in unit.py */
+
+/* What single and redundant choose from: unscheduled_bytes, sent_bytes, first_bytes,
+ * snd_nxt, snd_una, now_ms, nr, then POLICY_WORDS for each subflow. @state is changed.
+ * Which: single, redundant, redundant's copy, and what it calls late.
+ */
+int unit_policy(int which, const u64 *in, u32 *state, u32 *bytes)
+{
+	struct pick_state own = {
+		.lead = state[0], .other = state[1],
+		.copied = which ? state[3] : state[2],
+	};
+	struct pams_model models[PAMS_SUBFLOWS_MAX];
+	struct pams_view view = {
+		.unscheduled_bytes = in[0],
+		.sent_bytes = in[1],
+		.first_bytes = in[2],
+		.snd_nxt = (u32)in[3],
+		.snd_una = (u32)in[4],
+		.now_ms = (u32)in[5],
+		.nr = (unsigned int)in[6],
+		.state = &own,
+	};
+	u64 late = 0;
+	int chosen;
+
+	if (view.nr > PAMS_SUBFLOWS_MAX)
+		return -1000;
+	in += 7;
+	for (unsigned int i = 0; i < view.nr; i++, in += POLICY_WORDS) {
+		models[i] = (struct pams_model){
+			.id = (u32)in[0],
+			.pad_ns = in[1],
+			.srtt_us = (u32)in[2],
+			.rtt_us = (u32)in[3],
+			.limit_byteps = (u32)in[4],
+			.window_bytes = (u32)in[5],
+			.flight_bytes = (u32)in[6],
+			.idle = in[7],
+			.stopped = in[8],
+			.outstanding = in[6],
+			.in_flight = in[6],
+		};
+		view.sub[i] = &models[i];
+	}
+	switch (which) {
+	case 0:
+		chosen = pams_pick_single(&view, bytes);
+		break;
+	case 1:
+		chosen = pams_pick_redundant(&view, bytes);
+		break;
+	case 2:
+		chosen = pams_copy_redundant(&view, bytes);
+		break;
+	default:
+		chosen = pams_late_redundant(&view, 20, &late);
+	}
+	state[0] = own.lead;
+	state[1] = own.other;
+	state[which ? 3 : 2] = own.copied;
+	return chosen;
 }
 
 static struct msk_sent_again again_of(const u32 *in)

@@ -121,6 +121,36 @@ def late_pams(subs, eta_percent=20, unscheduled=0):
     return choice, None if count.value == U64_MAX else count.value
 
 
+def policy_sub(ident, pad_ns=0, srtt_us=0, rtt_us=None, limit=None, window=0, flight=0,
+               idle=True, stopped=False):
+    """A subflow in a view of single and redundant."""
+    return (ident, pad_ns, srtt_us, srtt_us if rtt_us is None else rtt_us,
+            UNKNOWN if limit is None else limit, window, flight, int(idle), int(stopped))
+
+
+class State:
+    """What single and redundant remember: struct pick_state."""
+    def __init__(self, lead=0, other=0, since_ms=0, copied=0):
+        self.words = (ctypes.c_uint32 * 4)(lead, other, since_ms, copied)
+
+    lead = property(lambda self: self.words[0])
+    other = property(lambda self: self.words[1])
+    since_ms = property(lambda self: self.words[2])
+    copied = property(lambda self: self.words[3])
+
+
+def policy(name, subs, state, *, unscheduled=U64_MAX, sent=0, first=U64_MAX, snd_nxt=0, snd_una=0,
+           now_ms=0):
+    """A choice of single, redundant, "copy" or "late": the index, and how many bytes."""
+    which = ("single", "redundant", "copy", "late").index(name)
+    data = array("Q", [unscheduled, sent, first, snd_nxt & U32_MAX, snd_una & U32_MAX,
+                       now_ms & U32_MAX, len(subs), *(word for one in subs for word in one)])
+    count = ctypes.c_uint32(U32_MAX)
+    choice = LIB.unit_policy(which, _pointer(data, ctypes.c_uint64), state.words,
+                             ctypes.byref(count))
+    return choice, None if count.value == U32_MAX else count.value
+
+
 def model(rate, rtt_us, window, flight=0, backlog=0, *, limit=None, proven=None, due_us=0,
           growing=False, moving=None, untried=False, alone=False, guessed=False, wait_us=0,
           horizon_us=NEVER, pipe=0, pipe_delay_us=None, pipe_backlog=0, th=0, owd_us=0, cwnd=0):

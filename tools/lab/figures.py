@@ -8,7 +8,8 @@ import sweep as sweeping
 
 FIGURE_IN = (7.5, 4.2)
 PNG_DPI = 90
-CURVES = ("default", "minrtt", "minpad", "pams", "minfct", "blest", "ecf", "redundant")
+CURVES = ("default", "minrtt", "minpad", "pams", "minfct", "blest", "ecf", "everywhere",
+          "single", "redundant")
 
 
 def save(figure, path):

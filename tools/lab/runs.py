@@ -23,7 +23,7 @@ from guest import PATH_MEMORY, Guest
 from host import LabError
 
 BUILT_IN = ("default",)
-PEERS = ("redundant", "blest", "ecf")   # the published ones, tools/bench/peers
+PEERS = ("everywhere", "blest", "ecf")   # the published ones, tools/bench/peers
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,7 @@ enum wire {
 	WIRE_BYTES16,
 	WIRE_NAME,	/* of a scheduler */
 	WIRE_ORIGIN,
+	WIRE_CGROUP,
 };
 
 struct field {
@@ -56,6 +57,13 @@ struct field {
 #define MEMORY(attr, name, wire, member) \
 	[MPTCP_PAMS_A_MEMORY_##attr] = { name, WIRE_##wire, \
 					 offsetof(struct pams_memory, member) }
+
+#define RULE(attr, name, wire, member) \
+	[MPTCP_PAMS_A_RULE_##attr] = { name, WIRE_##wire, \
+				       offsetof(struct pams_rule, member) }
+#define RULES(attr, name, wire, member) \
+	[MPTCP_PAMS_A_RULES_##attr] = { name, WIRE_##wire, \
+					offsetof(struct pams_rules, member) }
 
 static const struct field path_fields[MPTCP_PAMS_A_PATH_MAX + 1] = {
 	PATH(ADDRESS4, "address4", BYTES4, address),
@@ -121,6 +129,7 @@ static const struct field conn_fields[MPTCP_PAMS_A_CONN_MAX + 1] = {
 	CONN(STOPS, "stops", UINT, stops),
 	CONN(REINJECTED, "reinjected", UINT, reinjected_bytes),
 	CONN(SUBFLOW, "subflow", OTHER, subflow),
+	CONN(RULE, "rule", U32, rule),
 };
 
 static const struct field stats_fields[MPTCP_PAMS_A_STATS_MAX + 1] = {
@@ -149,6 +158,32 @@ static const struct field memory_fields[MPTCP_PAMS_A_MEMORY_MAX + 1] = {
 	MEMORY(JOIN_DELAY, "join-delay", U32, join_us),
 	MEMORY(SUBFLOWS, "subflows", U32, subflows),
 	MEMORY(AGE, "age", U32, age_ms),
+};
+
+static const struct field rule_fields[MPTCP_PAMS_A_RULE_MAX + 1] = {
+	RULE(NUMBER, "number", U32, number),
+	RULE(CGROUP, "cgroup", CGROUP, cgroup),
+	RULE(MARK, "mark", U32, mark),
+	RULE(MASK, "mask", U32, mask),
+	RULE(UID, "uid", U32, uid),
+	RULE(LOCAL_PORT_MIN, "local-port-min", BE16, local_min),
+	RULE(LOCAL_PORT_MAX, "local-port-max", BE16, local_max),
+	RULE(REMOTE_PORT_MIN, "remote-port-min", BE16, remote_min),
+	RULE(REMOTE_PORT_MAX, "remote-port-max", BE16, remote_max),
+	RULE(ADDRESS4, "address4", BYTES4, address),
+	RULE(ADDRESS6, "address6", BYTES16, address),
+	RULE(PREFIX_LEN, "prefix-len", U8, prefix_len),
+	RULE(CLIENT, "client", FLAG, client),
+	RULE(SERVER, "server", FLAG, server),
+	RULE(SCHEDULER, "scheduler", NAME, scheduler),
+	RULE(FIRST_BYTES, "first-bytes", U32, first_bytes),
+};
+
+static const struct field rules_fields[MPTCP_PAMS_A_RULES_MAX + 1] = {
+	RULES(GENERATION, "generation", U32, generation),
+	RULES(SCHEDULER, "scheduler", NAME, scheduler),
+	RULES(FIRST_BYTES, "first-bytes", U32, first_bytes),
+	RULES(RULE, "rule", OTHER, rule),
 };
 
 /* Sets of attributes are told as bits. */
@@ -261,6 +296,81 @@ int pams_put_values(struct nl_msg *msg, const struct pams_path *path)
 	return err ? -EMSGSIZE : 0;
 }
 
+static int put_port(struct nl_msg *msg, int type, uint16_t port, uint16_t any)
+{
+	return port == any ? 0 : nla_put_u16(msg, type, htons(port));
+}
+
+static int put_choice(struct nl_msg *msg, int name_type, const char *name,
+		      int first_type, uint32_t first_bytes)
+{
+	int err = 0;
+
+	if (name[0])
+		err |= nla_put_string(msg, name_type, name);
+	if (first_bytes)
+		err |= nla_put_u32(msg, first_type, first_bytes);
+	return err;
+}
+
+static int put_rule(struct nl_msg *msg, const struct pams_rule *rule)
+{
+	struct nlattr *nest = nla_nest_start(msg, MPTCP_PAMS_A_RULES_RULE |
+						  NLA_F_NESTED);
+	bool v4 = rule->family == AF_INET;
+	int err = 0;
+
+	if (!nest)
+		return -EMSGSIZE;
+	if (rule->cgroup[0])
+		err |= nla_put_string(msg, MPTCP_PAMS_A_RULE_CGROUP,
+				      rule->cgroup);
+	if (rule->has_mark) {
+		err |= nla_put_u32(msg, MPTCP_PAMS_A_RULE_MARK, rule->mark);
+		err |= nla_put_u32(msg, MPTCP_PAMS_A_RULE_MASK, rule->mask);
+	}
+	if (rule->has_uid)
+		err |= nla_put_u32(msg, MPTCP_PAMS_A_RULE_UID, rule->uid);
+	err |= put_port(msg, MPTCP_PAMS_A_RULE_LOCAL_PORT_MIN, rule->local_min,
+			0);
+	err |= put_port(msg, MPTCP_PAMS_A_RULE_LOCAL_PORT_MAX, rule->local_max,
+			UINT16_MAX);
+	err |= put_port(msg, MPTCP_PAMS_A_RULE_REMOTE_PORT_MIN,
+			rule->remote_min, 0);
+	err |= put_port(msg, MPTCP_PAMS_A_RULE_REMOTE_PORT_MAX,
+			rule->remote_max, UINT16_MAX);
+	if (rule->family) {
+		err |= nla_put(msg, v4 ? MPTCP_PAMS_A_RULE_ADDRESS4 :
+					 MPTCP_PAMS_A_RULE_ADDRESS6,
+			       v4 ? 4 : 16, rule->address);
+		err |= nla_put_u8(msg, MPTCP_PAMS_A_RULE_PREFIX_LEN,
+				  rule->prefix_len);
+	}
+	if (rule->client)
+		err |= nla_put_flag(msg, MPTCP_PAMS_A_RULE_CLIENT);
+	if (rule->server)
+		err |= nla_put_flag(msg, MPTCP_PAMS_A_RULE_SERVER);
+	err |= put_choice(msg, MPTCP_PAMS_A_RULE_SCHEDULER, rule->scheduler,
+			  MPTCP_PAMS_A_RULE_FIRST_BYTES, rule->first_bytes);
+	nla_nest_end(msg, nest);
+	return err ? -EMSGSIZE : 0;
+}
+
+int pams_put_rules(struct nl_msg *msg, const struct pams_rules *rules)
+{
+	unsigned int i;
+	int err = 0;
+
+	if (rules->generation)
+		err |= nla_put_u32(msg, MPTCP_PAMS_A_RULES_GENERATION,
+				   rules->generation);
+	err |= put_choice(msg, MPTCP_PAMS_A_RULES_SCHEDULER, rules->scheduler,
+			  MPTCP_PAMS_A_RULES_FIRST_BYTES, rules->first_bytes);
+	for (i = 0; !err && i < rules->nr; i++)
+		err = put_rule(msg, &rules->rule[i]);
+	return err ? -EMSGSIZE : 0;
+}
+
 /* Copies size bytes; false if the attribute is shorter. */
 static bool copy(void *to, const struct nlattr *attr, int size)
 {
@@ -320,6 +430,8 @@ static bool read_field(void *to, enum wire wire, const struct nlattr *attr)
 		return read_name(to, attr, PAMS_SCHEDULER_MAX);
 	case WIRE_ORIGIN:
 		return read_name(to, attr, PAMS_ORIGIN_MAX);
+	case WIRE_CGROUP:
+		return read_name(to, attr, PAMS_CGROUP_MAX);
 	case WIRE_OTHER:
 		break;
 	}
@@ -439,12 +551,15 @@ int pams_read_conn(struct nlmsghdr *hdr, struct pams_conn *conn)
 {
 	struct pams_subflow *more;
 	struct nlattr *attr;
+	int64_t seen;
 	int left, err;
 
 	memset(conn, 0, sizeof(*conn));
-	if (read_message(hdr, conn, conn_fields, MPTCP_PAMS_A_CONN_MAX) < 0)
+	seen = read_message(hdr, conn, conn_fields, MPTCP_PAMS_A_CONN_MAX);
+	if (seen < 0)
 		return -EBADMSG;
 
+	conn->has_rule = SEEN(seen, CONN_RULE);
 	nla_for_each_attr(attr, genlmsg_attrdata(genlmsg_hdr(hdr), 0),
 			  genlmsg_attrlen(genlmsg_hdr(hdr), 0), left) {
 		if (nla_type(attr) != MPTCP_PAMS_A_CONN_SUBFLOW)
@@ -458,6 +573,53 @@ int pams_read_conn(struct nlmsghdr *hdr, struct pams_conn *conn)
 		if (err)
 			return err;
 		conn->subflows++;
+	}
+	return 0;
+}
+
+static int read_rule(struct nlattr *nest, struct pams_rule *rule)
+{
+	int64_t seen;
+
+	memset(rule, 0, sizeof(*rule));
+	rule->local_max = UINT16_MAX;
+	rule->remote_max = UINT16_MAX;
+	seen = read_fields(nla_data(nest), nla_len(nest), rule, rule_fields,
+			   MPTCP_PAMS_A_RULE_MAX);
+	if (seen < 0)
+		return -EBADMSG;
+
+	rule->has_mark = SEEN(seen, RULE_MARK);
+	rule->has_uid = SEEN(seen, RULE_UID);
+	rule->family = AF_UNSPEC;
+	if (SEEN(seen, RULE_ADDRESS4))
+		rule->family = AF_INET;
+	else if (SEEN(seen, RULE_ADDRESS6))
+		rule->family = AF_INET6;
+	return 0;
+}
+
+int pams_read_rules(struct nlmsghdr *hdr, struct pams_rules *rules)
+{
+	struct pams_rule *more;
+	struct nlattr *attr;
+	int left, err;
+
+	if (read_message(hdr, rules, rules_fields, MPTCP_PAMS_A_RULES_MAX) < 0)
+		return -EBADMSG;
+
+	nla_for_each_attr(attr, genlmsg_attrdata(genlmsg_hdr(hdr), 0),
+			  genlmsg_attrlen(genlmsg_hdr(hdr), 0), left) {
+		if (nla_type(attr) != MPTCP_PAMS_A_RULES_RULE)
+			continue;
+		more = reallocarray(rules->rule, rules->nr + 1, sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		rules->rule = more;
+		err = read_rule(attr, &more[rules->nr]);
+		if (err)
+			return err;
+		rules->nr++;
 	}
 	return 0;
 }

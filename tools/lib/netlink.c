@@ -26,6 +26,9 @@
 #define DUMPS_MAX	4	/* that a change may interrupt */
 #define ANSWER_S	5	/* the kernel answers at once, so never */
 #define MESSAGE_MAX	65536
+#define REQUEST_BYTES	4096	/* of any other request */
+/* a rule's attributes, the longest path of a cgroup among them, and some */
+#define RULE_BYTES	(PAMS_CGROUP_MAX + 256)
 
 /* One request and what comes back. */
 struct exchange {
@@ -330,14 +333,14 @@ static int exchange(struct exchange *exchange)
 	return 1;
 }
 
-static int begin(struct exchange *exchange, struct pams_nl *nl,
-		 uint8_t command, int flags)
+static int begin_sized(struct exchange *exchange, struct pams_nl *nl,
+		       uint8_t command, int flags, size_t bytes)
 {
 	memset(exchange, 0, sizeof(*exchange));
 	exchange->nl = nl;
 	nl->bad = NULL;
 	nl->error[0] = 0;
-	exchange->request = nlmsg_alloc();
+	exchange->request = nlmsg_alloc_size(bytes);
 	if (!exchange->request ||
 	    !genlmsg_put(exchange->request, NL_AUTO_PORT, NL_AUTO_SEQ,
 			 nl->family, 0, flags, command,
@@ -346,6 +349,12 @@ static int begin(struct exchange *exchange, struct pams_nl *nl,
 		return pams_fail(nl, -ENOMEM, NULL);
 	}
 	return 0;
+}
+
+static int begin(struct exchange *exchange, struct pams_nl *nl,
+		 uint8_t command, int flags)
+{
+	return begin_sized(exchange, nl, command, flags, REQUEST_BYTES);
 }
 
 static int end(struct exchange *exchange, int err)
@@ -499,6 +508,39 @@ int pams_nl_conn_get(struct pams_nl *nl, uint32_t token, pams_conn_fn fn,
 	      -EMSGSIZE : exchange(&ex);
 	if (!err)
 		err = give_conns(&ex, fn, arg);
+	return end(&ex, err);
+}
+
+int pams_nl_rules_get(struct pams_nl *nl, struct pams_rules *rules)
+{
+	struct exchange ex;
+	int err = begin(&ex, nl, MPTCP_PAMS_CMD_RULES_GET, NLM_F_DUMP);
+	size_t i;
+
+	memset(rules, 0, sizeof(*rules));
+	if (err)
+		return err;
+	err = exchange(&ex);
+	if (err > 0)
+		err = -EBUSY;
+	for (i = 0; !err && i < ex.answers; i++)
+		err = pams_read_rules(nlmsg_hdr(ex.answer[i]), rules);
+	if (err) {
+		free(rules->rule);
+		memset(rules, 0, sizeof(*rules));
+	}
+	return end(&ex, err);
+}
+
+int pams_nl_rules_set(struct pams_nl *nl, const struct pams_rules *rules)
+{
+	struct exchange ex;
+	int err = begin_sized(&ex, nl, MPTCP_PAMS_CMD_RULES_SET, 0,
+			      REQUEST_BYTES + rules->nr * RULE_BYTES);
+
+	if (err)
+		return err;
+	err = pams_put_rules(ex.request, rules) ?: exchange(&ex);
 	return end(&ex, err);
 }
 

@@ -139,8 +139,43 @@ struct pams_conn {
 	uint64_t kicks;
 	uint64_t stops;
 	uint64_t reinjected_bytes;
+	bool has_rule;		/* rules chose the scheduler: */
+	uint32_t rule;		/* this one, or 0, the default */
 	unsigned int subflows;	/* how many */
 	struct pams_subflow *subflow;
+};
+
+#define PAMS_CGROUP_MAX	512	/* the path and its end */
+
+/* Which connections a rule fits, all that is given, and what these get. */
+struct pams_rule {
+	uint32_t number;	/* in answers; from 1 on */
+	char cgroup[PAMS_CGROUP_MAX]; /* or "" */
+	bool has_mark;
+	uint32_t mark;
+	uint32_t mask;
+	bool has_uid;
+	uint32_t uid;
+	uint16_t local_min;	/* ports; 0 to 65535: any */
+	uint16_t local_max;
+	uint16_t remote_min;
+	uint16_t remote_max;
+	int family;		/* of the peer's address, or AF_UNSPEC: any */
+	uint8_t address[16];	/* the first 4 bytes for AF_INET */
+	uint8_t prefix_len;
+	bool client;		/* made from here only */
+	bool server;		/* accepted here only */
+	char scheduler[PAMS_SCHEDULER_MAX];
+	uint32_t first_bytes;	/* of redundant; 0: the sysctl's */
+};
+
+/* The table of rules. */
+struct pams_rules {
+	uint32_t generation;	/* 0 in a request: whatever is there */
+	char scheduler[PAMS_SCHEDULER_MAX]; /* the default; "": the module's */
+	uint32_t first_bytes;
+	unsigned int nr;
+	struct pams_rule *rule;	/* free() it */
 };
 
 /* Totals of the namespace. */
@@ -258,6 +293,15 @@ int pams_nl_conn_get(struct pams_nl *nl, uint32_t token, pams_conn_fn fn,
 
 /* All connections; as pams_nl_path_dump(). */
 int pams_nl_conn_dump(struct pams_nl *nl, pams_conn_fn fn, void *arg);
+
+/* The rules. Needs CAP_NET_ADMIN. *rules is filled in, whole, if 0. */
+int pams_nl_rules_get(struct pams_nl *nl, struct pams_rules *rules);
+
+/*
+ * Replace the rules as a whole, or not at all. -EBUSY: the generation is another one by
+ * now; -ENOSPC: they are too many.
+ */
+int pams_nl_rules_set(struct pams_nl *nl, const struct pams_rules *rules);
 
 /* The namespace's totals. */
 int pams_nl_stats(struct pams_nl *nl, struct pams_stats *stats);

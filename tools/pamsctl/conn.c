@@ -85,6 +85,8 @@ json_t *conn_json(const struct pams_conn *conn)
 	json_object_set_new(object, "token",
 			    json_string(show_token(token, conn->token)));
 	json_object_set_new(object, "scheduler", json_string(conn->scheduler));
+	if (conn->has_rule)
+		add_number(object, "rule", conn->rule);
 	if (conn->unscheduled_bytes == PAMS_UNSCHEDULED_FULL)
 		json_object_set_new(object, "unscheduled_bytes", json_null());
 	else
@@ -208,20 +210,23 @@ static void add_subflow(struct table *table, const struct pams_subflow *s,
 void conn_lines(const struct pams_conn *conn, double decisions_ps, int width,
 		line_fn emit, void *arg)
 {
-	static const char with_speed[] =
-		"TOKEN SCHEDULER UNSCHEDULED> DECISIONS> PER-SECOND> "
-		"DEFERRALS>:1 KICKS>:4 STOPS>:3 REINJECTED>:2";
-	static const char without[] =
-		"TOKEN SCHEDULER UNSCHEDULED> DECISIONS> DEFERRALS>:1 KICKS>:4 "
-		"STOPS>:3 REINJECTED>:2";
 	struct table *table;
-	char text[QUANTITY_MAX];
+	char text[QUANTITY_MAX], headings[160];
 	unsigned int i;
 
-	table = table_new(decisions_ps < 0 ? without : with_speed);
+	snprintf(headings, sizeof(headings),
+		 "TOKEN SCHEDULER %sUNSCHEDULED> DECISIONS> %sDEFERRALS>:1 "
+		 "KICKS>:4 STOPS>:3 REINJECTED>:2",
+		 conn->has_rule ? "RULE " : "",
+		 decisions_ps < 0 ? "" : "PER-SECOND> ");
+	table = table_new(headings);
 	table_row(table);
 	table_cell(table, show_token(text, conn->token));
 	table_cell(table, conn->scheduler);
+	if (conn->has_rule && conn->rule)
+		table_number(table, conn->rule);
+	else if (conn->has_rule)
+		table_cell(table, "default");
 	if (conn->unscheduled_bytes == PAMS_UNSCHEDULED_FULL)
 		table_cell(table, "full");
 	else

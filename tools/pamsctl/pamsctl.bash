@@ -47,6 +47,20 @@ _pamsctl_path()
 	[ "${words[1]}" != set ] || echo "$values"
 }
 
+# what may follow the words of a rule
+_pamsctl_rule()
+{
+	local schedulers="minrtt minpad pams minfct single redundant"
+
+	case ${words[-1]} in
+	cgroup | mark | uid | local | remote | peer | first) return ;;
+	use | default) echo "$schedulers"; return ;;
+	redundant) echo first; return ;;
+	esac
+	[ ${#words[@]} != 2 ] || echo default
+	echo cgroup mark uid local remote peer client server use
+}
+
 _pamsctl_options()
 {
 	echo --json --help
@@ -65,7 +79,7 @@ _pamsctl_options()
 _pamsctl_choices()
 {
 	case ${words[0]-} in
-	'') echo path conn stats monitor top sched load unload doctor peers metrics pair ;;
+	'') echo path conn stats monitor top sched rule load unload doctor peers metrics pair ;;
 	path)
 		case ${words[1]-} in
 		'') echo show set del flush monitor ;;
@@ -75,6 +89,13 @@ _pamsctl_choices()
 		case ${#words[@]} in
 		1) echo show ;;
 		2) _pamsctl_tokens ;;
+		esac ;;
+	rule)
+		case ${words[1]-} in
+		'') echo show add del load ;;
+		add) _pamsctl_rule ;;
+		del) [ ${#words[@]} != 2 ] || echo all ;;
+		load) [ ${#words[@]} != 2 ] || compgen -f -- "${COMP_WORDS[COMP_CWORD]}" ;;
 		esac ;;
 	pair) [ ${#words[@]} -lt 3 ] || _pamsctl_interfaces ;;
 	sched)

@@ -11,8 +11,8 @@
  *	table.c			columns under their headings
  *	quantity.c		rates, sizes and times as people write them
  *	key.c			a path's key, from words and as text
- *	path.c conn.c stats.c monitor.c top.c sched.c load.c doctor.c
- *	peers.c pair.c metrics.c overview.c
+ *	path.c conn.c stats.c monitor.c top.c sched.c rule.c load.c
+ *	doctor.c peers.c pair.c metrics.c overview.c
  *				the commands
  *	pamsd.c			asks the daemon
  *	scheduler.c		the kernel's MPTCP schedulers
@@ -85,6 +85,7 @@ int refuse(int status, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 int refuse_kernel(struct pams_nl *nl, const char *what, int err);
 int refuse_not_loaded(void);
+void refuse_in(const char *file, size_t line);	/* NULL: no file's line any more */
 int print_json(json_t *value);		/* and free it; the exit status */
 int append(json_t *list, json_t *value);	/* 0 or -ENOMEM */
 void print_json_line(json_t *value);	/* and free it, flush */
@@ -151,6 +152,7 @@ int stats_command(struct words *words);
 int monitor_command(struct words *words);
 int top_command(struct words *words);
 int sched_command(struct words *words);
+int rule_command(struct words *words);
 int load_command(struct words *words);
 int unload_command(struct words *words);
 int doctor_command(struct words *words);

@@ -108,7 +108,7 @@ static int get_subflow(struct mptcp_sock *msk, struct mptcp_sched_data *data)
 }
 
 static struct peer_sched scheds[] = {
-	SCHED("redundant", NULL),
+	SCHED("everywhere", NULL),
 	SCHED("blest", peers_blest_waits),
 	SCHED("ecf", peers_ecf_waits),
 };

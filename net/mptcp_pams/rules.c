@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Which of our schedulers a connection has, where its socket was given the one that is
+ * named rules: the first rule of the namespace's table that fits, or the table's default.
+ *
+ * The table is replaced as a whole. It is looked through at a connection's first
+ * decision, when addresses, owner and cgroup are known, and at the next one after each
+ * change; between these a decision compares two numbers. What a connection was given
+ * before stays where it is: only what is to be sent is decided by another scheduler.
+ *
+ * Readers use RCU. A rule holds a reference on its cgroup, so that one which was removed
+ * keeps its memory, and fits nothing, until the table is replaced.
+ */
+#include <linux/slab.h>
+#include <net/sock.h>
+
+#include "pams.h"
+
+/**
+ * pams_rules_alloc - make a table
+ * @nr: of so many rules, at most MPTCP_PAMS_RULES_MAX
+ *
+ * Return: to be filled in, or NULL.
+ */
+struct pams_rule_table *pams_rules_alloc(unsigned int nr)
+{
+	struct pams_rule_table *table;
+
+	table = kvzalloc(struct_size(table, rule, nr), GFP_KERNEL_ACCOUNT);
+	if (table)
+		table->nr = nr;
+	return table;
+}
+
+/**
+ * pams_rules_free - free a table that nobody uses
+ * @table: only in part filled in, or NULL
+ */
+void pams_rules_free(struct pams_rule_table *table)
+{
+	unsigned int i;
+
+	for (i = 0; table && i < table->nr; i++) {
+		if (table->rule[i].cgroup)
+			cgroup_put(table->rule[i].cgroup);
+		kfree(table->rule[i].path);
+	}
+	kvfree(table);
+}
+
+/**
+ * pams_rules_locked - the table, for whoever holds the lock
+ * @rules: of the namespace
+ */
+struct pams_rule_table *pams_rules_locked(const struct pams_rules *rules)
+{
+	return rcu_dereference_protected(rules->table, lockdep_is_held(&rules->lock));
+}
+
+/**
+ * pams_rules_replace - have connections follow another table
+ * @rules:	of the namespace
+ * @table:	the table, which is freed if it isn't taken
+ * @generation:	only if the table still has this one; may be NULL
+ *
+ * Return: false if it hasn't.
+ */
+bool pams_rules_replace(struct pams_rules *rules, struct pams_rule_table *table,
+			const u32 *generation)
+{
+	bool taken;
+
+	mutex_lock(&rules->lock);
+	taken = !generation || *generation == rules->generation;
+	if (taken) {
+		table = rcu_replace_pointer(rules->table, table,
+					    lockdep_is_held(&rules->lock));
+		/* pairs with pams_rules_follow(): who sees it sees the table */
+		smp_store_release(&rules->generation, rules->generation + 1 ?: 1);
+	}
+	mutex_unlock(&rules->lock);
+
+	if (taken)
+		synchronize_rcu();
+	pams_rules_free(table);
+	return taken;
+}
+
+static bool fits_cgroup(const struct pams_rule *rule, struct sock *sk)
+{
+#ifdef CONFIG_SOCK_CGROUP_DATA
+	return !rule->cgroup ||
+	       cgroup_is_descendant(sock_cgroup_ptr(&sk->sk_cgrp_data), rule->cgroup);
+#else
+	return !rule->cgroup;
+#endif
+}
+
+static bool fits_remote(const struct pams_rule *rule, const struct sock *sk)
+{
+	struct in6_addr remote;
+
+	if (!rule->prefix_len)
+		return true;
+#if IS_ENABLED(CONFIG_IPV6)
+	if (sk->sk_family == AF_INET6)
+		remote = sk->sk_v6_daddr;
+	else
+#endif
+		ipv6_addr_set_v4mapped(sk->sk_daddr, &remote);
+	return ipv6_prefix_equal(&remote, &rule->remote, rule->prefix_len);
+}
+
+static bool fits_ports(const struct pams_rule *rule, const struct sock *sk)
+{
+	u16 local = sk->sk_num, remote = ntohs(sk->sk_dport);
+
+	return local >= rule->local_min && local <= rule->local_max &&
+	       remote >= rule->remote_min && remote <= rule->remote_max;
+}
+
+static bool rule_fits(const struct pams_rule *rule, const struct pams_conn *conn)
+{
+	struct sock *sk = (struct sock *)conn->msk;
+
+	return (rule->side == PAMS_RULE_BOTH ||
+		(rule->side == PAMS_RULE_SERVER) == conn->server) &&
+	       fits_ports(rule, sk) &&
+	       !((READ_ONCE(sk->sk_mark) ^ rule->mark) & rule->mask) &&
+	       (!uid_valid(rule->uid) || uid_eq(READ_ONCE(sk->sk_uid), rule->uid)) &&
+	       fits_remote(rule, sk) && fits_cgroup(rule, sk);
+}
+
+static void conn_choose(struct pams_conn *conn, const struct pams_choice *choice)
+{
+	unsigned int i;
+
+	conn->first_bytes = choice->first_bytes;
+	if (conn->sched == choice->sched)
+		return;
+
+	WRITE_ONCE(conn->sched, choice->sched);
+	/* what another one remembers says nothing, and its PADs are others */
+	conn->state = (struct pick_state){ .copied = msk_snd_nxt(conn->msk) };
+	conn->deferring = false;
+	for (i = 0; i < conn->nr; i++)
+		conn->sub[i]->pad_of_bytes = 0;
+}
+
+/**
+ * pams_rules_resolve - choose the scheduler of a connection
+ * @conn:	the connection, owned or with its data lock held
+ * @otherwise:	what it gets if neither rule nor table says so
+ */
+void pams_rules_resolve(struct pams_conn *conn, const struct pams_sched *otherwise)
+{
+	struct pams_rules *rules = &conn->net->rules;
+	struct pams_choice choice = { .sched = otherwise };
+	const struct pams_rule_table *table;
+	unsigned int i;
+
+	/* pairs with pams_rules_replace() */
+	conn->rules_generation = smp_load_acquire(&rules->generation);
+	conn->rule = 0;
+	rcu_read_lock();
+	table = rcu_dereference(rules->table);
+	if (table && table->otherwise.sched)
+		choice = table->otherwise;
+	for (i = 0; table && i < table->nr; i++) {
+		if (rule_fits(&table->rule[i], conn)) {
+			conn->rule = i + 1;
+			choice = table->rule[i].choice;
+			break;
+		}
+	}
+	rcu_read_unlock();
+	conn_choose(conn, &choice);
+}
+
+void pams_rules_init(struct pams_rules *rules)
+{
+	mutex_init(&rules->lock);
+	rules->generation = 1;
+}
+
+/* No socket of the namespace is left. */
+void pams_rules_exit(struct pams_rules *rules)
+{
+	pams_rules_free(rcu_dereference_protected(rules->table, true));
+	mutex_destroy(&rules->lock);
+}

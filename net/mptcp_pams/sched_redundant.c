@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0
+/* redundant: the first bytes of a connection, or all, on two paths.
+ *
+ *   new data    on the idle subflow with the lowest PAD; that one leads
+ *   its copy    on the best of the others, in order, as that one has room:
+ *
+ *     from   the later one of what was copied last and of what is acknowledged
+ *     to     what was sent
+ *
+ * What is acknowledged before its turn comes isn't copied: it arrived elsewhere. And
+ * only as much is copied as the window takes, so hardly anything waits in a subflow's
+ * queue, where it can't be withdrawn. So a path that is behind holds nobody, and a bulk
+ * transfer costs what it would on the faster path alone, but for what the slower one
+ * really carries.
+ *
+ * Another subflow may lead as soon as everything was copied, or the leading one is lost:
+ * then what it alone was given is copied first. Since nothing is on a lost path only,
+ * nothing is sent again for that (resend.c).
+ *
+ * Beyond the first bytes it is pams (sched_pams.c).
+ *
+ * Ignores: that a copy takes capacity from other connections on that path.
+ */
+#include <linux/minmax.h>
+
+#include "pick.h"
+
+/* What was sent on the leading subflow alone, and isn't acknowledged. */
+static u32 redundant_alone(const struct pams_view *view)
+{
+	struct pick_state *state = view->state;
+
+	if ((s32)(view->snd_una - state->copied) > 0)
+		state->copied = view->snd_una;
+	return view->snd_nxt - state->copied;
+}
+
+/* Of that, what is to be copied. */
+static u32 redundant_left(const struct pams_view *view)
+{
+	u32 alone = redundant_alone(view);
+	u64 copied = view->sent_bytes - alone;
+
+	return copied < view->first_bytes ?
+	       min_t(u64, alone, view->first_bytes - copied) : 0;
+}
+
+static bool redundant_is_alive(const struct pams_view *view, int i)
+{
+	return i >= 0 && !view->sub[i]->stopped;
+}
+
+/* Where copies go: the same subflow while it lives, since it has what was copied. */
+static int redundant_other(const struct pams_view *view, int lead)
+{
+	struct pick_state *state = view->state;
+	int other = pick_index(view, state->other);
+	unsigned int i;
+
+	if (other != lead && redundant_is_alive(view, other))
+		return other;
+
+	other = PAMS_PICK_NONE;
+	for (i = 0; i < view->nr; i++) {
+		if (i != lead && redundant_is_alive(view, i) &&
+		    (other < 0 || view->sub[i]->pad_ns < view->sub[other]->pad_ns))
+			other = i;
+	}
+	if (state->other)
+		state->copied = view->snd_una;
+	state->other = other < 0 ? 0 : view->sub[other]->id;
+	return other;
+}
+
+int pams_pick_redundant(const struct pams_view *view, u32 *bytes)
+{
+	int lead = pick_index(view, view->state->lead);
+
+	if (!redundant_left(view)) {
+		view->state->other = 0;
+		return view->sent_bytes < view->first_bytes ? pams_lowest_pad(view) :
+							      pams_pick_pams(view, bytes);
+	}
+	if (redundant_is_alive(view, lead))
+		return view->sub[lead]->idle ? lead : PAMS_PICK_NONE;
+	/* the copy goes first, if there is somebody to take it */
+	return redundant_other(view, lead) < 0 ? pams_lowest_pad(view) : PAMS_PICK_NONE;
+}
+
+int pams_copy_redundant(const struct pams_view *view, u32 *bytes)
+{
+	int lead = pick_index(view, view->state->lead);
+	u32 left = redundant_left(view);
+	int other;
+
+	if (!left)
+		return PAMS_PICK_NONE;
+	other = redundant_other(view, lead);
+	if (other < 0 || !view->sub[other]->idle)
+		return PAMS_PICK_NONE;
+	*bytes = redundant_left(view);
+	return other;
+}
+
+/* What is sent on two subflows is late on neither. */
+int pams_late_redundant(const struct pams_view *view, u32 eta_percent, u64 *bytes)
+{
+	return view->sent_bytes <= view->first_bytes ? PAMS_PICK_NONE :
+	       pams_late_pams(view, eta_percent, bytes);
+}

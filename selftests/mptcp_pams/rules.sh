@@ -1,0 +1,298 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# The scheduler named rules: which rule fits which connection, connections that follow a changed table, what is refused.
+#
+#	client                                     server
+#	         c1 ---- 20 Mbit/s 10 ms ---- s1
+#	         c2 ---- 10 Mbit/s 20 ms ---- s2   10.0.0.2 or fd00::2
+
+if [ "${1-}" = enter ]; then	# CGROUP COMMAND...: a process of this script's own that is in that cgroup
+	echo $$ >"$2/cgroup.procs"
+	shift 2
+	exec "$@"
+fi
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
+
+first=20mbit,10ms second=10mbit,20ms
+user=12345
+cgroups=
+
+begin()
+{
+	need_tool "$pamsctl"
+	paths rules "$first" "$second"
+	start_server
+}
+
+# rules NS LINE...: the table there
+rules() { local ns=$1; shift; printf '%s\n' "$@" | in_ns "$ns" "$pamsctl" rule load -; }
+
+# chosen NS: "SCHEDULER RULE" of its only connection
+chosen()
+{
+	local said
+
+	in_ns "$1" "$pamsctl" --json conn show >"$work/conn"
+	said=$(sed -n 's/.*"\(scheduler\|rule\)": *"\{0,1\}\([^",]*\).*/\2/p' "$work/conn")
+	echo "${said//$'\n'/ }"
+}
+
+# expect NS "SCHEDULER RULE"
+expect()
+{
+	local got
+
+	got=$(chosen "$1")
+	say "$got, expected $2"
+	[ "$got" = "$2" ] || fail "another rule fits"
+}
+
+# upload EXPECTED [COMMAND...]: an upload by xfer with $options, run by the command; while it lasts the client has the expected choice
+upload()
+{
+	local expected=$1
+	shift
+	# shellcheck disable=SC2086 # a list of options
+	on_client "$@" "$xfer" client ${family/-4/} $options --bytes 1M --dir up --requests 2 --gap 300 "$address" $port >/dev/null &
+	local pid=$!
+	sleep 0.3
+	expect "$client" "$expected"
+	wait "$pid" || fail "the upload did not survive"
+	within 50 is_gone || fail "the connection stays"
+}
+is_gone() { [ -z "$(chosen "$client")" ]; }
+
+# Without a table, and without a rule that fits: the default, on both ends.
+default_counts()
+{
+	begin
+	options=
+	upload "minfct 0"
+	rules "$client" "default single" "remote 1-4999 use pams"
+	upload "single 0"
+	rules "$client" "default redundant first 16k"
+	upload "redundant 0"
+}
+
+# fits WRONG RIGHT [COMMAND...]: what each kind of match says, beside a rule before it that just doesn't fit, and one behind it that does.
+fits()
+{
+	local wrong=$1 right=$2
+	shift 2
+	rules "$client" "$wrong use minrtt" "$right use single" "use pams"
+	upload "single 2" "$@"
+}
+
+matches_ports()
+{
+	begin
+	options=
+	fits "remote 5001-65535" "remote 5000"
+	fits "remote 1-4999" "remote 4999-5001"
+	fits "local 1-1023" "local 1024-65535"
+}
+
+matches_peers()
+{
+	begin
+	options=
+	fits "peer 10.0.0.3" "peer 10.0.0.2"
+	fits "peer 10.0.0.0/31" "peer 10.0.0.2/31"
+	fits "peer fd00::/8" "peer 0.0.0.0/0"
+}
+
+matches_peers_6()
+{
+	need_tool "$pamsctl"
+	family=-6
+	paths rules "$first" "$second"
+	start_server
+	options=
+	fits "peer fd00::3/128" "peer fd00::2"
+	fits "peer 10.0.0.0/8" "peer fd00::/16"
+}
+
+matches_sides()
+{
+	begin
+	options=
+	fits server client
+	rules "$server" "client use minrtt" "server local 5000 use single"
+	transfer --bytes 1M --requests 2 --gap 500 &
+	sleep 1
+	expect "$server" "single 2"
+	wait $!
+}
+
+matches_users()
+{
+	begin
+	options=
+	fits "uid 0" "uid $user" setpriv --reuid "$user"
+	fits "uid $user" "uid 0"
+}
+
+matches_marks()
+{
+	begin
+	options="--mark 18"
+	fits "mark 0x11" "mark 0x12"
+	fits "mark 0x1/0xf" "mark 0x10/0xf0"
+}
+
+# The socket's cgroup, and one above it.
+matches_cgroups()
+{
+	[ -e /sys/fs/cgroup ] || skip "this kernel has no cgroups"
+	begin
+	if ! rules "$client" "cgroup / use single" >"$work/said" 2>&1; then
+		grep -q "sockets know no cgroup" "$work/said" || fail "$(cat "$work/said")"
+		say "this kernel's sockets know no cgroup, and it says so"
+		return
+	fi
+	cgroups=$work/cgroups
+	mkdir "$cgroups"
+	mount -t cgroup2 none "$cgroups"
+	mkdir -p "$cgroups/pams-$$/inner" "$cgroups/pams-$$-other"
+	options=
+	fits "cgroup /pams-$$-other" "cgroup /pams-$$/inner" "$here/rules.sh" enter "$cgroups/pams-$$/inner"
+	fits "cgroup /pams-$$-other" "cgroup /pams-$$" "$here/rules.sh" enter "$cgroups/pams-$$/inner"
+	fits "cgroup /pams-$$/inner" "cgroup /pams-$$" "$here/rules.sh" enter "$cgroups/pams-$$"
+	# one that was removed fits nothing, and is no trouble
+	rmdir "$cgroups/pams-$$-other"
+	rules "$client" "use pams"
+	rmdir "$cgroups/pams-$$/inner" "$cgroups/pams-$$"
+	umount "$cgroups"
+}
+
+# A stream on one path spreads as soon as its rule says so, and keeps to one again. What was sent arrives intact.
+follows_a_change()
+{
+	local before
+
+	begin
+	rules "$server" "server use single"
+	transfer --bytes 12M --rate 3000000 &
+	sleep 1.5
+	check "bytes on path 2" "$(sent "$server" 2)" "<" 20000
+	rules "$server" "server use pams"
+	sleep 1
+	expect "$server" "pams 1"
+	check "bytes on path 2" "$(sent "$server" 2)" ">" 100000
+	rules "$server" "local 1 use pams" "use redundant"
+	sleep 0.5
+	expect "$server" "redundant 2"
+	rules "$server" "use single"
+	sleep 0.5
+	before=$(sent "$server" 2)
+	sleep 0.5
+	check "bytes on path 2" "$(sent "$server" 2) - $before" "<" 20000
+	wait $! || fail "the transfer did not survive"
+}
+
+# change_all_the_time: until the file is there
+change_all_the_time()
+{
+	local name
+
+	until [ -e "$work/enough" ]; do
+		for name in minrtt minpad pams minfct single redundant; do
+			rules "$server" "use $name"
+			sleep 0.07
+		done
+	done
+}
+
+# Each scheduler takes over from each while data is on its way, also under loss.
+survives_changes()
+{
+	need_tool "$pamsctl"
+	paths rules "$first,100,loss,1%" "$second,100,loss,1%"
+	start_server
+	change_all_the_time &
+	transfer --bytes 1-2M --requests 20 --conns 3 --timeout 30000
+	touch "$work/enough"
+	wait $!
+	rm "$work/enough"
+	check "transfers intact" "$(of ok | grep -c true)" == 60
+}
+
+# refused TEXT LINE...: nothing changes
+refused()
+{
+	local text=$1 before
+	shift
+
+	before=$(on_client "$pamsctl" rule show)
+	! rules "$client" "$@" >"$work/said" 2>&1 || fail "this was taken: $*"
+	grep -qF -- "$text" "$work/said" || fail "it says '$(cat "$work/said")' and not '$text'"
+	[ "$(on_client "$pamsctl" rule show)" = "$before" ] || fail "the table is another one"
+}
+
+many() { local i; for i in $(seq "$1"); do echo "remote $((10000 + i)) use pams"; done; }
+
+refuses()
+{
+	local lines
+
+	begin
+	rules "$client" "remote 1 use single" "default redundant"
+	refused "rule 2: mark has bits that mask leaves out" "use pams" "mark 3/2 use pams"
+	# "there is no such cgroup", or "this kernel's sockets know no cgroup"
+	refused "rule 1: th" "cgroup /nonexistent use pams"
+	mapfile -t lines < <(many 257)
+	refused "257 rules are too many: 256 at most" "${lines[@]}"
+	# a user without the capability
+	! on_client setpriv --reuid "$user" "$pamsctl" rule del all 2>"$work/said" || fail "anybody may change the rules"
+	grep -q CAP_NET_ADMIN "$work/said" || fail "$(cat "$work/said")"
+}
+
+# 256 are taken, shown as they were given, and the last one fits.
+holds_256()
+{
+	local lines
+
+	begin
+	mapfile -t lines < <(many 255)
+	rules "$client" "${lines[@]}" "use single"
+	check "rules shown" "$(on_client "$pamsctl" rule show | grep -c use)" == 256
+	options=
+	upload "single 256"
+	on_client "$pamsctl" rule show >"$work/shown"
+	on_client "$pamsctl" rule load "$work/shown"
+	on_client "$pamsctl" rule show | cmp - "$work/shown" || fail "what is shown isn't what is loaded"
+}
+
+# Two who change the table at once: each change is made, or refused; none is lost.
+adders_meet()
+{
+	local i pids=() taken=0
+
+	begin
+	: >"$work/said"
+	for i in $(seq 40); do
+		on_client "$pamsctl" rule add remote "$i" use pams 2>>"$work/said" &
+		pids+=($!)
+	done
+	for i in "${pids[@]}"; do
+		! wait "$i" || taken=$((taken + 1))
+	done
+	check "rules there" "$(on_client "$pamsctl" rule show | grep -c use)" == "$taken"
+	check "refused for another reason" "$(grep -vc "changed meanwhile" "$work/said" || true)" == 0
+}
+
+add default_counts
+add matches_ports
+add matches_peers
+add matches_peers_6
+add matches_sides
+add matches_users
+add matches_marks
+add matches_cgroups
+add follows_a_change
+add survives_changes
+add refuses
+add holds_256
+add adders_meet
+run_cases "$@"
