@@ -224,7 +224,7 @@ def _sweep_parser(commands):
                         help="with nothing known of the paths, with what a transfer before "
                         "taught, or both (where the module remembers paths)")
     parser.add_argument("--sched", default="", metavar="NAME[,NAME...]",
-                        help="(every scheduler there is)")
+                        help="(all but single, redundant and rules)")
     parser.add_argument("--only", default="", metavar="NAME",
                         help="this scenario alone, e.g. 1-017")
     parser.add_argument("--json", metavar="FILE", help="every scenario's figures, and how to "

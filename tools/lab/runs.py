@@ -24,6 +24,8 @@ from host import LabError
 
 BUILT_IN = ("default",)
 PEERS = ("everywhere", "blest", "ecf")   # the published ones, tools/bench/peers
+# They keep to a policy, not to the shortest time: they run where they are asked for by name.
+POLICIES = ("single", "redundant", "rules")
 
 
 @dataclass(frozen=True)
@@ -104,9 +106,10 @@ def look(means):
 
 
 def looked_at(means):
-    """(means that know whether paths are remembered, every scheduler)"""
+    """(means that know whether paths are remembered, every scheduler but POLICIES)"""
     names, remembers = look(means)
-    return replace(means, path_memory=remembers), names
+    return (replace(means, path_memory=remembers),
+            [name for name in names if name not in POLICIES])
 
 
 def available(means):
