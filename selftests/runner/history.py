@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """What the last runs of selftests/check came to: which stages failed, how long each took."""
 import json
+import threading
 import time
 
 
@@ -12,6 +13,7 @@ class History:
 
     def __init__(self, path):
         self.path = path
+        self.lock = threading.Lock()    # stages end in threads of their own
         self.wanted, self.stages = [], {}
         if path.exists():
             saved = json.loads(path.read_text())
@@ -32,9 +34,10 @@ class History:
         self.save()
 
     def ended(self, name, failed, took_s):
-        self.stages[name] = {"ended": True, "failed": failed, "took_s": round(took_s, 1),
-                             "when": int(time.time())}
-        self.save()
+        with self.lock:
+            self.stages[name] = {"ended": True, "failed": failed, "took_s": round(took_s, 1),
+                                 "when": int(time.time())}
+            self.save()
 
     def left(self):
         """The last run's stages that failed or did not end."""

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """selftests/check: stages that hang, what they leave behind, plans, resuming."""
+import concurrent.futures
 import importlib.machinery
 import importlib.util
 import os
@@ -161,6 +162,15 @@ class Stages(unittest.TestCase):
         self.assertIn("ok - a # SKIP no such thing here", text)
         self.assertIn("ok - b # SKIP it needs a", text)
         self.assertTrue(text.endswith("1 passed, 0 failed, 2 skipped"), text)
+
+    def test_two_end_at_once(self):
+        def end(name):
+            for _ in range(200):
+                self.history.ended(name, 0, 1)
+
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            list(pool.map(end, "abcd"))
+        self.assertEqual(sorted(History(self.logs / "history.json").stages), list("abcd"))
 
     def test_says_how_long(self):
         stages = [self.stage("a", "echo ok 1"), self.stage("b", "echo ok 1")]
