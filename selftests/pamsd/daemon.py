@@ -247,6 +247,19 @@ class Pair:
             daemon.stop()
 
 
+def reporter_with_faults(folder, interface):
+    """A reporter about lo, and the file that tells netlink_faults.c what to do: nothing yet."""
+    fault = Path(folder) / "fault"
+    fault.write_text("")
+    reporter = Daemon(
+        folder, "reporter",
+        f'reporter {{\n\tto "s" {{ address = "127.0.0.1:{free_port()}" key = "{new_key()}" }}\n'
+        f'\tinterface "lo" {{ {interface} local = true }}\n}}\n',
+        prefix=("env", f"LD_PRELOAD={HELPERS}/netlink_faults.so", f"NETLINK_FAULT={fault}",
+                "ASAN_OPTIONS=verify_asan_link_order=0"))
+    return reporter, fault
+
+
 def run_cases_about_lo(cases):
     """Their reports are about lo: others' traffic there would call for more of them."""
     os.environ["LC_ALL"] = "C"

@@ -18,7 +18,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from daemon import (Daemon, Failed, check, enter_network, free_port, new_key,  # noqa: E402
-                    run_cases, within)
+                    reporter_with_faults, run_cases, within)
 
 RATE_BYTEPS = 1000000
 PAYLOAD_BYTES, FRAME_BYTES = 1400, 1442
@@ -283,6 +283,22 @@ def connections_are_measured(folder):
     server.stop()
 
 
+def only_its_connections_are_told(folder):
+    """The kernel is asked for the sockets of the prefix; pamsd would leave the others out, too, but look at each."""
+    reporter, told = reporter_with_faults(folder, 'about = {"127.0.0.2"} measure = "tcp"')
+    listener = socket.create_server(("127.0.0.3", 0))
+    others = [socket.create_connection(listener.getsockname()) for _ in range(40)]
+    told.write_text("count")
+    mine = connection_to("127.0.0.2")
+    counts = within("the kernel is asked", lambda: Path(f"{told}.sockets").exists() and
+                    Path(f"{told}.sockets").read_text().split())
+    mine()
+    check(max(map(int, counts)) <= 2, f"the kernel tells of so many sockets at once: {counts}")
+    for other in (*others, listener):
+        other.close()
+    reporter.stop()
+
+
 def main():
     why = enter_network() or make_pipe()
     if why:
@@ -291,7 +307,8 @@ def main():
     return run_cases([backlog_is_measured, reports_while_data_flows,
                       idle_is_asleep, known_rate_stays_without_backlog, own_reports_are_no_flow, pulled_cable,
                       own_link_is_not_measured,
-                      source_that_fails_is_said_once, connections_are_measured])
+                      source_that_fails_is_said_once, connections_are_measured,
+                      only_its_connections_are_told])
 
 
 if __name__ == "__main__":

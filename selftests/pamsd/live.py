@@ -14,8 +14,8 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from daemon import (HELPERS, LIMIT_S, Daemon, Pair, check, free_port, new_key,  # noqa: E402
-                    run_cases_about_lo, within)
+from daemon import (LIMIT_S, Daemon, Pair, check, free_port, new_key,  # noqa: E402
+                    reporter_with_faults, run_cases_about_lo, within)
 
 
 def session_and_loss(folder):
@@ -357,19 +357,6 @@ def temporary_address_is_preferred(folder):
            lambda: comes_from({address.split("/")[0] + "/128"}))
     reporter.stop()
     server.stop()
-
-
-def reporter_with_faults(folder, interface):
-    """A reporter, and the file that tells netlink_faults.c which fault its kernel has: none yet."""
-    fault = Path(folder) / "fault"
-    fault.write_text("")
-    reporter = Daemon(
-        folder, "reporter",
-        f'reporter {{\n\tto "s" {{ address = "127.0.0.1:{free_port()}" key = "{new_key()}" }}\n'
-        f'\tinterface "lo" {{ {interface} local = true }}\n}}\n',
-        prefix=("env", f"LD_PRELOAD={HELPERS}/netlink_faults.so", f"NETLINK_FAULT={fault}",
-                "ASAN_OPTIONS=verify_asan_link_order=0"))
-    return reporter, fault
 
 
 def kernel_that_is_silent(folder):

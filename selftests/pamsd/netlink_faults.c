@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * netlink_faults - a kernel that doesn't answer over netlink, or too shortly
+ * netlink_faults - a kernel that doesn't answer over netlink, or too shortly; and
+ * what it answers, counted
  *
  * Preloaded into a program. While the file that NETLINK_FAULT names holds the
  * word "silent", what is sent to the kernel doesn't get there; while it holds
- * "short", what comes ends four bytes behind its first message's header. With
- * neither nothing is changed.
+ * "short", what comes ends four bytes behind its first message's header. Else
+ * nothing is changed; while it holds "count", each answer that tells of sockets
+ * adds a line with their number to that file's namesake with .sockets behind.
  */
 #include <dlfcn.h>
 #include <stdbool.h>
@@ -15,6 +17,7 @@
 #include <sys/socket.h>
 
 #include <linux/netlink.h>
+#include <linux/sock_diag.h>
 
 #define SHORT_BYTES	(NLMSG_HDRLEN + 4)
 
@@ -50,6 +53,22 @@ ssize_t sendmsg(int fd, const struct msghdr *msg, int flags)
 	return bytes;
 }
 
+static void count_sockets(struct nlmsghdr *hdr, size_t len)
+{
+	unsigned int sockets = 0;
+	char name[4096];
+	FILE *file;
+
+	for (; NLMSG_OK(hdr, len); hdr = NLMSG_NEXT(hdr, len))
+		sockets += hdr->nlmsg_type == SOCK_DIAG_BY_FAMILY;
+	snprintf(name, sizeof(name), "%s.sockets", getenv("NETLINK_FAULT"));
+	file = sockets ? fopen(name, "ae") : NULL;
+	if (!file)
+		return;
+	fprintf(file, "%u\n", sockets);
+	fclose(file);
+}
+
 ssize_t recvmsg(int fd, struct msghdr *msg, int flags)
 {
 	ssize_t (*real)(int fd, struct msghdr *msg, int flags) =
@@ -57,6 +76,8 @@ ssize_t recvmsg(int fd, struct msghdr *msg, int flags)
 	ssize_t got = real(fd, msg, flags);
 	struct nlmsghdr *hdr = msg->msg_iov[0].iov_base;
 
+	if (got > 0 && !(flags & MSG_PEEK) && fault_is(fd, "count"))
+		count_sockets(hdr, got);
 	if (got <= (ssize_t)SHORT_BYTES || flags & MSG_PEEK ||
 	    hdr->nlmsg_type < NLMSG_MIN_TYPE || !fault_is(fd, "short"))
 		return got;
