@@ -5,7 +5,7 @@
  * A bank is looked for before it costs anything: at some look all that was sent is
  * marked, by the connection's number and by each subflow's. If each TCP has acknowledged
  * its part, and much of it has no DATA_ACK, something lies between. From then on, or where
- * so much of all that was sent is open that it may be worth the memory, what
+ * a path is reported and so much is open that it may be worth time and memory, what
  * subflows are given is logged, and the first byte that is missing tells which of them
  * is split.
  *
@@ -95,7 +95,7 @@ static void split_find(struct pams_conn *conn, const struct msk_look *look,
 		mark(conn, look, view);
 		return;
 	}
-	if (!much_is_open(look) && !mark_says_bank(conn, look, view))
+	if (!(conn->reported && much_is_open(look)) && !mark_says_bank(conn, look, view))
 		return;
 	if (pams_conn_open_bank(conn))
 		bank_begin(conn->bank, look->snd_nxt, look->snd_una, (u32)tcp_clock_us());
