@@ -215,21 +215,29 @@ static noinline struct pams_conn *conn_add(struct mptcp_sock *msk,
 }
 
 /**
- * pams_conn_get - what is remembered of a connection
+ * pams_conn_known - what is remembered of a connection, if there is anything
+ * @msk:	the connection, owned or with its data lock held
+ *
+ * Return: valid until the socket is released or disconnected, or NULL.
+ */
+struct pams_conn *pams_conn_known(struct mptcp_sock *msk)
+{
+	struct pams_conn *conn = READ_ONCE(*conn_slot(msk));
+
+	return likely(conn && conn->local_key == msk_local_key(msk)) ? conn : NULL;
+}
+
+/**
+ * pams_conn_get - the same, begun if there is nothing yet
  * @msk:	the connection, owned or with its data lock held
  * @sched:	its scheduler
  *
- * Return: valid until the socket is released or disconnected, or NULL if there is
- * no memory for it.
+ * Return: valid as long, or NULL if there is no memory for it.
  */
 struct pams_conn *pams_conn_get(struct mptcp_sock *msk,
 				const struct pams_sched *sched)
 {
-	struct pams_conn *conn = READ_ONCE(*conn_slot(msk));
-
-	if (likely(conn && conn->local_key == msk_local_key(msk)))
-		return conn;
-	return conn_add(msk, sched);
+	return pams_conn_known(msk) ?: conn_add(msk, sched);
 }
 
 /**

@@ -465,6 +465,7 @@ int pams_conn_init(void (*setup)(struct pams_conn *conn));
 void pams_conn_wait(void);
 void pams_conn_exit(void);
 void pams_conn_reset(struct mptcp_sock *msk);
+struct pams_conn *pams_conn_known(struct mptcp_sock *msk);
 struct pams_conn *pams_conn_get(struct mptcp_sock *msk,
 				const struct pams_sched *sched);
 void pams_conn_del(struct mptcp_sock *msk);

@@ -94,11 +94,9 @@ const struct pams_sched *pams_sched_find(const char *name)
 	return NULL;
 }
 
-/* What is remembered of a connection, with the scheduler that it has now. */
-static struct pams_conn *conn_get(struct mptcp_sock *msk, const struct pams_sched *of_socket)
+/* A connection's state, with the scheduler that it has now. */
+static struct pams_conn *followed(struct pams_conn *conn, const struct pams_sched *of_socket)
 {
-	struct pams_conn *conn = pams_conn_get(msk, of_socket);
-
 	if (conn && of_socket == &sched_rules)
 		pams_rules_follow(conn, &sched_minfct);
 	return conn;
@@ -215,7 +213,7 @@ static int hand_over(struct pams_conn *conn, const struct msk_look *look,
 static int decide(struct mptcp_sock *msk, const struct pams_sched *of_socket)
 {
 	struct pams_model expected[PAMS_EXPECTED_MAX] __uninitialized;
-	struct pams_conn *conn = conn_get(msk, of_socket);
+	struct pams_conn *conn = followed(pams_conn_get(msk, of_socket), of_socket);
 	const struct pams_sched *sched;
 	/* zeroing them would cost as much as the decision; filled in up to .nr */
 	struct pams_view view __uninitialized;
@@ -311,10 +309,13 @@ static struct sock *other_than(struct mptcp_sock *msk, struct sock *ssk, u32 id)
 /* The kernel's choice, but for a path that is lost, while there is another. From a
  * scheduler that decides itself what is late, within a budget, not before the first
  * missing byte is overdue on the subflow that holds it. Process context.
+ *
+ * It begins no state: a timer that disconnect() left running calls it while the next
+ * connection isn't one yet, and if that falls back to TCP, nobody asks us again.
  */
 static int retransmit(struct mptcp_sock *msk, const struct pams_sched *of_socket)
 {
-	struct pams_conn *conn = conn_get(msk, of_socket);
+	struct pams_conn *conn = followed(pams_conn_known(msk), of_socket);
 	const struct pams_sched *sched = conn ? conn->sched : of_socket;
 	u32 wait_us, banked_id = 0;
 	struct sock *ssk;
