@@ -12,8 +12,12 @@ the laboratory's user-mode kernel with its clock running in real time:
               batch counts, of the median of three boots
   per MB      how often each is asked in a transfer over two unshaped veth links, times
               what a decision takes
+  rules       with 256 rules of which none fits and minfct for the rest: a decision
+              against minfct's on the same connection, and what it takes to look the
+              rules through, once per connection
   throughput  a transfer over two unshaped veth links, each scheduler in turn,
-              the order turned from round to round
+              the order turned from round to round; redundant, which sends
+              everything on both, against the default on one of the links
   memory      size of the states of a connection and a subflow, from the module's BTF
 
 Prints a table, then the limits as TAP; the exit status is 0 if all are met. What a
@@ -37,6 +41,10 @@ import runs
 from checks import Checks
 
 SCHEDULERS = ("default", "minrtt", "minpad", "pams", "minfct")    # if there
+RULES = 256
+# what mptcp_pams_bench.ko measures beside them
+BY_RULE, FOLLOWS, RESOLVED = "minfct-by-rule", "rules", "rules-resolved"
+ONE_LINK = "default on one link"
 SUBFLOWS = [2, 4, 8]
 PATHS = 10_000
 BOOTS = 3                   # of each number of subflows; the median counts
@@ -51,6 +59,11 @@ PATHS_LIMITS = {"minrtt": 4.1, "minpad": 4.4, "pams": 4.7, "minfct": 8.0}
 MB_LIMITS = {"minrtt": 12.0, "minpad": 12.0, "pams": 12.0, "minfct": 24.0}
 THROUGHPUT_GOAL = 0.97      # of the default's
 THROUGHPUT_LIMITS = {"minrtt": 0.9, "minpad": 0.9, "pams": 0.9, "minfct": 0.8}  # fails
+RULES_GOAL = 1.02           # a decision, in times of minfct's on the same connection
+RULES_LIMIT = 1.05
+RESOLVE_LIMIT_US = 5
+REDUNDANT_GOAL = 0.95       # of the default's throughput on one link
+REDUNDANT_LIMIT = 0.45
 GROWTH_LIMIT = 1.25         # cost per subflow at 8 against that at 2
 CONN_LIMIT_BYTES = 1024     # and more for each subflow, together, up to five
 SUBFLOW_LIMIT_BYTES = 128
@@ -77,11 +90,20 @@ class Bench:
         self.xfer = host.xfer()
         self.lines = []
 
+    def endpoints(self):
+        return [f"mptcp endpoint add 10.0.{i}.2 dev c{i} subflow"
+                for i in range(1, self.count)]
+
     def transfer(self, scheduler, size):
-        """One download with that scheduler at both ends.
+        """One download with that scheduler at both ends, or over one link.
 
         A connection's scheduler is its listener's, so the server is a new one.
         """
+        if scheduler == ONE_LINK:
+            self.lines.append("ip -n c mptcp endpoint flush")
+            self.transfer("default", size)
+            self.lines += [f"ip -n c {line}" for line in self.endpoints()]
+            return
         use = f"echo {scheduler} > /proc/sys/net/mptcp/scheduler"
         xfer = shlex.quote(self.xfer)
         self.lines += [
@@ -98,8 +120,7 @@ class Bench:
         parts.module(module, self.kernel.kallsyms_address())
         parts.write("server.ip", links.direct_ip(self.count))
         parts.write("client.ip", links.client_ip(self.count) +
-                    [f"mptcp endpoint add 10.0.{i}.2 dev c{i} subflow"
-                     for i in range(1, self.count)])
+                    self.endpoints())
         addresses = " ".join(
             f"{name}=$(awk '$3==\"{name}\"{{print \"0x\"$1}}' /proc/kallsyms)" for name in
             ("mptcp_register_scheduler", "mptcp_unregister_scheduler", "mptcp_sched_find"))
@@ -124,7 +145,12 @@ def decisions_once(kernel, module, timer, names, count, paths=0):
     if paths:
         bench.lines.append(f"/usr/bin/python3 {shlex.quote(host.HERE)}/fill_paths.py {paths} "
                            "|| fail 'the paths are not taken'")
-    for _ in names[1:]:     # each connection has one of them
+    # none of them fits, but that is seen at their last condition
+    rules = "".join(f"peer 11.0.{i}.0/24 use pams\\n" for i in range(RULES))
+    bench.lines.append(f"printf '{rules}default minfct\\n' | "
+                       f"{shlex.quote(host.program('pamsctl'))} rule load - "
+                       "|| fail 'the rules are not taken'")
+    for _ in [*names[1:], FOLLOWS]:     # each connection has one of them
         bench.transfer("bench", DECISION_BYTES)
     with boot.Folder() as folder:
         lines = bench.run(folder, module, timer)
@@ -133,7 +159,7 @@ def decisions_once(kernel, module, timer, names, count, paths=0):
         words = line.partition("bench: ")[2].split()
         if len(words) == 4 and int(words[1]) == count:
             result[words[0]] = int(words[2]) / 10
-    if set(result) != set(names):
+    if not set(result).issuperset(names):
         raise host.LabError(f"the connection never had {count} subflows: {lines}")
     return result
 
@@ -177,6 +203,7 @@ def throughput(kernel, module, timer, names, rounds, progress):
     """{scheduler: [bytes per second, one per round]}"""
     progress(f"unshaped throughput, {rounds} rounds")
     bench = Bench(kernel, 2)
+    names = [*names, "redundant", ONE_LINK]
     order = []
     for turn in range(rounds):
         shift = turn % len(names)
@@ -192,12 +219,12 @@ def throughput(kernel, module, timer, names, rounds, progress):
     return rates
 
 
-def throughput_ratio(rates, name):
-    """Of the default's. Noise only ever slows a transfer down, so it can pull
-    down either estimate: the best of all rounds, the median of the pairs."""
-    best = max(rates[name]) / max(rates["default"])
-    pairs = statistics.median(own / default for own, default in
-                              zip(rates[name], rates["default"]))
+def throughput_ratio(rates, name, reference="default"):
+    """Noise only ever slows a transfer down, so it can pull down either
+    estimate: the best of all rounds, the median of the pairs."""
+    best = max(rates[name]) / max(rates[reference])
+    pairs = statistics.median(own / other for own, other in
+                              zip(rates[name], rates[reference]))
     return max(best, pairs)
 
 
@@ -205,6 +232,12 @@ def mb_ratio(result, name):
     """What the decisions of a MB take, in times of the default's"""
     per_mb, times = result["decisions_per_mb"], result["decision_ns"][2]
     return per_mb[name] * times[name] / (per_mb["default"] * times["default"])
+
+
+def rules_cost(result):
+    """(a decision by rules in times of minfct's, us to look the rules through)"""
+    times = result["decision_ns"][2]
+    return times[FOLLOWS] / times[BY_RULE], (times[RESOLVED] - times[FOLLOWS]) / 1e3
 
 
 def memory(module):
@@ -229,6 +262,9 @@ def show(result):
     times = result["decision_among_paths_ns"]
     cells = [f"{times[name]:.1f} ({times[name] / times['default']:.2f})" for name in names]
     print(f"{'2, paths':>10}" + "".join(f"{cell:>16}" for cell in cells))
+    follows, resolve_us = rules_cost(result)
+    print(f"\nwith {RULES} rules that don't fit: a decision takes {follows:.3f} times minfct's; "
+          f"to look them through {resolve_us:.2f} us, once per connection")
     print("\ndecisions per MB, and what they take (times the default's), 2 subflows")
     per_mb, times = result["decisions_per_mb"], result["decision_ns"][2]
     print(f"{'':>10}" + "".join(f"{per_mb[name]:>16.0f}" for name in names))
@@ -242,6 +278,8 @@ def show(result):
              for name in names]
     print(f"{'':>10}" + "".join(f"{name:>16}" for name in names))
     print(f"{'':>10}" + "".join(f"{cell:>16}" for cell in cells))
+    print(f"redundant: {max(rates['redundant']) / 1e6:.0f} "
+          f"({throughput_ratio(rates, 'redundant', ONE_LINK):.3f} times the default's on one link)")
     conn, subflow = result["memory_bytes"]
     print(f"\nmemory: {conn} bytes per connection, {subflow} more per subflow\n")
 
@@ -264,6 +302,12 @@ def limits(result):
         checks.at_least(f"{name}: throughput, goal {THROUGHPUT_GOAL}",
                         throughput_ratio(result["throughput_byteps"], name),
                         THROUGHPUT_LIMITS[name], TIMES, 1, 3)
+    follows, resolve_us = rules_cost(result)
+    checks.at_most(f"rules: a decision against minfct's, goal {RULES_GOAL}", follows, RULES_LIMIT, "", 1, 3)
+    checks.at_most(f"rules: {RULES} of them", resolve_us, RESOLVE_LIMIT_US, "us", 1, 2)
+    checks.at_least(f"redundant: throughput against one link's, goal {REDUNDANT_GOAL}",
+                    throughput_ratio(result["throughput_byteps"], "redundant", ONE_LINK),
+                    REDUNDANT_LIMIT, "", 1, 3)
     conn, subflow = result["memory_bytes"]
     for count in (1, 2, 5):
         checks.at_most(f"a connection of {count} subflows", conn + count * subflow,

@@ -13,6 +13,10 @@
  * Result: one line per scheduler and number of subflows in the kernel log when
  * the module is unloaded, "bench: SCHED SUBFLOWS TENTHS-OF-NS BATCHES".
  *
+ * On a connection of "rules" two more things are timed: minfct, which the rules have to
+ * leave it, as "minfct-by-rule", and "rules" where each decision looks the rules through
+ * anew, as "rules-resolved".
+ *
  * With count=1 nothing is timed: each connection, in turn, is left to one of the
  * schedulers, and how often it was asked is told, "bench: asked SCHED TIMES".
  */
@@ -24,9 +28,9 @@
 #include <net/mptcp.h>
 
 #include "mptcp_layout.h"
+#include "pams.h"
 
 #define BATCH		1024
-#define SCHEDS		5
 #define REQUIRED	4	/* the first ones */
 #define SUBFLOWS	10
 #define BATCHES		1024	/* remembered for each number of subflows */
@@ -42,13 +46,16 @@ module_param(mptcp_sched_find, ulong, 0);
 static bool count;
 module_param(count, bool, 0);
 
-static const char * const names[SCHEDS] = {
-	"default", "minrtt", "minpad", "pams", "minfct",
+enum { DEFAULT, MINFCT = 4, RULES, SCHEDS, BY_RULE = SCHEDS, RESOLVED, TIMED };
+
+static const char * const names[TIMED] = {
+	"default", "minrtt", "minpad", "pams", "minfct", "rules",
+	"minfct-by-rule", "rules-resolved",
 };
 
 static struct mptcp_sched_ops *scheds[SCHEDS];
-static u32 batch_ns[SCHEDS][SUBFLOWS][BATCHES];
-static unsigned int batches[SCHEDS][SUBFLOWS];
+static u32 batch_ns[TIMED][SUBFLOWS][BATCHES];
+static unsigned int batches[TIMED][SUBFLOWS];
 static const struct mptcp_sock *last_msk;
 static unsigned int turn;
 static unsigned long asked[SCHEDS];
@@ -77,7 +84,16 @@ static unsigned int clear_scheduled(struct mptcp_sock *msk)
 	return nr;
 }
 
-static u64 time_batch(struct mptcp_sched_ops *ops, struct mptcp_sock *msk)
+/* As if the rules had been replaced. */
+static void forget_rule(struct mptcp_sock *msk)
+{
+	struct pams_conn **slot = inet_csk_ca((struct sock *)msk);
+
+	if (*slot)
+		(*slot)->rules_generation = 0;
+}
+
+static u64 time_batch(struct mptcp_sched_ops *ops, struct mptcp_sock *msk, bool resolve)
 {
 	struct mptcp_sched_ops *own = msk->sched;
 	unsigned int i;
@@ -86,6 +102,8 @@ static u64 time_batch(struct mptcp_sched_ops *ops, struct mptcp_sock *msk)
 	msk->sched = ops;
 	start = ktime_get_ns();
 	for (i = 0; i < BATCH; i++) {
+		if (resolve)
+			forget_rule(msk);
 		ask(ops, msk);
 		clear_scheduled(msk);
 	}
@@ -95,11 +113,13 @@ static u64 time_batch(struct mptcp_sched_ops *ops, struct mptcp_sock *msk)
 	return start;
 }
 
-static void time_one(unsigned int sched, unsigned int nr, struct mptcp_sock *msk)
+static void time_one(unsigned int timed, unsigned int sched, unsigned int nr,
+		     struct mptcp_sock *msk)
 {
-	if (!scheds[sched] || batches[sched][nr] == BATCHES)
+	if (!scheds[sched] || batches[timed][nr] == BATCHES)
 		return;
-	batch_ns[sched][nr][batches[sched][nr]++] = time_batch(scheds[sched], msk);
+	batch_ns[timed][nr][batches[timed][nr]++] =
+		time_batch(scheds[sched], msk, timed == RESOLVED);
 }
 
 /* One connection sends at a time. */
@@ -110,7 +130,7 @@ static int bench_decide(struct mptcp_sock *msk)
 
 	/* the other end asks, too, while there is one subflow */
 	if (nr < 2)
-		return ask(scheds[0], msk);
+		return ask(scheds[DEFAULT], msk);
 	if (msk != last_msk) {
 		last_msk = msk;
 		turn = count ? (turn + 1) % SCHEDS : turn % (SCHEDS - 1) + 1;
@@ -119,9 +139,13 @@ static int bench_decide(struct mptcp_sock *msk)
 		asked[turn]++;
 		return ask(scheds[turn], msk);
 	}
-	time_one(0, nr, msk);
-	time_one(turn, nr, msk);
-	return ask(scheds[0], msk);
+	time_one(DEFAULT, DEFAULT, nr, msk);
+	time_one(turn, turn, nr, msk);
+	if (turn == RULES) {
+		time_one(BY_RULE, MINFCT, nr, msk);
+		time_one(RESOLVED, RULES, nr, msk);
+	}
+	return ask(scheds[DEFAULT], msk);
 }
 
 static void bench_init(struct mptcp_sock *msk)
@@ -138,7 +162,7 @@ static void bench_release(struct mptcp_sock *msk)
 static int bench_get_subflow(struct mptcp_sock *msk,
 			     struct mptcp_sched_data *data)
 {
-	return data->reinject ? scheds[0]->get_subflow(msk, data) :
+	return data->reinject ? scheds[DEFAULT]->get_subflow(msk, data) :
 				bench_decide(msk);
 }
 #else
@@ -217,8 +241,9 @@ static void __exit bench_unload(void)
 	for (i = 0; count && i < SCHEDS; i++)
 		pr_info("asked %s %lu\n", names[i], asked[i]);
 	for (nr = 0; nr < SUBFLOWS; nr++)
-		for (i = 0; i < SCHEDS && batches[i][nr]; i++)
-			print_median(i, nr);
+		for (i = 0; i < TIMED; i++)
+			if (batches[i][nr])
+				print_median(i, nr);
 }
 
 module_init(bench_load);

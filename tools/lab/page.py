@@ -213,8 +213,7 @@ def _video(data):
 
 
 def _cost(data):
-    decisions = data["decision_ns"]
-    names = list(next(iter(decisions.values())))
+    decisions, names = data["decision_ns"], data["schedulers"]
     body = [[f"{count} subflows", *(f"{times[name]:.0f} ns ({times[name] / times['default']:.2f})"
                                     for name in names)] for count, times in decisions.items()]
     times = data["decision_among_paths_ns"]

@@ -33,7 +33,7 @@ def _data():
                       "remembers": True},
             "seeds": {"tables": [table], "missing": ["nothing"]},
             "video": {"text": "V", "tables": []},
-            "cost": {"decision_ns": {2: decision}, "decision_among_paths_ns": decision,
+            "cost": {"schedulers": list(decision), "decision_ns": {2: decision}, "decision_among_paths_ns": decision,
                      "throughput_byteps": {"default": [1e9], "pams": [9e8], "minfct": [8e8]},
                      "memory_bytes": (1024, 128)}}
 
