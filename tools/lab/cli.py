@@ -488,7 +488,8 @@ def command_demo(args):
     plot.available()
     pamsctl, pamsd = host.program("pamsctl"), host.program("pamsd")
     return demo.command(args, means_of(args, ["default", "pams", "minfct"], traced=True,
-                                       pamsctl=pamsctl), pamsd)
+                                       pamsctl=pamsctl, pamsplit=host.program("pamsplit")),
+                        pamsd)
 
 
 COMMANDS = {"run": command_run, "random": command_random,

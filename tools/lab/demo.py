@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 """`lab demo`: default against pams and minfct where two paths hurt, help, and change.
 
-Prints a table, says in words what it shows, and draws each path's bytes. Then two
+Prints a table, says in words what it shows, and draws each path's bytes. Then three
 transfers during which pamsd tells the server's kernel what TCP can't see: how fast
-the pipe behind a helper device is, and when a path will be lost.
+the pipe behind a helper device is, where that is a plain router and where it splits TCP,
+and when a path will be lost. A second picture shows the helper, as both, told and untold.
 """
 
 import os
@@ -58,24 +59,37 @@ class Fed:
     look_s: float           # when to show what the kernel was told
 
 
-FED_NAMES = ("default", "minfct", "told")     # told: minfct, too
+FED_NAMES = ("default", "minfct", "minfct told")
 LOSS_MS = 1000
+
+
+def _helper(kind):
+    return _case("", ("5mbit,25ms",), 4_000_000, 1, "2s,1.pipe,rate=1mbit",
+                 f"10mbit:20ms,5mbit:5ms:700,{kind}").scenario
+
+
 FED = (
     Fed("4 MB, 5 Mbit/s 25 ms + a helper whose pipe falls from 5 to 1 Mbit/s",
-        _case("", ("5mbit,25ms",), 4_000_000, 1, "2s,1.pipe,rate=1mbit",
-              "10mbit:20ms,5mbit:5ms:700,router").scenario,
-        fed.HelperGuest, 2.5),
+        _helper("router"), fed.HelperGuest, 2.5),
+    Fed("the same, and the helper splits TCP", _helper("split"), fed.HelperGuest, 2.5),
     Fed("5 MB, 25 Mbit/s 5 ms + 5 Mbit/s 25 ms, the first is lost at 1 s",
         _case("", ("25mbit,5ms", "5mbit,25ms"), 5_000_000, 1, "1s,0,link=down").scenario,
         partial(fed.LossGuest, loss_ms=LOSS_MS), 0.1),
 )
 
 
+def _drawn(case, job):
+    """Is it in the second picture?"""
+    return case.guest is fed.HelperGuest and job.scheduler == "minfct" and job.repeat == 0
+
+
 def _fed_jobs(case, pamsd):
     jobs = []
     for name in FED_NAMES:
-        scheduler, daemon = ("minfct", pamsd) if name == "told" else (name, "")
-        jobs += [replace(job, name=name, guest=partial(case.guest, pamsd=daemon))
+        scheduler, _, told = name.partition(" ")
+        daemon = pamsd if told else ""
+        jobs += [replace(job, name=name, trace=_drawn(case, job),
+                         guest=partial(case.guest, pamsd=daemon, looks=job.repeat == 0))
                  for job in runs.jobs_of(case.scenario, [scheduler], False, REPEATS, False)]
     return jobs
 
@@ -91,7 +105,7 @@ def _fed_rows(case, results):
              lambda result: sum(path["down_lost"] for path in result["paths"]),
              lambda result: result["requests"][0]["gap_s"] * 1000]
     rows = [_fed_row(case.title, results, first[0], 3)]
-    if case is FED[1]:
+    if case is FED[-1]:
         rows += [_fed_row("  packets lost", results, first[1], 0),
                  _fed_row("  longest stall, ms", results, first[2], 0)]
     return rows
@@ -118,9 +132,9 @@ def _told(case, results):
 
 def _fed_text(rows):
     width = max(len(title) for title, _ in rows)
-    lines = [" " * width + "  default   minfct  minfct told"]
+    lines = ["  ".join([" " * width, *FED_NAMES])]
     lines += [title.ljust(width) + "  " + "  ".join(
-        cell.rjust(size) for cell, size in zip(cells, (7, 7, 11))) for title, cells in rows]
+        cell.rjust(len(name)) for cell, name in zip(cells, FED_NAMES)) for title, cells in rows]
     return "\n".join(lines)
 
 
@@ -157,19 +171,30 @@ def _text(rows):
     return "\n".join(out)
 
 
-def _print_fed(results, fed_jobs):
+def _section(case, done):
+    """A column of a picture."""
+    return case.scenario, [(result, packets) for result, packets in done if packets]
+
+
+def _print_fed(done, fed_jobs, plot_file):
     """Whether the kernel was told, and everything arrived."""
-    rows, said = [], []
+    rows, said, sections = [], [], []
     for case, jobs in zip(FED, fed_jobs):
-        mine, results = results[:len(jobs)], results[len(jobs):]
-        if any(result["failed"] for result in mine):
+        mine, done = done[:len(jobs)], done[len(jobs):]
+        results = [result for result, _ in mine]
+        if any(result["failed"] for result in results):
             print(f"FAILED: {case.title}")
             return False
-        rows += _fed_rows(case, mine)
-        said.append(_told(case, mine))
+        rows += _fed_rows(case, results)
+        said.append(_told(case, results))
+        if any(_drawn(case, job) for job in jobs):
+            sections.append(_section(case, mine))
+    plot.draw(plot_file, sections)
     print("\nAnd if pamsd reports (mean completion time in s):\n")
     print(_fed_text(rows) + "\n")
     print("\n".join(said))
+    print(f"\nThe helper as a router and as one that splits, minfct untold and told: "
+          f"{os.path.relpath(plot_file)}")
     return not any("nothing" in line for line in said)
 
 
@@ -188,12 +213,12 @@ def command(args, means, pamsd):
     for case, (begin, end) in zip(CASES, spans):
         part = done[begin:end]
         rows.append(_row(case, [result for result, _ in part]))
-        sections.append((case.scenario, [(result, packets) for result, packets in part
-                                         if packets]))
+        sections.append(_section(case, part))
     os.makedirs(os.path.dirname(os.path.abspath(args.plot)), exist_ok=True)
     plot.draw(args.plot, sections)
     print(f"Linux {means.kernel.release}, {REPEATS} runs of each in virtual time\n")
     print(_text(rows))
     print(f"\nEach path's bytes over time: {os.path.relpath(args.plot)}")
-    good = _print_fed([result for result, _ in done[spans[-1][1]:]], fed_jobs)
+    base, ending = os.path.splitext(args.plot)
+    good = _print_fed(done[spans[-1][1]:], fed_jobs, f"{base}-helper{ending}")
     return 0 if good and not any(row["failed"] for row in rows) else 1

@@ -48,10 +48,10 @@ def reporter_conf(name, address, via, interfaces):
 class FedGuest(Guest):
     """Two daemons, one at the server and one that reports from somewhere."""
 
-    def __init__(self, folder, xfer, pamsctl, pamsd):
+    def __init__(self, folder, xfer, pamsctl, pamsd, looks=True):
         super().__init__(folder, xfer, pamsctl)
         self.pamsd = pamsd
-        self.looks = True       # note what the server's kernel is told, and when
+        self.looks = looks      # note what the server's kernel is told, and when
         self.daemons = {}       # name: the command that enters its host, or ''
 
     def daemon(self, name, where, conf):
@@ -85,8 +85,8 @@ class FedGuest(Guest):
 class LossGuest(FedGuest):
     """Path 0 will be lost, and the client knows when."""
 
-    def __init__(self, folder, xfer, pamsctl, pamsd, loss_ms):
-        super().__init__(folder, xfer, pamsctl, pamsd)
+    def __init__(self, folder, xfer, pamsctl, pamsd, loss_ms, looks=True):
+        super().__init__(folder, xfer, pamsctl, pamsd, looks)
         self.daemon("server", IN_SERVER, server_conf(("client",), ("10.0.0.0/16",)))
         self.daemon("client", "", reporter_conf(
             "client", server_address(0, False), ("c0", "c1"),
@@ -101,8 +101,8 @@ class HelperGuest(FedGuest):
     """Each helper measures its pipe and reports."""
 
     def __init__(self, folder, xfer, pamsctl, pamsd, feedback=FEEDBACKS[0], looks=True):
-        super().__init__(folder, xfer, pamsctl, pamsd)
-        self.feedback, self.looks = feedback, looks
+        super().__init__(folder, xfer, pamsctl, pamsd, looks)
+        self.feedback = feedback
         # peers of the server's daemon: (name, prefix of what it may report about)
         self.peers = []
         self.carrier = "false"

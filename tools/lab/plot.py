@@ -6,11 +6,13 @@ stays small however long the transfer was.
 """
 
 import os
+import textwrap
 
 import capture
 from host import LabError, cache_folder
 
 POINTS = 150
+LEGEND = 42         # characters a line
 COLOURS = ("#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#ff7f0e", "#8c564b",
            "#17becf", "#7f7f7f")
 
@@ -44,7 +46,8 @@ def _panel(axes, scenario, result, packets):
         times, sums = capture.cumulative(packets, down, i)
         axes.plot(*thin(times + total_times[-1:], sums + sums[-1:]),
                   color=COLOURS[i % len(COLOURS)], linewidth=1.2,
-                  label=f"path {i}: {path.text()}", drawstyle="steps-post")
+                  label=textwrap.fill(f"path {i}: {path.text()}", LEGEND),
+                  drawstyle="steps-post")
     for request in result["requests"]:
         begin, end = request["start_s"], request["start_s"] + request["fct_s"]
         axes.axvspan(begin, end, color="#e8e8e8", linewidth=0)

@@ -90,13 +90,20 @@ class Demo(unittest.TestCase):
         looks = [{"at_s": 0.05, "paths": []},
                  {"at_s": 0.15, "paths": [{"address": "10.0.0.2", "prefix_len": 32,
                                            "loss": {"time_ms": 850, "expires_ms": 60850}}]}]
-        self.assertEqual(demo._told(demo.FED[1], [{"told": looks}]),  # pylint: disable=W0212
+        self.assertEqual(demo._told(demo.FED[-1], [{"told": looks}]),  # pylint: disable=W0212
                          "At 0.15 s the server's kernel knows of 10.0.0.2: it will be lost in "
                          "850 ms.")
 
     def test_pamsd_that_says_nothing_is_a_failure(self):
-        text = demo._told(demo.FED[1], [{"told": []}])      # pylint: disable=protected-access
+        text = demo._told(demo.FED[-1], [{"told": []}])      # pylint: disable=protected-access
         self.assertIn("nothing", text)
+
+    def test_the_second_picture_has_the_helper_as_both(self):
+        # pylint: disable=protected-access
+        drawn = [(job.scenario.paths[1].helper.split, job.name)
+                 for case in demo.FED for job in demo._fed_jobs(case, "pamsd") if job.trace]
+        self.assertEqual(drawn, [(split, name) for split in (False, True)
+                                 for name in ("minfct", "minfct told")])
 
 
 if __name__ == "__main__":
