@@ -270,6 +270,51 @@ only_clients()
 	check "flows that were split" "$(total split) + $(total refused)" == 0
 }
 
+# What clients get together has a cap, and it is kept; a subflow more waits meanwhile.
+capped()
+{
+	helped "$1"
+	start_server
+	start_split --lend 100
+	transfer --bytes 1500K --conns 2 --stagger 700 --timeout 60000
+	"$pamsplit" --control "$control" show
+	check "bytes a second through the helper" \
+		"$(total delivered) * 1000000 / ($(of fct_us | sort -n | tail -n 1) + 700000)" "<" 110000
+	check "bytes through the helper" "$(total delivered)" ">" 100000
+	check "joins that were put off" "$(total put_off)" ">=" 1
+	# what comes after the device has closed, since it has all of it, is unknown
+	check "resets" "$(total resets)" == 0
+}
+
+# The helper's own download goes first: it takes hardly longer than it does alone.
+own_first()
+{
+	local alone_us beside_us client_pid
+
+	hs_path=5mbit,20ms pipe=20mbit,5ms
+	helped "$1"
+	start_server
+	own_download || fail "the helper's own download, alone"
+	alone_us=$(of fct_us "$work/own")
+	start_split "${@:2}"
+	transfer --bytes 6M --timeout 60000 &
+	client_pid=$!
+	within 100 has_come 300000 || fail "nothing came through the helper"
+	own_download || fail "the helper's own download"
+	beside_us=$(of fct_us "$work/own")
+	wait "$client_pid" || fail "the transfer"
+	"$pamsplit" --control "$control" show
+	say "alone $((alone_us / 1000)) ms, beside a client $((beside_us / 1000)) ms"
+	# both alike would be twice as long
+	check "its own download in us" "$beside_us" "<" "$((alone_us * 3 / 2))"
+}
+own_download()
+{
+	# shellcheck disable=SC2086 # an option or nothing
+	on_helper "$xfer" client ${family/-4/} --tcp --json --bytes 2M --timeout 60000 "$address" $port >"$work/own"
+}
+has_come() { [ "$(total received)" -gt "$1" ]; }
+
 # pamsd on the helper asks pamsplit, and the server's kernel knows of the pipe.
 told()
 {
@@ -349,6 +394,8 @@ for sched in $SCHEDS; do
 		add captured "$sched" loss,0% loss,0%
 		add captured "$sched" loss,1%,duplicate,1% loss,1%,duplicate,1%
 	fi
+	add capped "$sched"
+	add own_first "$sched" --own h1
 	add first_subflow_is_not_split "$sched"
 	[ "$sched" = default ] || add told "$sched"
 done

@@ -47,7 +47,8 @@ struct scene {
 	uint64_t drain_us;
 	unsigned int pieces;		/* segments put together by offload */
 	uint64_t memory;		/* of the flow, 0: 2 MB */
-	uint64_t most_us;		/* it has to be done by then */
+	uint64_t lend_byteps;		/* cap of what clients get */
+	uint64_t least_us, most_us;	/* it has to be done then */
 	bool resets;			/* it has to end with a reset */
 };
 
@@ -524,6 +525,7 @@ static void start(const struct scene *scene, unsigned int seed)
 	memset(&world, 0, sizeof(world));
 	srand(seed);
 	options.flow_bytes = scene->memory;
+	options.lend_byteps = scene->lend_byteps;
 	world.scene = scene;
 	world.now_us = 1000000;
 	world.split = split_new(&options, leave_core, NULL);
@@ -573,6 +575,8 @@ static void play(void)
 		step();
 	if (!is_over())
 		wrong("it doesn't end");
+	if (world.now_us < scene->least_us)
+		wrong("it is done too soon");
 	counters = split_counters(world.split);
 	if (!counters->flows)
 		wrong("nothing was split");
@@ -630,6 +634,16 @@ static const struct scene scenes[] = {
 	{ "little memory, and a slow pipe", HS, { MBIT(1), 5000, 150000, 0, 0, 0 },
 	  500000, .memory = 150000 },
 	{ "a small window", HS, PIPE, 300000, .window = 4096 },
+	/* 500,000 bytes, and 66 of each packet's 1,448 beside them */
+	{ "a cap of 100 KB/s", HS, PIPE, 500000, .lend_byteps = 100000,
+	  .least_us = S(5), .most_us = S(6) },
+	{ "the same with offload", HS, PIPE, 500000, .lend_byteps = 100000,
+	  .pieces = 8, .least_us = S(5), .most_us = S(6) },
+	{ "a cap, and loss on the pipe", HS,
+	  { MBIT(5), 5000, 150000, 20, 0, 0 }, 500000,
+	  .lend_byteps = 100000, .least_us = S(5), .most_us = S(7) },
+	{ "a cap above the pipe's rate", HS, PIPE, 2000000,
+	  .lend_byteps = 2000000, .most_us = S(3.7) },
 	{ "the pipe dies", HS, PIPE, 2000000, .pipe_dies_us = S(1),
 	  .resets = true, .most_us = S(1.8) },
 	{ "it drains", HS, PIPE, 2000000, .drain_us = S(1) },

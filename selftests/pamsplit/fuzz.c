@@ -224,6 +224,7 @@ static void sequence(void)
 	options.flow_bytes = MEMORY / 3;
 	options.flows_max = 1 + any(FLOWS);
 	options.seed = any(1U << 31);
+	options.lend_byteps = any(2) ? 1000 + any(1U << 20) : 0;
 	state.split = split_new(&options, out, NULL);
 	for (unsigned int flow = 0; flow < FLOWS; flow++) {
 		feed(data, open_flow(data, flow, false));

@@ -146,6 +146,8 @@ void deliver_sent(struct flow *flow, struct segment *segment, uint64_t now_us)
 		flow->snd_nxt = segment_end(segment);
 		flow->tsval_out = seq_max(flow->tsval_out,
 					  segment->block->tsval);
+		lend_sent(flow->split, segment->len +
+			  segment->block->payload_at, now_us);
 	}
 	segment->lost = false;
 	segment->sent = true;
@@ -186,14 +188,15 @@ void deliver_send(struct flow *flow, uint64_t now_us)
 		if (!segment && can_send(flow, flow->unsent))
 			segment = flow->unsent;
 		if (!segment || window_is_full(flow, segment) ||
-		    flow->pace_next_us > now_us)
+		    flow->pace_next_us > now_us ||
+		    (!segment->sent && !lend_may_send(flow, now_us)))
 			break;
 		deliver_sent(flow, segment, now_us);
 		transmit(flow, segment);
 		sent = true;
 	}
-	/* nothing to send: what is measured now isn't the pipe's rate */
-	if (!segment && flow->in_flight < flow->bbr.cwnd) {
+	/* nothing to send, or no turn: it isn't the pipe's rate that is measured */
+	if ((!segment || flow->lend_waits) && flow->in_flight < flow->bbr.cwnd) {
 		uint64_t until = flow->delivery.delivered + flow->in_flight;
 
 		flow->delivery.app_limited_until = until ? until : 1;
@@ -218,6 +221,7 @@ bool deliver_at_once(const struct flow *flow, const struct packet *packet,
 	       !before(packet->tsval, flow->tsval_out) &&
 	       (!flow->in_flight || flight <= flow->bbr.cwnd) &&
 	       flow->pace_next_us <= now_us &&
+	       lend_is_free(flow->split, now_us) &&
 	       !after(packet->seq + packet->payload_len, flow->right_edge);
 }
 

@@ -27,14 +27,15 @@
 uint32_t early_target(const struct flow *flow)
 {
 	const struct split_options *options = &flow->split->options;
-	uint64_t limit = flow->rate_ewma * options->limit_us / SECOND_US;
+	uint64_t limit = lend_rate_byteps(flow) * options->limit_us / SECOND_US;
+	uint64_t least = lend_limit_bytes(flow->split);
 	uint32_t target = flow->rcv_nxt -
 			  ((flow->rcv_nxt - flow->una) >> RESERVE_SHIFT);
 
 	if (flow->leaving)
 		return seq_max(flow->ack_out, flow->una);
-	if (limit < options->limit_bytes)
-		limit = options->limit_bytes;
+	if (limit < least)
+		limit = least;
 	/* what is on its way has to find room beside it */
 	if (limit > options->flow_bytes / 2)
 		limit = options->flow_bytes / 2;

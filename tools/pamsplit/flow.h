@@ -12,6 +12,7 @@
  *	deliver.c	the client's side: sending, and when to send again
  *	acked.c		what the client acknowledges
  *	bbr.c		its congestion control
+ *	lend.c		the cap of what all clients get
  *	upward.c	what the client sends
  */
 #ifndef PAMSPLIT_FLOW_H
@@ -103,6 +104,8 @@ struct flow {
 	struct flow *prev, *next;	/* of all */
 	struct flow *next_to_ack;	/* of those in the list to acknowledge */
 	bool to_ack;
+	struct flow *next_to_lend;	/* of those that wait for the cap */
+	bool lend_waits;
 	struct split *split;
 	struct client *owner;
 	struct flow_key key;
@@ -193,6 +196,9 @@ struct split {
 	struct flow **buckets;
 	struct flow *flows;
 	struct flow *to_ack;
+	struct flow *lend_first;	/* waits for the cap the longest */
+	struct flow *lend_turn;		/* it may send before the others */
+	uint64_t lend_next_us;		/* when the cap allows more */
 	unsigned int count;
 	struct client *clients;
 	uint64_t memory;
@@ -256,6 +262,16 @@ void deliver_sent(struct flow *flow, struct segment *segment, uint64_t now_us);
 void deliver_lost(struct flow *flow, struct segment *segment);
 void deliver_arm(struct flow *flow, uint64_t now_us);
 bool deliver_timers(struct flow *flow, uint64_t now_us);
+
+/* lend.c */
+bool lend_is_free(const struct split *split, uint64_t now_us);
+bool lend_may_send(struct flow *flow, uint64_t now_us);
+void lend_sent(struct split *split, uint64_t bytes, uint64_t now_us);
+uint64_t lend_rate_byteps(const struct flow *flow);
+uint64_t lend_limit_bytes(const struct split *split);
+void lend_forget(struct flow *flow);
+uint64_t lend_next_us(const struct split *split);
+void lend_timers(struct split *split, uint64_t now_us);
 
 /* acked.c */
 void acked_packet(struct flow *flow, const struct packet *packet,

@@ -36,6 +36,8 @@ static const char help[] =
 "  --flow-memory KB, --client-memory KB, --memory KB\n"
 "                      for a flow (4096), a client (16384), in all (65536)\n"
 "  --flows N           at most (1000)\n"
+"  --lend KB           all clients get so much a second together, at most\n"
+"  --own INTERFACE     whose own traffic goes before what clients get\n"
 "  --silence MS        a pipe that is silent that long is dead (300)\n"
 "  --drain MS          time to leave the flows at the end (3000)\n"
 "  --queue N           NFQUEUE's number (4077)\n"
@@ -147,6 +149,13 @@ static int read_option(struct settings *settings, int option, const char *name,
 		}
 		settings->pipes[settings->pipe_count++] = text;
 		return 0;
+	case 'o':
+		if (!is_interface(text)) {
+			say("--own '%s': an interface", text);
+			return -1;
+		}
+		settings->own = text;
+		return 0;
 	case 'u':
 		settings->user = text;
 		return 0;
@@ -164,6 +173,7 @@ static int read_option(struct settings *settings, int option, const char *name,
 	case 'C': split->client_bytes = number * KB; break;
 	case 'T': split->total_bytes = number * KB; break;
 	case 'n': split->flows_max = number > 65536 ? 65536 : number; break;
+	case 'L': split->lend_byteps = number * KB; break;
 	case 'S': split->silent_us = number * 1000; break;
 	case 'd': settings->drain_us = number * 1000; break;
 	case 'q': settings->queue = number; break;
@@ -252,6 +262,8 @@ int main(int argc, char **argv)
 		{ "client-memory", required_argument, NULL, 'C' },
 		{ "memory", required_argument, NULL, 'T' },
 		{ "flows", required_argument, NULL, 'n' },
+		{ "lend", required_argument, NULL, 'L' },
+		{ "own", required_argument, NULL, 'o' },
 		{ "silence", required_argument, NULL, 'S' },
 		{ "drain", required_argument, NULL, 'd' },
 		{ "queue", required_argument, NULL, 'q' },

@@ -7,6 +7,8 @@
  *	raw.c		packets that the core makes
  *	queue.c		packets that the kernel hands over
  *	worker.c	the loop over them
+ *	own.c		what own traffic leaves for clients
+ *	link.c		what an interface has received
  *	control.c	the socket that tells how it is
  *	confine.c	privileges and system calls that aren't needed any more
  *	guard.c		resets the flows if the worker dies or hangs
@@ -41,6 +43,7 @@ struct settings {
 	unsigned int client_count;
 	const char *pipes[PIPES_MAX];	/* interfaces */
 	unsigned int pipe_count;
+	const char *own;	/* interface whose own traffic goes first */
 	uint16_t queue;
 	const char *user;
 	const char *control;		/* "" for none */
@@ -77,6 +80,29 @@ int queue_fd(const struct queue *queue);
 /* Take what is there, up to a burst, through the core. -1: it failed. */
 int queue_take(struct queue *queue, struct split *split, struct raw *raw);
 uint64_t queue_overruns(const struct queue *queue);
+
+/* own.c */
+#define OWN_SLOTS	10
+
+struct own {
+	uint64_t at_us;			/* of the last look, 0: none yet */
+	uint64_t received_bytes, lent_bytes;
+	uint64_t own_byteps, lent_byteps, total_byteps;	/* averages */
+	uint64_t halved_us;
+	uint64_t slot, peaks[OWN_SLOTS];
+	uint64_t left_byteps;		/* what was answered */
+};
+
+/* What may be lent, in bytes per second, 0: all. Counters since ever. */
+uint64_t own_leaves(struct own *own, uint64_t now_us, uint64_t received_bytes,
+		    uint64_t lent_bytes);
+
+/* link.c */
+struct link;
+
+struct link *link_new(const char *name);
+void link_free(struct link *link);
+uint64_t link_received_bytes(struct link *link);
 
 /* confine.c */
 int confine_find(const char *user, uid_t *uid, gid_t *gid);

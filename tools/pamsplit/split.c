@@ -88,6 +88,7 @@ static void leave(struct flow *flow, uint64_t now_us)
 	if (flow->state == SPLITTING && after(flow->una, flow->ack_out))
 		early_send(flow);
 	bank_empty(flow);
+	lend_forget(flow);
 	flow_forget_to_ack(flow);
 	flow_stop_timers(flow);
 	flow->state = LEFT;
@@ -138,7 +139,7 @@ static uint64_t pace_timer(const struct flow *flow)
 {
 	const struct segment *next = flow->unsent;
 	bool some = flow->lost_bytes ||
-		(next && before(next->seq, flow->rcv_nxt) &&
+		(next && !flow->lend_waits && before(next->seq, flow->rcv_nxt) &&
 		 !after(next->seq + next->len, flow->right_edge));
 
 	if (!some || (flow->in_flight &&
@@ -182,17 +183,30 @@ static void run_timers(struct flow *flow, uint64_t now_us)
 
 uint64_t split_next_us(const struct split *split)
 {
-	return split->heap_count ? split->heap[1]->timer_us : NEVER_US;
+	uint64_t at = split->heap_count ? split->heap[1]->timer_us : NEVER_US;
+
+	return earlier(at, lend_next_us(split));
 }
 
 void split_timers(struct split *split, uint64_t now_us)
 {
 	/* each once: what is due again at once waits for the next call */
 	for (unsigned int i = split->heap_count; i; i--) {
-		if (split_next_us(split) > now_us)
+		if (!split->heap_count || split->heap[1]->timer_us > now_us)
 			break;
 		run_timers(split->heap[1], now_us);
 	}
+	lend_timers(split, now_us);
+}
+
+void split_lend(struct split *split, uint64_t byteps)
+{
+	split->options.lend_byteps = byteps;
+}
+
+uint64_t split_cap(const struct split *split)
+{
+	return split->options.lend_byteps;
 }
 
 void split_flush(struct split *split, uint64_t now_us)
@@ -235,6 +249,11 @@ static enum split_verdict take_syn(struct split *split, struct packet *packet,
 		return SPLIT_PASS;
 	if (flow)
 		flow_free(flow);	/* the ports are used again */
+	if (split->lend_first) {
+		/* over the cap: the client tries again in a second */
+		split->counters.put_off++;
+		return SPLIT_TAKEN;
+	}
 	flow = split->draining ? NULL : flow_new(split, &key, packet->v6);
 	if (!flow) {
 		split->counters.refused++;
@@ -247,9 +266,23 @@ static enum split_verdict take_syn(struct split *split, struct packet *packet,
 	return verdict;
 }
 
+/* What offload has put together had headers of its own each. */
+static void count_lent(struct flow *flow, const struct packet *packet)
+{
+	uint32_t options = packet->payload_at - packet->tcp_at - 20;
+	uint32_t most = flow->client_mss > options ? flow->client_mss - options
+						   : 1;
+	uint32_t more = packet->payload_len ? (packet->payload_len - 1) / most
+					    : 0;
+
+	flow->split->counters.lent_bytes += packet->len +
+					    more * packet->payload_at;
+}
+
 static enum split_verdict downward(struct flow *flow, struct packet *packet,
 				   uint64_t now_us)
 {
+	count_lent(flow, packet);
 	if (packet->flags & TCP_SYN)
 		return open_answer(flow, packet, now_us);
 	if (flow->state == OPENING)
@@ -420,7 +453,7 @@ void split_each(const struct split *split, split_info_fn fn, void *arg)
 			.server_port = flow->key.server_port,
 			.banked_bytes = bank_banked(flow),
 			.waiting_bytes = flow->rcv_nxt - flow->una,
-			.rate_byteps = flow->rate_ewma,
+			.rate_byteps = lend_rate_byteps(flow),
 			.srtt_us = flow->srtt_us,
 			.min_rtt_us = flow->bbr.min_rtt_us,
 			.received_bytes = flow->received_bytes,

@@ -14,6 +14,8 @@
  * DATA_ACK, so nothing is lost with the splitter. What the client uploads passes
  * with its acknowledgment, window and SACK rewritten; it isn't banked.
  *
+ * What all clients get together may have a cap, see lend.c.
+ *
  * Times in us, sizes in bytes, rates in bytes per second.
  */
 #ifndef PAMSPLIT_SPLIT_H
@@ -46,6 +48,7 @@ struct split_options {
 	unsigned int flows_max;
 	uint64_t seed;		/* of the table's hash */
 	uint32_t silent_us;	/* a pipe that is silent that long is dead */
+	uint64_t lend_byteps;	/* to all clients together, 0: no cap */
 };
 
 extern const struct split_options split_defaults;
@@ -53,9 +56,11 @@ extern const struct split_options split_defaults;
 struct split_counters {
 	uint64_t flows;		/* that were split, ever */
 	uint64_t refused;	/* that were not: limits, or the wrong options */
+	uint64_t put_off;	/* SYNs that were dropped, over the cap */
 	uint64_t resets;	/* that were reset by the splitter */
 	uint64_t unknown;	/* packets in mid-stream of unknown flows */
 	uint64_t early_acks;
+	uint64_t lent_bytes;	/* packets from servers, all of them */
 	uint64_t received_bytes;  /* payload from servers, new */
 	uint64_t delivered_bytes; /* acknowledged by clients */
 	uint64_t resent;	/* segments sent again over the pipe */
@@ -109,6 +114,10 @@ void split_flush(struct split *split, uint64_t now_us);
 /* When split_timers() is to be called, NEVER_US if not at all. */
 uint64_t split_next_us(const struct split *split);
 void split_timers(struct split *split, uint64_t now_us);
+
+/* Another cap for what all clients get, from now on; 0: none. */
+void split_lend(struct split *split, uint64_t byteps);
+uint64_t split_cap(const struct split *split);
 
 /* Split no more flows, and step out of those that there are. */
 void split_drain(struct split *split, uint64_t now_us);

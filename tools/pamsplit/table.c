@@ -142,6 +142,7 @@ void flow_free(struct flow *flow)
 
 	bank_empty(flow);
 	flow_forget_to_ack(flow);
+	lend_forget(flow);
 	heap_remove(flow);
 	while (*at != flow)
 		at = &(*at)->next_in_bucket;

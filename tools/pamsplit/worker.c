@@ -27,6 +27,8 @@ struct worker {
 	struct event_base *base;
 	struct event *packets, *timer, *beat, *control, *signals[2];
 	struct split *split;
+	struct link *link;		/* own traffic's; NULL: all are equal */
+	struct own own;
 	uint64_t drain_until_us;	/* 0: it isn't asked for */
 	bool failed;
 };
@@ -96,6 +98,20 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
 	after_each(worker);
 }
 
+/* The lower one of the cap and what own traffic leaves. */
+static void set_cap(struct worker *worker)
+{
+	uint64_t cap = worker->settings->split.lend_byteps, left;
+
+	if (!worker->link)
+		return;
+	left = own_leaves(&worker->own, now_us(),
+			  link_received_bytes(worker->link),
+			  split_counters(worker->split)->lent_bytes);
+	split_lend(worker->split, left && (!cap || left < cap) ? left : cap);
+	set_timer(worker);
+}
+
 static void on_beat(evutil_socket_t fd, short what, void *arg)
 {
 	struct worker *worker = arg;
@@ -103,6 +119,7 @@ static void on_beat(evutil_socket_t fd, short what, void *arg)
 	(void)fd;
 	(void)what;
 	guard_beat(worker->files->guard, worker->split);
+	set_cap(worker);
 	end_if_drained(worker);
 }
 
@@ -160,6 +177,11 @@ static int set_up(struct worker *worker)
 		if (!worker->control || event_add(worker->control, NULL))
 			return -1;
 	}
+	if (worker->settings->own) {
+		worker->link = link_new(worker->settings->own);
+		if (!worker->link)
+			return -1;
+	}
 	for (unsigned int i = 0; i < ARRAY_LEN(numbers); i++) {
 		worker->signals[i] = evsignal_new(worker->base, numbers[i],
 						  on_signal, worker);
@@ -179,6 +201,7 @@ static void tear_down(struct worker *worker)
 	for (unsigned int i = 0; i < ARRAY_LEN(events); i++)
 		if (events[i])
 			event_free(events[i]);
+	link_free(worker->link);
 	if (worker->base)
 		event_base_free(worker->base);
 	split_free(worker->split);

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * lend - how much of this device's own link all clients get together
+ *
+ * A cap is kept by the pace at which data goes on to the clients. To a server it
+ * looks like a slower pipe: what waits for its turn is banked, acknowledgments are
+ * withheld, reports and schedulers see the lower rate, and nothing is lost for it.
+ * The flows take turns, in the order in which they began to wait. What is sent
+ * again to a client doesn't count, since it crosses the device's own link once.
+ */
+#include "flow.h"
+
+#define BURST_US	2000	/* what was missed of the pace is made up for */
+#define LEAST_BYTES	(16 << 10)	/* banked under the lowest cap */
+
+static bool is_open(const struct split *split, uint64_t now_us)
+{
+	return !split->options.lend_byteps || split->lend_next_us <= now_us;
+}
+
+static void wait_for_turn(struct flow *flow)
+{
+	struct flow **at = &flow->split->lend_first;
+
+	if (flow->lend_waits)
+		return;
+	while (*at)
+		at = &(*at)->next_to_lend;
+	*at = flow;
+	flow->next_to_lend = NULL;
+	flow->lend_waits = true;
+}
+
+void lend_forget(struct flow *flow)
+{
+	struct flow **at = &flow->split->lend_first;
+
+	if (!flow->lend_waits)
+		return;
+	while (*at != flow)
+		at = &(*at)->next_to_lend;
+	*at = flow->next_to_lend;
+	flow->lend_waits = false;
+}
+
+bool lend_is_free(const struct split *split, uint64_t now_us)
+{
+	return is_open(split, now_us) && !split->lend_first;
+}
+
+bool lend_may_send(struct flow *flow, uint64_t now_us)
+{
+	struct split *split = flow->split;
+
+	if (is_open(split, now_us) &&
+	    (!split->lend_first || split->lend_turn == flow))
+		return true;
+	wait_for_turn(flow);
+	return false;
+}
+
+void lend_sent(struct split *split, uint64_t bytes, uint64_t now_us)
+{
+	if (!split->options.lend_byteps)
+		return;
+	if (split->lend_next_us + BURST_US < now_us)
+		split->lend_next_us = now_us - BURST_US;
+	split->lend_next_us += bytes * SECOND_US / split->options.lend_byteps;
+}
+
+uint64_t lend_rate_byteps(const struct flow *flow)
+{
+	uint64_t cap = flow->split->options.lend_byteps;
+
+	return cap && cap < flow->rate_ewma ? cap : flow->rate_ewma;
+}
+
+/* It isn't the pipe that may surprise: less needs to be at hand for it. */
+uint64_t lend_limit_bytes(const struct split *split)
+{
+	const struct split_options *options = &split->options;
+	uint64_t bytes = options->lend_byteps * options->limit_us / SECOND_US;
+
+	if (!bytes || bytes > options->limit_bytes)
+		return options->limit_bytes;
+	return bytes < LEAST_BYTES ? LEAST_BYTES : bytes;
+}
+
+uint64_t lend_next_us(const struct split *split)
+{
+	if (!split->lend_first)
+		return NEVER_US;
+	return split->options.lend_byteps ? split->lend_next_us : 0;
+}
+
+/* Each of those that wait once, while there is room for it. */
+void lend_timers(struct split *split, uint64_t now_us)
+{
+	for (unsigned int i = split->count; i; i--) {
+		struct flow *flow = split->lend_first;
+
+		if (!flow || !is_open(split, now_us))
+			return;
+		lend_forget(flow);
+		split->lend_turn = flow;
+		deliver_send(flow, now_us);
+		split->lend_turn = NULL;
+		flow_set_timer(flow);
+	}
+}
