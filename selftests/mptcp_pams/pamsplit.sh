@@ -315,6 +315,54 @@ own_download()
 }
 has_come() { [ "$(total received)" -gt "$1" ]; }
 
+# dual SCHED PERCENT [OPTION...]: two devices, each the helper of the other, download 1 MB
+# now and then. Each chunk takes at most that part of the time without the other device.
+dual()
+{
+	local device alone=() sched=$1 most=$2
+	shift 2
+
+	direct=5mbit,25ms hs_path=5mbit,25ms pipe=20mbit,3ms
+	helped "$sched"
+	start_server
+	ip -n "$client" mptcp endpoint delete id 2
+	chunks
+	for device in client helper; do
+		alone+=("$(mean_us $device)")
+	done
+	ip -n "$client" mptcp endpoint add 10.0.2.1 dev c2 id 2 subflow
+	ip -n "$helper" -batch - <<-EOF
+		mptcp limits set subflow 8 add_addr_accepted 8
+		mptcp endpoint add 10.0.2.2 dev h2 id 2 subflow
+		route add $address via 10.0.2.1 dev h2 metric 2
+	EOF
+	ip -n "$server" route add 10.0.2.2 via 10.0.1.1
+	on_client sysctl -qw net.ipv4.ip_forward=1 net.ipv4.conf.c1.rp_filter=0 net.ipv4.conf.c2.rp_filter=0
+	on_client "$pamsplit" --pipe c2 --user 65534 --control "$control.client" ${1:+--own c1} run &
+	within 50 test -S "$control.client" || fail "pamsplit does not come up on the client"
+	start_split ${1:+--own h1}
+	chunks
+	"$pamsplit" --control "$control" show
+	"$pamsplit" --control "$control.client" show
+	check "flows that the helper splits" "$(total split)" ">=" 1
+	check "flows that the client splits" "$(control=$control.client total split)" ">=" 1
+	for device in client helper; do
+		say "a chunk at the $device: alone $((alone[0] / 1000)) ms, together $(($(mean_us $device) / 1000)) ms"
+		check "a chunk at the $device, % of alone" "$(mean_us $device) * 100 / ${alone[0]}" "<=" "$most"
+		alone=("${alone[@]:1}")
+	done
+}
+chunks()
+{
+	local options=(--json --bytes 1M --requests 12 --gap 1000-5000 --timeout 60000) helper_chunks
+
+	on_helper "$xfer" client "${options[@]}" --seed 2 "$address" $port >"$work/chunks.helper" &
+	helper_chunks=$!
+	on_client "$xfer" client "${options[@]}" "$address" $port >"$work/chunks.client" || fail "chunks at the client"
+	wait "$helper_chunks" || fail "chunks at the helper"
+}
+mean_us() { of fct_us "$work/chunks.$1" | awk '{ s += $1 } END { printf "%.0f\n", s / NR }'; }
+
 # pamsd on the helper asks pamsplit, and the server's kernel knows of the pipe.
 told()
 {
@@ -396,6 +444,9 @@ for sched in $SCHEDS; do
 	fi
 	add capped "$sched"
 	add own_first "$sched" --own h1
+	[ "$sched" = default ] && most=85 || most=75
+	add dual "$sched" $most
+	add dual "$sched" $((most + 10)) own
 	add first_subflow_is_not_split "$sched"
 	[ "$sched" = default ] || add told "$sched"
 done

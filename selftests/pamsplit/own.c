@@ -66,8 +66,8 @@ static void greedy(void)
 	pass(5, LINK_BYTEPS, NOBODY, LINK_BYTEPS);
 	printf("# own %llu, left %llu\n", (unsigned long long)world.own_rate,
 	       (unsigned long long)world.left);
-	check(world.own_rate > LINK_BYTEPS * 9 / 10);
-	check(world.left && world.left < LINK_BYTEPS / 10);
+	check(world.own_rate > LINK_BYTEPS * 8 / 10);
+	check(world.left && world.left < LINK_BYTEPS * 2 / 10);
 	pass(1, 0, NOBODY, LINK_BYTEPS);
 	check(world.left == 0);
 }

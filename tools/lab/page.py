@@ -77,7 +77,7 @@ def _seeds(data):
              "tools/lab/mpbond.py and tools/lab/seeds.py.", ""]
     for table in data["tables"]:
         lines += _table(table)
-    return lines + ["### Not made again yet", "", *(f"- {text}" for text in data["missing"]), ""]
+    return lines + ["### Not in these tables", "", *(f"- {text}" for text in data["missing"]), ""]
 
 
 def _summary(rows, names):

@@ -7,7 +7,7 @@
  *
  * While there is no own traffic, nothing is taken from clients. While there is, and
  * the link is full (7/8 of its peak), clients get half of what they had, again every
- * 200 ms, down to 1/32 of the peak; while the link isn't full they get 1/6 of the
+ * 200 ms, down to 1/8 of the peak; while the link isn't full they get 1/6 of the
  * peak more each second. So own traffic that can use the whole link has it soon, and
  * what modest own traffic leaves is found.
  *
@@ -26,7 +26,7 @@
 #define SLOT_US		1000000
 #define LEAST_BYTEPS	4096
 #define OWN_SHIFT	5		/* less than this part of all is none */
-#define FLOOR_SHIFT	5		/* of the peak, for clients */
+#define FLOOR_SHIFT	3		/* of the peak, for clients: what is banked goes on */
 #define STEP_SHIFT	7		/* of the peak, more each look */
 #define HOLD_US		200000		/* between two halvings */
 
