@@ -12,7 +12,8 @@
 
 direct=5mbit,25ms hs_path=10mbit,20ms pipe=5mbit,5ms
 helper=pams-h-$$
-further=("$helper")
+second_helper=pams-g-$$
+further=("$helper" "$second_helper")
 pamsplit=$PAMS_TOOLS/pamsplit
 control=$work/pamsplit
 helper_pid=
@@ -315,6 +316,157 @@ own_download()
 }
 has_come() { [ "$(total received)" -gt "$1" ]; }
 
+# What the devices' link manager does when a link comes back: the endpoint is new, and the
+# client joins again. Its subflow, which was reset, is used within two round trips.
+came_back()
+{
+	local transfer_pid before begin_ms
+
+	helped "$1"
+	start_server
+	start_split
+	transfer --bytes 6M --timeout 60000 &
+	transfer_pid=$!
+	within 100 is_banked || fail "nothing is banked"
+	pipe_dies
+	within 100 has_resets || fail "the flow is not reset"
+	pipe=5mbit,5ms,100,loss,0%
+	reshape_pipe
+	ip -n "$client" mptcp endpoint delete id 2
+	before=$(sent "$server" 2)
+	begin_ms=$(uptime_ms)
+	ip -n "$client" mptcp endpoint add 10.0.2.1 dev c2 id 2 subflow
+	# the join, and ten segments
+	until [ "$(sent "$server" 2)" -gt $((before + 5000)) ]; do
+		[ $(($(uptime_ms) - begin_ms)) -lt 5000 ] || fail "the path is not used again"
+		sleep 0.01
+	done
+	# a round trip is 50 ms; the clock that is read counts in 10 ms
+	check "ms until it was used again" "$(uptime_ms) - $begin_ms" "<=" 120
+	wait "$transfer_pid" || fail "the transfer did not survive"
+	check "flows that were split" "$(total split)" == 2
+}
+has_resets() { [ "$(total resets)" -gt 0 ]; }
+uptime_ms() { awk '{ printf "%.0f\n", $1 * 1000 }' /proc/uptime; }
+
+# two_pipes SCHED: the client reaches the helper over h2 and h3, too, from an address that is on neither
+two_pipes()
+{
+	helped "$1"
+	ip link add c3 index 13 netns "$client" type veth peer name h3 index 33 netns "$helper"
+	ip -n "$client" -batch - <<-EOF
+		addr add 10.0.4.1/24 dev c3
+		link set c3 up
+		addr add 10.0.9.1/32 dev lo
+		rule add from 10.0.9.1 table 9
+		route add default via 10.0.2.2 dev c2 metric 1 table 9
+		route add default via 10.0.4.2 dev c3 metric 2 table 9
+		mptcp endpoint delete id 2
+		mptcp endpoint add 10.0.9.1 id 2 subflow
+	EOF
+	ip -n "$helper" -batch - <<-EOF
+		addr add 10.0.4.2/24 dev h3
+		link set h3 up
+		route add 10.0.9.1 via 10.0.2.1 dev h2 metric 1
+		route add 10.0.9.1 via 10.0.4.1 dev h3 metric 2
+	EOF
+	ip -n "$server" route add 10.0.9.1 via 10.0.3.1
+	on_helper sysctl -qw net.ipv4.conf.h3.rp_filter=0
+	on_client sysctl -qw net.ipv4.conf.c2.rp_filter=0 net.ipv4.conf.c3.rp_filter=0 \
+		net.ipv4.conf.all.ignore_routes_with_linkdown=1
+	shape_segment "$client" c3 add "$pipe"
+	shape_segment "$helper" h3 add "$pipe"
+	start_server
+	start_split --pipe h3
+}
+
+# Two helpers, and the pipe to one of them dies: what it had banked comes over the others.
+two_helpers()
+{
+	helped "$1"
+	ip netns add "$second_helper"
+	ip link add c3 index 13 netns "$client" type veth peer name h5 index 35 netns "$second_helper"
+	ip link add h4 index 34 netns "$second_helper" type veth peer name s3 index 23 netns "$server"
+	ip -n "$client" -batch - <<-EOF
+		addr add 10.0.4.1/24 dev c3
+		link set c3 up
+		route add $address via 10.0.4.2 dev c3 metric 3
+		mptcp endpoint add 10.0.4.1 dev c3 id 3 subflow
+	EOF
+	ip -n "$second_helper" -batch - <<-EOF
+		link set lo up
+		addr add 10.0.4.2/24 dev h5
+		addr add 10.0.5.1/24 dev h4
+		link set h5 up
+		link set h4 up
+		route add $address via 10.0.5.2
+	EOF
+	ip -n "$server" -batch - <<-EOF
+		addr add 10.0.5.2/24 dev s3
+		link set s3 up
+		route add 10.0.4.0/24 via 10.0.5.1
+	EOF
+	in_ns "$second_helper" sysctl -qw net.ipv4.ip_forward=1 net.ipv4.conf.all.rp_filter=0 net.ipv4.conf.h4.rp_filter=0 net.ipv4.conf.h5.rp_filter=0
+	shape_segment "$client" c3 add "$pipe"
+	shape_segment "$second_helper" h5 add "$pipe"
+	shape_segment "$second_helper" h4 add "$hs_path"
+	shape_segment "$server" s3 add "$hs_path"
+	start_server
+	start_split
+	in_ns "$second_helper" "$pamsplit" --pipe h5 --user 65534 --control "$control.2" run &
+	within 50 test -S "$control.2" || fail "pamsplit does not come up on the second helper"
+	in_mid_transfer "$2"
+	"$pamsplit" --control "$control.2" show
+	check "flows that the second helper split" "$(control=$control.2 total split)" == 1
+	check "bytes through the second helper" "$(control=$control.2 total delivered)" ">" 800000
+	check "resets" "$(total resets)" == 1
+	check "longest gap in ms" "$(($(of gap_us) / 1000))" "<" "$3"
+}
+
+# A pipe goes away, or is left while it still stands: the flow goes on over the other one. Then
+# it is back, and used again.
+two_pipes_one_goes()
+{
+	two_pipes "$1"
+	transfer --bytes 6M --timeout 60000 &
+	transfer_pid=$!
+	within 100 is_banked || fail "nothing is banked"
+	"$2"
+	within 20 grows "$helper" h3 || fail "nothing goes over the second pipe"
+	sleep 0.5
+	pipe_returns
+	within 5 grows "$helper" h2 || fail "nothing goes over the first pipe, which is back"
+	wait "$transfer_pid" || fail "the transfer did not survive"
+	say "longest gap $(($(of gap_us) / 1000)) ms"
+	check "longest gap in ms" "$(($(of gap_us) / 1000))" "<" "$3"
+	check "flows that were split" "$(total split)" == 1
+	check "resets" "$(total resets) + $(total unknown)" == 0
+	check "subflows" "$(of subflows)" == 2
+}
+unplug() { ip -n "$helper" link set h2 down; }
+leave_pipe()
+{
+	ip -n "$helper" route del 10.0.9.1 via 10.0.2.1
+	ip -n "$client" route del default via 10.0.2.2 table 9
+}
+pipe_returns()
+{
+	ip -n "$helper" link set h2 up
+	ip -n "$helper" route replace 10.0.9.1 via 10.0.2.1 dev h2 metric 1
+	ip -n "$client" route replace default via 10.0.2.2 dev c2 metric 1 table 9
+}
+
+# grows NS DEV: 20 packets are sent over it in 100 ms
+grows()
+{
+	local before
+
+	before=$(packets "$@")
+	sleep 0.1
+	[ $(($(packets "$@") - before)) -ge 20 ]
+}
+packets() { ip -n "$1" -s -j link show "$2" | sed 's/.*"tx":{[^}]*"packets":\([0-9]*\).*/\1/'; }
+
 # dual SCHED PERCENT [OPTION...]: two devices, each the helper of the other, download 1 MB
 # now and then. Each chunk takes at most that part of the time without the other device.
 dual()
@@ -328,7 +480,7 @@ dual()
 	ip -n "$client" mptcp endpoint delete id 2
 	chunks
 	for device in client helper; do
-		alone+=("$(mean_us $device)")
+		alone+=("$(mean_us "$device")")
 	done
 	ip -n "$client" mptcp endpoint add 10.0.2.1 dev c2 id 2 subflow
 	ip -n "$helper" -batch - <<-EOF
@@ -347,8 +499,8 @@ dual()
 	check "flows that the helper splits" "$(total split)" ">=" 1
 	check "flows that the client splits" "$(control=$control.client total split)" ">=" 1
 	for device in client helper; do
-		say "a chunk at the $device: alone $((alone[0] / 1000)) ms, together $(($(mean_us $device) / 1000)) ms"
-		check "a chunk at the $device, % of alone" "$(mean_us $device) * 100 / ${alone[0]}" "<=" "$most"
+		say "a chunk at the $device: alone $((alone[0] / 1000)) ms, together $(($(mean_us "$device") / 1000)) ms"
+		check "a chunk at the $device, % of alone" "$(mean_us "$device") * 100 / ${alone[0]}" "<=" "$most"
 		alone=("${alone[@]:1}")
 	done
 }
@@ -356,9 +508,9 @@ chunks()
 {
 	local options=(--json --bytes 1M --requests 12 --gap 1000-5000 --timeout 60000) helper_chunks
 
-	on_helper "$xfer" client "${options[@]}" --seed 2 "$address" $port >"$work/chunks.helper" &
+	on_helper "$xfer" client "${options[@]}" --seed 2 "$address" "$port" >"$work/chunks.helper" &
 	helper_chunks=$!
-	on_client "$xfer" client "${options[@]}" "$address" $port >"$work/chunks.client" || fail "chunks at the client"
+	on_client "$xfer" client "${options[@]}" "$address" "$port" >"$work/chunks.client" || fail "chunks at the client"
 	wait "$helper_chunks" || fail "chunks at the helper"
 }
 mean_us() { of fct_us "$work/chunks.$1" | awk '{ s += $1 } END { printf "%.0f\n", s / NR }'; }
@@ -444,8 +596,13 @@ for sched in $SCHEDS; do
 	fi
 	add capped "$sched"
 	add own_first "$sched" --own h1
-	[ "$sched" = default ] && most=85 || most=75
-	add dual "$sched" $most
+	add came_back "$sched"
+	add two_helpers "$sched" pipe_dies 850
+	add two_pipes_one_goes "$sched" leave_pipe 100
+	add two_pipes_one_goes "$sched" unplug 300
+	most=75
+	[ "$sched" != default ] || most=85
+	add dual "$sched" "$most"
 	add dual "$sched" $((most + 10)) own
 	add first_subflow_is_not_split "$sched"
 	[ "$sched" = default ] || add told "$sched"
