@@ -287,6 +287,29 @@ capped()
 	check "resets" "$(total resets)" == 0
 }
 
+# It is told to lend nothing, and later to lend again: what it had banked comes elsewhere, joins
+# are refused with the reason, and an endpoint that is new afterwards joins.
+lends_nothing()
+{
+	local before
+
+	helped "$1"
+	start_server
+	start_split
+	in_mid_transfer kill -USR1 "$helper_pid"
+	check "resets" "$(total resets)" == 1
+	check "longest gap in ms" "$(($(of gap_us) / 1000))" "<" 850
+	before=$(counter "$client" TcpAttemptFails)
+	transfer --bytes 500K --timeout 60000
+	check "flows that were split" "$(total split)" == 1
+	check "joins that were refused" "$(total refused)" ">=" 1
+	check "joins that failed at once" "$(counter "$client" TcpAttemptFails) - $before" ">=" 1
+	kill -USR2 "$helper_pid"
+	sleep 0.1
+	transfer --bytes 1M --timeout 60000
+	check "flows that were split" "$(total split)" == 2
+}
+
 # The helper's own download goes first: it takes hardly longer than it does alone.
 own_first()
 {
@@ -595,6 +618,7 @@ for sched in $SCHEDS; do
 		add captured "$sched" loss,1%,duplicate,1% loss,1%,duplicate,1%
 	fi
 	add capped "$sched"
+	add lends_nothing "$sched"
 	add own_first "$sched" --own h1
 	add came_back "$sched"
 	add two_helpers "$sched" pipe_dies 850

@@ -193,6 +193,7 @@ struct split {
 	split_out_fn out;
 	void *arg;
 	bool draining;
+	bool lends_nothing;
 	struct flow **buckets;
 	struct flow *flows;
 	struct flow *to_ack;
@@ -218,6 +219,7 @@ void flow_stop_timers(struct flow *flow);
 
 /* reset.c */
 #define RESET_UNSPECIFIED	0x00
+#define RESET_PROHIBITED	0x03
 #define RESET_PERFORMANCE	0x05
 void flow_reset(struct flow *flow, uint8_t reason);
 void reset_end_of(const struct flow *flow, struct split_end *end);

@@ -157,6 +157,8 @@ int guard_watch(struct guard *guard, int pid, struct raw *raw, uint8_t id)
 	sigemptyset(&set);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGUSR1);
+	sigaddset(&set, SIGUSR2);
 	sigaddset(&set, SIGCHLD);
 	signals = signalfd(-1, &set, SFD_CLOEXEC);
 	if (signals < 0) {

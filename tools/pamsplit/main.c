@@ -203,6 +203,8 @@ static int start(const struct settings *settings, uint8_t id,
 	sigemptyset(&blocked);
 	sigaddset(&blocked, SIGTERM);
 	sigaddset(&blocked, SIGINT);
+	sigaddset(&blocked, SIGUSR1);
+	sigaddset(&blocked, SIGUSR2);
 	sigaddset(&blocked, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &blocked, &old);
 	pid = fork();
@@ -212,6 +214,9 @@ static int start(const struct settings *settings, uint8_t id,
 	}
 	if (!pid) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		/* until the worker takes them */
+		signal(SIGUSR1, SIG_IGN);
+		signal(SIGUSR2, SIG_IGN);
 		sigprocmask(SIG_SETMASK, &old, NULL);
 		_exit(worker_run(settings, files));
 	}

@@ -235,6 +235,23 @@ static void key_of(struct flow_key *key, const struct packet *packet,
 				     : packet->source_port;
 }
 
+static enum split_verdict refuse(struct split *split,
+				 const struct packet *packet)
+{
+	const struct split_end end = {
+		.v6 = packet->v6,
+		.client = packet->source,
+		.server = packet->target,
+		.client_port = packet->source_port,
+		.server_port = packet->target_port,
+		.to_client_ack = packet->seq + 1,
+	};
+
+	split->counters.refused++;
+	reset_send(split, &end, TO_CLIENT, RESET_PROHIBITED);
+	return SPLIT_TAKEN;
+}
+
 static enum split_verdict take_syn(struct split *split, struct packet *packet,
 				   uint64_t now_us)
 {
@@ -249,6 +266,8 @@ static enum split_verdict take_syn(struct split *split, struct packet *packet,
 		return SPLIT_PASS;
 	if (flow)
 		flow_free(flow);	/* the ports are used again */
+	if (split->lends_nothing)
+		return refuse(split, packet);
 	if (split->lend_first) {
 		/* over the cap: the client tries again in a second */
 		split->counters.put_off++;
@@ -415,16 +434,28 @@ bool split_drained(const struct split *split)
 	return true;
 }
 
-void split_reset_all(struct split *split, uint64_t now_us)
+static void reset_all(struct split *split, uint8_t reason)
 {
 	struct flow *flow, *next;
 
-	(void)now_us;
 	for (flow = split->flows; flow; flow = next) {
 		next = flow->next;
 		if (flow->state != LEFT)
-			flow_reset(flow, RESET_UNSPECIFIED);
+			flow_reset(flow, reason);
 	}
+}
+
+void split_reset_all(struct split *split, uint64_t now_us)
+{
+	(void)now_us;
+	reset_all(split, RESET_UNSPECIFIED);
+}
+
+void split_lend_nothing(struct split *split, bool nothing)
+{
+	split->lends_nothing = nothing;
+	if (nothing)
+		reset_all(split, RESET_PROHIBITED);
 }
 
 const struct split_counters *split_counters(const struct split *split)

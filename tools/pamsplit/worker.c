@@ -3,7 +3,8 @@
  * worker - the loop over packets, timers, questions and the end
  *
  * SIGTERM and SIGINT: no new flow is split, and each of the others is left as
- * soon as nothing of it is banked. What can't be left in time is reset.
+ * soon as nothing of it is banked. What can't be left in time is reset. SIGUSR1:
+ * nothing is lent until SIGUSR2.
  */
 #include <errno.h>
 #include <signal.h>
@@ -25,7 +26,7 @@ struct worker {
 	const struct settings *settings;
 	const struct worker_files *files;
 	struct event_base *base;
-	struct event *packets, *timer, *beat, *control, *signals[2];
+	struct event *packets, *timer, *beat, *control, *signals[4];
 	struct split *split;
 	struct link *link;		/* own traffic's; NULL: all are equal */
 	struct own own;
@@ -153,9 +154,20 @@ static void on_signal(evutil_socket_t number, short what, void *arg)
 	after_each(worker);
 }
 
+static void on_lend(evutil_socket_t number, short what, void *arg)
+{
+	struct worker *worker = arg;
+
+	(void)what;
+	split_lend_nothing(worker->split, number == SIGUSR1);
+	raw_flush(worker->files->raw);
+	say(number == SIGUSR1 ? "nothing is lent now" : "it lends again");
+	after_each(worker);
+}
+
 static int set_up(struct worker *worker)
 {
-	static const int numbers[] = { SIGTERM, SIGINT };
+	static const int numbers[] = { SIGTERM, SIGINT, SIGUSR1, SIGUSR2 };
 	const struct timeval beat = in_us(BEAT_US);
 	const struct worker_files *files = worker->files;
 
@@ -184,7 +196,8 @@ static int set_up(struct worker *worker)
 	}
 	for (unsigned int i = 0; i < ARRAY_LEN(numbers); i++) {
 		worker->signals[i] = evsignal_new(worker->base, numbers[i],
-						  on_signal, worker);
+						  i < 2 ? on_signal : on_lend,
+						  worker);
 		if (!worker->signals[i] || event_add(worker->signals[i], NULL))
 			return -1;
 	}
@@ -195,7 +208,8 @@ static void tear_down(struct worker *worker)
 {
 	struct event *events[] = {
 		worker->packets, worker->timer, worker->beat, worker->control,
-		worker->signals[0], worker->signals[1]
+		worker->signals[0], worker->signals[1],
+		worker->signals[2], worker->signals[3]
 	};
 
 	for (unsigned int i = 0; i < ARRAY_LEN(events); i++)
