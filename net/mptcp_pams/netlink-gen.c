@@ -63,7 +63,7 @@ const struct nla_policy mptcp_pams_rule_nl_policy[MPTCP_PAMS_A_RULE_FIRST_BYTES 
 };
 
 /* MPTCP_PAMS_CMD_PATH_SET - do */
-static const struct nla_policy mptcp_pams_path_set_nl_policy[MPTCP_PAMS_A_PATH_LOSS_SPREAD + 1] = {
+static const struct nla_policy mptcp_pams_path_set_nl_policy[MPTCP_PAMS_A_PATH_COST + 1] = {
 	[MPTCP_PAMS_A_PATH_ADDRESS4] = { .type = NLA_U32, },
 	[MPTCP_PAMS_A_PATH_ADDRESS6] = NLA_POLICY_EXACT_LEN(16),
 	[MPTCP_PAMS_A_PATH_PREFIX_LEN] = NLA_POLICY_MAX(NLA_U8, 128),
@@ -81,6 +81,7 @@ static const struct nla_policy mptcp_pams_path_set_nl_policy[MPTCP_PAMS_A_PATH_L
 	[MPTCP_PAMS_A_PATH_TTL] = NLA_POLICY_FULL_RANGE(NLA_U32, &mptcp_pams_a_path_ttl_range),
 	[MPTCP_PAMS_A_PATH_ORIGIN] = { .type = NLA_NUL_STRING, .len = MPTCP_PAMS_ORIGIN_MAX, },
 	[MPTCP_PAMS_A_PATH_LOSS_SPREAD] = NLA_POLICY_FULL_RANGE(NLA_U32, &mptcp_pams_a_path_loss_spread_range),
+	[MPTCP_PAMS_A_PATH_COST] = NLA_POLICY_MAX(NLA_U8, MPTCP_PAMS_COST_MAX),
 };
 
 /* MPTCP_PAMS_CMD_PATH_DEL - do */
@@ -126,7 +127,7 @@ static const struct genl_split_ops mptcp_pams_nl_ops[] = {
 		.cmd		= MPTCP_PAMS_CMD_PATH_SET,
 		.doit		= mptcp_pams_nl_path_set_doit,
 		.policy		= mptcp_pams_path_set_nl_policy,
-		.maxattr	= MPTCP_PAMS_A_PATH_LOSS_SPREAD,
+		.maxattr	= MPTCP_PAMS_A_PATH_COST,
 		.flags		= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 	{

@@ -86,6 +86,8 @@ static const struct field path_fields[MPTCP_PAMS_A_PATH_MAX + 1] = {
 	PATH(LOSS_EXPIRES, "loss-expires", U32, loss_expires_ms),
 	PATH(ORIGIN, "origin", ORIGIN, origin),
 	PATH(LOSS_SPREAD, "loss-spread", U32, loss_spread_ms),
+	PATH(COST, "cost", U8, cost),
+	PATH(COST_EXPIRES, "cost-expires", U32, cost_expires_ms),
 };
 
 static const struct field subflow_fields[MPTCP_PAMS_A_SUBFLOW_MAX + 1] = {
@@ -117,6 +119,7 @@ static const struct field subflow_fields[MPTCP_PAMS_A_SUBFLOW_MAX + 1] = {
 	SUBFLOW(LOSS_TIME, "loss-time", S32, loss_ms),
 	SUBFLOW(REINJECTED, "reinjected", UINT, reinjected_bytes),
 	SUBFLOW(STOPS, "stops", U32, stops),
+	SUBFLOW(COST, "cost", U8, cost),
 };
 
 static const struct field conn_fields[MPTCP_PAMS_A_CONN_MAX + 1] = {
@@ -287,6 +290,8 @@ int pams_put_values(struct nl_msg *msg, const struct pams_path *path)
 				   path->loss_spread_ms);
 	if (path->no_loss)
 		err |= nla_put_flag(msg, MPTCP_PAMS_A_PATH_NO_LOSS);
+	if (path->has_cost)
+		err |= nla_put_u8(msg, MPTCP_PAMS_A_PATH_COST, path->cost);
 	if (path->ttl_ms || path->until_deleted)
 		err |= nla_put_u32(msg, MPTCP_PAMS_A_PATH_TTL,
 				   path->until_deleted ? 0 : path->ttl_ms);
@@ -501,6 +506,8 @@ int pams_read_path(struct nlmsghdr *hdr, struct pams_path *path)
 	path->has_loss = SEEN(seen, PATH_LOSS_TIME);
 	path->pipe_stays = path->has_pipe && !SEEN(seen, PATH_PIPE_EXPIRES);
 	path->loss_stays = path->has_loss && !SEEN(seen, PATH_LOSS_EXPIRES);
+	path->has_cost = SEEN(seen, PATH_COST);
+	path->cost_stays = path->has_cost && !SEEN(seen, PATH_COST_EXPIRES);
 	return 0;
 }
 

@@ -76,11 +76,15 @@ struct pams_path {
 	int32_t loss_ms;	/* until the loss; < 0 in answers: it was */
 	uint32_t loss_spread_ms; /* its standard deviation */
 
+	/* what using the path costs, if has_cost, 0 to 15 */
+	bool has_cost;
+	uint8_t cost;
+
 	/* who reports, or reported last: printable ASCII, or "" */
 	char origin[PAMS_ORIGIN_MAX];
 
 	/* requests */
-	uint32_t ttl_ms;	/* 0: the module's default */
+	uint32_t ttl_ms;	/* 0: the module's default; of a cost: never expires */
 	bool until_deleted;	/* instead of ttl_ms: it never expires */
 
 	/* answers */
@@ -89,6 +93,8 @@ struct pams_path {
 	bool loss_stays;
 	uint32_t pipe_expires_ms; /* unless it stays */
 	uint32_t loss_expires_ms;
+	bool cost_stays;
+	uint32_t cost_expires_ms;
 };
 
 /* A subflow, as a decision would see it now. 0 where nothing is known. */
@@ -122,6 +128,7 @@ struct pams_subflow {
 	int32_t loss_ms;	/* until the loss, < 0: it was */
 	uint64_t reinjected_bytes;
 	uint32_t stops;
+	uint8_t cost;		/* of its path */
 };
 
 #define PAMS_SCHEDULER_MAX	32	/* the name and its end */
