@@ -67,11 +67,20 @@ struct pams_path *pams_path_find(struct pams_paths *paths,
 	return rhashtable_lookup_fast(&paths->table, key, path_table_params);
 }
 
-static void paths_count(struct pams_paths *paths,
-			const struct pams_path_key *key, int change)
+static void paths_count_cost(struct pams_paths *paths, const struct pams_path *path,
+			     int change)
 {
+	if (path->report.cost)
+		WRITE_ONCE(paths->nr_costly, paths->nr_costly + change);
+}
+
+static void paths_count(struct pams_paths *paths, const struct pams_path *path,
+			int change)
+{
+	const struct pams_path_key *key = &path->key;
 	bool with_port = key->port;
 
+	paths_count_cost(paths, path, change);
 	WRITE_ONCE(paths->nr, paths->nr + change);
 	WRITE_ONCE(paths->nr_of[key->kind], paths->nr_of[key->kind] + change);
 	if (key->kind != PAMS_PATH_ADDRESS)
@@ -101,7 +110,7 @@ static int path_add(struct pams_paths *paths, struct pams_path *path)
 		return err;
 
 	list_add_tail(&path->list, &paths->list);
-	paths_count(paths, &path->key, 1);
+	paths_count(paths, path, 1);
 	paths_changed(paths);
 	return 0;
 }
@@ -110,7 +119,7 @@ static void path_remove(struct pams_paths *paths, struct pams_path *path)
 {
 	rhashtable_remove_fast(&paths->table, &path->node, path_table_params);
 	list_del(&path->list);
-	paths_count(paths, &path->key, -1);
+	paths_count(paths, path, -1);
 	paths_changed(paths);
 	kfree_rcu(path, rcu);
 }
@@ -122,6 +131,8 @@ static void path_replace(struct pams_paths *paths, struct pams_path *old,
 	rhashtable_replace_fast(&paths->table, &old->node, &path->node,
 				path_table_params);
 	list_replace(&old->list, &path->list);
+	paths_count_cost(paths, old, -1);
+	paths_count_cost(paths, path, 1);
 	paths_changed(paths);
 	kfree_rcu(old, rcu);
 }

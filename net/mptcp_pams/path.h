@@ -103,6 +103,7 @@ struct pams_path {
  *		whoever finds it unchanged under RCU may use a path it found
  * @nr:		how many
  * @nr_of:	of each kind
+ * @nr_costly:	of those that cost something
  * @nr_prefix:	addresses with each prefix length, without and with a port
  * @prefixes:	prefix lengths that there are, without and with a port
  * @expiry:	drops what has expired
@@ -116,6 +117,7 @@ struct pams_paths {
 	unsigned long generation;
 	unsigned int nr;
 	unsigned int nr_of[PAMS_PATH_INTERFACE + 1];
+	unsigned int nr_costly;
 	u32 nr_prefix[2][PAMS_PREFIX_BITS + 1];
 	DECLARE_BITMAP(prefixes[2], PAMS_PREFIX_BITS + 1);
 	struct delayed_work expiry;

@@ -152,6 +152,14 @@ struct pams_conn {
 	struct pams_subflow *subflow;
 };
 
+/* What a connection's costlier paths are used for; 0 and 0, if said: nothing. */
+struct pams_overflow {
+	bool said;		/* else as the sysctls say */
+	uint32_t delay_ms;	/* what the cheaper ones would deliver later than that */
+	uint32_t percent;	/* or what takes longer than that, of the time over all */
+	bool copies;		/* what is sent a second time, too */
+};
+
 #define PAMS_CGROUP_MAX	512	/* the path and its end */
 
 /* Which connections a rule fits, all that is given, and what these get. */
@@ -174,6 +182,7 @@ struct pams_rule {
 	bool server;		/* accepted here only */
 	char scheduler[PAMS_SCHEDULER_MAX];
 	uint32_t first_bytes;	/* of redundant; 0: the sysctl's */
+	struct pams_overflow overflow;
 };
 
 /* The table of rules. */
@@ -181,6 +190,7 @@ struct pams_rules {
 	uint32_t generation;	/* 0 in a request: whatever is there */
 	char scheduler[PAMS_SCHEDULER_MAX]; /* the default; "": the module's */
 	uint32_t first_bytes;
+	struct pams_overflow overflow;
 	unsigned int nr;
 	struct pams_rule *rule;	/* free() it */
 };

@@ -53,9 +53,14 @@ _pamsctl_rule()
 	local schedulers="minrtt minpad pams minfct single redundant"
 
 	case ${words[-1]} in
-	cgroup | mark | uid | local | remote | peer | first) return ;;
+	cgroup | mark | uid | local | remote | peer | first | overflow) return ;;
 	use | default) echo "$schedulers"; return ;;
-	redundant) echo first; return ;;
+	redundant) echo first overflow; return ;;
+	minrtt | minpad | pams | minfct | single) echo overflow; return ;;
+	esac
+	case " ${words[*]} " in
+	*" overflow "*) echo costly-copies; return ;;
+	*" first "*) echo overflow; return ;;
 	esac
 	[ ${#words[@]} != 2 ] || echo default
 	echo cgroup mark uid local remote peer client server use
