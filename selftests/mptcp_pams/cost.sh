@@ -16,7 +16,7 @@ nothing=20000
 video_byteps=500000		# 4 Mbit/s
 held_us=2000000			# by a player
 # of payload, where a frame of 1514 bytes carries 1448 at most
-wifi_byteps=$((10000000 / 8 * 1448 / 1514))
+wifi_byteps=$((10000000 * 1448 / 1514 / 8))
 
 # begin SCHED OVERFLOW...: with the overflow as a rule says it
 begin()
@@ -145,12 +145,12 @@ bulk()
 
 	begin "$1"
 	on_server "$pamsctl" path flush
-	transfer --bytes $bytes
+	transfer --bytes "$bytes"
 	free_us=$(of fct_us)
 	on_server "$pamsctl" path set 10.0.2.1 cost 1
 	echo "use $1 overflow 1.5x" | on_server "$pamsctl" rule load -
 	carried=$(sent "$server" 2)
-	transfer --bytes $bytes
+	transfer --bytes "$bytes"
 	carried=$((($(sent "$server" 2) - carried) * 1448 / 1514))
 	limit_us=$((free_us * 3 / 2 + 60000))
 	least=$((bytes - wifi_byteps * (limit_us / 1000 - 20) / 1000))
