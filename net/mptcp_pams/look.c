@@ -201,13 +201,42 @@ static void view_set_pads(struct pams_view *view, enum pams_detail detail)
 	}
 }
 
+static struct cost_overflow overflow_of(const struct pams_conn *conn)
+{
+	if (conn->overflow.said)
+		return conn->overflow;
+	return (struct cost_overflow){
+		.delay_ms = READ_ONCE(conn->net->overflow_ms),
+		.percent = READ_ONCE(conn->net->overflow_percent),
+	};
+}
+
+/* Costlier paths stand back, each kind of data for itself. */
+static noinline void view_spare(struct pams_conn *conn, const struct msk_look *look,
+				struct pams_view *view, bool again)
+{
+	struct cost_overflow overflow = overflow_of(conn);
+
+	conn->costly = cost_differs(view);
+	if (!conn->costly)
+		return;
+	if (overflow.copies && (again || view->sent_bytes < view->first_bytes))
+		return;
+	if (again)
+		cost_spare(view);
+	else
+		cost_spare_but(view, &overflow, &conn->cost,
+			       look->write_seq - look->snd_nxt);
+}
+
 /**
  * pams_look - look at every usable subflow once
  * @conn:	the connection, owned or with its data lock held
  * @detail:	what the models' @pad_ns has to be
  * @look:	filled in
  * @view:	filled in; its models are the connection's, until the next look
- * @expected:	room for what is expected to join, or NULL
+ * @expected:	room for what is expected to join; NULL: this is about data that was sent
+ *		before
  */
 void pams_look(struct pams_conn *conn, enum pams_detail detail,
 	       struct msk_look *look, struct pams_view *view,
@@ -267,6 +296,10 @@ void pams_look(struct pams_conn *conn, enum pams_detail detail,
 		pams_report_apply(conn, look, view);
 	pams_split_look(conn, look, view);
 	view_set_pads(view, detail);
-	if (expected && unlikely(expects(conn)))
+	if (unlikely(conn->reported || conn->costly))
+		view_spare(conn, look, view, !expected);
+	/* what will join may be one that costs more */
+	if (expected && unlikely(expects(conn)) &&
+	    likely(!READ_ONCE(conn->net->paths.nr_costly)))
 		view_expected(conn, look, view, expected);
 }

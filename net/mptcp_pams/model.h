@@ -42,6 +42,7 @@
  * @pipe_byteps:	capacity of the pipe behind a helper; 0 if none was reported
  * @pipe_delay_us:	its one-way delay, where the helper ends TCP
  * @pipe_backlog_bytes:	what waits before it
+ * @cost:		what using the path costs
  * @idle:		the window has room (MPBond: "idle"); otherwise it is busy
  * @in_flight:		data of ours is unacknowledged and TCP isn't in RTO recovery,
  *			so an acknowledgment, and with it another decision, is expected
@@ -81,6 +82,7 @@ struct pams_model {
 	u32 pipe_byteps;
 	u32 pipe_delay_us;
 	u32 pipe_backlog_bytes;
+	u8 cost;
 	u16 idle:1;
 	u16 in_flight:1;
 	u16 outstanding:1;

@@ -20,6 +20,7 @@ static const unsigned int net_one = 1;
 static const unsigned int net_percent_max = 10000;
 static const unsigned int net_us_max = USEC_PER_SEC;
 static const unsigned int net_paths_max = 1000000;
+static const unsigned int net_overflow_ms_max = MPTCP_PAMS_OVERFLOW_MAX_MS;
 
 static unsigned int net_id;
 
@@ -56,6 +57,12 @@ static const struct ctl_table net_sysctls[] = {
 	NET_SYSCTL("redundant_bytes",
 		   offsetof(struct pams_net, redundant_bytes),
 		   NULL, NULL),
+	NET_SYSCTL("overflow_ms",
+		   offsetof(struct pams_net, overflow_ms),
+		   &net_zero, &net_overflow_ms_max),
+	NET_SYSCTL("overflow_percent",
+		   offsetof(struct pams_net, overflow_percent),
+		   &net_zero, &net_percent_max),
 };
 
 static int net_sysctls_register(struct net *net, struct pams_net *own)
@@ -92,6 +99,8 @@ static int __net_init net_init(struct net *net)
 	own->paths_max = MPTCP_PAMS_PATHS_MAX;
 	own->path_memory = 1;
 	own->redundant_bytes = 0;
+	own->overflow_ms = 0;
+	own->overflow_percent = 0;
 	pams_memory_init(own);
 	pams_rules_init(&own->rules);
 	err = pams_paths_init(own);

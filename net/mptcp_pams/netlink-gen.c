@@ -42,8 +42,16 @@ static const struct netlink_range_validation mptcp_pams_a_path_loss_spread_range
 	.max	= MPTCP_PAMS_TIME_MAX_MS,
 };
 
+static const struct netlink_range_validation mptcp_pams_a_rule_overflow_ms_range = {
+	.max	= MPTCP_PAMS_OVERFLOW_MAX_MS,
+};
+
+static const struct netlink_range_validation mptcp_pams_a_rules_overflow_ms_range = {
+	.max	= MPTCP_PAMS_OVERFLOW_MAX_MS,
+};
+
 /* Common nested types */
-const struct nla_policy mptcp_pams_rule_nl_policy[MPTCP_PAMS_A_RULE_FIRST_BYTES + 1] = {
+const struct nla_policy mptcp_pams_rule_nl_policy[MPTCP_PAMS_A_RULE_COSTLY_COPIES + 1] = {
 	[MPTCP_PAMS_A_RULE_NUMBER] = { .type = NLA_U32, },
 	[MPTCP_PAMS_A_RULE_CGROUP] = { .type = NLA_NUL_STRING, .len = MPTCP_PAMS_CGROUP_MAX, },
 	[MPTCP_PAMS_A_RULE_MARK] = { .type = NLA_U32, },
@@ -60,10 +68,13 @@ const struct nla_policy mptcp_pams_rule_nl_policy[MPTCP_PAMS_A_RULE_FIRST_BYTES 
 	[MPTCP_PAMS_A_RULE_SERVER] = { .type = NLA_FLAG, },
 	[MPTCP_PAMS_A_RULE_SCHEDULER] = { .type = NLA_NUL_STRING, .len = MPTCP_PAMS_SCHEDULER_MAX, },
 	[MPTCP_PAMS_A_RULE_FIRST_BYTES] = { .type = NLA_U32, },
+	[MPTCP_PAMS_A_RULE_OVERFLOW_MS] = NLA_POLICY_FULL_RANGE(NLA_U32, &mptcp_pams_a_rule_overflow_ms_range),
+	[MPTCP_PAMS_A_RULE_OVERFLOW_PERCENT] = NLA_POLICY_RANGE(NLA_U32, 100, MPTCP_PAMS_OVERFLOW_MAX_PERCENT),
+	[MPTCP_PAMS_A_RULE_COSTLY_COPIES] = { .type = NLA_FLAG, },
 };
 
 /* MPTCP_PAMS_CMD_PATH_SET - do */
-static const struct nla_policy mptcp_pams_path_set_nl_policy[MPTCP_PAMS_A_PATH_LOSS_SPREAD + 1] = {
+static const struct nla_policy mptcp_pams_path_set_nl_policy[MPTCP_PAMS_A_PATH_COST + 1] = {
 	[MPTCP_PAMS_A_PATH_ADDRESS4] = { .type = NLA_U32, },
 	[MPTCP_PAMS_A_PATH_ADDRESS6] = NLA_POLICY_EXACT_LEN(16),
 	[MPTCP_PAMS_A_PATH_PREFIX_LEN] = NLA_POLICY_MAX(NLA_U8, 128),
@@ -81,6 +92,7 @@ static const struct nla_policy mptcp_pams_path_set_nl_policy[MPTCP_PAMS_A_PATH_L
 	[MPTCP_PAMS_A_PATH_TTL] = NLA_POLICY_FULL_RANGE(NLA_U32, &mptcp_pams_a_path_ttl_range),
 	[MPTCP_PAMS_A_PATH_ORIGIN] = { .type = NLA_NUL_STRING, .len = MPTCP_PAMS_ORIGIN_MAX, },
 	[MPTCP_PAMS_A_PATH_LOSS_SPREAD] = NLA_POLICY_FULL_RANGE(NLA_U32, &mptcp_pams_a_path_loss_spread_range),
+	[MPTCP_PAMS_A_PATH_COST] = NLA_POLICY_MAX(NLA_U8, MPTCP_PAMS_COST_MAX),
 };
 
 /* MPTCP_PAMS_CMD_PATH_DEL - do */
@@ -113,11 +125,14 @@ static const struct nla_policy mptcp_pams_conn_get_nl_policy[MPTCP_PAMS_A_CONN_T
 };
 
 /* MPTCP_PAMS_CMD_RULES_SET - do */
-static const struct nla_policy mptcp_pams_rules_set_nl_policy[MPTCP_PAMS_A_RULES_RULE + 1] = {
+static const struct nla_policy mptcp_pams_rules_set_nl_policy[MPTCP_PAMS_A_RULES_COSTLY_COPIES + 1] = {
 	[MPTCP_PAMS_A_RULES_GENERATION] = { .type = NLA_U32, },
 	[MPTCP_PAMS_A_RULES_SCHEDULER] = { .type = NLA_NUL_STRING, .len = MPTCP_PAMS_SCHEDULER_MAX, },
 	[MPTCP_PAMS_A_RULES_FIRST_BYTES] = { .type = NLA_U32, },
 	[MPTCP_PAMS_A_RULES_RULE] = NLA_POLICY_NESTED(mptcp_pams_rule_nl_policy),
+	[MPTCP_PAMS_A_RULES_OVERFLOW_MS] = NLA_POLICY_FULL_RANGE(NLA_U32, &mptcp_pams_a_rules_overflow_ms_range),
+	[MPTCP_PAMS_A_RULES_OVERFLOW_PERCENT] = NLA_POLICY_RANGE(NLA_U32, 100, MPTCP_PAMS_OVERFLOW_MAX_PERCENT),
+	[MPTCP_PAMS_A_RULES_COSTLY_COPIES] = { .type = NLA_FLAG, },
 };
 
 /* Ops table for mptcp_pams */
@@ -126,7 +141,7 @@ static const struct genl_split_ops mptcp_pams_nl_ops[] = {
 		.cmd		= MPTCP_PAMS_CMD_PATH_SET,
 		.doit		= mptcp_pams_nl_path_set_doit,
 		.policy		= mptcp_pams_path_set_nl_policy,
-		.maxattr	= MPTCP_PAMS_A_PATH_LOSS_SPREAD,
+		.maxattr	= MPTCP_PAMS_A_PATH_COST,
 		.flags		= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 	{
@@ -179,7 +194,7 @@ static const struct genl_split_ops mptcp_pams_nl_ops[] = {
 		.cmd		= MPTCP_PAMS_CMD_RULES_SET,
 		.doit		= mptcp_pams_nl_rules_set_doit,
 		.policy		= mptcp_pams_rules_set_nl_policy,
-		.maxattr	= MPTCP_PAMS_A_RULES_RULE,
+		.maxattr	= MPTCP_PAMS_A_RULES_COSTLY_COPIES,
 		.flags		= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 	{

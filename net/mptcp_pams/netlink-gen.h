@@ -12,7 +12,7 @@
 #include <uapi/linux/mptcp_pams.h>
 
 /* Common nested types */
-extern const struct nla_policy mptcp_pams_rule_nl_policy[MPTCP_PAMS_A_RULE_FIRST_BYTES + 1];
+extern const struct nla_policy mptcp_pams_rule_nl_policy[MPTCP_PAMS_A_RULE_COSTLY_COPIES + 1];
 
 int mptcp_pams_nl_path_set_doit(struct sk_buff *skb, struct genl_info *info);
 int mptcp_pams_nl_path_del_doit(struct sk_buff *skb, struct genl_info *info);

@@ -178,6 +178,7 @@ static int report_parse(struct genl_info *info, struct pams_report *report,
 {
 	const struct nlattr *spread = info->attrs[MPTCP_PAMS_A_PATH_LOSS_SPREAD];
 	const struct nlattr *loss = info->attrs[MPTCP_PAMS_A_PATH_LOSS_TIME];
+	const struct nlattr *cost = info->attrs[MPTCP_PAMS_A_PATH_COST];
 	u64 now_ns = ktime_get_ns();
 	int err;
 
@@ -203,9 +204,13 @@ static int report_parse(struct genl_info *info, struct pams_report *report,
 				   MPTCP_PAMS_LOSS_TTL_DEFAULT_MS);
 		report->loss_spread_ms = spread ? nla_get_u32(spread) : 0;
 	}
-	if (!report->pipe_rate_byteps && !loss && !*no_loss) {
+	if (cost) {
+		report->cost = nla_get_u8(cost);
+		report->cost_expires_ns = expires_ns(info, now_ns, 0);
+	}
+	if (!report->pipe_rate_byteps && !loss && !*no_loss && !cost) {
 		GENL_SET_ERR_MSG(info,
-				 "nothing is reported: pipe-rate, loss-time or no-loss is needed");
+				 "nothing is reported: pipe-rate, loss-time, no-loss or cost is needed");
 		return -EINVAL;
 	}
 	return 0;
@@ -286,11 +291,10 @@ static int path_set(struct genl_info *info)
 
 	trace_mptcp_pams_report(&key, &report, report.loss_ns ?
 				(s64)(report.loss_ns - ktime_get_ns()) : 0);
-	/* what is queued there may have to go elsewhere, now */
-	if (report.loss_ns || no_loss)
+	/* what is queued there may have to go elsewhere, now; and what waits, there */
+	if (report.loss_ns || no_loss || report.cost_expires_ns)
 		pams_watch_wake_all(net);
-	tell_done(info, MPTCP_PAMS_CMD_PATH_SET_NTF,
-		  MPTCP_PAMS_A_PATH_LOSS_SPREAD);
+	tell_done(info, MPTCP_PAMS_CMD_PATH_SET_NTF, MPTCP_PAMS_A_PATH_COST);
 	return 0;
 }
 
@@ -422,6 +426,10 @@ static int put_path(struct sk_buff *skb, const struct pams_path *path,
 	if (!err && report->loss_ns && report->loss_spread_ms)
 		err = nla_put_u32(skb, MPTCP_PAMS_A_PATH_LOSS_SPREAD,
 				  report->loss_spread_ms);
+	if (!err && report->cost_expires_ns)
+		err = nla_put_u8(skb, MPTCP_PAMS_A_PATH_COST, report->cost) ?:
+		      put_expiry(skb, MPTCP_PAMS_A_PATH_COST_EXPIRES,
+				 report->cost_expires_ns, now_ns);
 	if (!err && path->origin[0])
 		err = nla_put_string(skb, MPTCP_PAMS_A_PATH_ORIGIN,
 				     path->origin);
@@ -615,6 +623,8 @@ static struct sk_buff *expired_msg(const struct pams_path *path, u64 now_ns)
 	if (!err && report->loss_ns && !pams_report_has_loss(report, now_ns))
 		err = nla_put_s32(skb, MPTCP_PAMS_A_PATH_LOSS_TIME,
 				  pams_netlink_until_ms(report->loss_ns, now_ns));
+	if (!err && report->cost_expires_ns && !pams_report_has_cost(report, now_ns))
+		err = nla_put_u8(skb, MPTCP_PAMS_A_PATH_COST, report->cost);
 	if (err) {
 		nlmsg_free(skb);
 		return NULL;

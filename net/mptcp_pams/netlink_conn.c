@@ -79,8 +79,9 @@ static int put_model(struct sk_buff *skb, const struct pams_model *model)
 	       nla_put_u32(skb, MPTCP_PAMS_A_SUBFLOW_OWD, model->owd_us) ?:
 	       nla_put_uint(skb, MPTCP_PAMS_A_SUBFLOW_PAD_NS, model->pad_ns) ?:
 	       put_flag(skb, MPTCP_PAMS_A_SUBFLOW_IDLE, model->idle) ?:
-	       put_flag(skb, MPTCP_PAMS_A_SUBFLOW_STOPPED, model->stopped) ?:
-	       put_flag(skb, MPTCP_PAMS_A_SUBFLOW_PIPE, model->pipe_byteps);
+	       put_flag(skb, MPTCP_PAMS_A_SUBFLOW_PIPE, model->pipe_byteps) ?:
+	       (model->cost ? nla_put_u8(skb, MPTCP_PAMS_A_SUBFLOW_COST,
+					 model->cost) : 0);
 }
 
 static int put_remembered(struct sk_buff *skb, const struct pams_conn *conn,
@@ -98,7 +99,8 @@ static int put_remembered(struct sk_buff *skb, const struct pams_conn *conn,
 							now_ns));
 	rcu_read_unlock();
 
-	return err ?: nla_put_uint(skb, MPTCP_PAMS_A_SUBFLOW_REINJECTED,
+	return err ?: put_flag(skb, MPTCP_PAMS_A_SUBFLOW_STOPPED, sub->stopped) ?:
+		      nla_put_uint(skb, MPTCP_PAMS_A_SUBFLOW_REINJECTED,
 				   sub->again_bytes) ?:
 		      nla_put_u32(skb, MPTCP_PAMS_A_SUBFLOW_STOPS, sub->stops);
 }

@@ -26,10 +26,52 @@ struct parse {
 	-EINVAL;							\
 })
 
+/* Where the attributes of a choice are, in a rule and in the table. */
+struct choice_attrs {
+	int scheduler;
+	int first_bytes;
+	int overflow_ms;
+	int overflow_percent;
+	int costly_copies;
+};
+
+static const struct choice_attrs of_rule = {
+	.scheduler		= MPTCP_PAMS_A_RULE_SCHEDULER,
+	.first_bytes		= MPTCP_PAMS_A_RULE_FIRST_BYTES,
+	.overflow_ms		= MPTCP_PAMS_A_RULE_OVERFLOW_MS,
+	.overflow_percent	= MPTCP_PAMS_A_RULE_OVERFLOW_PERCENT,
+	.costly_copies		= MPTCP_PAMS_A_RULE_COSTLY_COPIES,
+};
+
+static const struct choice_attrs of_table = {
+	.scheduler		= MPTCP_PAMS_A_RULES_SCHEDULER,
+	.first_bytes		= MPTCP_PAMS_A_RULES_FIRST_BYTES,
+	.overflow_ms		= MPTCP_PAMS_A_RULES_OVERFLOW_MS,
+	.overflow_percent	= MPTCP_PAMS_A_RULES_OVERFLOW_PERCENT,
+	.costly_copies		= MPTCP_PAMS_A_RULES_COSTLY_COPIES,
+};
+
+static const char *overflow_parse(const struct nlattr *ms, const struct nlattr *percent,
+				  bool copies, struct cost_overflow *overflow)
+{
+	if (ms && percent)
+		return "takes one of overflow-ms and overflow-percent";
+	if (copies && !ms && !percent)
+		return "takes costly-copies beside overflow-ms or overflow-percent only";
+	overflow->delay_ms = ms ? nla_get_u32(ms) : 0;
+	overflow->percent = percent ? nla_get_u32(percent) : 0;
+	overflow->copies = copies;
+	overflow->said = ms || percent;
+	return NULL;
+}
+
 /* The scheduler of a name, and what belongs to it; returns what is wrong, or NULL. */
-static const char *choice_parse(const struct nlattr *name, const struct nlattr *first,
+static const char *choice_parse(struct nlattr * const *attrs, const struct choice_attrs *of,
 				struct pams_choice *choice)
 {
+	const struct nlattr *first = attrs[of->first_bytes];
+	const struct nlattr *name = attrs[of->scheduler];
+
 	if (name) {
 		choice->sched = pams_sched_find(nla_data(name));
 		if (!choice->sched)
@@ -40,7 +82,8 @@ static const char *choice_parse(const struct nlattr *name, const struct nlattr *
 			return "takes no first-bytes: redundant does";
 		choice->first_bytes = nla_get_u32(first);
 	}
-	return NULL;
+	return overflow_parse(attrs[of->overflow_ms], attrs[of->overflow_percent],
+			      attrs[of->costly_copies], &choice->overflow);
 }
 
 static int parse_choice(struct parse *parse, struct pams_rule *rule)
@@ -50,8 +93,7 @@ static int parse_choice(struct parse *parse, struct pams_rule *rule)
 
 	if (!name)
 		return parse_refuse(parse, 0, "scheduler is missing");
-	why = choice_parse(name, parse->attrs[MPTCP_PAMS_A_RULE_FIRST_BYTES],
-			   &rule->choice);
+	why = choice_parse(parse->attrs, &of_rule, &rule->choice);
 	return why ? parse_refuse(parse, MPTCP_PAMS_A_RULE_SCHEDULER, "%s %s",
 				  (char *)nla_data(name), why) : 0;
 }
@@ -187,8 +229,7 @@ static int table_parse(struct genl_info *info, struct pams_rule_table *table)
 	const char *why;
 	int left, err;
 
-	why = choice_parse(name, info->attrs[MPTCP_PAMS_A_RULES_FIRST_BYTES],
-			   &table->otherwise);
+	why = choice_parse(info->attrs, &of_table, &table->otherwise);
 	if (why) {
 		GENL_SET_ERR_MSG_FMT(info, "the default: %s %s",
 				     name ? (char *)nla_data(name) : "minfct", why);
@@ -244,12 +285,25 @@ static int put_port(struct sk_buff *skb, int attr, u16 port, u16 absent)
 	return port == absent ? 0 : nla_put_be16(skb, attr, htons(port));
 }
 
-static int put_choice(struct sk_buff *skb, int name_attr, int first_attr,
+static int put_overflow(struct sk_buff *skb, const struct choice_attrs *of,
+			const struct cost_overflow *overflow)
+{
+	if (!overflow->said)
+		return 0;
+	return (overflow->percent ?
+		nla_put_u32(skb, of->overflow_percent, overflow->percent) :
+		nla_put_u32(skb, of->overflow_ms, overflow->delay_ms)) ?:
+	       (overflow->copies ? nla_put_flag(skb, of->costly_copies) : 0);
+}
+
+static int put_choice(struct sk_buff *skb, const struct choice_attrs *of,
 		      const struct pams_choice *choice)
 {
-	return (choice->sched ? nla_put_string(skb, name_attr, choice->sched->name) : 0) ?:
+	return (choice->sched ?
+		nla_put_string(skb, of->scheduler, choice->sched->name) : 0) ?:
 	       (choice->first_bytes ?
-		nla_put_u32(skb, first_attr, choice->first_bytes) : 0);
+		nla_put_u32(skb, of->first_bytes, choice->first_bytes) : 0) ?:
+	       put_overflow(skb, of, &choice->overflow);
 }
 
 static int put_remote(struct sk_buff *skb, const struct pams_rule *rule)
@@ -296,8 +350,7 @@ static int put_rule(struct sk_buff *skb, const struct pams_rule *rule, u32 numbe
 	      put_port(skb, MPTCP_PAMS_A_RULE_REMOTE_PORT_MAX, rule->remote_max,
 		       U16_MAX) ?:
 	      put_remote(skb, rule) ?:
-	      put_choice(skb, MPTCP_PAMS_A_RULE_SCHEDULER,
-			 MPTCP_PAMS_A_RULE_FIRST_BYTES, &rule->choice);
+	      put_choice(skb, &of_rule, &rule->choice);
 	if (!err)
 		nla_nest_end(skb, nest);
 	return err;
@@ -308,9 +361,7 @@ static int put_table(struct sk_buff *skb, const struct pams_rules *rules,
 		     const struct pams_rule_table *table)
 {
 	return nla_put_u32(skb, MPTCP_PAMS_A_RULES_GENERATION, rules->generation) ?:
-	       (table ? put_choice(skb, MPTCP_PAMS_A_RULES_SCHEDULER,
-				   MPTCP_PAMS_A_RULES_FIRST_BYTES,
-				   &table->otherwise) : 0);
+	       (table ? put_choice(skb, &of_table, &table->otherwise) : 0);
 }
 
 int mptcp_pams_nl_rules_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)

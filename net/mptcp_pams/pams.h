@@ -15,6 +15,7 @@
  *   report.c    pipes and loss times, put into the model
  *   memory.c    what earlier connections learned of a path
  *   path.c      what was reported of each path
+ *   cost.c      costlier paths stand back, plain numbers only
  *   rules.c     which scheduler a connection has, by the administrator's rules
  *   conn.c      what is remembered of a connection: lifetimes
  *   sched_*.c   a choice from a view, plain numbers only (pick.h)
@@ -37,6 +38,7 @@
 #include <net/tcp.h>
 
 #include "bank.h"
+#include "cost.h"
 #include "features.h"
 #include "memory.h"
 #include "msk.h"
@@ -84,6 +86,8 @@ struct pams_totals {
  * @paths_max:	sysctl; how many paths may be known
  * @path_memory: sysctl; 0: connections neither use @memory nor add to it
  * @redundant_bytes: sysctl; how much of a connection redundant sends twice, 0: all
+ * @overflow_ms: sysctl; what costlier paths are used for, see cost.h,
+ * @overflow_percent: and sysctl
  * @sysctls:	their registration
  * @sysctl_table: and table
  */
@@ -101,6 +105,8 @@ struct pams_net {
 	unsigned int paths_max;
 	unsigned int path_memory;
 	unsigned int redundant_bytes;
+	unsigned int overflow_ms;
+	unsigned int overflow_percent;
 	struct ctl_table_header *sysctls;
 	struct ctl_table *sysctl_table;
 };
@@ -270,6 +276,7 @@ struct pams_expected {
  * @reported:	of at least one subflow's path something was reported
  * @events:	at least one subflow has events to be told
  * @server:	it was accepted here
+ * @costly:	of its usable subflows one costs more than another one
  * @refusing:	no decision is made: the kernel is asked something
  * @stale_at:	tcp_jiffies32 when the kernel's stale check was asked last
  * @state:	of its scheduler
@@ -281,6 +288,8 @@ struct pams_expected {
  * @epoch_bytes: of these, in the current epoch,
  * @epoch_end:	which ends then, a round trip after it began; tcp_jiffies32
  * @first_bytes: what its rule says of redundant; 0: nothing
+ * @overflow:	what its rule says of costlier paths
+ * @cost:	what is remembered of them
  * @rules_generation: of the namespace's rules when one was looked for; 0: they don't
  *		choose its scheduler
  * @first_seq:	data sequence number at the first decision
@@ -318,6 +327,7 @@ struct pams_conn {
 	bool reported;
 	bool events;
 	bool server;
+	bool costly;
 	u8 nr;
 	struct work_struct kick;
 	struct hrtimer timer;
@@ -335,6 +345,8 @@ struct pams_conn {
 	u32 epoch_end;
 	u32 first_bytes;
 	u32 rules_generation;
+	struct cost_overflow overflow;
+	struct cost_state cost;
 	u64 first_seq;
 	u64 first_ns;
 	struct pams_counts counts;
@@ -362,6 +374,12 @@ static inline void pams_count(struct pams_conn *conn, u64 *total, u64 by)
 	u64_stats_update_begin(&conn->counting);
 	WRITE_ONCE(*total, *total + by);
 	u64_stats_update_end(&conn->counting);
+}
+
+/* Are subflows that go silent noticed? Another path may be waiting for it. */
+static inline bool pams_watches(const struct pams_conn *conn)
+{
+	return conn->sched->watches || conn->costly;
 }
 
 /* net.c */

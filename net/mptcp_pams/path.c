@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What was reported of paths to peers, in each network namespace: the pipe behind
- * a helper, and the time at which a path will be lost.
+ * a helper, the time at which a path will be lost, and what a path costs.
  *
  * A path has one key: a subflow (token and address ids), an address (prefix,
  * with or without a port) or an interface. The most specific key that has
- * something valid to say wins, for the pipe and for the loss time apart:
+ * something valid to say wins, for pipe, loss time and cost apart:
  * subflow, address (longer prefix first, with a port first), interface.
  *
  * Readers, the decisions, use RCU and no lock. A path is never changed: a report
@@ -67,11 +67,20 @@ struct pams_path *pams_path_find(struct pams_paths *paths,
 	return rhashtable_lookup_fast(&paths->table, key, path_table_params);
 }
 
-static void paths_count(struct pams_paths *paths,
-			const struct pams_path_key *key, int change)
+static void paths_count_cost(struct pams_paths *paths, const struct pams_path *path,
+			     int change)
 {
+	if (path->report.cost)
+		WRITE_ONCE(paths->nr_costly, paths->nr_costly + change);
+}
+
+static void paths_count(struct pams_paths *paths, const struct pams_path *path,
+			int change)
+{
+	const struct pams_path_key *key = &path->key;
 	bool with_port = key->port;
 
+	paths_count_cost(paths, path, change);
 	WRITE_ONCE(paths->nr, paths->nr + change);
 	WRITE_ONCE(paths->nr_of[key->kind], paths->nr_of[key->kind] + change);
 	if (key->kind != PAMS_PATH_ADDRESS)
@@ -101,7 +110,7 @@ static int path_add(struct pams_paths *paths, struct pams_path *path)
 		return err;
 
 	list_add_tail(&path->list, &paths->list);
-	paths_count(paths, &path->key, 1);
+	paths_count(paths, path, 1);
 	paths_changed(paths);
 	return 0;
 }
@@ -110,7 +119,7 @@ static void path_remove(struct pams_paths *paths, struct pams_path *path)
 {
 	rhashtable_remove_fast(&paths->table, &path->node, path_table_params);
 	list_del(&path->list);
-	paths_count(paths, &path->key, -1);
+	paths_count(paths, path, -1);
 	paths_changed(paths);
 	kfree_rcu(path, rcu);
 }
@@ -122,38 +131,77 @@ static void path_replace(struct pams_paths *paths, struct pams_path *old,
 	rhashtable_replace_fast(&paths->table, &old->node, &path->node,
 				path_table_params);
 	list_replace(&old->list, &path->list);
+	paths_count_cost(paths, old, -1);
+	paths_count_cost(paths, path, 1);
 	paths_changed(paths);
 	kfree_rcu(old, rcu);
 }
 
+/* The earliest of its parts. */
 static u64 report_expires_ns(const struct pams_report *report)
 {
-	u64 pipe_ns = report->pipe_rate_byteps ? report->pipe_expires_ns :
-						 PAMS_NEVER_NS;
-	u64 loss_ns = report->loss_ns ? report->loss_expires_ns : PAMS_NEVER_NS;
+	u64 expires_ns = report->cost_expires_ns ?: PAMS_NEVER_NS;
 
-	return min(pipe_ns, loss_ns);
+	if (report->pipe_rate_byteps)
+		expires_ns = min(expires_ns, report->pipe_expires_ns);
+	if (report->loss_ns)
+		expires_ns = min(expires_ns, report->loss_expires_ns);
+	return expires_ns;
 }
 
 static bool report_is_empty(const struct pams_report *report)
 {
-	return !report->pipe_rate_byteps && !report->loss_ns;
+	return !report->pipe_rate_byteps && !report->loss_ns && !report->cost_expires_ns;
+}
+
+static void take_pipe(struct pams_report *report, const struct pams_report *from)
+{
+	report->pipe_rate_byteps = from->pipe_rate_byteps;
+	report->hs_rate_byteps = from->hs_rate_byteps;
+	report->pipe_ns = from->pipe_ns;
+	report->pipe_expires_ns = from->pipe_expires_ns;
+	report->pipe_backlog_bytes = from->pipe_backlog_bytes;
+	report->pipe_delay_us = from->pipe_delay_us;
+	report->split = from->split;
+}
+
+static void take_loss(struct pams_report *report, const struct pams_report *from)
+{
+	report->loss_ns = from->loss_ns;
+	report->loss_expires_ns = from->loss_expires_ns;
+	report->loss_spread_ms = from->loss_spread_ms;
+}
+
+static void take_cost(struct pams_report *report, const struct pams_report *from)
+{
+	report->cost_expires_ns = from->cost_expires_ns;
+	report->cost = from->cost;
 }
 
 /* Each part is taken whole, from the news if they speak of it. */
 static void report_merge(struct pams_report *report,
 			 const struct pams_report *news, bool no_loss)
 {
-	const struct pams_report *loss = news->loss_ns || no_loss ? news : report;
-	u64 loss_expires_ns = loss->loss_expires_ns;
-	u32 loss_spread_ms = loss->loss_spread_ms;
-	u64 loss_ns = loss->loss_ns;
-
 	if (news->pipe_rate_byteps)
-		*report = *news;
-	report->loss_expires_ns = loss_expires_ns;
-	report->loss_spread_ms = loss_spread_ms;
-	report->loss_ns = loss_ns;
+		take_pipe(report, news);
+	if (news->loss_ns || no_loss)
+		take_loss(report, news);
+	if (news->cost_expires_ns)
+		take_cost(report, news);
+}
+
+/* What still holds. */
+static struct pams_report report_rest(const struct pams_report *report, u64 now_ns)
+{
+	struct pams_report rest = {};
+
+	if (pams_report_has_pipe(report, now_ns))
+		take_pipe(&rest, report);
+	if (pams_report_has_loss(report, now_ns))
+		take_loss(&rest, report);
+	if (pams_report_has_cost(report, now_ns))
+		take_cost(&rest, report);
+	return rest;
 }
 
 /* The lock is held; @path is used up if 0 is returned. */
@@ -285,21 +333,13 @@ void pams_path_flush(struct pams_net *net)
 /* The lock is held. What still holds stays; returns when that expires. */
 static u64 path_expire(struct pams_net *net, struct pams_path *path, u64 now_ns)
 {
-	const struct pams_report *report = &path->report;
-	struct pams_report rest = {};
+	struct pams_report rest = report_rest(&path->report, now_ns);
 	struct pams_path *left;
 
 	pams_netlink_path_expired(net, path, now_ns);
 	atomic64_inc(&net->totals.expired);
 
-	if (pams_report_has_pipe(report, now_ns)) {
-		rest = *report;
-		rest.loss_ns = 0;
-	} else if (pams_report_has_loss(report, now_ns)) {
-		rest.loss_ns = report->loss_ns;
-		rest.loss_expires_ns = report->loss_expires_ns;
-		rest.loss_spread_ms = report->loss_spread_ms;
-	} else {
+	if (report_is_empty(&rest)) {
 		path_remove(&net->paths, path);
 		return PAMS_NEVER_NS;
 	}
@@ -339,19 +379,19 @@ static void paths_sweep(struct work_struct *work)
  * is left to ask for.
  */
 static bool path_take(const struct pams_path *path, u64 now_ns,
-		      const struct pams_path **pipe,
-		      const struct pams_path **loss)
+		      struct pams_path_found *found)
 {
-	if (path && !*pipe && pams_report_has_pipe(&path->report, now_ns))
-		*pipe = path;
-	if (path && !*loss && pams_report_has_loss(&path->report, now_ns))
-		*loss = path;
-	return *pipe && *loss;
+	if (path && !found->pipe && pams_report_has_pipe(&path->report, now_ns))
+		found->pipe = path;
+	if (path && !found->loss && pams_report_has_loss(&path->report, now_ns))
+		found->loss = path;
+	if (path && !found->cost && pams_report_has_cost(&path->report, now_ns))
+		found->cost = path;
+	return found->pipe && found->loss && found->cost;
 }
 
-static void lookup_prefixes(struct pams_paths *paths, const struct sock *ssk,
-			    u64 now_ns, const struct pams_path **pipe,
-			    const struct pams_path **loss)
+static bool lookup_prefixes(struct pams_paths *paths, const struct sock *ssk,
+			    u64 now_ns, struct pams_path_found *found)
 {
 	struct pams_path_key key = { .kind = PAMS_PATH_ADDRESS };
 	unsigned int shortest = 0;
@@ -378,14 +418,13 @@ static void lookup_prefixes(struct pams_paths *paths, const struct sock *ssk,
 		key.address = address;
 		pams_path_key_mask(&key);
 		key.port = ssk->sk_dport;
-		if (with_port && path_take(pams_path_find(paths, &key), now_ns,
-					   pipe, loss))
-			return;
+		if (with_port && path_take(pams_path_find(paths, &key), now_ns, found))
+			return true;
 		key.port = 0;
-		if (any && path_take(pams_path_find(paths, &key), now_ns, pipe,
-				     loss))
-			return;
+		if (any && path_take(pams_path_find(paths, &key), now_ns, found))
+			return true;
 	}
+	return false;
 }
 
 /**
@@ -411,39 +450,33 @@ int pams_path_ifindex(const struct sock *ssk)
  * @token:	MPTCP's local token of the connection
  * @ssk:	the subflow's TCP socket
  * @now_ns:	ktime_get_ns()
- * @pipe:	path whose pipe counts, or NULL
- * @loss:	path whose loss time counts, or NULL
+ * @found:	filled in
  *
  * Under RCU; what is found is valid in the same read-side section, and later
  * while @generation of the paths is what it was before the call.
  */
 void pams_path_lookup(struct pams_net *net, u32 token, const struct sock *ssk,
-		      u64 now_ns,
-		      const struct pams_path **pipe,
-		      const struct pams_path **loss)
+		      u64 now_ns, struct pams_path_found *found)
 {
 	struct pams_paths *paths = &net->paths;
 	struct pams_path_key key = {};
 
-	*pipe = NULL;
-	*loss = NULL;
+	*found = (struct pams_path_found){};
 	if (READ_ONCE(paths->nr_of[PAMS_PATH_SUBFLOW])) {
 		key.kind = PAMS_PATH_SUBFLOW;
 		key.number = token;
 		msk_subflow_ids(ssk, &key.local_id, &key.remote_id);
-		if (path_take(pams_path_find(paths, &key), now_ns, pipe, loss))
+		if (path_take(pams_path_find(paths, &key), now_ns, found))
 			return;
 	}
-	if (READ_ONCE(paths->nr_of[PAMS_PATH_ADDRESS])) {
-		lookup_prefixes(paths, ssk, now_ns, pipe, loss);
-		if (*pipe && *loss)
-			return;
-	}
+	if (READ_ONCE(paths->nr_of[PAMS_PATH_ADDRESS]) &&
+	    lookup_prefixes(paths, ssk, now_ns, found))
+		return;
 	if (READ_ONCE(paths->nr_of[PAMS_PATH_INTERFACE])) {
 		memset(&key, 0, sizeof(key));
 		key.kind = PAMS_PATH_INTERFACE;
 		key.number = pams_path_ifindex(ssk);
-		path_take(pams_path_find(paths, &key), now_ns, pipe, loss);
+		path_take(pams_path_find(paths, &key), now_ns, found);
 	}
 }
 

@@ -52,10 +52,12 @@ struct pams_path_key {
  * @pipe_expires_ns:	until when that holds
  * @loss_ns:		when the path is lost, 0 if that isn't known
  * @loss_expires_ns:	until when that holds
+ * @cost_expires_ns:	until when @cost holds, 0: nobody says what the path costs
  * @pipe_backlog_bytes:	waiting before the pipe at @pipe_ns
  * @pipe_delay_us:	one-way delay of the pipe, if @split
  * @loss_spread_ms:	standard deviation of @loss_ns
  * @split:		the helper ends TCP: TCP's times don't hold the pipe
+ * @cost:		what using the path costs
  */
 struct pams_report {
 	u64 pipe_rate_byteps;
@@ -64,10 +66,12 @@ struct pams_report {
 	u64 pipe_expires_ns;
 	u64 loss_ns;
 	u64 loss_expires_ns;
+	u64 cost_expires_ns;
 	u32 pipe_backlog_bytes;
 	u32 pipe_delay_us;
 	u32 loss_spread_ms;
 	bool split;
+	u8 cost;
 };
 
 /**
@@ -99,6 +103,7 @@ struct pams_path {
  *		whoever finds it unchanged under RCU may use a path it found
  * @nr:		how many
  * @nr_of:	of each kind
+ * @nr_costly:	of those that cost something
  * @nr_prefix:	addresses with each prefix length, without and with a port
  * @prefixes:	prefix lengths that there are, without and with a port
  * @expiry:	drops what has expired
@@ -112,6 +117,7 @@ struct pams_paths {
 	unsigned long generation;
 	unsigned int nr;
 	unsigned int nr_of[PAMS_PATH_INTERFACE + 1];
+	unsigned int nr_costly;
 	u32 nr_prefix[2][PAMS_PREFIX_BITS + 1];
 	DECLARE_BITMAP(prefixes[2], PAMS_PREFIX_BITS + 1);
 	struct delayed_work expiry;
@@ -137,6 +143,24 @@ static inline bool pams_report_has_loss(const struct pams_report *report,
 	return report->loss_ns && now_ns < report->loss_expires_ns;
 }
 
+static inline bool pams_report_has_cost(const struct pams_report *report,
+					u64 now_ns)
+{
+	return now_ns < report->cost_expires_ns;
+}
+
+/**
+ * struct pams_path_found - what counts of a subflow's path, each NULL if nobody says
+ * @pipe:	path whose pipe counts
+ * @loss:	path whose loss time counts
+ * @cost:	path whose cost counts
+ */
+struct pams_path_found {
+	const struct pams_path *pipe;
+	const struct pams_path *loss;
+	const struct pams_path *cost;
+};
+
 struct netlink_ext_ack;
 struct pams_net;
 struct sock;
@@ -150,9 +174,7 @@ void pams_path_flush(struct pams_net *net);
 struct pams_path *pams_path_find(struct pams_paths *paths,
 				 const struct pams_path_key *key);
 void pams_path_lookup(struct pams_net *net, u32 token, const struct sock *ssk,
-		      u64 now_ns,
-		      const struct pams_path **pipe,
-		      const struct pams_path **loss);
+		      u64 now_ns, struct pams_path_found *found);
 int pams_path_ifindex(const struct sock *ssk);
 int pams_paths_init(struct pams_net *net);
 void pams_paths_exit(struct pams_net *net);

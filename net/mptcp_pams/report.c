@@ -38,10 +38,15 @@
 static void report_find(struct pams_conn *conn, const struct msk_look *look,
 			unsigned int i, struct pams_subflow *sub, u32 generation)
 {
-	pams_path_lookup(conn->net, look->token, look->ssk[i], ktime_get_ns(),
-			 &sub->pipe, &sub->loss);
+	struct pams_path_found found;
+
+	pams_path_lookup(conn->net, look->token, look->ssk[i], ktime_get_ns(), &found);
+	sub->pipe = found.pipe;
+	sub->loss = found.loss;
+	/* once it has expired the table changes, and this is asked again */
+	sub->model.cost = found.cost ? found.cost->report.cost : 0;
 	sub->generation = generation;
-	sub->reported = sub->pipe || sub->loss || sub->stopped;
+	sub->reported = sub->pipe || sub->loss || sub->model.cost || sub->stopped;
 }
 
 static u32 rate_clamped(u64 byteps)

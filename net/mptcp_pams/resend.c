@@ -63,9 +63,9 @@ static bool lost_left(struct pams_conn *conn, const struct pams_subflow *sub,
 }
 
 /* Is its path lost, or the pipe behind it? */
-static bool is_dead(const struct pams_conn *conn, const struct pams_model *model)
+static bool is_dead(const struct pams_conn *conn, struct pams_model *model)
 {
-	return model->stopped || pams_split_is_dead(conn, model->id);
+	return pams_subflow_of(model)->stopped || pams_split_is_dead(conn, model->id);
 }
 
 /* Which subflow's path is lost with data on it, if there is another? */
@@ -217,7 +217,7 @@ static bool resend_lost(struct pams_conn *conn, const struct pams_view *view,
 
 	sub = pams_subflow_of(view->sub[from]);
 	bytes = pams_split_resend_lost(conn, look, look->ssk[from]);
-	if (!bytes && view->sub[from]->stopped)
+	if (!bytes && sub->stopped)
 		bytes = msk_resend_head(conn->msk, look->ssk[from], &sub->again,
 					&conn->resend);
 	if (!bytes)

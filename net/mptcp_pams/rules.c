@@ -135,6 +135,7 @@ static void conn_choose(struct pams_conn *conn, const struct pams_choice *choice
 	unsigned int i;
 
 	conn->first_bytes = choice->first_bytes;
+	conn->overflow = choice->overflow;
 	if (conn->sched == choice->sched)
 		return;
 
@@ -163,8 +164,10 @@ void pams_rules_resolve(struct pams_conn *conn, const struct pams_sched *otherwi
 	conn->rule = 0;
 	rcu_read_lock();
 	table = rcu_dereference(rules->table);
-	if (table && table->otherwise.sched)
+	if (table) {
 		choice = table->otherwise;
+		choice.sched = choice.sched ?: otherwise;
+	}
 	for (i = 0; table && i < table->nr; i++) {
 		if (rule_fits(&table->rule[i], conn)) {
 			conn->rule = i + 1;

@@ -10,6 +10,8 @@
 #include <linux/uidgid.h>
 #include <net/ipv6.h>
 
+#include "cost.h"
+
 /* Sockets know their cgroup. */
 #ifdef CONFIG_SOCK_CGROUP_DATA
 #define PAMS_HAVE_CGROUPS	1
@@ -28,14 +30,16 @@ enum pams_rule_side {
 };
 
 /**
- * struct pams_choice - a scheduler and its parameter
+ * struct pams_choice - a scheduler and its parameters
  * @sched:	the scheduler
  * @first_bytes: of redundant, how much of a connection is sent twice; 0: as the sysctl
  *		says
+ * @overflow:	what costlier paths are used for
  */
 struct pams_choice {
 	const struct pams_sched *sched;
 	u32 first_bytes;
+	struct cost_overflow overflow;
 };
 
 /**

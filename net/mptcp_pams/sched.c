@@ -102,8 +102,22 @@ static struct pams_conn *followed(struct pams_conn *conn, const struct pams_sche
 	return conn;
 }
 
-/* Of what is sent again: where it has to go, if that was said. Else the lowest PAD, but
- * not on the subflow that the data is late on, unless there is no other.
+/* Does each other one cost more, and is none to be used for that? */
+static bool is_only_cheap(const struct pams_view *view, unsigned int i)
+{
+	unsigned int j;
+
+	for (j = 0; j < view->nr; j++) {
+		if (j != i && (!view->sub[j]->stopped ||
+			       view->sub[j]->cost <= view->sub[i]->cost))
+			return false;
+	}
+	return true;
+}
+
+/* Of what is sent again: where it has to go, if that was said and isn't spared by now.
+ * Else the lowest PAD, but not on the subflow that the data is late on, unless there is
+ * no other.
  */
 static int pick_elsewhere(struct pams_view *view, const struct msk_resend *resend)
 {
@@ -113,10 +127,12 @@ static int pick_elsewhere(struct pams_view *view, const struct msk_resend *resen
 	if (resend->target) {
 		int target = pick_index(view, resend->target);
 
-		return target < 0 || !view->sub[target]->idle ? PAMS_PICK_NONE : target;
+		if (target < 0 || !view->sub[target]->cost || !view->sub[target]->stopped)
+			return target < 0 || !view->sub[target]->idle ?
+			       PAMS_PICK_NONE : target;
 	}
 	for (i = 0; i < view->nr && view->nr > 1; i++) {
-		if (view->sub[i]->id == origin) {
+		if (view->sub[i]->id == origin && !is_only_cheap(view, i)) {
 			bool idle = view->sub[i]->idle;
 			int target;
 
@@ -203,7 +219,8 @@ static int hand_over(struct pams_conn *conn, const struct msk_look *look,
 		.unscheduled_bytes = view->unscheduled_bytes,
 		/* no more than arrives before the path is lost */
 		.cuts = conn->sched->cuts ||
-			view->sub[target]->horizon_us != MODEL_HORIZON_NONE,
+			view->sub[target]->horizon_us != MODEL_HORIZON_NONE ||
+			view->sub[target]->cost,
 		.alone = conn->bank || conn->resend.target,
 	};
 
@@ -233,9 +250,9 @@ static int decide(struct mptcp_sock *msk, const struct pams_sched *of_socket)
 		return -EAGAIN;
 	}
 
-	pams_look(conn, sched->detail, &look, &view, expected);
-	msk_set_timeout(msk, look.timeout);
 	again = conn->counts.reinjected_bytes && msk_is_resending(msk, &conn->resend);
+	pams_look(conn, sched->detail, &look, &view, again ? NULL : expected);
+	msk_set_timeout(msk, look.timeout);
 	target = again ? pick_elsewhere(&view, &conn->resend) : sched->pick(&view, &bytes);
 	if (target == PAMS_PICK_DEFER) {
 		/* if waiting gained nothing: as much as was thought of */
@@ -244,8 +261,12 @@ static int decide(struct mptcp_sock *msk, const struct pams_sched *of_socket)
 	decision_trace(&look, &view, target);
 	if (target != PAMS_PICK_DEFER)
 		conn->deferring = false;
-	if (sched->copy && pams_copy_wanted(conn, &view, target))
-		pams_watch_kick(conn);
+	if (sched->copy) {
+		if (conn->costly && !conn->overflow.copies)
+			cost_spare(&view);
+		if (pams_copy_wanted(conn, &view, target))
+			pams_watch_kick(conn);
+	}
 	if (target < 0) {
 		msk_window_restore(msk, &conn->window);
 		return -EAGAIN;
@@ -273,6 +294,41 @@ static u32 head_due_us(const struct sock *ssk)
 	if (inet_csk(ssk)->icsk_ca_state >= TCP_CA_Loss || since_us >= due_us)
 		return 0;
 	return due_us - since_us;
+}
+
+/* A subflow that is alive, could be used and costs less than that, or NULL. */
+static struct sock *cheaper_than(struct pams_conn *conn, u32 cost)
+{
+	const struct pams_subflow *sub;
+	struct sock *other;
+
+	for (other = cost ? msk_first_subflow(conn->msk) : NULL; other;
+	     other = msk_next_subflow(conn->msk, other)) {
+		sub = pams_subflow_find(conn, msk_subflow_id(other));
+		if (sub && !sub->stopped && sub->model.cost < cost &&
+		    msk_subflow_is_usable(other))
+			return other;
+	}
+	return NULL;
+}
+
+/* Not over a costlier path; then TCP itself has what a cheaper one holds. */
+static struct sock *cheapest(struct pams_conn *conn, struct sock *ssk)
+{
+	struct sock *other;
+	u32 cost;
+
+	while (ssk && conn->costly && !conn->overflow.copies) {
+		const struct pams_subflow *sub =
+			pams_subflow_find(conn, msk_subflow_id(ssk));
+
+		cost = sub ? sub->model.cost : 0;
+		other = cheaper_than(conn, cost);
+		if (!other)
+			break;
+		ssk = tcp_rtx_and_write_queues_empty(other) ? other : NULL;
+	}
+	return ssk;
 }
 
 /* Is that path lost, while another one isn't, and could be used? */
@@ -337,6 +393,8 @@ static int retransmit(struct mptcp_sock *msk, const struct pams_sched *of_socket
 	ssk = msk_get_retrans(msk, conn ? &conn->resend : NULL);
 	if (ssk && banked_id)
 		ssk = other_than(msk, ssk, banked_id);
+	if (conn)
+		ssk = cheapest(conn, ssk);
 	if (!ssk || (conn && is_worse(conn, ssk)))
 		return -EINVAL;
 

@@ -373,7 +373,7 @@ static bool watch_look(struct pams_conn *conn)
 	late = pams_resend_wanted(conn, &view, &look);
 	if (wait_is_over(conn) || READ_ONCE(conn->wake) || conn->events || late ||
 	    (conn->deferring && conn->nr > known) || stale_check_is_due(conn) ||
-	    (conn->sched->watches && any_silent(&view, &look)) ||
+	    (pams_watches(conn) && any_silent(&view, &look)) ||
 	    any_gone(conn, view.nr))
 		return true;
 
@@ -447,11 +447,11 @@ static void kick_run(struct pams_conn *conn)
 	gone_look(conn);
 	if (!msk_is_resending(msk, &conn->resend))
 		conn->lost_id = 0;
-	if (conn->sched->watches)
+	if (pams_watches(conn))
 		silence_look(conn);
 	if (!resend_all(conn))
 		return;
-	if (conn->sched->watches)
+	if (pams_watches(conn))
 		stale_check(conn);
 	pams_netlink_events(conn);
 

@@ -203,6 +203,8 @@ add out_of_range net.mptcp_pams.queue_ahead_us 1000001
 add out_of_range net.mptcp_pams.loss_guard_us -1
 add out_of_range net.mptcp_pams.owd_weights 2
 add out_of_range net.mptcp_pams.paths_max 1000001
+add out_of_range net.mptcp_pams.overflow_ms 3600001
+add out_of_range net.mptcp_pams.overflow_percent 10001
 add eta_decides_on_reinjection
 add queue_ahead 0
 add queue_ahead 100000

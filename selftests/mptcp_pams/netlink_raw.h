@@ -70,6 +70,8 @@ static const struct attribute path_attributes[] = {
 	  .high = MPTCP_PAMS_TIME_MAX_MS + 1 },
 	{ A(PATH_LOSS_SPREAD, U32, 4, 90), .has_max = true,
 	  .high = MPTCP_PAMS_TIME_MAX_MS + 1 },
+	{ A(PATH_COST, U8, 1, 2), .has_max = true,
+	  .high = MPTCP_PAMS_COST_MAX + 1 },
 };
 
 static const struct attribute conn_attributes[] = {
@@ -84,7 +86,7 @@ struct command {
 };
 
 static const struct command commands[] = {
-	{ MPTCP_PAMS_CMD_PATH_SET, "path-set", path_attributes, 16 },
+	{ MPTCP_PAMS_CMD_PATH_SET, "path-set", path_attributes, 17 },
 	{ MPTCP_PAMS_CMD_PATH_DEL, "path-del", path_attributes, 8 },
 	{ MPTCP_PAMS_CMD_PATH_GET, "path-get", path_attributes, 8 },
 	{ MPTCP_PAMS_CMD_CONN_GET, "conn-get", conn_attributes, 1 },

@@ -231,7 +231,7 @@ static const char *fault_of(const bool *has, int *type)
 	if (!has[MPTCP_PAMS_A_PATH_PIPE_RATE] &&
 	    !has[MPTCP_PAMS_A_PATH_LOSS_TIME] &&
 	    !has[MPTCP_PAMS_A_PATH_NO_LOSS])
-		return "nothing is reported: pipe-rate, loss-time or no-loss is needed";
+		return "nothing is reported: pipe-rate, loss-time, no-loss or cost is needed";
 	return NULL;
 }
 

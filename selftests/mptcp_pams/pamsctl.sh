@@ -77,7 +77,26 @@ every_key()
 	comes_back "0.0.0.0/0" "loss-time 5s" "lost in "
 	comes_back "192.0.2.1" "loss-time 800ms loss-spread 90ms" ", +- 90ms"
 	comes_back "dev c1" "loss-time 800ms ttl 5s" "lost in "
+	comes_back "dev c2" "cost 15 ttl 5s" "cost 15; expires in "
+	comes_back "192.0.2.8" "cost 0" "cost 0; holds until deleted"
 	comes_back "token 0x00001234 ids 0 255" "pipe-rate 1kbit backlog 2Gi" "pipe 1kbit (125 bytes/s), backlog 2147483648 bytes"
+}
+
+# Each part expires at its own time.
+parts_expire_apart()
+{
+	begin
+	ctl path set 192.0.2.7 cost 1 ttl 200ms
+	ctl path set 192.0.2.7 pipe-rate 5mbit ttl 1min
+	ctl path set 192.0.2.7 loss-time 1s ttl 1min
+	ctl path set 192.0.2.8 pipe-rate 5mbit ttl 200ms
+	ctl path set 192.0.2.8 cost 3
+	sleep 1
+	! ctl path show 192.0.2.7 | grep cost || fail "the cost has not expired"
+	shows "pipe 5mbit" path show 192.0.2.7
+	shows "lost " path show 192.0.2.7
+	! ctl path show 192.0.2.8 | grep pipe || fail "the pipe has not expired"
+	shows "cost 3" path show 192.0.2.8
 }
 
 address_without_prefix()
@@ -101,6 +120,10 @@ parts_are_renewed_apart()
 	shows "lost in " path show 192.0.2.7
 	ctl path set 192.0.2.7 no-loss
 	! ctl path show 192.0.2.7 | grep lost || fail "the loss time is still there"
+	ctl path set 192.0.2.7 cost 2
+	shows "pipe 8mbit" path show 192.0.2.7
+	ctl path set 192.0.2.7 pipe-rate 8mbit ttl 1min
+	shows "cost 2; holds until deleted" path show 192.0.2.7
 	check "paths" "$(number_of_paths)" == 1
 }
 
@@ -118,6 +141,9 @@ as_json()
 	check "lost" "$(of time_ms "$work/path")" "<=" 0
 	check "age" "$(of age_ms "$work/path")" "<" 10000
 	check "expiry" "$(of expires_ms "$work/path")" "<=" 60000
+	ctl path set 192.0.2.8 cost 7
+	ctl --json path show 192.0.2.8 | tr -d ' \n' >"$work/path"
+	check "cost" "$(of level "$work/path")" == 7
 }
 
 flush()
@@ -335,9 +361,11 @@ report_reaches_subflow()
 	within 50 two_subflows || fail "no two subflows are shown"
 	ctl path set dev c1 pipe-rate 1mbit backlog 100k delay 5ms ttl 1min
 	within 20 piped || fail "no subflow has a pipe"
-	ctl conn show
+	ctl path set dev c1 cost 3
+	shows "pipe, cost 3" conn show
 	ctl path flush
 	within 20 not_piped || fail "the pipe is still there"
+	! ctl conn show | grep cost || fail "the cost is still there"
 	wait $!
 }
 # subflows NAME: conn show's lines of the subflows on that interface, with what is below, each as one line
@@ -530,7 +558,7 @@ mptcp_is_off()
 	grep '^bad   kernel .*switched off' "$work/doctor" || fail "$(cat "$work/doctor")"
 }
 
-for topic in every_key address_without_prefix parts_are_renewed_apart as_json flush many shown_while_it_changes as_many_as_may_be per_namespace \
+for topic in every_key address_without_prefix parts_are_renewed_apart parts_expire_apart as_json flush many shown_while_it_changes as_many_as_may_be per_namespace \
 		expires until_deleted without_privilege monitor path_monitor monitor_ends_in_time module_goes_and_comes connections report_reaches_subflow loss_stops_subflow schedulers loads \
 		loads_what_is_installed unloads server_speaks_mptcp server_speaks_tcp middlebox_strips nobody_listens mptcp_is_off; do
 	add $topic

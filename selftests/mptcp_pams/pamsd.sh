@@ -425,6 +425,43 @@ dead_link_is_no_way_for_its_loss()
 	wait "$transfer_pid" || fail "the transfer did not survive"
 }
 
+# What the client's path costs reaches the server, which decides over its downloads; and that it costs nothing any more.
+cost_of_the_client_counts()
+{
+	local before
+
+	begin
+	set_sysctl net.mptcp.scheduler=minfct
+	server_config
+	configure client <<-END
+		reporter {
+			to "server" { address = "$address" key = "$client_key" via = {"c1", "c2"} }
+			interface "c1" { measure = "none" about = {"source"} }
+			interface "c2" { measure = "none" about = {"source"} }
+		}
+	END
+	start "$server" server
+	start "$client" client
+	start_server
+	transfer --bytes 8M --timeout 60000 &
+	sleep 2
+	check "bytes on path 2" "$(sent "$server" 2)" ">" 300000
+	on_client "$pamsctl" path set dev c2 cost 2
+	within 10 is_costly || fail "the server doesn't know the cost"
+	sleep 0.5
+	before=$(sent "$server" 2)
+	sleep 1
+	check "bytes on path 2 of a second" "$(sent "$server" 2) - $before" "<" 20000
+	on_client "$pamsctl" path del dev c2
+	within 10 is_free || fail "the server doesn't know that it is free"
+	before=$(sent "$server" 2)
+	sleep 1
+	check "bytes on path 2 of a second" "$(sent "$server" 2) - $before" ">" 200000
+	wait $! || fail "the transfer did not survive"
+}
+is_costly() { on_server "$pamsctl" conn show | grep "cost 2"; }
+is_free() { ! on_server "$pamsctl" conn show | grep "cost"; }
+
 # The server's own cable: its daemon tells its own kernel, of all that leaves there.
 own_cable_is_known_at_once()
 {
@@ -468,5 +505,6 @@ add dead_link_is_no_way_for_its_loss
 add connection_is_named_once_joined
 add address_in_use_is_reported_from
 add own_cable_is_known_at_once
+add cost_of_the_client_counts
 add interface_comes_and_goes
 run_cases "$@"

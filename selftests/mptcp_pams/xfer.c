@@ -18,6 +18,8 @@
  *	start_us	when the request was sent, CLOCK_MONOTONIC
  *	gap_us		of a download: the longest time between two receipts,
  *	gap_at_us	and when it began, from start_us
+ *	late_us		of a paced download: the most by which a byte came later than
+ *			start_us and the rate say
  *
  * All times are in microseconds, sizes in bytes. One thread, no blocking call,
  * so that a hundred connections cost no more than their bytes.

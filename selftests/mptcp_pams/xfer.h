@@ -54,7 +54,7 @@ struct conn {
 	uint64_t seed;
 	long long rate_byteps;	/* server: of a paced transfer, else 0 */
 	long long wake_us, connect_us, start_us;
-	long long receipt_us, gap_us, gap_at_us;	/* client */
+	long long receipt_us, gap_us, gap_at_us, late_us;	/* client */
 	size_t out_pos, out_len; /* unsent part of out */
 	size_t line_len;
 	char line[LINE_BYTES];

@@ -143,7 +143,7 @@ void begin(struct conn *c, bool sending, long long bytes)
 	c->bytes = c->left = bytes;
 	c->offset = 0;
 	c->start_us = now_us();
-	c->gap_us = c->gap_at_us = 0;
+	c->gap_us = c->gap_at_us = c->late_us = 0;
 	c->ok = true;
 }
 
@@ -203,6 +203,13 @@ static void note_receipt(struct conn *c)
 	if (c->offset && gap_us > c->gap_us) {
 		c->gap_us = gap_us;
 		c->gap_at_us = c->receipt_us - c->start_us;
+	}
+	if (opt.rate_byteps) {
+		long long late_us = now - c->start_us -
+				    c->offset * US_PER_S / opt.rate_byteps;
+
+		if (late_us > c->late_us)
+			c->late_us = late_us;
 	}
 	c->receipt_us = now;
 }

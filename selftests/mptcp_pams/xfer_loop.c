@@ -203,11 +203,11 @@ static void report(struct conn *c, const char *error)
 	if (opt.json)
 		printf("{\"conn\":%d,\"request\":%d,\"dir\":\"%s\",\"bytes\":%lld,"
 		       "\"start_us\":%lld,\"connect_us\":%lld,\"fct_us\":%lld,"
-		       "\"gap_us\":%lld,\"gap_at_us\":%lld,"
+		       "\"gap_us\":%lld,\"gap_at_us\":%lld,\"late_us\":%lld,"
 		       "\"subflows\":%d,\"fallback\":%s,\"ok\":%s,\"error\":\"%s\"}\n",
 		       c->id, c->request, c->up ? "up" : "down", c->bytes,
 		       c->start_us, c->connect_us, fct_us, c->gap_us,
-		       c->gap_at_us,
+		       c->gap_at_us, c->late_us,
 		       mptcp ? info.subflows + 1 : 1,
 		       mptcp && !(info.flags & 1) ? "false" : "true",
 		       ok ? "true" : "false", error);

@@ -24,11 +24,13 @@ static struct report example(void)
 	report.paths[0] = (struct report_path) {
 		.id = 15,
 		.flags = REPORT_PIPE | REPORT_DELAY | REPORT_HS_RATE |
-			 REPORT_LOSS | REPORT_BY_SOURCE | REPORT_SPREAD,
+			 REPORT_LOSS | REPORT_BY_SOURCE | REPORT_SPREAD |
+			 REPORT_COST,
 		.rate_byteps = 125, .hs_rate_byteps = 12500000000,
 		.backlog_bytes = 2147483648, .delay_us = 60000000,
 		.loss_ms = 86400000, .pipe_ttl_ms = 86400000,
 		.loss_ttl_ms = 86400000, .loss_spread_ms = 86400000,
+		.cost = 15,
 	};
 	report.paths[1] = (struct report_path) { .id = 7 };
 	report.paths[2] = (struct report_path) {
@@ -299,6 +301,7 @@ static void values_out_of_range_are_refused(void)
 	refuses(paths[0].pipe_ttl_ms, 86400001);
 	refuses(paths[0].loss_ttl_ms, 86400001);
 	refuses(paths[0].loss_spread_ms, 86400001);
+	refuses(paths[0].cost, 16);
 	refuses(paths[0].flags, REPORT_SPREAD);
 	refuses(names[0].id, 16);
 	refuses(names[1].prefix_len, 33);
@@ -375,14 +378,15 @@ static void flags_that_need_others(void)
 		{ REPORT_LOSS, 0, "\0\0\3\x20\0\0\0\0", 8 },
 		{ REPORT_BY_SOURCE, 0, "", 0 },
 		{ REPORT_SPREAD, REPORT_LOSS, "\0\0\0\x5a", 4 },
+		{ REPORT_COST, 0, "\3", 1 },
 	};
 
-	for (unsigned int flags = 0; flags < 64; flags++) {
+	for (unsigned int flags = 0; flags < 128; flags++) {
 		uint8_t entry[64] = { 1, 2, 5, flags };
 		struct report out;
 		bool good = true;
 
-		for (unsigned int i = 0; i < 6; i++) {
+		for (unsigned int i = 0; i < 7; i++) {
 			if (!(flags & fields[i].flag))
 				continue;
 			memcpy(entry + 2 + entry[1], fields[i].field,

@@ -220,6 +220,35 @@ static void spread_reaches_the_kernel(void)
 	check(!world_known(&world, 0, 1)->loss_spread_ms);
 }
 
+/* So does what a path costs, beside all else, and that it costs nothing any more. */
+static void cost_reaches_the_kernel(void)
+{
+	const struct known *known;
+	uint64_t sets;
+
+	begin();
+	world_say(&world, 0, -1, false);
+	world_for(&world, 100);
+	known = world_known(&world, 0, 1);
+	check(!known->cost_until_ms);
+	world_cost(&world, 0, 2);
+	world_for(&world, 100);
+	check(known->cost == 2);
+	check(known->cost_until_ms > server_us(&world) / 1000 + 500000);
+	/* said again it costs nobody anything */
+	sets = world.sets;
+	world_say(&world, 0, 5000, false);
+	world_cost(&world, 0, 2);
+	world_for(&world, 100);
+	check(known->loss_until_ms && known->cost == 2);
+	world_cost(&world, 0, 2);
+	world_for(&world, 100);
+	check(world.sets <= sets + 3);
+	world_cost(&world, 0, 0);
+	world_for(&world, 100);
+	check(!known->cost);
+}
+
 /* A reporter that starts anew isn't two. */
 static void a_restart_is_not_two_hosts(void)
 {
@@ -411,6 +440,7 @@ int main(void)
 	run(clocks_may_drift);
 	run(delayed_loss_time_is_nearer);
 	run(spread_reaches_the_kernel);
+	run(cost_reaches_the_kernel);
 	run(a_restart_is_not_two_hosts);
 	run(other_versions_are_said);
 	run(server_that_forgot_is_told_again);

@@ -38,6 +38,7 @@ static void print_path(const struct report_path *path, bool last)
 	printf(", \"loss_ms\": %" PRId32, path->loss_ms);
 	printf(", \"loss_ttl_ms\": %" PRIu32, path->loss_ttl_ms);
 	printf(", \"loss_spread_ms\": %" PRIu32, path->loss_spread_ms);
+	printf(", \"cost\": %u", path->cost);
 	printf("}%s\n", last ? "" : ",");
 }
 
@@ -127,10 +128,11 @@ static struct report second = {
 		  .backlog_bytes = 150000, .delay_us = 2000,
 		  .pipe_ttl_ms = 1000 },
 		{ .id = 2,
-		  .flags = REPORT_PIPE | REPORT_LOSS | REPORT_SPREAD,
+		  .flags = REPORT_PIPE | REPORT_LOSS | REPORT_SPREAD |
+			   REPORT_COST,
 		  .rate_byteps = 12500000000, .backlog_bytes = 2147483648,
 		  .loss_ms = 800, .loss_ttl_ms = 5000,
-		  .loss_spread_ms = 90 },
+		  .loss_spread_ms = 90, .cost = 3 },
 	},
 	.names = {
 		{ .kind = REPORT_NAME_PREFIX, .id = 1, .prefix_len = 24,

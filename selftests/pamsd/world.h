@@ -45,6 +45,8 @@ struct known {
 	struct pams_path key;
 	uint64_t loss_at_ms, loss_until_ms, pipe_until_ms;
 	uint32_t loss_spread_ms;
+	uint64_t cost_until_ms;
+	uint8_t cost;
 };
 
 struct world {
@@ -130,6 +132,10 @@ static inline int world_set(const struct pams_path *path, void *arg)
 	} else if (path->no_loss) {
 		known->loss_until_ms = 0;
 	}
+	if (path->has_cost) {
+		known->cost_until_ms = ms + path->ttl_ms;
+		known->cost = path->cost;
+	}
 	return 0;
 }
 
@@ -142,6 +148,7 @@ static inline int world_del(const struct pams_path *path, void *arg)
 	if (known) {
 		known->loss_until_ms = 0;
 		known->pipe_until_ms = 0;
+		known->cost_until_ms = 0;
 	}
 	return 0;
 }
@@ -352,6 +359,16 @@ static inline void world_predict(struct world *world, unsigned int id,
 	name->kind = REPORT_NAME_PREFIX;
 	name->prefix_len = 32;
 	memcpy(name->address, (uint8_t[]){ 10, 9, id, 1 }, 4);
+	announce_set(&world->announcer, id, &path, world->us / 1000);
+}
+
+static inline void world_cost(struct world *world, unsigned int id,
+			      uint8_t cost)
+{
+	static struct announce_path path;
+
+	path = world->announcer.paths[id];
+	path.cost = cost;
 	announce_set(&world->announcer, id, &path, world->us / 1000);
 }
 

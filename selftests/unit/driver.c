@@ -8,6 +8,7 @@
 
 #include "again.h"
 #include "bank.h"
+#include "cost.h"
 #include "pad.h"
 #include "pick.h"
 
@@ -39,6 +40,7 @@ u64 unit_model_carried(const u64 *in, u64 span_us);
 int unit_minfct(const u64 *in, const u64 *models, u32 *bytes);
 int unit_late_minfct(const u64 *in, const u64 *models, u64 *bytes);
 int unit_policy(int which, const u64 *in, u32 *state, u32 *bytes);
+int unit_cost(const u64 *in, s64 *state, u64 *room);
 void unit_forget(u32 *again, u32 snd_una);
 int unit_cut_again(u64 *range, const u32 *again, int tail);
 void unit_bank_begin(u32 snd_nxt, u32 snd_una, u32 now_us);
@@ -353,6 +355,63 @@ int unit_policy(int which, const u64 *in, u32 *state, u32 *bytes)
 	state[1] = own.other;
 	state[which ? 3 : 2] = own.copied;
 	return chosen;
+}
+
+#define COST_WORDS	9	/* see cost_sub() in unit.py */
+
+/* What costlier subflows may be used for: delay_ms, percent, waiting, unscheduled, sent,
+ * lead, again, nr, then COST_WORDS for each. @state is that of cost.c, changed; @room what
+ * each may be given, U64_MAX if it is spared. Returns if costs differ.
+ */
+int unit_cost(const u64 *in, s64 *state, u64 *room)
+{
+	struct cost_overflow overflow = { .delay_ms = (u32)in[0], .percent = (u16)in[1] };
+	struct cost_state own = { .sent_bytes = state[0], .credit_bytes = state[1] };
+	struct pick_state lead = { .lead = (u32)in[5] };
+	struct pams_model models[PAMS_SUBFLOWS_MAX];
+	struct pams_view view = {
+		.unscheduled_bytes = in[3],
+		.sent_bytes = in[4],
+		.nr = (unsigned int)in[7],
+		.state = &lead,
+	};
+	u64 waiting = in[2], again = in[6];
+	bool was_stopped[PAMS_SUBFLOWS_MAX];
+	bool differs;
+
+	if (view.nr > PAMS_SUBFLOWS_MAX)
+		return -1000;
+	in += 8;
+	for (unsigned int i = 0; i < view.nr; i++, in += COST_WORDS) {
+		models[i] = (struct pams_model){
+			.id = i + 1,
+			.cost = (u8)in[0],
+			.rate_byteps = (u32)in[1],
+			.limit_byteps = (u32)in[2],
+			.proven_byteps = (u32)in[1],
+			.rtt_us = (u32)in[3],
+			.window_bytes = (u32)in[4],
+			.flight_bytes = (u32)in[5],
+			.room_bytes = (u32)in[6],
+			.idle = in[6] > 0,
+			.stopped = in[7],
+			.growing = in[8],
+			.horizon_us = MODEL_HORIZON_NONE,
+		};
+		was_stopped[i] = in[7];
+		view.sub[i] = &models[i];
+	}
+	differs = cost_differs(&view);
+	if (differs && again)
+		cost_spare(&view);
+	else if (differs)
+		cost_spare_but(&view, &overflow, &own, waiting);
+	for (unsigned int i = 0; i < view.nr; i++)
+		room[i] = models[i].stopped && !was_stopped[i] ? ~0ULL :
+			  models[i].room_bytes;
+	state[0] = own.sent_bytes;
+	state[1] = own.credit_bytes;
+	return differs;
 }
 
 static struct msk_sent_again again_of(const u32 *in)

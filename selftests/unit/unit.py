@@ -151,6 +151,32 @@ def policy(name, subs, state, *, unscheduled=U64_MAX, sent=0, first=U64_MAX, snd
     return choice, None if count.value == U32_MAX else count.value
 
 
+def cost_sub(cost, rate, rtt_us, *, limit=None, window=None, flight=0, room=15_000, stopped=False,
+             growing=False):
+    """A subflow of that cost; a window that is one bandwidth-delay product."""
+    window = rate * rtt_us // 10**6 if window is None else window
+    return (cost, rate, rate if limit is None else limit, rtt_us, window, flight, room,
+            int(stopped), int(growing))
+
+
+class Credit:
+    """What is remembered of costs: struct cost_state."""
+    def __init__(self, sent=0, credit=0):
+        self.words = (ctypes.c_int64 * 2)(sent, credit)
+
+    credit = property(lambda self: self.words[1])
+
+
+def cost(subs, *, delay_ms=0, percent=0, waiting=0, unscheduled=U64_MAX, sent=0, lead=0,
+         again=False, state=None):
+    """What each subflow may be given now; None for one that is spared."""
+    data = array("Q", [delay_ms, percent, waiting, unscheduled, sent, lead, int(again), len(subs),
+                       *(word for one in subs for word in one)])
+    room = (ctypes.c_uint64 * max(len(subs), 1))()
+    LIB.unit_cost(_pointer(data, ctypes.c_uint64), (state or Credit()).words, room)
+    return [None if room[i] == U64_MAX else room[i] for i in range(len(subs))]
+
+
 def model(rate, rtt_us, window, flight=0, backlog=0, *, limit=None, proven=None, due_us=0,
           growing=False, moving=None, untried=False, alone=False, guessed=False, wait_us=0,
           horizon_us=NEVER, pipe=0, pipe_delay_us=None, pipe_backlog=0, th=0, owd_us=0, cwnd=0):

@@ -86,6 +86,8 @@ static const struct field path_fields[MPTCP_PAMS_A_PATH_MAX + 1] = {
 	PATH(LOSS_EXPIRES, "loss-expires", U32, loss_expires_ms),
 	PATH(ORIGIN, "origin", ORIGIN, origin),
 	PATH(LOSS_SPREAD, "loss-spread", U32, loss_spread_ms),
+	PATH(COST, "cost", U8, cost),
+	PATH(COST_EXPIRES, "cost-expires", U32, cost_expires_ms),
 };
 
 static const struct field subflow_fields[MPTCP_PAMS_A_SUBFLOW_MAX + 1] = {
@@ -117,6 +119,7 @@ static const struct field subflow_fields[MPTCP_PAMS_A_SUBFLOW_MAX + 1] = {
 	SUBFLOW(LOSS_TIME, "loss-time", S32, loss_ms),
 	SUBFLOW(REINJECTED, "reinjected", UINT, reinjected_bytes),
 	SUBFLOW(STOPS, "stops", U32, stops),
+	SUBFLOW(COST, "cost", U8, cost),
 };
 
 static const struct field conn_fields[MPTCP_PAMS_A_CONN_MAX + 1] = {
@@ -177,6 +180,9 @@ static const struct field rule_fields[MPTCP_PAMS_A_RULE_MAX + 1] = {
 	RULE(SERVER, "server", FLAG, server),
 	RULE(SCHEDULER, "scheduler", NAME, scheduler),
 	RULE(FIRST_BYTES, "first-bytes", U32, first_bytes),
+	RULE(OVERFLOW_MS, "overflow-ms", U32, overflow.delay_ms),
+	RULE(OVERFLOW_PERCENT, "overflow-percent", U32, overflow.percent),
+	RULE(COSTLY_COPIES, "costly-copies", FLAG, overflow.copies),
 };
 
 static const struct field rules_fields[MPTCP_PAMS_A_RULES_MAX + 1] = {
@@ -184,6 +190,9 @@ static const struct field rules_fields[MPTCP_PAMS_A_RULES_MAX + 1] = {
 	RULES(SCHEDULER, "scheduler", NAME, scheduler),
 	RULES(FIRST_BYTES, "first-bytes", U32, first_bytes),
 	RULES(RULE, "rule", OTHER, rule),
+	RULES(OVERFLOW_MS, "overflow-ms", U32, overflow.delay_ms),
+	RULES(OVERFLOW_PERCENT, "overflow-percent", U32, overflow.percent),
+	RULES(COSTLY_COPIES, "costly-copies", FLAG, overflow.copies),
 };
 
 /* Sets of attributes are told as bits. */
@@ -287,6 +296,8 @@ int pams_put_values(struct nl_msg *msg, const struct pams_path *path)
 				   path->loss_spread_ms);
 	if (path->no_loss)
 		err |= nla_put_flag(msg, MPTCP_PAMS_A_PATH_NO_LOSS);
+	if (path->has_cost)
+		err |= nla_put_u8(msg, MPTCP_PAMS_A_PATH_COST, path->cost);
 	if (path->ttl_ms || path->until_deleted)
 		err |= nla_put_u32(msg, MPTCP_PAMS_A_PATH_TTL,
 				   path->until_deleted ? 0 : path->ttl_ms);
@@ -299,6 +310,22 @@ int pams_put_values(struct nl_msg *msg, const struct pams_path *path)
 static int put_port(struct nl_msg *msg, int type, uint16_t port, uint16_t any)
 {
 	return port == any ? 0 : nla_put_u16(msg, type, htons(port));
+}
+
+static int put_overflow(struct nl_msg *msg, int ms_type, int percent_type,
+			int copies_type, const struct pams_overflow *overflow)
+{
+	int err = 0;
+
+	if (!overflow->said)
+		return 0;
+	if (overflow->percent)
+		err |= nla_put_u32(msg, percent_type, overflow->percent);
+	else
+		err |= nla_put_u32(msg, ms_type, overflow->delay_ms);
+	if (overflow->copies)
+		err |= nla_put_flag(msg, copies_type);
+	return err;
 }
 
 static int put_choice(struct nl_msg *msg, int name_type, const char *name,
@@ -352,6 +379,9 @@ static int put_rule(struct nl_msg *msg, const struct pams_rule *rule)
 		err |= nla_put_flag(msg, MPTCP_PAMS_A_RULE_SERVER);
 	err |= put_choice(msg, MPTCP_PAMS_A_RULE_SCHEDULER, rule->scheduler,
 			  MPTCP_PAMS_A_RULE_FIRST_BYTES, rule->first_bytes);
+	err |= put_overflow(msg, MPTCP_PAMS_A_RULE_OVERFLOW_MS,
+			    MPTCP_PAMS_A_RULE_OVERFLOW_PERCENT,
+			    MPTCP_PAMS_A_RULE_COSTLY_COPIES, &rule->overflow);
 	nla_nest_end(msg, nest);
 	return err ? -EMSGSIZE : 0;
 }
@@ -366,6 +396,9 @@ int pams_put_rules(struct nl_msg *msg, const struct pams_rules *rules)
 				   rules->generation);
 	err |= put_choice(msg, MPTCP_PAMS_A_RULES_SCHEDULER, rules->scheduler,
 			  MPTCP_PAMS_A_RULES_FIRST_BYTES, rules->first_bytes);
+	err |= put_overflow(msg, MPTCP_PAMS_A_RULES_OVERFLOW_MS,
+			    MPTCP_PAMS_A_RULES_OVERFLOW_PERCENT,
+			    MPTCP_PAMS_A_RULES_COSTLY_COPIES, &rules->overflow);
 	for (i = 0; !err && i < rules->nr; i++)
 		err = put_rule(msg, &rules->rule[i]);
 	return err ? -EMSGSIZE : 0;
@@ -501,6 +534,8 @@ int pams_read_path(struct nlmsghdr *hdr, struct pams_path *path)
 	path->has_loss = SEEN(seen, PATH_LOSS_TIME);
 	path->pipe_stays = path->has_pipe && !SEEN(seen, PATH_PIPE_EXPIRES);
 	path->loss_stays = path->has_loss && !SEEN(seen, PATH_LOSS_EXPIRES);
+	path->has_cost = SEEN(seen, PATH_COST);
+	path->cost_stays = path->has_cost && !SEEN(seen, PATH_COST_EXPIRES);
 	return 0;
 }
 
@@ -591,6 +626,8 @@ static int read_rule(struct nlattr *nest, struct pams_rule *rule)
 
 	rule->has_mark = SEEN(seen, RULE_MARK);
 	rule->has_uid = SEEN(seen, RULE_UID);
+	rule->overflow.said = SEEN(seen, RULE_OVERFLOW_MS) ||
+			      SEEN(seen, RULE_OVERFLOW_PERCENT);
 	rule->family = AF_UNSPEC;
 	if (SEEN(seen, RULE_ADDRESS4))
 		rule->family = AF_INET;
@@ -603,10 +640,14 @@ int pams_read_rules(struct nlmsghdr *hdr, struct pams_rules *rules)
 {
 	struct pams_rule *more;
 	struct nlattr *attr;
+	int64_t seen;
 	int left, err;
 
-	if (read_message(hdr, rules, rules_fields, MPTCP_PAMS_A_RULES_MAX) < 0)
+	seen = read_message(hdr, rules, rules_fields, MPTCP_PAMS_A_RULES_MAX);
+	if (seen < 0)
 		return -EBADMSG;
+	rules->overflow.said |= SEEN(seen, RULES_OVERFLOW_MS) ||
+				SEEN(seen, RULES_OVERFLOW_PERCENT);
 
 	nla_for_each_attr(attr, genlmsg_attrdata(genlmsg_hdr(hdr), 0),
 			  genlmsg_attrlen(genlmsg_hdr(hdr), 0), left) {

@@ -76,11 +76,15 @@ struct pams_path {
 	int32_t loss_ms;	/* until the loss; < 0 in answers: it was */
 	uint32_t loss_spread_ms; /* its standard deviation */
 
+	/* what using the path costs, if has_cost, 0 to 15 */
+	bool has_cost;
+	uint8_t cost;
+
 	/* who reports, or reported last: printable ASCII, or "" */
 	char origin[PAMS_ORIGIN_MAX];
 
 	/* requests */
-	uint32_t ttl_ms;	/* 0: the module's default */
+	uint32_t ttl_ms;	/* 0: the module's default; of a cost: never expires */
 	bool until_deleted;	/* instead of ttl_ms: it never expires */
 
 	/* answers */
@@ -89,6 +93,8 @@ struct pams_path {
 	bool loss_stays;
 	uint32_t pipe_expires_ms; /* unless it stays */
 	uint32_t loss_expires_ms;
+	bool cost_stays;
+	uint32_t cost_expires_ms;
 };
 
 /* A subflow, as a decision would see it now. 0 where nothing is known. */
@@ -122,6 +128,7 @@ struct pams_subflow {
 	int32_t loss_ms;	/* until the loss, < 0: it was */
 	uint64_t reinjected_bytes;
 	uint32_t stops;
+	uint8_t cost;		/* of its path */
 };
 
 #define PAMS_SCHEDULER_MAX	32	/* the name and its end */
@@ -143,6 +150,14 @@ struct pams_conn {
 	uint32_t rule;		/* this one, or 0, the default */
 	unsigned int subflows;	/* how many */
 	struct pams_subflow *subflow;
+};
+
+/* What a connection's costlier paths are used for; 0 and 0, if said: nothing. */
+struct pams_overflow {
+	bool said;		/* else as the sysctls say */
+	uint32_t delay_ms;	/* what the cheaper ones would deliver later than that */
+	uint32_t percent;	/* or what takes longer than that, of the time over all */
+	bool copies;		/* what is sent a second time, too */
 };
 
 #define PAMS_CGROUP_MAX	512	/* the path and its end */
@@ -167,6 +182,7 @@ struct pams_rule {
 	bool server;		/* accepted here only */
 	char scheduler[PAMS_SCHEDULER_MAX];
 	uint32_t first_bytes;	/* of redundant; 0: the sysctl's */
+	struct pams_overflow overflow;
 };
 
 /* The table of rules. */
@@ -174,6 +190,7 @@ struct pams_rules {
 	uint32_t generation;	/* 0 in a request: whatever is there */
 	char scheduler[PAMS_SCHEDULER_MAX]; /* the default; "": the module's */
 	uint32_t first_bytes;
+	struct pams_overflow overflow;
 	unsigned int nr;
 	struct pams_rule *rule;	/* free() it */
 };

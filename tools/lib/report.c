@@ -230,10 +230,16 @@ static bool loss_valid(const struct report_path *path)
 	       path->loss_spread_ms <= MPTCP_PAMS_TIME_MAX_MS;
 }
 
+static bool cost_valid(const struct report_path *path)
+{
+	return path->cost <= (path->flags & REPORT_COST ?
+			      MPTCP_PAMS_COST_MAX : 0);
+}
+
 bool report_path_valid(const struct report_path *path)
 {
 	return path->id < REPORT_PATHS_MAX && pipe_valid(path) &&
-	       loss_valid(path);
+	       loss_valid(path) && cost_valid(path);
 }
 
 bool report_name_valid(const struct report_name *name)
@@ -269,6 +275,8 @@ static void put_path(uint8_t **at, const struct report_path *path)
 	}
 	if (path->flags & REPORT_SPREAD)
 		put(at, path->loss_spread_ms, 4);
+	if (path->flags & REPORT_COST)
+		put(at, path->cost, 1);
 	begin[1] = *at - begin - ENTRY_HEADER;
 }
 
@@ -278,7 +286,8 @@ static size_t path_bytes(const struct report_path *path)
 	       (path->flags & REPORT_DELAY ? 4 : 0) +
 	       (path->flags & REPORT_HS_RATE ? 8 : 0) +
 	       (path->flags & REPORT_LOSS ? 8 : 0) +
-	       (path->flags & REPORT_SPREAD ? 4 : 0);
+	       (path->flags & REPORT_SPREAD ? 4 : 0) +
+	       (path->flags & REPORT_COST ? 1 : 0);
 }
 
 /* How many names from here on go into one entry: subflows of one path do. */
@@ -343,7 +352,8 @@ static bool take_path(const uint8_t *at, size_t left, struct report *report)
 	path->id = take_number(&at, 1);
 	path->flags = take_number(&at, 1) & (REPORT_PIPE | REPORT_DELAY |
 					     REPORT_HS_RATE | REPORT_LOSS |
-					     REPORT_BY_SOURCE | REPORT_SPREAD);
+					     REPORT_BY_SOURCE | REPORT_SPREAD |
+					     REPORT_COST);
 	if (left + ENTRY_HEADER < path_bytes(path))
 		return false;
 	if (path->flags & REPORT_PIPE) {
@@ -361,6 +371,8 @@ static bool take_path(const uint8_t *at, size_t left, struct report *report)
 	}
 	if (path->flags & REPORT_SPREAD)
 		path->loss_spread_ms = take_number(&at, 4);
+	if (path->flags & REPORT_COST)
+		path->cost = take_number(&at, 1);
 	for (unsigned int i = 0; i < report->path_count; i++)
 		if (report->paths[i].id == path->id)
 			return false;

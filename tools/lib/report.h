@@ -83,6 +83,7 @@ enum report_flags {
 	REPORT_LOSS = 0x08,	/* loss_ms, loss_ttl_ms */
 	REPORT_BY_SOURCE = 0x10, /* named by the source address, too */
 	REPORT_SPREAD = 0x20,	/* loss_spread_ms; with REPORT_LOSS */
+	REPORT_COST = 0x40,	/* cost */
 };
 
 /* The whole state of a path. What has no flag is 0. */
@@ -97,6 +98,7 @@ struct report_path {
 	int32_t loss_ms;	/* from sending on; negative: it was lost */
 	uint32_t loss_ttl_ms;	/* 0: as long as the receiver likes */
 	uint32_t loss_spread_ms; /* standard deviation of loss_ms */
+	uint8_t cost;		/* what using the path costs the reporter */
 };
 
 /* The numbers are those of the entries on the wire. */

@@ -68,6 +68,7 @@ json_t *subflow_json(const struct pams_subflow *s)
 	add_flag(object, "backup", s->backup);
 	add_flag(object, "unusable", s->unusable);
 	add_flag(object, "pipe", s->pipe);
+	add_number(object, "cost", s->cost);
 	if (s->has_loss)
 		json_object_set_new(object, "loss_time_ms",
 				    json_integer(s->loss_ms));
@@ -115,25 +116,37 @@ static void show_end(char *buffer, size_t room, int family,
 			 show_address(text, family, address), port);
 }
 
-void subflow_line(char *buffer, size_t room, const struct pams_subflow *s)
+/* What a subflow is besides idle or busy, each after a comma. */
+static void show_flags(char *buffer, size_t room, const struct pams_subflow *s)
 {
-	char local[64], remote[64], srtt[QUANTITY_MAX], min[QUANTITY_MAX];
-	char rate[QUANTITY_MAX], pad[QUANTITY_MAX] = "none";
-	char loss[QUANTITY_MAX + 16] = "", time[QUANTITY_MAX];
-	char name[IF_NAMESIZE];
+	char loss[QUANTITY_MAX + 16] = "", time[QUANTITY_MAX], cost[16] = "";
 
-	show_end(local, sizeof(local), s->family, s->local, s->local_port);
-	show_end(remote, sizeof(remote), s->family, s->remote, s->remote_port);
-	if (s->has_pad)
-		show_time(pad, s->pad_ns / NS_PER_US);
 	if (s->has_loss && s->loss_ms > 0)
 		snprintf(loss, sizeof(loss), ", lost in %s",
 			 show_time(time, (int64_t)s->loss_ms * US_PER_MS));
 	else if (s->has_loss)
 		snprintf(loss, sizeof(loss), ", lost %s ago",
 			 show_time(time, -(int64_t)s->loss_ms * US_PER_MS));
+	if (s->cost)
+		snprintf(cost, sizeof(cost), ", cost %u", s->cost);
+	snprintf(buffer, room, "%s%s%s%s%s", s->stopped ? ", stopped" : "",
+		 s->backup ? ", backup" : "", s->pipe ? ", pipe" : "", cost,
+		 loss);
+}
+
+void subflow_line(char *buffer, size_t room, const struct pams_subflow *s)
+{
+	char local[64], remote[64], srtt[QUANTITY_MAX], min[QUANTITY_MAX];
+	char rate[QUANTITY_MAX], pad[QUANTITY_MAX] = "none";
+	char flags[96], name[IF_NAMESIZE];
+
+	show_end(local, sizeof(local), s->family, s->local, s->local_port);
+	show_end(remote, sizeof(remote), s->family, s->remote, s->remote_port);
+	if (s->has_pad)
+		show_time(pad, s->pad_ns / NS_PER_US);
+	show_flags(flags, sizeof(flags), s);
 	snprintf(buffer, room,
-		 "%" PRIu32 " %s > %s dev %s  ids %u %u  %s%s%s%s%s  srtt %s "
+		 "%" PRIu32 " %s > %s dev %s  ids %u %u  %s%s  srtt %s "
 			    "min %s  cwnd %" PRIu32
 		 " flight %" PRIu32 "  unsent %" PRIu64 " out %" PRIu64
 		 "  Th %s PAD %s  reinjected %" PRIu64 " stops %" PRIu32,
@@ -141,28 +154,10 @@ void subflow_line(char *buffer, size_t room, const struct pams_subflow *s)
 		 s->ifindex ? show_interface(name, s->ifindex) : "?",
 		 s->local_id, s->remote_id,
 		 s->unusable ? "unusable" : s->idle ? "idle" : "busy",
-		 s->stopped ? ", stopped" : "", s->backup ? ", backup" : "",
-		 s->pipe ? ", pipe" : "", loss,
-		 show_time(srtt, s->srtt_us), show_time(min, s->min_rtt_us),
+		 flags, show_time(srtt, s->srtt_us), show_time(min, s->min_rtt_us),
 		 s->cwnd, s->in_flight, s->unsent_bytes, s->outstanding_bytes,
 		 show_rate(rate, s->rate_byteps), pad, s->reinjected_bytes,
 		 s->stops);
-}
-
-/* What a subflow is besides idle or busy, each after a comma. */
-static void show_flags(char *buffer, size_t room, const struct pams_subflow *s)
-{
-	char loss[QUANTITY_MAX + 16] = "", time[QUANTITY_MAX];
-
-	if (s->has_loss && s->loss_ms > 0)
-		snprintf(loss, sizeof(loss), ", lost in %s",
-			 show_time(time, (int64_t)s->loss_ms * US_PER_MS));
-	else if (s->has_loss)
-		snprintf(loss, sizeof(loss), ", lost %s ago",
-			 show_time(time, -(int64_t)s->loss_ms * US_PER_MS));
-	snprintf(buffer, room, "ids %u %u%s%s%s%s", s->local_id, s->remote_id,
-		 s->stopped ? ", stopped" : "", s->backup ? ", backup" : "",
-		 s->pipe ? ", pipe" : "", loss);
 }
 
 static void add_notes(struct table *table, const struct pams_subflow *s,
@@ -181,7 +176,9 @@ static void add_notes(struct table *table, const struct pams_subflow *s,
 		table_note(table, line);
 		table_note(table, remote);
 	}
-	table_note(table, flags);
+	snprintf(line, sizeof(line), "ids %u %u%s", s->local_id, s->remote_id,
+		 flags);
+	table_note(table, line);
 }
 
 static void add_subflow(struct table *table, const struct pams_subflow *s,

@@ -43,8 +43,8 @@ static const struct command commands[] = {
 	  "sched set NAME             choose it" },
 	{ "rule", rule_command, 0,
 	  "rule show                  which connections get which scheduler\n"
-	  "rule add [PLACE] MATCH... use SCHEDULER [first SIZE]\n"
-	  "rule add default SCHEDULER [first SIZE]\n"
+	  "rule add [PLACE] MATCH... use SCHEDULER [PARAMETER...]\n"
+	  "rule add default SCHEDULER [PARAMETER...]\n"
 	  "rule del NUMBER|all        forget a rule, or all\n"
 	  "rule load FILE             the table, as rule show prints it" },
 	{ "load", load_command, OPT_DRY_RUN | OPT_MODULE,
@@ -72,12 +72,13 @@ static const char keys[] =
 	"KEY    ADDRESS[/LENGTH] [port PORT] | dev INTERFACE | token TOKEN ids "
 	"LOCAL REMOTE\n"
 	"VALUE  pipe-rate RATE [backlog SIZE] [delay TIME] [hs-rate RATE]\n"
-	"       loss-time TIME [loss-spread TIME] | no-loss\n"
-	"       ttl TIME\n"
+	"       loss-time TIME [loss-spread TIME] | no-loss | cost 0-15 | ttl "
+	"TIME\n"
 	"MATCH  cgroup PATH | mark MARK[/MASK] | uid USER | local PORTS | "
 	"remote PORTS\n"
 	"       peer ADDRESS[/LENGTH] | client | server   PORTS  443 or "
 	"8000-8999\n"
+	"PARAMETER  first SIZE | overflow 0|TIME|FACTORx [costly-copies]\n"
 	"RATE   5mbit, or bytes per second: 625000   SIZE  120k   TIME  8ms\n";
 
 static const char option_text[] =

@@ -25,7 +25,7 @@ _pamsctl_tokens() { pamsctl conn show 2>/dev/null | sed -n 's/^\(0x[0-9a-f]*\) .
 # what may follow the words of a path's key and values
 _pamsctl_path()
 {
-	local last=${words[-1]} values="pipe-rate backlog delay hs-rate loss-time loss-spread no-loss ttl"
+	local last=${words[-1]} values="pipe-rate backlog delay hs-rate loss-time loss-spread no-loss cost ttl"
 	local count=$((${#words[@]} - 2))	# after "path COMMAND"
 
 	if [ $count = 0 ]; then
@@ -35,7 +35,7 @@ _pamsctl_path()
 	case $last in
 	dev) _pamsctl_interfaces; return ;;
 	token) _pamsctl_tokens; return ;;
-	ids | port | pipe-rate | backlog | delay | hs-rate | loss-time | loss-spread | ttl) return ;;
+	ids | port | pipe-rate | backlog | delay | hs-rate | loss-time | loss-spread | cost | ttl) return ;;
 	esac
 	case ${words[2]} in
 	token)
@@ -53,9 +53,14 @@ _pamsctl_rule()
 	local schedulers="minrtt minpad pams minfct single redundant"
 
 	case ${words[-1]} in
-	cgroup | mark | uid | local | remote | peer | first) return ;;
+	cgroup | mark | uid | local | remote | peer | first | overflow) return ;;
 	use | default) echo "$schedulers"; return ;;
-	redundant) echo first; return ;;
+	redundant) echo first overflow; return ;;
+	minrtt | minpad | pams | minfct | single) echo overflow; return ;;
+	esac
+	case " ${words[*]} " in
+	*" overflow "*) echo costly-copies; return ;;
+	*" first "*) echo overflow; return ;;
 	esac
 	[ ${#words[@]} != 2 ] || echo default
 	echo cgroup mark uid local remote peer client server use

@@ -73,6 +73,13 @@ static int parse_value(const char *what, const char *text,
 		path->loss_spread_ms = number;
 		return DONE;
 	}
+	if (!strcmp(what, "cost")) {
+		if (parse_number(what, text, 0, MPTCP_PAMS_COST_MAX, &number))
+			return USAGE;
+		path->has_cost = true;
+		path->cost = number;
+		return DONE;
+	}
 	if (parse_ms(what, text, 1, &number))
 		return USAGE;
 	path->ttl_ms = number;
@@ -82,7 +89,7 @@ static int parse_value(const char *what, const char *text,
 
 /* In the order of parse_values()'s words: which one is given. */
 enum { PIPE_RATE, BACKLOG, DELAY, HS_RATE, LOSS_TIME, LOSS_SPREAD, NO_LOSS,
-       TTL };
+       COST, TTL };
 
 /* What is missing for what is given, or contradicts it. */
 static int check_values(const char * const *known, unsigned int given)
@@ -104,9 +111,10 @@ static int check_values(const char * const *known, unsigned int given)
 			return refuse(USAGE, "%s needs %s, too",
 				      known[rules[i].value],
 				      known[rules[i].needs]);
-	if (!(given & (1 << PIPE_RATE | 1 << LOSS_TIME | 1 << NO_LOSS)))
+	if (!(given & (1 << PIPE_RATE | 1 << LOSS_TIME | 1 << NO_LOSS |
+		       1 << COST)))
 		return refuse(USAGE, "nothing to report: give pipe-rate, "
-				     "loss-time or no-loss");
+				     "loss-time, no-loss or cost");
 	return DONE;
 }
 
@@ -114,7 +122,7 @@ static int parse_values(struct words *words, struct pams_path *path)
 {
 	static const char * const known[] = {
 		"pipe-rate", "backlog", "delay", "hs-rate", "loss-time",
-		"loss-spread", "no-loss", "ttl",
+		"loss-spread", "no-loss", "cost", "ttl",
 	};
 	const size_t count = sizeof(known) / sizeof(known[0]);
 	unsigned int seen = 0;
@@ -128,8 +136,8 @@ static int parse_values(struct words *words, struct pams_path *path)
 		if (i == count)
 			return refuse(USAGE, "'%s' is not a value: pipe-rate, "
 					     "backlog, delay, hs-rate, "
-					     "loss-time, loss-spread, no-loss "
-					     "or ttl",
+					     "loss-time, loss-spread, no-loss, "
+					     "cost or ttl",
 				      what);
 		if (seen & 1 << i)
 			return refuse(USAGE, "'%s' is given twice", what);
@@ -187,6 +195,12 @@ json_t *path_json(const struct pams_path *path)
 					    json_integer(path->loss_spread_ms));
 		add_expiry(loss, path->loss_stays, path->loss_expires_ms);
 		json_object_set_new(object, "loss", loss);
+	}
+	if (path->has_cost) {
+		json_t *cost = json_pack("{s:i}", "level", path->cost);
+
+		add_expiry(cost, path->cost_stays, path->cost_expires_ms);
+		json_object_set_new(object, "cost", cost);
 	}
 	if (path->origin[0])
 		json_object_set_new(object, "origin",
@@ -248,6 +262,10 @@ void path_print(const struct pams_path *path)
 		fputs("; ", stdout);
 		print_expiry(path->loss_stays, path->loss_expires_ms);
 	}
+	if (path->has_cost) {
+		printf("    cost %u; ", path->cost);
+		print_expiry(path->cost_stays, path->cost_expires_ms);
+	}
 	if (path->origin[0])
 		printf("    set by %s\n", path->origin);
 }
@@ -269,6 +287,8 @@ void path_print_line(const struct pams_path *path)
 	print_spread(path);
 	if (path->no_loss)
 		fputs(", no loss", stdout);
+	if (path->has_cost)
+		printf(", cost %u", path->cost);
 	if (path->origin[0])
 		printf(", by %s", path->origin);
 }

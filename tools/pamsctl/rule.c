@@ -2,8 +2,8 @@
 /*
  * rule - which connections get which scheduler
  *
- *	MATCH... use SCHEDULER [first SIZE]
- *	default SCHEDULER [first SIZE]
+ *	MATCH... use SCHEDULER [first SIZE] [overflow 0|TIME|FACTORx [costly-copies]]
+ *	default SCHEDULER ...
  *
  * A command changes the table as a whole: it is read, changed and set, and the kernel
  * refuses if somebody else was in between. What "rule show" prints "rule load" reads.
@@ -123,9 +123,64 @@ static int parse_peer(const char *text, struct pams_rule *rule)
 	return DONE;
 }
 
-/* SCHEDULER [first SIZE] */
+/* 0, a time, or a factor: 1.5x */
+static int parse_overflow(const char *text, struct pams_overflow *overflow)
+{
+	uint64_t us;
+	double factor;
+	char *end;
+
+	overflow->said = true;
+	if (!strcmp(text, "0"))
+		return DONE;
+	factor = strtod(text, &end);
+	if (text[0] >= '0' && text[0] <= '9' && !strcmp(end, "x")) {
+		if (!(factor >= 1 &&
+		      factor <= MPTCP_PAMS_OVERFLOW_MAX_PERCENT / 100.0))
+			return refuse(USAGE, "overflow '%s' is out of range: 1x "
+				      "to %ux", text,
+				      MPTCP_PAMS_OVERFLOW_MAX_PERCENT / 100);
+		overflow->percent = factor * 100 + 0.5;
+		return DONE;
+	}
+	if (parse_time("overflow", text, 1000,
+		       (uint64_t)MPTCP_PAMS_OVERFLOW_MAX_MS * 1000, &us))
+		return USAGE;
+	overflow->delay_ms = us / 1000;
+	return DONE;
+}
+
+/* What may follow a scheduler: [first SIZE] [overflow 0|TIME|FACTORx [costly-copies]] */
+static int parse_parameters(struct words *words, const char *name,
+			    uint32_t *first_bytes, struct pams_overflow *overflow)
+{
+	const char *text;
+
+	if (next_is(words, "first")) {
+		text = next_word(words);
+		if (!text)
+			return refuse(USAGE, "'first' lacks its value");
+		if (strcmp(name, "redundant"))
+			return refuse(USAGE, "first is for redundant only");
+		if (parse_size("first", text, first_bytes))
+			return USAGE;
+		if (!*first_bytes)
+			return refuse(USAGE, "first '%s' is nothing", text);
+	}
+	if (next_is(words, "overflow")) {
+		text = next_word(words);
+		if (!text)
+			return refuse(USAGE, "'overflow' lacks its value");
+		if (parse_overflow(text, overflow))
+			return USAGE;
+		overflow->copies = next_is(words, "costly-copies");
+	}
+	return no_more_words(words);
+}
+
+/* SCHEDULER and its parameters */
 static int parse_choice(struct words *words, char *scheduler,
-			uint32_t *first_bytes)
+			uint32_t *first_bytes, struct pams_overflow *overflow)
 {
 	const char *name = next_word(words);
 
@@ -136,19 +191,7 @@ static int parse_choice(struct words *words, char *scheduler,
 			      "choose: minrtt, minpad, pams, minfct, single or "
 			      "redundant", name);
 	snprintf(scheduler, PAMS_SCHEDULER_MAX, "%s", name);
-	if (next_is(words, "first")) {
-		const char *text = next_word(words);
-
-		if (!text)
-			return refuse(USAGE, "'first' lacks its value");
-		if (strcmp(name, "redundant"))
-			return refuse(USAGE, "first is for redundant only");
-		if (parse_size("first", text, first_bytes))
-			return USAGE;
-		if (!*first_bytes)
-			return refuse(USAGE, "first '%s' is nothing", text);
-	}
-	return no_more_words(words);
+	return parse_parameters(words, name, first_bytes, overflow);
 }
 
 static int parse_value(const char *what, const char *text,
@@ -197,7 +240,8 @@ static int parse_rule(struct words *words, struct pams_rule *rule)
 		seen |= 1 << i;
 		if (!strcmp(what, "use"))
 			return parse_choice(words, rule->scheduler,
-					    &rule->first_bytes);
+					    &rule->first_bytes,
+					    &rule->overflow);
 		if (!strcmp(what, "client") || !strcmp(what, "server")) {
 			rule->client |= what[0] == 'c';
 			rule->server |= what[0] == 's';
@@ -240,6 +284,26 @@ static size_t add_ports(char *buffer, size_t at, const char *what,
 	return add_text(buffer, at, "%s %u-%u ", what, min, max);
 }
 
+static void add_parameters(char *buffer, size_t at, uint32_t first_bytes,
+			   const struct pams_overflow *overflow)
+{
+	char text[QUANTITY_MAX];
+
+	if (first_bytes)
+		at = add_text(buffer, at, " first %" PRIu32, first_bytes);
+	if (!overflow->said)
+		return;
+	if (overflow->percent)
+		at = add_text(buffer, at, " overflow %gx",
+			      overflow->percent / 100.0);
+	else
+		at = add_text(buffer, at, " overflow %s", overflow->delay_ms ?
+			      show_time(text, (int64_t)overflow->delay_ms * 1000) :
+			      "0");
+	if (overflow->copies)
+		add_text(buffer, at, " costly-copies");
+}
+
 static void show_rule(char *buffer, const struct pams_rule *rule)
 {
 	char address[INET6_ADDRSTRLEN];
@@ -263,8 +327,7 @@ static void show_rule(char *buffer, const struct pams_rule *rule)
 	if (rule->client || rule->server)
 		at = add_text(buffer, at, rule->client ? "client " : "server ");
 	at = add_text(buffer, at, "use %s", rule->scheduler);
-	if (rule->first_bytes)
-		add_text(buffer, at, " first %" PRIu32, rule->first_bytes);
+	add_parameters(buffer, at, rule->first_bytes, &rule->overflow);
 }
 
 static void add_ports_json(json_t *object, const char *what, uint16_t min,
@@ -273,6 +336,24 @@ static void add_ports_json(json_t *object, const char *what, uint16_t min,
 	if (min || max != UINT16_MAX)
 		json_object_set_new(object, what,
 				    json_pack("[i, i]", min, max));
+}
+
+static void add_parameters_json(json_t *object, uint32_t first_bytes,
+				const struct pams_overflow *overflow)
+{
+	if (first_bytes)
+		json_object_set_new(object, "first_bytes",
+				    json_integer(first_bytes));
+	if (!overflow->said)
+		return;
+	if (overflow->percent)
+		json_object_set_new(object, "overflow_percent",
+				    json_integer(overflow->percent));
+	else
+		json_object_set_new(object, "overflow_ms",
+				    json_integer(overflow->delay_ms));
+	json_object_set_new(object, "costly_copies",
+			    json_boolean(overflow->copies));
 }
 
 static json_t *rule_json(const struct pams_rule *rule)
@@ -305,9 +386,7 @@ static json_t *rule_json(const struct pams_rule *rule)
 				    json_string(rule->client ? "client" :
 							       "server"));
 	json_object_set_new(object, "scheduler", json_string(rule->scheduler));
-	if (rule->first_bytes)
-		json_object_set_new(object, "first_bytes",
-				    json_integer(rule->first_bytes));
+	add_parameters_json(object, rule->first_bytes, &rule->overflow);
 	return object;
 }
 
@@ -326,19 +405,16 @@ static int print_rules(const struct pams_rules *rules)
 					      rule_json(&rules->rule[i]));
 		table = json_pack("{s:s, s:o}", "default", otherwise, "rules",
 				  list);
-		if (rules->first_bytes)
-			json_object_set_new(table, "first_bytes",
-					    json_integer(rules->first_bytes));
+		add_parameters_json(table, rules->first_bytes, &rules->overflow);
 		return print_json(table);
 	}
 	for (i = 0; i < rules->nr; i++) {
 		show_rule(text, &rules->rule[i]);
 		printf("%-3" PRIu32 " %s\n", rules->rule[i].number, text);
 	}
-	printf("default %s", otherwise);
-	if (rules->first_bytes)
-		printf(" first %" PRIu32, rules->first_bytes);
-	putchar('\n');
+	text[0] = 0;
+	add_parameters(text, 0, rules->first_bytes, &rules->overflow);
+	printf("default %s%s\n", otherwise, text);
 	return DONE;
 }
 
@@ -408,6 +484,7 @@ static bool insert(struct pams_rules *rules, unsigned int at,
 static int rule_add(struct words *words)
 {
 	char otherwise[PAMS_SCHEDULER_MAX] = "";
+	struct pams_overflow overflow = {};
 	struct pams_rules rules = {};
 	struct pams_nl *nl = NULL;
 	struct pams_rule rule;
@@ -418,7 +495,7 @@ static int rule_add(struct words *words)
 
 	placed = next_is_number(words, &at);
 	if (!placed && next_is(words, "default"))
-		status = parse_choice(words, otherwise, &first);
+		status = parse_choice(words, otherwise, &first, &overflow);
 	else
 		status = parse_rule(words, &rule);
 	if (status)
@@ -431,6 +508,7 @@ static int rule_add(struct words *words)
 	if (!status && otherwise[0]) {
 		memcpy(rules.scheduler, otherwise, sizeof(otherwise));
 		rules.first_bytes = first;
+		rules.overflow = overflow;
 	} else if (!status && !insert(&rules, placed ? at - 1 : rules.nr,
 				      &rule)) {
 		status = refuse(FAILED, "%s", strerror(ENOMEM));
@@ -461,6 +539,7 @@ static int rule_del(struct words *words)
 		rules.nr = 0;
 		rules.scheduler[0] = 0;
 		rules.first_bytes = 0;
+		rules.overflow = (struct pams_overflow){};
 	} else if (!status && (!at || at > rules.nr)) {
 		status = refuse(FAILED, "there is no rule %" PRIu64, at);
 	} else if (!status) {
@@ -498,7 +577,7 @@ static int load_line(char *line, struct pams_rules *rules)
 		if (rules->scheduler[0])
 			return refuse(USAGE, "'default' is given twice");
 		return parse_choice(&words, rules->scheduler,
-				    &rules->first_bytes);
+				    &rules->first_bytes, &rules->overflow);
 	}
 	next_is_number(&words, &number);	/* as rule show has it */
 	if (parse_rule(&words, &rule))

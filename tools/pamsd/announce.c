@@ -83,9 +83,10 @@ static bool is_change(const struct announcer *announcer, unsigned int id,
 
 	if (!announcer->changed[id] || loss_changed(announcer, id, new, ms))
 		return true;
-	if (new->loss && ms - announcer->last_ms >= REPEAT_MS)
+	if (new->cost != old->cost ||
+	    (new->loss && ms - announcer->last_ms >= REPEAT_MS))
 		return true;
-	if (!new->loss && !new->has_pipe)
+	if (!new->loss && !new->has_pipe && !new->cost)
 		return false;
 	for (unsigned int i = 0; i < new->name_count; i++)
 		if (!has_name(old, &new->names[i]))
@@ -179,6 +180,10 @@ static void add_path(struct report *report, const struct announce_path *path,
 	if (path->loss && !path->lasting && path->loss_spread_ms) {
 		entry->flags |= REPORT_SPREAD;
 		entry->loss_spread_ms = path->loss_spread_ms;
+	}
+	if (path->cost) {
+		entry->flags |= REPORT_COST;
+		entry->cost = path->cost;
 	}
 	for (unsigned int i = 0; i < path->name_count; i++) {
 		name = &report->names[report->name_count++];

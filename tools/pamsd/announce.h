@@ -27,6 +27,7 @@ struct announce_path {
 	uint64_t loss_at_ms;	/* of a loss that isn't lasting, */
 	uint32_t loss_spread_ms; /* and its standard deviation */
 	uint32_t loss_ttl_ms;	/* 0: the usual */
+	uint8_t cost;		/* what using the path costs */
 	bool by_source;		/* named by its source address, too */
 	uint16_t port;		/* with the source address */
 	unsigned int name_count;

@@ -28,6 +28,8 @@
 #define LOSS_NEAR_MS	5
 #define UNTIL_NEAR_MS	1000
 #define HOUR_MS		3600000
+/* Nobody reports while nothing flows; each report says it again. */
+#define COST_MS		600000
 
 /* --- what the kernel is told --- */
 
@@ -82,6 +84,28 @@ static void tell_no_loss(struct peer *peer, const struct peers_env *env,
 	count_error(peer, env->path_set(&set, env->arg));
 }
 
+static void tell_cost(struct peer *peer, const struct peers_env *env,
+		      struct held *held, const struct held_path *path,
+		      uint64_t ms)
+{
+	struct pams_path set = held->key;
+
+	set.has_cost = true;
+	set.cost = path->state.cost;
+	/* 0 is what it is when nobody says */
+	set.ttl_ms = path->cost_until_ms ? path->cost_until_ms - ms : 1;
+	held->told_cost = path->state.cost;
+	held->told_cost_until_ms = path->cost_until_ms;
+	count_error(peer, env->path_set(&set, env->arg));
+}
+
+/* Half of the time that it holds is enough to say it again. */
+static bool is_cost_told(const struct held *held, const struct held_path *path)
+{
+	return held->told_cost == path->state.cost &&
+	       held->told_cost_until_ms + COST_MS / 2 >= path->cost_until_ms;
+}
+
 static bool is_told(const struct held *held, const struct held_path *path,
 		    uint64_t ms)
 {
@@ -112,13 +136,17 @@ static void tell_kernel(struct peer *peer, const struct peers_env *env,
 	} else if (held->told_loss_until_ms > ms || !held->told) {
 		tell_no_loss(peer, env, held);
 	}
+	if ((path->cost_until_ms > ms && !is_cost_told(held, path)) ||
+	    (!path->cost_until_ms && held->told_cost_until_ms > ms))
+		tell_cost(peer, env, held, path, ms);
 	held->told = true;
 }
 
 static void withdraw(struct peer *peer, const struct peers_env *env,
 		     struct held *held, uint64_t ms)
 {
-	if (held->told_loss_until_ms > ms || held->told_pipe_until_ms > ms)
+	if (held->told_loss_until_ms > ms || held->told_pipe_until_ms > ms ||
+	    held->told_cost_until_ms > ms)
 		count_error(peer, env->path_del(&held->key, env->arg));
 	memset(held, 0, sizeof(*held));
 }
@@ -298,7 +326,8 @@ static void say_nameless(struct peer *peer, const struct session *session,
 	char text[ADDRESS_TEXT];
 
 	if (!path->refused.sa.sa_family ||
-	    !(path->state.flags & (REPORT_PIPE | REPORT_LOSS)) ||
+	    !(path->state.flags & (REPORT_PIPE | REPORT_LOSS |
+				    REPORT_COST)) ||
 	    (peer->source_said_ms && ms - peer->source_said_ms < HOUR_MS))
 		return;
 	for (unsigned int i = 0; i < peer->held_count; i++)
@@ -342,6 +371,7 @@ static void take_state(struct held_path *path, const struct report_path *state,
 	path->state = *state;
 	path->pipe_until_ms = 0;
 	path->loss_until_ms = 0;
+	path->cost_until_ms = state->cost ? ms + COST_MS : 0;
 	if (state->flags & REPORT_PIPE)
 		path->pipe_until_ms = ms +
 			least(state->pipe_ttl_ms ?: MPTCP_PAMS_TTL_DEFAULT_MS,
@@ -441,6 +471,7 @@ void held_feed(struct peer *peer, const struct peers_env *env, uint64_t ms)
 
 		held->told_pipe_until_ms = 0;
 		held->told_loss_until_ms = 0;
+		held->told_cost_until_ms = 0;
 		if (!held->session)
 			continue;
 		if (held->unsure &&
@@ -478,7 +509,8 @@ static json_t *one_status(const struct held *held, uint64_t ms)
 	const struct held_path *path = &held->session->paths[held->id];
 	json_t *object, *value;
 
-	if (path->pipe_until_ms <= ms && path->loss_until_ms <= ms)
+	if (path->pipe_until_ms <= ms && path->loss_until_ms <= ms &&
+	    path->cost_until_ms <= ms)
 		return NULL;
 	object = name_status(held);
 	if (path->pipe_until_ms > ms) {
@@ -495,6 +527,9 @@ static json_t *one_status(const struct held *held, uint64_t ms)
 		value = json_integer(path->state.loss_spread_ms);
 		json_object_set_new(object, "spread_ms", value);
 	}
+	if (path->cost_until_ms > ms)
+		json_object_set_new(object, "cost",
+				    json_integer(path->state.cost));
 	return object;
 }
 

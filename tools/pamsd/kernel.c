@@ -23,6 +23,8 @@ struct kernel {
 	struct event *event;
 	void (*again)(void *arg);
 	void *arg;
+	void (*costs)(void *arg);
+	void *costs_arg;
 	bool out;		/* the module is, */
 	bool wanted;		/* there is something to tell it, */
 	bool said;		/* and that it is out was said */
@@ -53,14 +55,34 @@ static void module_came(struct kernel *kernel)
 	kernel->again(kernel->arg);
 }
 
+struct seen {
+	int module;	/* 1: it came, -1: it went */
+	bool cost;	/* of a path may be another one */
+};
+
+static bool is_about_cost(const struct pams_event *event)
+{
+	switch (event->kind) {
+	case PAMS_EVENT_PATH_SET:
+	case PAMS_EVENT_PATH_EXPIRED:
+		return event->path->has_cost;
+	case PAMS_EVENT_PATH_DEL:
+	case PAMS_EVENT_LOST:
+		return true;
+	default:
+		return false;
+	}
+}
+
 static int take_event(const struct pams_event *event, void *arg)
 {
-	int *seen = arg;
+	struct seen *seen = arg;
 
 	if (event->kind == PAMS_EVENT_LOADED)
-		*seen = 1;
+		seen->module = 1;
 	else if (event->kind == PAMS_EVENT_UNLOADED)
-		*seen = -1;
+		seen->module = -1;
+	seen->cost |= is_about_cost(event);
 	return 0;
 }
 
@@ -68,18 +90,20 @@ static int take_event(const struct pams_event *event, void *arg)
 static void on_event(evutil_socket_t fd, short what, void *arg)
 {
 	struct kernel *kernel = arg;
-	int seen = 0;
+	struct seen seen = { };
 
 	(void)fd;
 	(void)what;
 	if (pams_nl_receive(kernel->nl, take_event, &seen) < 0)
 		return;
-	if (seen < 0)
+	if (seen.module < 0)
 		module_gone(kernel);
-	if (seen > 0) {
+	if (seen.module > 0) {
 		kernel->out = true;	/* what was there before is gone */
 		module_came(kernel);
 	}
+	if (kernel->costs && (seen.cost || seen.module))
+		kernel->costs(kernel->costs_arg);
 }
 
 struct kernel *kernel_new(struct event_base *base, void (*again)(void *arg),
@@ -179,6 +203,24 @@ int kernel_set(struct kernel *kernel, const struct pams_path *path)
 int kernel_del(struct kernel *kernel, const struct pams_path *path)
 {
 	return call_module(kernel, pams_nl_path_del, path);
+}
+
+void kernel_on_costs(struct kernel *kernel, void (*costs)(void *arg), void *arg)
+{
+	kernel->costs = costs;
+	kernel->costs_arg = arg;
+}
+
+uint8_t kernel_cost(struct kernel *kernel, unsigned int ifindex)
+{
+	struct pams_path path = { };
+
+	if (kernel->out)
+		return 0;
+	pams_path_key_ifindex(&path, ifindex);
+	if (pams_nl_path_get(kernel->nl, &path) || !path.has_cost)
+		return 0;
+	return path.cost;
 }
 
 struct search {

@@ -232,6 +232,10 @@ void kernel_wanted(struct kernel *kernel);
 /* 0 or -errno. -ENOENT: there is no module, which has been said. */
 int kernel_set(struct kernel *kernel, const struct pams_path *path);
 int kernel_del(struct kernel *kernel, const struct pams_path *path);
+/* What is sent through that interface costs; 0 if nobody says. */
+uint8_t kernel_cost(struct kernel *kernel, unsigned int ifindex);
+/* Call costs when one may have changed; NULL: don't. */
+void kernel_on_costs(struct kernel *kernel, void (*costs)(void *arg), void *arg);
 /* Has it a subflow of that key? 0, -ENOENT, or -EAGAIN: there is no module. */
 int kernel_find_subflow(struct kernel *kernel, const struct pams_path *key);
 struct json_t *kernel_status(const struct kernel *kernel);

@@ -60,6 +60,7 @@ struct interface {
 	uint32_t loss_ttl_ms;		/* 0: the usual */
 	bool lasting;			/* lost as long as it isn't unsaid */
 	bool said;			/* any of this was ever said */
+	uint8_t cost;			/* in the kernel's word */
 };
 
 struct path {
@@ -79,6 +80,7 @@ struct reporter {
 	struct event *timer;
 	uint64_t woken_us;	/* when data may have begun to flow */
 	bool ready;		/* set up: what changes is reported */
+	bool costs_known;	/* else they are read for the next report */
 	struct interface *interfaces;
 	struct path *paths;	/* their index is their number */
 	unsigned int path_count;
@@ -151,6 +153,8 @@ static void read_subflows(struct reporter *reporter, uint64_t us)
 	if (!reporter->sources || !reporter->target_count)
 		return;
 	reporter->subflows_us = us;
+	/* whoever may not receive the kernel's events learns of a change so */
+	reporter->costs_known = false;
 	err = subflows_read(&reporter->subflows);
 	if (err && err != reporter->subflows_failed)
 		say("sock_diag doesn't tell of MPTCP's subflows: %s",
@@ -260,12 +264,29 @@ static void set_path(const struct reporter *reporter, struct target *target,
 		entry.loss_spread_ms = interface->loss_spread_ms;
 		entry.loss_ttl_ms = interface->loss_ttl_ms;
 	}
+	/* as what this machine says of its own links */
+	if (path->about->source)
+		entry.cost = interface->cost;
 	target_set(target, id, &entry);
+}
+
+static void read_costs(struct reporter *reporter)
+{
+	for (unsigned int i = 0; i < reporter->config->interface_count; i++) {
+		struct interface *interface = &reporter->interfaces[i];
+		unsigned int ifindex = interface->link->ifindex;
+
+		interface->cost = ifindex ? kernel_cost(reporter->kernel, ifindex) :
+					    0;
+	}
+	reporter->costs_known = true;
 }
 
 /* Every server is to know what is known now. */
 static void update_targets(struct reporter *reporter, uint64_t us)
 {
+	if (!reporter->costs_known)
+		read_costs(reporter);
 	for (unsigned int i = 0; i < reporter->config->interface_count; i++) {
 		struct interface *interface = &reporter->interfaces[i];
 
@@ -388,6 +409,18 @@ const char *reporter_predict(struct reporter *reporter, const char *name,
 	return "this interface is not configured";
 }
 
+/* Somebody has set, or taken back, what a path costs. */
+static void on_costs(void *arg)
+{
+	struct reporter *reporter = arg;
+	uint64_t us = now_us();
+
+	reporter->costs_known = false;
+	if (us - reporter->subflows_us >= SUBFLOWS_FRESH_US)
+		read_subflows(reporter, us);
+	update_targets(reporter, us);
+}
+
 void reporter_feed(struct reporter *reporter)
 {
 	uint64_t ms = now_ms();
@@ -421,6 +454,7 @@ static void link_changed(struct link *link, void *arg)
 	struct prediction down = { .loss = true }, none = { };
 	struct reporter *reporter = arg;
 
+	reporter->costs_known = false;
 	if (reporter->ready)
 		on_traffic(reporter);
 	for (unsigned int i = 0; i < reporter->config->interface_count; i++) {
@@ -583,6 +617,7 @@ struct reporter *reporter_new(struct event_base *base,
 		goto fail;
 	}
 	reporter->ready = true;
+	kernel_on_costs(kernel, on_costs, reporter);
 	read_subflows(reporter, now_us());
 	update_targets(reporter, now_us());
 	on_traffic(reporter);
@@ -596,6 +631,7 @@ void reporter_free(struct reporter *reporter)
 {
 	if (!reporter)
 		return;
+	kernel_on_costs(reporter->kernel, NULL, NULL);
 	for (unsigned int i = 0; i < reporter->target_count; i++)
 		target_free(reporter->targets[i]);
 	traffic_ignore();
@@ -649,6 +685,9 @@ static json_t *interface_status(const struct reporter *reporter,
 	if (interface->loss && interface->loss_spread_ms)
 		json_object_set_new(object, "spread_ms",
 				    json_integer(interface->loss_spread_ms));
+	if (interface->cost)
+		json_object_set_new(object, "cost",
+				    json_integer(interface->cost));
 	return object;
 }
 

@@ -30,6 +30,7 @@ struct held_path {
 	uint64_t pipe_until_ms;		/* 0: no pipe */
 	int64_t loss_at_ms;		/* may be before this machine's boot */
 	uint64_t loss_until_ms;		/* 0: no loss */
+	uint64_t cost_until_ms;		/* 0: it costs nothing */
 	uint64_t source_counter;	/* of the report that taught it; or 0 */
 	struct pams_path source;	/* key only */
 	union address refused;		/* a source that it may not name */
@@ -58,6 +59,8 @@ struct held {
 	int64_t told_loss_at_ms;
 	uint32_t told_spread_ms;
 	uint64_t told_loss_until_ms;	/* 0: no loss */
+	uint64_t told_cost_until_ms;	/* 0: it costs nothing */
+	uint8_t told_cost;
 };
 
 /* A subflow that the kernel didn't have when it was asked. */

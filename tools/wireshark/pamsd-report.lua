@@ -36,6 +36,7 @@ local f = {
 	loss = ProtoField.int32("pamsd.loss", "Loss time (ms)"),
 	loss_ttl = ProtoField.uint32("pamsd.loss_ttl", "Loss time's ttl (ms)"),
 	spread = ProtoField.uint32("pamsd.spread", "Loss time's standard deviation (ms)"),
+	cost = ProtoField.uint8("pamsd.cost", "Cost of using the path"),
 	by_source = ProtoField.bool("pamsd.by_source", "Also named by its source address", 8, nil, 16),
 	port = ProtoField.uint16("pamsd.port", "Port"),
 	prefix_length = ProtoField.uint8("pamsd.prefix_length", "Prefix length"),
@@ -111,6 +112,7 @@ local STATE = {
 	{ 4, { { "hs_rate", 8 } } },
 	{ 8, { { "loss", 4 }, { "loss_ttl", 4 } } },
 	{ 32, { { "spread", 4 } } },
+	{ 64, { { "cost", 1 } } },
 }
 
 local function has(flags, bit) return math.floor(flags / bit) % 2 == 1 end

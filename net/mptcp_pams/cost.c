@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Costlier paths are used only for what the cheaper ones can't deliver in time.
+ *
+ * A filter between what is known of the paths and a scheduler's choice: a subflow that is
+ * spared looks like one that is stopped, so that no scheduler knows of costs. With
+ *
+ *   span    the delay that is allowed, or the factor times what a packet takes there
+ *   surplus = waiting - sum of carried[j](span)   over the cheaper subflows j that live
+ *
+ * a subflow is spared unless surplus > 0 and each cheaper one either is busy or would
+ * deliver a packet later than the span: the cheaper ones are filled first. It is given
+ * no more than the surplus. What waits is what the application has written; how much it
+ * would write into a larger buffer nobody knows.
+ *
+ * A delay needs no memory: the surplus goes away when it was sent. A factor f of the
+ * completion time does, since the time of data whose end isn't known is that of their
+ * rate. The costlier paths get a share of all that is sent,
+ *
+ *   share = 1 - f * Rc / R       Rc: rate of the cheapest paths, R: of all
+ *
+ * which makes the rate of all together R / f, and is the least that does. What they are
+ * behind their share is a credit, of a fragment or two: who has sent little for an hour
+ * hasn't saved anything for the next minute. While the rate of a costlier path is
+ * unknown it is tried: its share is everything.
+ *
+ * Subflows whose path is lost or silent don't live, so nothing is spared for them.
+ *
+ * Ignores: what the receive window leaves of the rates.
+ */
+#include <linux/math64.h>
+#include <linux/minmax.h>
+#include <linux/time64.h>
+
+#include "cost.h"
+#include "pick.h"
+
+/* the kernel's fragments have 32 KB at most */
+#define COST_CREDIT_BYTES	(64 * 1024)
+#define COST_SHARE_ONE		1024U
+
+static u32 least_cost(const struct pams_view *view)
+{
+	u32 least = U32_MAX;
+	unsigned int i;
+
+	for (i = 0; i < view->nr; i++) {
+		if (!view->sub[i]->stopped)
+			least = min_t(u32, least, view->sub[i]->cost);
+	}
+	return least;
+}
+
+/**
+ * cost_differs - does any subflow cost more than another one that lives?
+ * @view:	of now
+ */
+bool cost_differs(const struct pams_view *view)
+{
+	u32 least = least_cost(view);
+	unsigned int i;
+
+	for (i = 0; i < view->nr; i++) {
+		if (view->sub[i]->cost > least)
+			return true;
+	}
+	return false;
+}
+
+static void model_spare(struct pams_model *model)
+{
+	model->stopped = true;
+	model->idle = false;
+	model->in_flight = false;	/* not worth waiting for */
+	model->moving = false;
+}
+
+/**
+ * cost_spare - nothing goes over costlier paths
+ * @view:	of now
+ */
+void cost_spare(struct pams_view *view)
+{
+	u32 least = least_cost(view);
+	unsigned int i;
+
+	for (i = 0; i < view->nr; i++) {
+		if (view->sub[i]->cost > least)
+			model_spare(view->sub[i]);
+	}
+}
+
+/* What it can carry per second, as far as known: of a window that grows, all that the
+ * path is known to take; else no more than the window lets leave. The first samples of a
+ * path without a queue tell too much of it.
+ */
+static u32 rate_byteps(const struct pams_model *model)
+{
+	return model->growing && model->limit_byteps != MODEL_RATE_UNKNOWN ?
+	       model->limit_byteps : model->rate_byteps;
+}
+
+/* Of what is sent, in 1/COST_SHARE_ONE, for the paths that cost more than that. */
+static u32 costly_share(const struct pams_view *view, u32 least, u32 percent)
+{
+	u64 cheap = 0, all = 0, needed;
+	unsigned int i;
+
+	for (i = 0; i < view->nr; i++) {
+		const struct pams_model *sub = view->sub[i];
+
+		if (sub->stopped)
+			continue;
+		all += rate_byteps(sub);
+		if (sub->cost == least)
+			cheap += rate_byteps(sub);
+		else if (sub->growing && sub->limit_byteps == MODEL_RATE_UNKNOWN)
+			return COST_SHARE_ONE;
+	}
+	/* 16 rates of 32 bits, times 16 and 10 bits */
+	needed = div64_u64(div_u64(cheap * percent, 100) * COST_SHARE_ONE, all);
+	return needed < COST_SHARE_ONE ? COST_SHARE_ONE - needed : 0;
+}
+
+/* What was sent since went over the subflow that leads. */
+static void credit_update(const struct pams_view *view, u32 least, u32 percent,
+			  struct cost_state *state)
+{
+	u64 sent = min_t(u64, view->sent_bytes - state->sent_bytes, COST_CREDIT_BYTES);
+	s64 credit = state->credit_bytes;
+	int lead = pick_index(view, view->state->lead);
+
+	state->sent_bytes = view->sent_bytes;
+	credit += sent * costly_share(view, least, percent) / COST_SHARE_ONE;
+	if (lead >= 0 && view->sub[lead]->cost > least)
+		credit -= sent;
+	state->credit_bytes = clamp_t(s64, credit, -COST_CREDIT_BYTES, COST_CREDIT_BYTES);
+}
+
+/* How much of what waits the ones of less cost can't deliver within the span; 0 as long
+ * as one of them could be given something, and of less than a packet.
+ */
+static u64 surplus_bytes(const struct pams_view *view, u32 cost, u64 span_us, u64 waiting)
+{
+	unsigned int i;
+	u64 carried = 0;
+
+	for (i = 0; i < view->nr; i++) {
+		const struct pams_model *sub = view->sub[i];
+
+		if (sub->stopped || sub->cost >= cost)
+			continue;
+		if (sub->idle && model_arrival_us(sub, PICK_PACKET_BYTES) <= span_us)
+			return 0;
+		carried += model_carried_bytes(sub, span_us);
+	}
+	return waiting >= carried + PICK_PACKET_BYTES ? waiting - carried : 0;
+}
+
+/**
+ * cost_spare_but - nothing goes over costlier paths but for what overflows
+ * @view:	of now
+ * @overflow:	what that is
+ * @state:	written
+ * @waiting_bytes: what the application has written and nobody was given yet
+ */
+void cost_spare_but(struct pams_view *view, const struct cost_overflow *overflow,
+		    struct cost_state *state, u64 waiting_bytes)
+{
+	u64 allowed[PAMS_SUBFLOWS_MAX] = {};
+	u32 least = least_cost(view);
+	u64 most = U64_MAX, span_us;
+	unsigned int i;
+
+	if (!overflow->delay_ms && !overflow->percent) {
+		cost_spare(view);
+		return;
+	}
+	if (!overflow->delay_ms) {
+		credit_update(view, least, overflow->percent, state);
+		most = max(state->credit_bytes, 0);
+		/* what would still be written counts as well */
+		waiting_bytes = view->unscheduled_bytes;
+	}
+	for (i = 0; i < view->nr && most; i++) {
+		const struct pams_model *sub = view->sub[i];
+
+		if (sub->stopped || sub->cost <= least)
+			continue;
+		span_us = overflow->delay_ms ? (u64)overflow->delay_ms * USEC_PER_MSEC :
+			  div_u64((u64)model_arrival_us(sub, PICK_PACKET_BYTES) *
+				  overflow->percent, 100);
+		allowed[i] = min(most, surplus_bytes(view, sub->cost, span_us,
+						     waiting_bytes));
+	}
+	for (i = 0; i < view->nr; i++) {
+		struct pams_model *sub = view->sub[i];
+
+		if (sub->stopped || sub->cost <= least)
+			continue;
+		if (allowed[i])
+			sub->room_bytes = min_t(u64, sub->room_bytes, allowed[i]);
+		else
+			model_spare(sub);
+	}
+}
