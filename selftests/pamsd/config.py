@@ -28,6 +28,8 @@ GOOD = [
      f'reporter {{ {TO} interface "lo" {{ about = {{"source"}} measure = "none" }} }}'),
     ("the kernel of this machine alone",
      'reporter { interface "lo" { local = true } }'),
+    ("rules alone", 'rules = "{folder}/rules"'),
+    ("no rule", 'rules = "/dev/../{folder}/empty"'),
     ("everything", f"""# a comment
 control = ""
 server {{
@@ -61,7 +63,7 @@ reporter {{
 
 # What is in the file, and the line and text that it is refused with.
 BAD = [
-    ("", ": has neither server nor reporter: there is nothing to do"),
+    ("", ": has neither server nor reporter nor rules: there is nothing to do"),
     ("sever { }", ":1: no such option 'sever'"),
     (f'server {{\n {PEER}\n listn = {{"::"}}\n}}', ":3: no such option 'listn'"),
     ("server {\n}\n", ":2: server has no peer that may report"),
@@ -115,6 +117,14 @@ BAD = [
      ":4: '10.0.0.1:5230' is listed twice"),
     ('control = "/' + "x" * 107 + f'"\nserver {{ {PEER} }}',
      ":1: '/" + "x" * 107 + "' is too long for a socket: 107 characters at most"),
+    ('rules = ""', ":1: '' is no file: leave 'rules' out for none"),
+    ('\nrules = "{folder}/none"', ":2: '{folder}/none' can't be read: No such file or directory"),
+    ('rules = "{folder}"', ":1: '{folder}' is a directory, not a file"),
+    ('\nrules = "{folder}/wrong-rules"',
+     ":2: {folder}/wrong-rules:3: 'port' is not part of a rule: cgroup, mark, uid, local, remote, peer, client, server, "
+     "and use at its end"),
+    ('rules = "{folder}/many-rules"', ":1: {folder}/many-rules:257: 257 rules are too many: 256 at most"),
+    ('rules = "{folder}/two-defaults"', ":1: {folder}/two-defaults:2: 'default' is given twice"),
     (f'server {{\n {PEER}\n', ":4: the file ends within server: a '}' is missing"),
     (f'server {{\n peer "a" {{\n key = "{KEY}"\n\n}}', ":6: the file ends within server: a '}' is missing"),
     (f'server {{\n peer "a" {{\n key = "{KEY}"\n prefixes = {{"10.0.2.1/24"}}\n }}\n}}',
@@ -167,7 +177,7 @@ def run(*arguments):
 def good(folder, text):
     file = Path(folder) / "pamsd.conf"
     file.touch(mode=0o600)
-    file.write_text(text)
+    file.write_text(text.replace("{folder}", str(folder)))
     answer = run("--check", file)
     daemon.check((answer.returncode, answer.stdout, answer.stderr) ==
                  (0, f"{file}: is in order\n", ""), f"{text}\nsaid: {answer}")
@@ -184,7 +194,15 @@ def bad(folder, text, expected):
                  f"{text}\nexpected: {expected}\nsaid: {answer.stderr}")
 
 
+def rule_files(folder):
+    for name, text in (("rules", "# web\n1 remote 443 use single # it\n\ncgroup /a client use pams\ndefault minfct\n"),
+                       ("empty", ""), ("wrong-rules", "use pams\n\nport 5 use pams\nuse nothing\n"),
+                       ("many-rules", "use pams\n" * 300), ("two-defaults", "default pams\ndefault pams")):
+        (Path(folder) / name).write_text(text)
+
+
 def good_ones(folder):
+    rule_files(folder)
     for _, text in GOOD:
         good(folder, text)
 
@@ -195,6 +213,7 @@ def bad_ones(folder):
         file = Path(folder) / name
         file.write_text(text + "\n")
         file.chmod(mode)
+    rule_files(folder)
     wrong = []
     for text, expected in BAD:
         try:

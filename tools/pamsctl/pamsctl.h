@@ -38,6 +38,8 @@
 #include <jansson.h>
 
 #include "netlink.h"
+#include "parse.h"
+#include "rule.h"
 
 /* What the process ends with; in pamsctl(8). */
 enum {
@@ -74,25 +76,16 @@ struct options {
 
 extern struct options options;
 
-/* The words of the command line that are left. */
-struct words {
-	char **at;
-	int left;
-};
-
 /* refuse.c: say it and return the exit status */
 int refuse(int status, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 int refuse_kernel(struct pams_nl *nl, const char *what, int err);
 int refuse_not_loaded(void);
-void refuse_in(const char *file, size_t line);	/* NULL: no file's line any more */
 int print_json(json_t *value);		/* and free it; the exit status */
 int append(json_t *list, json_t *value);	/* 0 or -ENOMEM */
 void print_json_line(json_t *value);	/* and free it, flush */
 
-/* words.c */
-const char *next_word(struct words *words);		/* NULL: none is left */
-bool next_is(struct words *words, const char *keyword);	/* and take it */
+/* words.c, and lib/parse.c */
 int no_more_words(const struct words *words);		/* or refuse */
 /*
  * Which of the names the next word is, or begins, if that is one only. otherwise
@@ -102,7 +95,6 @@ int choose(struct words *words, const char *where, const char * const names[],
 	   int otherwise);
 
 /* quantity.c: 0, or USAGE when refused; what: the input's name */
-#define QUANTITY_MAX	32
 int parse_rate(const char *what, const char *text, uint64_t *byteps);
 int parse_size(const char *what, const char *text, uint32_t *bytes);
 int parse_time(const char *what, const char *text, uint64_t min_us,
@@ -111,7 +103,6 @@ int parse_number(const char *what, const char *text, uint64_t min,
 		 uint64_t max, uint64_t *number);
 const char *show_count(char *buffer, uint64_t number);
 const char *show_rate(char *buffer, uint64_t byteps);
-const char *show_time(char *buffer, int64_t us);
 
 /* key.c */
 #define KEY_TEXT_MAX		128
@@ -184,7 +175,6 @@ bool mptcp_is_there(void);
 bool scheduler_chosen(char *name, size_t room);
 bool scheduler_list(char *names, size_t room);
 bool in_list(const char *names, const char *name);
-bool is_ours(const char *name);
 
 /* module.c */
 struct module {

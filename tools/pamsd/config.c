@@ -192,6 +192,10 @@ static struct config *convert(cfg_t *cfg)
 		get_server(config, cfg_getsec(cfg, "server"));
 	if (cfg_size(cfg, "reporter"))
 		get_reporter(config, cfg_getsec(cfg, "reporter"));
+	if (cfg_size(cfg, "rules")) {
+		config->rules_file = copy(cfg_getstr(cfg, "rules"));
+		config_take_rules(&config->rules);
+	}
 	return config;
 }
 
@@ -252,6 +256,7 @@ static cfg_t *parse(const char *file, char *text)
 	};
 	cfg_opt_t root[] = {
 		CFG_STR("control", PAMSD_CONTROL, CFGF_NONE),
+		CFG_STR("rules", NULL, CFGF_NODEFAULT),
 		CFG_SEC("server", server, CFGF_NODEFAULT),
 		CFG_SEC("reporter", reporter, CFGF_NODEFAULT),
 		CFG_BOOL(END_NAME, cfg_false, CFGF_NONE),
@@ -282,6 +287,7 @@ static cfg_t *parse(const char *file, char *text)
 	set_check(reporter, "interface", check_interface);
 	set_check(interface, "plugin", check_plugin);
 	set_check(root, "control", check_control);
+	set_check(root, "rules", check_rules);
 	set_check(root, "server", check_server);
 	set_check(root, "reporter", check_reporter);
 
@@ -356,9 +362,10 @@ struct config *config_read(const char *file, void (*say_fault)(const char *))
 
 	tell = say_fault;
 	cfg = read_tree(file, false);
-	if (cfg && !cfg_size(cfg, "server") && !cfg_size(cfg, "reporter")) {
+	if (cfg && !cfg_size(cfg, "server") && !cfg_size(cfg, "reporter") &&
+	    !cfg_size(cfg, "rules")) {
 		snprintf(line, sizeof(line), "%s: has neither server nor "
-			 "reporter: there is nothing to do", file);
+			 "reporter nor rules: there is nothing to do", file);
 		tell(line);
 	} else if (cfg) {
 		config = convert(cfg);
@@ -420,5 +427,7 @@ void config_free(struct config *config)
 	free(config->interfaces);
 	free(config->listens);
 	free(config->control);
+	free(config->rules_file);
+	free(config->rules.rule);
 	free(config);
 }

@@ -15,11 +15,13 @@ struct section_key {
 
 /*
  * A file of that mode is read from now on. without_keys: its keys are neither
- * looked at nor read from their files.
+ * looked at nor read from their files, and rules aren't.
  */
 void config_begin(mode_t mode, bool without_keys);
-/* Wipe the keys. */
+/* Wipe the keys, and drop rules that nobody took. */
 void config_end(void);
+/* What check_rules() read: the caller frees the array. */
+void config_take_rules(struct pams_rules *rules);
 /* NULL: that section has none. */
 const uint8_t *config_key(const cfg_t *section);
 
@@ -45,6 +47,7 @@ int check_port(cfg_t *cfg, cfg_opt_t *opt);
 int check_prefix(cfg_t *cfg, cfg_opt_t *opt);
 int check_rate(cfg_t *cfg, cfg_opt_t *opt);
 int check_reporter(cfg_t *cfg, cfg_opt_t *opt);
+int check_rules(cfg_t *cfg, cfg_opt_t *opt);
 int check_server(cfg_t *cfg, cfg_opt_t *opt);
 int check_to(cfg_t *cfg, cfg_opt_t *opt);
 int check_to_address(cfg_t *cfg, cfg_opt_t *opt);

@@ -5,6 +5,7 @@
  * A fault is told with the line that it is in. A check returns 0, or -1 when it
  * has told a fault; libconfuse then stops.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/un.h>
@@ -16,7 +17,10 @@
 #include <linux/mptcp_pams.h>
 
 #include "config.h"
+#include "../lib/rule.h"
 #include "pamsd.h"
+
+#define RULES_BYTES_MAX	1048576
 
 static const char * const measure_names[] = {
 	[MEASURE_AUTO] = "auto",
@@ -212,6 +216,7 @@ static struct {
 	bool without_keys;
 	struct section_key *keys;
 	unsigned int count;
+	struct pams_rules rules;
 } reading;
 
 void config_begin(mode_t mode, bool without_keys)
@@ -226,7 +231,14 @@ void config_end(void)
 		sodium_memzero(reading.keys,
 			       reading.count * sizeof(*reading.keys));
 	free(reading.keys);
+	free(reading.rules.rule);
 	memset(&reading, 0, sizeof(reading));
+}
+
+void config_take_rules(struct pams_rules *rules)
+{
+	*rules = reading.rules;
+	memset(&reading.rules, 0, sizeof(reading.rules));
 }
 
 const uint8_t *config_key(const cfg_t *section)
@@ -303,6 +315,41 @@ int check_key_file(cfg_t *cfg, cfg_opt_t *opt)
 		 keep_key(cfg, key);
 	sodium_memzero(key, sizeof(key));
 	return result;
+}
+
+/* --- rules: read once, too --- */
+
+int check_rules(cfg_t *cfg, cfg_opt_t *opt)
+{
+	const char *why, *file = value(opt);
+	size_t line = 0;
+	FILE *stream;
+	mode_t mode;
+	char *text;
+
+	if (reading.without_keys)
+		return 0;
+	if (!*file)
+		return refuse(cfg, file, "is no file: leave 'rules' out for "
+			      "none");
+	text = file_read(file, RULES_BYTES_MAX, &mode, &why);
+	if (!text)
+		return refuse(cfg, file, why);
+	free(reading.rules.rule);
+	memset(&reading.rules, 0, sizeof(reading.rules));
+	if (!*text) {
+		file_free(text);
+		return 0;
+	}
+	stream = fmemopen(text, strlen(text), "r");
+	if (!stream)
+		abort();
+	why = rules_read(stream, &reading.rules, &line);
+	fclose(stream);
+	file_free(text);
+	if (why)
+		cfg_error(cfg, "%s:%zu: %s", file, line, why);
+	return why ? -1 : 0;
 }
 
 /* --- validators of sections: called at their end --- */

@@ -37,6 +37,9 @@ static json_t *status(const struct lines *lines)
 	if (lines->reporter)
 		json_object_set_new(object, "reporter",
 				    reporter_status(lines->reporter));
+	if (lines->rules)
+		json_object_set_new(object, "rules",
+				    rules_status(lines->rules));
 	return object;
 }
 

@@ -28,6 +28,7 @@ struct roles {
 	struct config *config;
 	struct server *server;
 	struct reporter *reporter;
+	struct rules *rules;
 	struct plugins *plugins;
 	struct control *control;
 };
@@ -51,17 +52,21 @@ static void kernel_is_back(void *arg)
 		server_feed(pamsd.roles.server);
 	if (pamsd.roles.reporter)
 		reporter_feed(pamsd.roles.reporter);
+	if (pamsd.roles.rules)
+		rules_feed(pamsd.roles.rules);
 }
 
 static void tear_down(struct roles *roles)
 {
 	control_free(roles->control);
 	plugins_free(roles->plugins);
+	rules_free(roles->rules);
 	reporter_free(roles->reporter);
 	server_free(roles->server);
 	memset(&pamsd.lines, 0, sizeof(pamsd.lines));
 	roles->control = NULL;
 	roles->plugins = NULL;
+	roles->rules = NULL;
 	roles->reporter = NULL;
 	roles->server = NULL;
 }
@@ -82,9 +87,15 @@ static int set_up(struct roles *roles)
 		if (!roles->reporter)
 			goto fail;
 	}
+	if (config->rules_file) {
+		roles->rules = rules_new(pamsd.base, config, pamsd.kernel);
+		if (!roles->rules)
+			goto fail;
+	}
 	pamsd.lines.kernel = pamsd.kernel;
 	pamsd.lines.server = roles->server;
 	pamsd.lines.reporter = roles->reporter;
+	pamsd.lines.rules = roles->rules;
 	roles->plugins = plugins_new(pamsd.base, config, &pamsd.lines);
 	if (!roles->plugins)
 		goto fail;
@@ -120,7 +131,7 @@ static bool needs_privilege(const struct config *config)
 		    (config->target_count && names_subflows(interface)))
 			return true;
 	}
-	return config->server;
+	return config->server || config->rules_file;
 }
 
 /* The old configuration goes on unless the new one works. */

@@ -9,6 +9,8 @@
  *	          control.c, plugin.c -------/      \------> kernel.c
  *	                  (lines.c)
  *
+ *	rules:    config.c -> rules.c -> kernel.c
+ *
  * One thread, one event loop. Units: times in ms or us since boot, rates in
  * bytes per second.
  */
@@ -23,6 +25,7 @@
 #include <sys/socket.h>
 #include <sys/types.h>
 
+#include "../lib/netlink.h"
 #include "../lib/report.h"
 
 #define PAMSD_CONFIG	"/etc/pamsd/pamsd.conf"
@@ -33,7 +36,6 @@
 
 struct event_base;
 struct json_t;
-struct pams_path;
 
 /* --- address.c: addresses and prefixes --- */
 
@@ -159,6 +161,8 @@ struct config {
 	unsigned int target_count;
 	struct interface_config *interfaces;
 	unsigned int interface_count;
+	char *rules_file;	/* NULL: the kernel's table isn't touched */
+	struct pams_rules rules;
 };
 
 /*
@@ -236,9 +240,24 @@ int kernel_del(struct kernel *kernel, const struct pams_path *path);
 uint8_t kernel_cost(struct kernel *kernel, unsigned int ifindex);
 /* Call costs when one may have changed; NULL: don't. */
 void kernel_on_costs(struct kernel *kernel, void (*costs)(void *arg), void *arg);
+int kernel_set_rules(struct kernel *kernel, const struct pams_rules *rules);
+/* Why it refused the last one. */
+const char *kernel_error(const struct kernel *kernel);
 /* Has it a subflow of that key? 0, -ENOENT, or -EAGAIN: there is no module. */
 int kernel_find_subflow(struct kernel *kernel, const struct pams_path *key);
 struct json_t *kernel_status(const struct kernel *kernel);
+
+/* --- rules.c: the kernel's table of rules --- */
+
+struct rules;
+
+/* NULL: there is no memory. */
+struct rules *rules_new(struct event_base *base, const struct config *config,
+			struct kernel *kernel);
+void rules_free(struct rules *rules);
+/* Tell the kernel all of it. */
+void rules_feed(struct rules *rules);
+struct json_t *rules_status(const struct rules *rules);
 
 /* --- peer.c, session.c, held.c: who reports to us, and what --- */
 
@@ -548,6 +567,7 @@ struct lines {
 	struct kernel *kernel;
 	struct server *server;		/* or NULL */
 	struct reporter *reporter;	/* or NULL */
+	struct rules *rules;		/* or NULL */
 };
 
 struct json_t *lines_obey(const struct lines *lines, const char *line,
