@@ -12,7 +12,7 @@
  *	quantity.c		rates, sizes and times as people write them
  *	key.c			a path's key, from words and as text
  *	path.c conn.c stats.c monitor.c top.c sched.c rule.c load.c
- *	doctor.c peers.c pair.c metrics.c overview.c
+ *	doctor.c peers.c caps.c pair.c metrics.c overview.c
  *				the commands
  *	pamsd.c			asks the daemon
  *	scheduler.c		the kernel's MPTCP schedulers
@@ -133,6 +133,7 @@ void line_to_stdout(const char *line, void *arg);
 
 /* pamsd.c: what the daemon at that control socket answers; NULL: *err is set */
 json_t *pamsd_status(const char *path, int *err);
+int refuse_pamsd(const char *path, int err);
 int unix_connect(const char *path);	/* a file descriptor or -errno */
 #define PAMSD_CONTROL	"/run/pamsd/control"
 
@@ -148,6 +149,7 @@ int load_command(struct words *words);
 int unload_command(struct words *words);
 int doctor_command(struct words *words);
 int peers_command(struct words *words);
+int caps_command(struct words *words);
 int metrics_command(struct words *words);
 int pair_command(struct words *words);
 int overview(void);			/* without a command */

@@ -26,10 +26,23 @@ void config_take_rules(struct pams_rules *rules);
 const uint8_t *config_key(const cfg_t *section);
 
 int measure_parse(const char *text);			/* -1: not one */
+int period_parse(const char *text);			/* -1: not one */
+/* NULL, or what is wrong with it. */
+const char *hours_parse(struct hours *hours, const char *text);
+const char *then_parse(struct effect *then, const char *text);
+const char *quota_parse(uint64_t *bytes, const char *text);
 const char *about_parse(struct about *about, const char *text);
 
 /* One for each value or section that isn't taken as it is. */
 int check_about(cfg_t *cfg, cfg_opt_t *opt);
+int check_battery(cfg_t *cfg, cfg_opt_t *opt);
+int check_cap(cfg_t *cfg, cfg_opt_t *opt);
+int check_from_day(cfg_t *cfg, cfg_opt_t *opt);
+int check_hours(cfg_t *cfg, cfg_opt_t *opt);
+int check_per(cfg_t *cfg, cfg_opt_t *opt);
+int check_quota(cfg_t *cfg, cfg_opt_t *opt);
+int check_state(cfg_t *cfg, cfg_opt_t *opt);
+int check_then(cfg_t *cfg, cfg_opt_t *opt);
 int check_age(cfg_t *cfg, cfg_opt_t *opt);
 int check_control(cfg_t *cfg, cfg_opt_t *opt);
 int check_delay(cfg_t *cfg, cfg_opt_t *opt);

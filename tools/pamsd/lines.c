@@ -40,6 +40,8 @@ static json_t *status(const struct lines *lines)
 	if (lines->rules)
 		json_object_set_new(object, "rules",
 				    rules_status(lines->rules));
+	if (lines->caps)
+		json_object_set_new(object, "caps", caps_status(lines->caps));
 	return object;
 }
 

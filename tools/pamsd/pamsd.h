@@ -10,6 +10,8 @@
  *	                  (lines.c)
  *
  *	rules:    config.c -> rules.c -> kernel.c
+ *	caps:     counter.c, battery.c -> caps.c -> caps_apply.c -> kernel.c, endpoint.c
+ *	                  (quota.c)             \-> caps_keep.c -> keep.c
  *
  * One thread, one event loop. Units: times in ms or us since boot, rates in
  * bytes per second.
@@ -30,6 +32,7 @@
 
 #define PAMSD_CONFIG	"/etc/pamsd/pamsd.conf"
 #define PAMSD_CONTROL	"/run/pamsd/control"
+#define PAMSD_STATE	"/var/lib/pamsd/caps.json"
 #define PAMSPLIT_CONTROL "/run/pamsplit/socket"
 
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
@@ -148,6 +151,35 @@ struct interface_config {
 	char **plugin;		/* words, the last one NULL; or NULL */
 };
 
+/* What a path is while a cap holds. */
+struct effect {
+	uint8_t cost;		/* at least that */
+	bool backup;
+	bool forbid;
+};
+
+enum period {
+	PERIOD_DAY,
+	PERIOD_MONTH,
+};
+
+/* Minutes since midnight; from after to: over midnight. */
+struct hours {
+	uint16_t from_min, to_min;
+};
+
+struct cap_config {
+	char *name;
+	char interface[IF_NAMESIZE];
+	uint64_t quota_bytes;	/* 0: none */
+	enum period period;
+	unsigned int from_day;	/* of the month */
+	unsigned int battery_below; /* percent, 0: doesn't count */
+	struct hours *hours;
+	unsigned int hours_count;
+	struct effect then;
+};
+
 struct config {
 	char *control;		/* path of the socket, NULL for none */
 	bool server, reporter;
@@ -163,6 +195,9 @@ struct config {
 	unsigned int interface_count;
 	char *rules_file;	/* NULL: the kernel's table isn't touched */
 	struct pams_rules rules;
+	char *state;		/* the caps' file */
+	struct cap_config *caps;
+	unsigned int cap_count;
 };
 
 /*
@@ -258,6 +293,21 @@ void rules_free(struct rules *rules);
 /* Tell the kernel all of it. */
 void rules_feed(struct rules *rules);
 struct json_t *rules_status(const struct rules *rules);
+
+/* --- caps.c: interfaces that are to be used less --- */
+
+struct caps;
+
+/* NULL: there is no memory. */
+struct caps *caps_new(struct event_base *base, const struct config *config,
+		      struct kernel *kernel);
+/* What it has changed stays, for the next one to go on. */
+void caps_free(struct caps *caps);
+/* Give everything back. */
+void caps_release(struct caps *caps);
+/* Tell the kernel all of it. */
+void caps_feed(struct caps *caps);
+struct json_t *caps_status(const struct caps *caps);
 
 /* --- peer.c, session.c, held.c: who reports to us, and what --- */
 
@@ -568,6 +618,7 @@ struct lines {
 	struct server *server;		/* or NULL */
 	struct reporter *reporter;	/* or NULL */
 	struct rules *rules;		/* or NULL */
+	struct caps *caps;		/* or NULL */
 };
 
 struct json_t *lines_obey(const struct lines *lines, const char *line,
