@@ -289,9 +289,10 @@ shows() { [ "$(shown)" = "$1" ]; }
 is_shown() { within "${2-20}" shows "$1" || fail "the table is '$(shown)' and not '$1': $(cat "$work/pamsd.err")"; }
 logged() { [ "$(grep -c "$1" "$work/pamsd.err")" -ge "${2-1}" ]; }
 
+# start_daemon [COMMAND...]: run by that
 start_daemon()
 {
-	ip netns exec "$client" "$pamsd" -c "$work/pamsd.conf" 2>>"$work/pamsd.err" &
+	ip netns exec "$client" "$@" "$pamsd" -c "$work/pamsd.conf" 2>>"$work/pamsd.err" &
 	daemon=$!
 }
 end_daemon() { kill "$1" "$daemon"; wait "$daemon" || say "pamsd ended"; }
@@ -378,24 +379,26 @@ daemon_follows_cgroups()
 		say "this kernel's sockets know no cgroup"
 		return
 	fi
-	mountpoint -q /sys/fs/cgroup || { mount -t cgroup2 none /sys/fs/cgroup && cgroups=mounted; }
-	[ -e /sys/fs/cgroup/cgroup.procs ] || skip "the cgroups at /sys/fs/cgroup are not of version 2"
 	printf 'cgroup /pams-%s use single\nuse pams\n' $$ >"$work/table"
-	start_daemon
+	# "ip netns exec" has a /sys of its own
+	# shellcheck disable=SC2016 # its own arguments
+	start_daemon sh -c 'mount -t cgroup2 none /sys/fs/cgroup && exec "$@"' sh
 	is_shown "1 use pams default minfct"
-	mkdir /sys/fs/cgroup/pams-$$
+	cgroups=$work/cgroups
+	mkdir "$cgroups" && mount -t cgroup2 none "$cgroups"
+	mkdir "$cgroups/pams-$$"
 	is_shown "1 cgroup /pams-$$ use single 2 use pams default minfct" 80
 	start_server
 	options=
-	upload "single 1" "$here/rules.sh" enter /sys/fs/cgroup/pams-$$
-	rmdir /sys/fs/cgroup/pams-$$
-	mkdir /sys/fs/cgroup/pams-$$
+	upload "single 1" "$here/rules.sh" enter "$cgroups/pams-$$"
+	rmdir "$cgroups/pams-$$"
+	mkdir "$cgroups/pams-$$"
 	sleep 6
-	upload "single 1" "$here/rules.sh" enter /sys/fs/cgroup/pams-$$
+	upload "single 1" "$here/rules.sh" enter "$cgroups/pams-$$"
 	end_daemon -TERM
 	rules "$client" "use pams"
-	rmdir /sys/fs/cgroup/pams-$$
-	[ -z "$cgroups" ] || umount /sys/fs/cgroup
+	rmdir "$cgroups/pams-$$"
+	umount "$cgroups"
 }
 
 add default_counts
