@@ -282,6 +282,125 @@ adders_meet()
 	check "refused for another reason" "$(grep -vc "changed meanwhile" "$work/said" || true)" == 0
 }
 
+# --- pamsd keeps the table ---
+
+shown() { on_client "$pamsctl" rule show | tr -s ' \n' ' ' | sed 's/ $//'; }
+shows() { [ "$(shown)" = "$1" ]; }
+is_shown() { within "${2-20}" shows "$1" || fail "the table is '$(shown)' and not '$1': $(cat "$work/pamsd.err")"; }
+logged() { [ "$(grep -c "$1" "$work/pamsd.err")" -ge "${2-1}" ]; }
+
+# start_daemon [COMMAND...]: run by that
+start_daemon()
+{
+	ip netns exec "$client" "$@" "$pamsd" -c "$work/pamsd.conf" 2>>"$work/pamsd.err" &
+	daemon=$!
+}
+end_daemon() { kill "$1" "$daemon"; wait "$daemon" || say "pamsd ended"; }
+
+# Without a server: its socket would hold the module.
+begin_daemon()
+{
+	need_tool "$pamsctl"
+	need_tool "$pamsd"
+	paths rules "$first" "$second"
+	unused		# sockets of the cases before
+	printf 'control = ""\nrules = "%s"\n' "$work/table" >"$work/pamsd.conf"
+	: >"$work/pamsd.err"
+	printf '# web\nremote 443 use single\ndefault redundant first 16k\n' >"$work/table"
+	start_daemon
+	is_shown "1 remote 443 use single default redundant first 16000"
+}
+
+# At its start, after its death, at a reload, and when the module is there again. A fault changes nothing, its end neither.
+daemon_keeps_rules()
+{
+	local kept="1 local 22 use single 2 use pams default minfct"
+
+	begin_daemon
+	printf 'local 22 use single\nuse pams\n' >"$work/table"
+	kill -HUP "$daemon"
+	is_shown "$kept"
+
+	printf 'local 22 use single\nuse nothing\n' >"$work/table"
+	kill -HUP "$daemon"
+	within 20 logged "pamsd.conf:2: $work/table:2: 'nothing' is not a scheduler" || fail "$(cat "$work/pamsd.err")"
+	within 20 logged "the old configuration is kept" || fail "it is not said that the old one is kept"
+	shows "$kept" || fail "a faulty file changed the table: $(shown)"
+
+	unload
+	within 20 logged "isn't loaded" || fail "it is not said that the module is out"
+	load
+	is_shown "$kept"
+
+	end_daemon -9
+	shows "$kept" || fail "the table is gone with the daemon: $(shown)"
+	on_client "$pamsctl" rule del all
+	printf 'local 22 use single\nuse pams\n' >"$work/table"
+	start_daemon
+	is_shown "$kept"
+	end_daemon -TERM
+	shows "$kept" || fail "the table is gone with the daemon: $(shown)"
+}
+
+# The module comes after the daemon.
+daemon_waits_for_the_module()
+{
+	begin_daemon
+	end_daemon -TERM
+	unload
+	start_daemon
+	within 20 logged "isn't loaded" || fail "it is not said that the module is out"
+	load
+	is_shown "1 remote 443 use single default redundant first 16000"
+	end_daemon -TERM
+}
+
+# What the kernel refuses leaves the table as it is, and is tried again: here a rule of a mark that its mask leaves out.
+daemon_survives_refusals()
+{
+	begin_daemon
+	echo "mark 3/2 use pams" >"$work/table"
+	kill -HUP "$daemon"
+	within 50 logged "the kernel refuses the rules.*rule 1: mark has bits that mask leaves out" || fail "$(cat "$work/pamsd.err")"
+	shows "1 remote 443 use single default redundant first 16000" || fail "the table is another one: $(shown)"
+	echo "use pams" >"$work/table"
+	kill -HUP "$daemon"
+	is_shown "1 use pams default minfct"
+	end_daemon -TERM
+}
+
+# A rule of a cgroup that isn't there yet is left out and comes with it; the cgroup that is made anew under its path counts.
+daemon_follows_cgroups()
+{
+	[ -e /sys/fs/cgroup ] || skip "this kernel has no cgroups"
+	begin_daemon
+	end_daemon -TERM
+	if ! rules "$client" "cgroup / use single" 2>"$work/said"; then
+		say "this kernel's sockets know no cgroup"
+		return
+	fi
+	printf 'cgroup /pams-%s use single\nuse pams\n' $$ >"$work/table"
+	# "ip netns exec" has a /sys of its own
+	# shellcheck disable=SC2016 # its own arguments
+	start_daemon sh -c 'mount -t cgroup2 none /sys/fs/cgroup && exec "$@"' sh
+	is_shown "1 use pams default minfct"
+	cgroups=$work/cgroups
+	mkdir "$cgroups" && mount -t cgroup2 none "$cgroups"
+	mkdir "$cgroups/pams-$$"
+	is_shown "1 cgroup /pams-$$ use single 2 use pams default minfct" 80
+	start_server
+	options=
+	upload "single 1" "$here/rules.sh" enter "$cgroups/pams-$$"
+	rmdir "$cgroups/pams-$$"
+	mkdir "$cgroups/pams-$$"
+	sleep 6
+	upload "single 1" "$here/rules.sh" enter "$cgroups/pams-$$"
+	end_daemon -TERM
+	rules "$client" "use pams"
+	rmdir "$cgroups/pams-$$"
+	umount "$cgroups"
+}
+
 add default_counts
 add matches_ports
 add matches_peers
@@ -295,4 +414,8 @@ add survives_changes
 add refuses
 add holds_256
 add adders_meet
+add daemon_keeps_rules
+add daemon_waits_for_the_module
+add daemon_survives_refusals
+add daemon_follows_cgroups
 run_cases "$@"

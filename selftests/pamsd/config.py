@@ -28,6 +28,11 @@ GOOD = [
      f'reporter {{ {TO} interface "lo" {{ about = {{"source"}} measure = "none" }} }}'),
     ("the kernel of this machine alone",
      'reporter { interface "lo" { local = true } }'),
+    ("rules alone", 'rules = "{folder}/rules"'),
+    ("caps alone", 'state = "/x"\ncap "a" { interface = "lo" then = "backup" }\n'
+     'cap "b" { interface = "lo" quota = "1.5GiB" per = "day" hours = {"22:00-06:30", "12:00-24:00"} '
+     'battery-below = 100 then = "cost 15" }\ncap "c" { interface = "lo" quota = "2T" from-day = 28 then = "forbid" }'),
+    ("no rule", 'rules = "/dev/../{folder}/empty"'),
     ("everything", f"""# a comment
 control = ""
 server {{
@@ -61,7 +66,7 @@ reporter {{
 
 # What is in the file, and the line and text that it is refused with.
 BAD = [
-    ("", ": has neither server nor reporter: there is nothing to do"),
+    ("", ": has no server, reporter, rules or cap: there is nothing to do"),
     ("sever { }", ":1: no such option 'sever'"),
     (f'server {{\n {PEER}\n listn = {{"::"}}\n}}', ":3: no such option 'listn'"),
     ("server {\n}\n", ":2: server has no peer that may report"),
@@ -115,6 +120,31 @@ BAD = [
      ":4: '10.0.0.1:5230' is listed twice"),
     ('control = "/' + "x" * 107 + f'"\nserver {{ {PEER} }}',
      ":1: '/" + "x" * 107 + "' is too long for a socket: 107 characters at most"),
+    ('cap "a" {\n then = "backup"\n}', ":3: cap 'a' has no interface"),
+    ('cap "a" {\n interface = "lo"\n}', ":3: cap 'a' does not say what happens then"),
+    ('cap "a" {\n then = "cost 16"\n}', ":2: 'cost 16' is not backup, forbid or cost and 1 to 15"),
+    ('cap "a" {\n then = "cost 0"\n}', ":2: 'cost 0' is not backup, forbid or cost and 1 to 15"),
+    ('cap "a" {\n then = "cost 1x"\n}', ":2: 'cost 1x' is not backup, forbid or cost and 1 to 15"),
+    ('cap "a" {\n quota = "0"\n}', ":2: quota '0' is nothing"),
+    ('cap "a" {\n quota = "much"\n}', ":2: quota 'much' is not a size: write e.g. 120k, 64Ki or 1500"),
+    ('cap "a" {\n quota = "1001T"\n}', ":2: quota '1001T' is out of range: 0 to 1000T"),
+    ('cap "a" {\n per = "week"\n}', ":2: 'week' is not day or month"),
+    ('cap "a" {\n from-day = 29\n}', ":2: from-day is 29, but may be 1 to 28"),
+    ('cap "a" {\n battery-below = 0\n}', ":2: battery-below is 0, but may be 1 to 100"),
+    ('cap "a" {\n hours = {"22-6"}\n}', ":2: '22-6' is not HH:MM-HH:MM, as 22:00-06:30"),
+    ('cap "a" {\n hours = {"22:00-24:01"}\n}', ":2: '22:00-24:01' is not HH:MM-HH:MM, as 22:00-06:30"),
+    ('cap "a" {\n hours = {"06:00-06:00"}\n}', ":2: '06:00-06:00' ends when it begins"),
+    ('cap "a" {\n interface = "lo"\n quota = "1G"\n per = "day"\n from-day = 2\n then = "backup"\n}',
+     ":7: cap 'a' has from-day, but no quota of a month"),
+    ('state = "x"', ":1: 'x' is not a path from the root on"),
+    ('rules = ""', ":1: '' is no file: leave 'rules' out for none"),
+    ('\nrules = "{folder}/none"', ":2: '{folder}/none' can't be read: No such file or directory"),
+    ('rules = "{folder}"', ":1: '{folder}' is a directory, not a file"),
+    ('\nrules = "{folder}/wrong-rules"',
+     ":2: {folder}/wrong-rules:3: 'port' is not part of a rule: cgroup, mark, uid, local, remote, peer, client, server, "
+     "and use at its end"),
+    ('rules = "{folder}/many-rules"', ":1: {folder}/many-rules:257: 257 rules are too many: 256 at most"),
+    ('rules = "{folder}/two-defaults"', ":1: {folder}/two-defaults:2: 'default' is given twice"),
     (f'server {{\n {PEER}\n', ":4: the file ends within server: a '}' is missing"),
     (f'server {{\n peer "a" {{\n key = "{KEY}"\n\n}}', ":6: the file ends within server: a '}' is missing"),
     (f'server {{\n peer "a" {{\n key = "{KEY}"\n prefixes = {{"10.0.2.1/24"}}\n }}\n}}',
@@ -167,7 +197,7 @@ def run(*arguments):
 def good(folder, text):
     file = Path(folder) / "pamsd.conf"
     file.touch(mode=0o600)
-    file.write_text(text)
+    file.write_text(text.replace("{folder}", str(folder)))
     answer = run("--check", file)
     daemon.check((answer.returncode, answer.stdout, answer.stderr) ==
                  (0, f"{file}: is in order\n", ""), f"{text}\nsaid: {answer}")
@@ -184,7 +214,15 @@ def bad(folder, text, expected):
                  f"{text}\nexpected: {expected}\nsaid: {answer.stderr}")
 
 
+def rule_files(folder):
+    for name, text in (("rules", "# web\n1 remote 443 use single overflow 1.5x # it\n\ncgroup /a client use pams\ndefault minfct\n"),
+                       ("empty", ""), ("wrong-rules", "use pams\n\nport 5 use pams\nuse nothing\n"),
+                       ("many-rules", "use pams\n" * 300), ("two-defaults", "default pams\ndefault pams")):
+        (Path(folder) / name).write_text(text)
+
+
 def good_ones(folder):
+    rule_files(folder)
     for _, text in GOOD:
         good(folder, text)
 
@@ -195,6 +233,7 @@ def bad_ones(folder):
         file = Path(folder) / name
         file.write_text(text + "\n")
         file.chmod(mode)
+    rule_files(folder)
     wrong = []
     for text, expected in BAD:
         try:

@@ -56,6 +56,8 @@ static const struct command commands[] = {
 	{ "peers", peers_command, OPT_CONTROL,
 	  "peers                      who reports to pamsd here, and to whom "
 	  "it reports" },
+	{ "caps", caps_command, OPT_CONTROL,
+	  "caps                       what is left of pamsd's caps" },
 	{ "metrics", metrics_command, OPT_CONTROL,
 	  "metrics                    totals of module and pamsd, as "
 	  "OpenMetrics" },
@@ -91,7 +93,7 @@ static const char option_text[] =
 	"other\n"
 	"    --dry-run        load: only say what would be done\n"
 	"    --module FILE    load, doctor: the module's file\n"
-	"    --control PATH   peers, metrics, doctor: pamsd's control socket\n"
+	"    --control PATH   peers, caps, metrics, doctor: pamsd's control socket\n"
 	"    --read END       pair: server or reporter, from standard input\n"
 	"-h, --help\n"
 	"-V, --version\n";

@@ -75,7 +75,7 @@ _pamsctl_options()
 	top) echo --once --batch --count --interval ;;
 	load) echo --dry-run --module ;;
 	doctor) echo --module --control ;;
-	peers | metrics) echo --control ;;
+	peers | caps | metrics) echo --control ;;
 	pair) echo --read ;;
 	esac
 }
@@ -84,7 +84,7 @@ _pamsctl_options()
 _pamsctl_choices()
 {
 	case ${words[0]-} in
-	'') echo path conn stats monitor top sched rule load unload doctor peers metrics pair ;;
+	'') echo path conn stats monitor top sched rule load unload doctor peers caps metrics pair ;;
 	path)
 		case ${words[1]-} in
 		'') echo show set del flush monitor ;;

@@ -12,7 +12,7 @@
  *	quantity.c		rates, sizes and times as people write them
  *	key.c			a path's key, from words and as text
  *	path.c conn.c stats.c monitor.c top.c sched.c rule.c load.c
- *	doctor.c peers.c pair.c metrics.c overview.c
+ *	doctor.c peers.c caps.c pair.c metrics.c overview.c
  *				the commands
  *	pamsd.c			asks the daemon
  *	scheduler.c		the kernel's MPTCP schedulers
@@ -38,6 +38,8 @@
 #include <jansson.h>
 
 #include "netlink.h"
+#include "parse.h"
+#include "rule.h"
 
 /* What the process ends with; in pamsctl(8). */
 enum {
@@ -74,25 +76,16 @@ struct options {
 
 extern struct options options;
 
-/* The words of the command line that are left. */
-struct words {
-	char **at;
-	int left;
-};
-
 /* refuse.c: say it and return the exit status */
 int refuse(int status, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 int refuse_kernel(struct pams_nl *nl, const char *what, int err);
 int refuse_not_loaded(void);
-void refuse_in(const char *file, size_t line);	/* NULL: no file's line any more */
 int print_json(json_t *value);		/* and free it; the exit status */
 int append(json_t *list, json_t *value);	/* 0 or -ENOMEM */
 void print_json_line(json_t *value);	/* and free it, flush */
 
-/* words.c */
-const char *next_word(struct words *words);		/* NULL: none is left */
-bool next_is(struct words *words, const char *keyword);	/* and take it */
+/* words.c, and lib/parse.c */
 int no_more_words(const struct words *words);		/* or refuse */
 /*
  * Which of the names the next word is, or begins, if that is one only. otherwise
@@ -102,7 +95,6 @@ int choose(struct words *words, const char *where, const char * const names[],
 	   int otherwise);
 
 /* quantity.c: 0, or USAGE when refused; what: the input's name */
-#define QUANTITY_MAX	32
 int parse_rate(const char *what, const char *text, uint64_t *byteps);
 int parse_size(const char *what, const char *text, uint32_t *bytes);
 int parse_time(const char *what, const char *text, uint64_t min_us,
@@ -111,7 +103,6 @@ int parse_number(const char *what, const char *text, uint64_t min,
 		 uint64_t max, uint64_t *number);
 const char *show_count(char *buffer, uint64_t number);
 const char *show_rate(char *buffer, uint64_t byteps);
-const char *show_time(char *buffer, int64_t us);
 
 /* key.c */
 #define KEY_TEXT_MAX		128
@@ -142,6 +133,7 @@ void line_to_stdout(const char *line, void *arg);
 
 /* pamsd.c: what the daemon at that control socket answers; NULL: *err is set */
 json_t *pamsd_status(const char *path, int *err);
+int refuse_pamsd(const char *path, int err);
 int unix_connect(const char *path);	/* a file descriptor or -errno */
 #define PAMSD_CONTROL	"/run/pamsd/control"
 
@@ -157,6 +149,7 @@ int load_command(struct words *words);
 int unload_command(struct words *words);
 int doctor_command(struct words *words);
 int peers_command(struct words *words);
+int caps_command(struct words *words);
 int metrics_command(struct words *words);
 int pair_command(struct words *words);
 int overview(void);			/* without a command */
@@ -184,7 +177,6 @@ bool mptcp_is_there(void);
 bool scheduler_chosen(char *name, size_t room);
 bool scheduler_list(char *names, size_t room);
 bool in_list(const char *names, const char *name);
-bool is_ours(const char *name);
 
 /* module.c */
 struct module {

@@ -59,3 +59,15 @@ json_t *pamsd_status(const char *path, int *err)
 	fclose(stream);
 	return status;
 }
+
+int refuse_pamsd(const char *path, int err)
+{
+	if (err == -ENOENT || err == -ECONNREFUSED)
+		return refuse(FAILED, "pamsd isn't running: nothing listens at "
+			      "its control socket %s: systemctl start pamsd",
+			      path);
+	return refuse(err == -EACCES ? NOT_PERMITTED : FAILED,
+		      "pamsd can't be asked at its control socket %s: %s%s",
+		      path, strerror(-err), err == -EACCES ?
+		      ": run it as root" : "");
+}

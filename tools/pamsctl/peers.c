@@ -172,18 +172,6 @@ static void print_reporter(const json_t *reporter)
 		print_interface(one);
 }
 
-static int refuse_pamsd(const char *path, int err)
-{
-	if (err == -ENOENT || err == -ECONNREFUSED)
-		return refuse(FAILED, "pamsd isn't running: nothing listens at "
-			      "its control socket %s: systemctl start pamsd",
-			      path);
-	return refuse(err == -EACCES ? NOT_PERMITTED : FAILED,
-		      "pamsd can't be asked at its control socket %s: %s%s",
-		      path, strerror(-err), err == -EACCES ?
-		      ": run it as root" : "");
-}
-
 int peers_command(struct words *words)
 {
 	const char *path = options.control ?: PAMSD_CONTROL;

@@ -21,29 +21,13 @@ static int print_refusal(int status, const char *text, const char *attribute)
 	return status;
 }
 
-/* The line of a file that what follows is about; NULL: of none. */
-static const char *in_file;
-static size_t in_line;
-
-void refuse_in(const char *file, size_t line)
-{
-	in_file = file;
-	in_line = line;
-}
-
 int refuse(int status, const char *format, ...)
 {
-	char text[TEXT_MAX] = "";
-	size_t at = 0;
+	char text[TEXT_MAX];
 	va_list args;
 
-	if (in_file)
-		at = snprintf(text, sizeof(text) / 2, "%s:%zu: ", in_file,
-			      in_line);
-	if (at >= sizeof(text) / 2)
-		at = sizeof(text) / 2 - 1;
 	va_start(args, format);
-	vsnprintf(text + at, sizeof(text) - at, format, args);
+	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
 	return print_refusal(status, text, NULL);
 }

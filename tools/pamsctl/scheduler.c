@@ -54,9 +54,3 @@ bool in_list(const char *names, const char *name)
 	}
 	return false;
 }
-
-/* One of those that the module brings. */
-bool is_ours(const char *name)
-{
-	return in_list("minrtt minpad pams minfct single redundant rules", name);
-}

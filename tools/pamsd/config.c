@@ -182,6 +182,24 @@ static void get_reporter(struct config *config, cfg_t *reporter)
 			      cfg_getnsec(reporter, "interface", i));
 }
 
+static void get_cap(struct cap_config *cap, cfg_t *section)
+{
+	cap->name = copy(cfg_title(section));
+	copy_name(cap->interface, cfg_getstr(section, "interface"));
+	if (cfg_size(section, "quota"))
+		quota_parse(&cap->quota_bytes, cfg_getstr(section, "quota"));
+	cap->period = period_parse(cfg_getstr(section, "per"));
+	cap->from_day = cfg_size(section, "from-day") ?
+			cfg_getint(section, "from-day") : 1;
+	if (cfg_size(section, "battery-below"))
+		cap->battery_below = cfg_getint(section, "battery-below");
+	cap->hours_count = cfg_size(section, "hours");
+	cap->hours = array_of(cap->hours_count, sizeof(*cap->hours));
+	for (unsigned int i = 0; i < cap->hours_count; i++)
+		hours_parse(&cap->hours[i], cfg_getnstr(section, "hours", i));
+	then_parse(&cap->then, cfg_getstr(section, "then"));
+}
+
 static struct config *convert(cfg_t *cfg)
 {
 	struct config *config = array_of(1, sizeof(*config));
@@ -192,6 +210,15 @@ static struct config *convert(cfg_t *cfg)
 		get_server(config, cfg_getsec(cfg, "server"));
 	if (cfg_size(cfg, "reporter"))
 		get_reporter(config, cfg_getsec(cfg, "reporter"));
+	if (cfg_size(cfg, "rules")) {
+		config->rules_file = copy(cfg_getstr(cfg, "rules"));
+		config_take_rules(&config->rules);
+	}
+	config->state = copy(cfg_getstr(cfg, "state"));
+	config->cap_count = cfg_size(cfg, "cap");
+	config->caps = array_of(config->cap_count, sizeof(*config->caps));
+	for (unsigned int i = 0; i < config->cap_count; i++)
+		get_cap(&config->caps[i], cfg_getnsec(cfg, "cap", i));
 	return config;
 }
 
@@ -250,8 +277,22 @@ static cfg_t *parse(const char *file, char *text)
 			CFGF_MULTI | CFGF_TITLE | CFGF_NO_TITLE_DUPES),
 		CFG_END()
 	};
+	cfg_opt_t cap[] = {
+		CFG_STR("interface", NULL, CFGF_NODEFAULT),
+		CFG_STR("quota", NULL, CFGF_NODEFAULT),
+		CFG_STR("per", "month", CFGF_NONE),
+		CFG_INT("from-day", 0, CFGF_NODEFAULT),
+		CFG_INT("battery-below", 0, CFGF_NODEFAULT),
+		CFG_STR_LIST("hours", "{}", CFGF_NONE),
+		CFG_STR("then", NULL, CFGF_NODEFAULT),
+		CFG_END()
+	};
 	cfg_opt_t root[] = {
 		CFG_STR("control", PAMSD_CONTROL, CFGF_NONE),
+		CFG_STR("rules", NULL, CFGF_NODEFAULT),
+		CFG_STR("state", PAMSD_STATE, CFGF_NONE),
+		CFG_SEC("cap", cap,
+			CFGF_MULTI | CFGF_TITLE | CFGF_NO_TITLE_DUPES),
 		CFG_SEC("server", server, CFGF_NODEFAULT),
 		CFG_SEC("reporter", reporter, CFGF_NODEFAULT),
 		CFG_BOOL(END_NAME, cfg_false, CFGF_NONE),
@@ -282,6 +323,16 @@ static cfg_t *parse(const char *file, char *text)
 	set_check(reporter, "interface", check_interface);
 	set_check(interface, "plugin", check_plugin);
 	set_check(root, "control", check_control);
+	set_check(root, "rules", check_rules);
+	set_check(root, "state", check_state);
+	set_check(root, "cap", check_cap);
+	set_check(cap, "interface", check_ifname);
+	set_check(cap, "quota", check_quota);
+	set_check(cap, "per", check_per);
+	set_check(cap, "from-day", check_from_day);
+	set_check(cap, "battery-below", check_battery);
+	set_check(cap, "hours", check_hours);
+	set_check(cap, "then", check_then);
 	set_check(root, "server", check_server);
 	set_check(root, "reporter", check_reporter);
 
@@ -356,9 +407,10 @@ struct config *config_read(const char *file, void (*say_fault)(const char *))
 
 	tell = say_fault;
 	cfg = read_tree(file, false);
-	if (cfg && !cfg_size(cfg, "server") && !cfg_size(cfg, "reporter")) {
-		snprintf(line, sizeof(line), "%s: has neither server nor "
-			 "reporter: there is nothing to do", file);
+	if (cfg && !cfg_size(cfg, "server") && !cfg_size(cfg, "reporter") &&
+	    !cfg_size(cfg, "rules") && !cfg_size(cfg, "cap")) {
+		snprintf(line, sizeof(line), "%s: has no server, reporter, "
+			 "rules or cap: there is nothing to do", file);
 		tell(line);
 	} else if (cfg) {
 		config = convert(cfg);
@@ -420,5 +472,13 @@ void config_free(struct config *config)
 	free(config->interfaces);
 	free(config->listens);
 	free(config->control);
+	free(config->rules_file);
+	free(config->rules.rule);
+	for (unsigned int i = 0; i < config->cap_count; i++) {
+		free(config->caps[i].name);
+		free(config->caps[i].hours);
+	}
+	free(config->caps);
+	free(config->state);
 	free(config);
 }

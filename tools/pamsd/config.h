@@ -15,19 +15,34 @@ struct section_key {
 
 /*
  * A file of that mode is read from now on. without_keys: its keys are neither
- * looked at nor read from their files.
+ * looked at nor read from their files, and rules aren't.
  */
 void config_begin(mode_t mode, bool without_keys);
-/* Wipe the keys. */
+/* Wipe the keys, and drop rules that nobody took. */
 void config_end(void);
+/* What check_rules() read: the caller frees the array. */
+void config_take_rules(struct pams_rules *rules);
 /* NULL: that section has none. */
 const uint8_t *config_key(const cfg_t *section);
 
 int measure_parse(const char *text);			/* -1: not one */
+int period_parse(const char *text);			/* -1: not one */
+/* NULL, or what is wrong with it. */
+const char *hours_parse(struct hours *hours, const char *text);
+const char *then_parse(struct effect *then, const char *text);
+const char *quota_parse(uint64_t *bytes, const char *text);
 const char *about_parse(struct about *about, const char *text);
 
 /* One for each value or section that isn't taken as it is. */
 int check_about(cfg_t *cfg, cfg_opt_t *opt);
+int check_battery(cfg_t *cfg, cfg_opt_t *opt);
+int check_cap(cfg_t *cfg, cfg_opt_t *opt);
+int check_from_day(cfg_t *cfg, cfg_opt_t *opt);
+int check_hours(cfg_t *cfg, cfg_opt_t *opt);
+int check_per(cfg_t *cfg, cfg_opt_t *opt);
+int check_quota(cfg_t *cfg, cfg_opt_t *opt);
+int check_state(cfg_t *cfg, cfg_opt_t *opt);
+int check_then(cfg_t *cfg, cfg_opt_t *opt);
 int check_age(cfg_t *cfg, cfg_opt_t *opt);
 int check_control(cfg_t *cfg, cfg_opt_t *opt);
 int check_delay(cfg_t *cfg, cfg_opt_t *opt);
@@ -45,6 +60,7 @@ int check_port(cfg_t *cfg, cfg_opt_t *opt);
 int check_prefix(cfg_t *cfg, cfg_opt_t *opt);
 int check_rate(cfg_t *cfg, cfg_opt_t *opt);
 int check_reporter(cfg_t *cfg, cfg_opt_t *opt);
+int check_rules(cfg_t *cfg, cfg_opt_t *opt);
 int check_server(cfg_t *cfg, cfg_opt_t *opt);
 int check_to(cfg_t *cfg, cfg_opt_t *opt);
 int check_to_address(cfg_t *cfg, cfg_opt_t *opt);

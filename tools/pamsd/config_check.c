@@ -5,6 +5,7 @@
  * A fault is told with the line that it is in. A check returns 0, or -1 when it
  * has told a fault; libconfuse then stops.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/un.h>
@@ -16,7 +17,11 @@
 #include <linux/mptcp_pams.h>
 
 #include "config.h"
+#include "../lib/rule.h"
 #include "pamsd.h"
+
+#define RULES_BYTES_MAX	1048576
+#define QUOTA_MAX	1000000000000000ULL
 
 static const char * const measure_names[] = {
 	[MEASURE_AUTO] = "auto",
@@ -204,6 +209,100 @@ int check_delay(cfg_t *cfg, cfg_opt_t *opt)
 	return check_range(cfg, opt, -1, MPTCP_PAMS_DELAY_MAX_US);
 }
 
+/* --- caps --- */
+
+int period_parse(const char *text)
+{
+	return !strcmp(text, "day") ? PERIOD_DAY :
+	       !strcmp(text, "month") ? PERIOD_MONTH : -1;
+}
+
+const char *hours_parse(struct hours *hours, const char *text)
+{
+	unsigned int from_h, from_m, to_h, to_m;
+	int end = -1;
+
+	if (strspn(text, "0123456789:-") != strlen(text) ||
+	    sscanf(text, "%2u:%2u-%2u:%2u%n", &from_h, &from_m, &to_h, &to_m,
+		   &end) != 4 || end < 0 || text[end] || from_h > 23 ||
+	    from_m > 59 || to_m > 59 || to_h * 60 + to_m > 24 * 60)
+		return "is not HH:MM-HH:MM, as 22:00-06:30";
+	hours->from_min = from_h * 60 + from_m;
+	hours->to_min = to_h * 60 + to_m;
+	return hours->from_min == hours->to_min ? "ends when it begins" : NULL;
+}
+
+const char *then_parse(struct effect *then, const char *text)
+{
+	unsigned int cost;
+	int end = -1;
+
+	memset(then, 0, sizeof(*then));
+	then->backup = !strcmp(text, "backup");
+	then->forbid = !strcmp(text, "forbid");
+	if (then->backup || then->forbid)
+		return NULL;
+	if (sscanf(text, "cost %2u%n", &cost, &end) != 1 || end < 0 ||
+	    text[end] || !cost || cost > MPTCP_PAMS_COST_MAX)
+		return "is not backup, forbid or cost and 1 to 15";
+	then->cost = cost;
+	return NULL;
+}
+
+const char *quota_parse(uint64_t *bytes, const char *text)
+{
+	const char *why = size_parse("quota", text, QUOTA_MAX, "1000T", bytes);
+
+	return why ?: *bytes ? NULL : wrong("quota '%s' is nothing", text);
+}
+
+int check_per(cfg_t *cfg, cfg_opt_t *opt)
+{
+	return refuse(cfg, value(opt), period_parse(value(opt)) < 0 ?
+		      "is not day or month" : NULL);
+}
+
+int check_hours(cfg_t *cfg, cfg_opt_t *opt)
+{
+	struct hours hours;
+
+	return refuse(cfg, value(opt), hours_parse(&hours, value(opt)));
+}
+
+int check_then(cfg_t *cfg, cfg_opt_t *opt)
+{
+	struct effect then;
+
+	return refuse(cfg, value(opt), then_parse(&then, value(opt)));
+}
+
+int check_quota(cfg_t *cfg, cfg_opt_t *opt)
+{
+	uint64_t bytes;
+	const char *why = quota_parse(&bytes, value(opt));
+
+	if (why)
+		cfg_error(cfg, "%s", why);
+	return why ? -1 : 0;
+}
+
+/* Every month has these. */
+int check_from_day(cfg_t *cfg, cfg_opt_t *opt)
+{
+	return check_range(cfg, opt, 1, 28);
+}
+
+int check_battery(cfg_t *cfg, cfg_opt_t *opt)
+{
+	return check_range(cfg, opt, 1, 100);
+}
+
+int check_state(cfg_t *cfg, cfg_opt_t *opt)
+{
+	return refuse(cfg, value(opt), value(opt)[0] != '/' ?
+		      "is not a path from the root on" : NULL);
+}
+
 /* --- keys: read once, kept with the section that they are in --- */
 
 /* The file that is being read. */
@@ -212,6 +311,7 @@ static struct {
 	bool without_keys;
 	struct section_key *keys;
 	unsigned int count;
+	struct pams_rules rules;
 } reading;
 
 void config_begin(mode_t mode, bool without_keys)
@@ -226,7 +326,14 @@ void config_end(void)
 		sodium_memzero(reading.keys,
 			       reading.count * sizeof(*reading.keys));
 	free(reading.keys);
+	free(reading.rules.rule);
 	memset(&reading, 0, sizeof(reading));
+}
+
+void config_take_rules(struct pams_rules *rules)
+{
+	*rules = reading.rules;
+	memset(&reading.rules, 0, sizeof(reading.rules));
 }
 
 const uint8_t *config_key(const cfg_t *section)
@@ -303,6 +410,41 @@ int check_key_file(cfg_t *cfg, cfg_opt_t *opt)
 		 keep_key(cfg, key);
 	sodium_memzero(key, sizeof(key));
 	return result;
+}
+
+/* --- rules: read once, too --- */
+
+int check_rules(cfg_t *cfg, cfg_opt_t *opt)
+{
+	const char *why, *file = value(opt);
+	size_t line = 0;
+	FILE *stream;
+	mode_t mode;
+	char *text;
+
+	if (reading.without_keys)
+		return 0;
+	if (!*file)
+		return refuse(cfg, file, "is no file: leave 'rules' out for "
+			      "none");
+	text = file_read(file, RULES_BYTES_MAX, &mode, &why);
+	if (!text)
+		return refuse(cfg, file, why);
+	free(reading.rules.rule);
+	memset(&reading.rules, 0, sizeof(reading.rules));
+	if (!*text) {
+		file_free(text);
+		return 0;
+	}
+	stream = fmemopen(text, strlen(text), "r");
+	if (!stream)
+		abort();
+	why = rules_read(stream, &reading.rules, &line);
+	fclose(stream);
+	file_free(text);
+	if (why)
+		cfg_error(cfg, "%s:%zu: %s", file, line, why);
+	return why ? -1 : 0;
 }
 
 /* --- validators of sections: called at their end --- */
@@ -394,6 +536,25 @@ int check_interface(cfg_t *cfg, cfg_opt_t *opt)
 		return -1;
 	}
 	return 0;
+}
+
+int check_cap(cfg_t *cfg, cfg_opt_t *opt)
+{
+	cfg_t *section = last_section(opt);
+	const char *title = cfg_title(section);
+
+	if (!cfg_size(section, "interface"))
+		cfg_error(cfg, "cap '%s' has no interface", title);
+	else if (!cfg_size(section, "then"))
+		cfg_error(cfg, "cap '%s' does not say what happens then", title);
+	else if (cfg_size(section, "from-day") &&
+		 (!cfg_size(section, "quota") ||
+		  period_parse(cfg_getstr(section, "per")) != PERIOD_MONTH))
+		cfg_error(cfg, "cap '%s' has from-day, but no quota of a month",
+			  title);
+	else
+		return 0;
+	return -1;
 }
 
 int check_server(cfg_t *cfg, cfg_opt_t *opt)

@@ -12,7 +12,6 @@
 #include <event2/event.h>
 #include <jansson.h>
 
-#include "../lib/netlink.h"
 #include "pamsd.h"
 
 /* Should its arrival be missed, how long until it is noticed. */
@@ -156,17 +155,32 @@ void kernel_free(struct kernel *kernel)
 	free(kernel);
 }
 
-/* Call the module with path; 0 or -errno. -ENOENT: it isn't there. */
+static int set_path(struct pams_nl *nl, const void *path)
+{
+	return pams_nl_path_set(nl, path);
+}
+
+static int del_path(struct pams_nl *nl, const void *path)
+{
+	return pams_nl_path_del(nl, path);
+}
+
+static int set_rules(struct pams_nl *nl, const void *rules)
+{
+	return pams_nl_rules_set(nl, rules);
+}
+
+/* Call the module with what; 0 or -errno. -ENOENT: it isn't there. */
 static int call_module(struct kernel *kernel,
-		       int (*function)(struct pams_nl *nl, const struct pams_path *),
-		       const struct pams_path *path)
+		       int (*function)(struct pams_nl *nl, const void *what),
+		       const void *what)
 {
 	bool was_out = kernel->out;
 	int err;
 
 	if (was_out && now_ms() - kernel->asked_ms < RETRY_MS)
 		return -ENOENT;
-	err = function(kernel->nl, path);
+	err = function(kernel->nl, what);
 	if (!pams_nl_loaded(kernel->nl)) {
 		module_gone(kernel);
 		return -ENOENT;
@@ -182,7 +196,7 @@ int kernel_set(struct kernel *kernel, const struct pams_path *path)
 	int err;
 
 	snprintf(told.origin, sizeof(told.origin), "pamsd");
-	err = call_module(kernel, pams_nl_path_set, &told);
+	err = call_module(kernel, set_path, &told);
 	if (kernel->out)
 		return -ENOENT;
 	kernel->sets++;
@@ -202,7 +216,20 @@ int kernel_set(struct kernel *kernel, const struct pams_path *path)
 /* That there is nothing to delete is fine: it has expired. */
 int kernel_del(struct kernel *kernel, const struct pams_path *path)
 {
-	return call_module(kernel, pams_nl_path_del, path);
+	return call_module(kernel, del_path, path);
+}
+
+/* A refusal because of a cgroup that isn't there isn't the module's absence. */
+int kernel_set_rules(struct kernel *kernel, const struct pams_rules *rules)
+{
+	int err = call_module(kernel, set_rules, rules);
+
+	return err == -ENOENT && !kernel->out ? -EINVAL : err;
+}
+
+const char *kernel_error(const struct kernel *kernel)
+{
+	return pams_nl_error(kernel->nl);
 }
 
 void kernel_on_costs(struct kernel *kernel, void (*costs)(void *arg), void *arg)

@@ -37,6 +37,11 @@ static json_t *status(const struct lines *lines)
 	if (lines->reporter)
 		json_object_set_new(object, "reporter",
 				    reporter_status(lines->reporter));
+	if (lines->rules)
+		json_object_set_new(object, "rules",
+				    rules_status(lines->rules));
+	if (lines->caps)
+		json_object_set_new(object, "caps", caps_status(lines->caps));
 	return object;
 }
 

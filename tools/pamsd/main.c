@@ -28,6 +28,8 @@ struct roles {
 	struct config *config;
 	struct server *server;
 	struct reporter *reporter;
+	struct rules *rules;
+	struct caps *caps;
 	struct plugins *plugins;
 	struct control *control;
 };
@@ -51,17 +53,25 @@ static void kernel_is_back(void *arg)
 		server_feed(pamsd.roles.server);
 	if (pamsd.roles.reporter)
 		reporter_feed(pamsd.roles.reporter);
+	if (pamsd.roles.rules)
+		rules_feed(pamsd.roles.rules);
+	if (pamsd.roles.caps)
+		caps_feed(pamsd.roles.caps);
 }
 
 static void tear_down(struct roles *roles)
 {
 	control_free(roles->control);
 	plugins_free(roles->plugins);
+	caps_free(roles->caps);
+	rules_free(roles->rules);
 	reporter_free(roles->reporter);
 	server_free(roles->server);
 	memset(&pamsd.lines, 0, sizeof(pamsd.lines));
 	roles->control = NULL;
 	roles->plugins = NULL;
+	roles->caps = NULL;
+	roles->rules = NULL;
 	roles->reporter = NULL;
 	roles->server = NULL;
 }
@@ -82,9 +92,21 @@ static int set_up(struct roles *roles)
 		if (!roles->reporter)
 			goto fail;
 	}
+	if (config->rules_file) {
+		roles->rules = rules_new(pamsd.base, config, pamsd.kernel);
+		if (!roles->rules)
+			goto fail;
+	}
+	if (config->cap_count) {
+		roles->caps = caps_new(pamsd.base, config, pamsd.kernel);
+		if (!roles->caps)
+			goto fail;
+	}
 	pamsd.lines.kernel = pamsd.kernel;
 	pamsd.lines.server = roles->server;
 	pamsd.lines.reporter = roles->reporter;
+	pamsd.lines.rules = roles->rules;
+	pamsd.lines.caps = roles->caps;
 	roles->plugins = plugins_new(pamsd.base, config, &pamsd.lines);
 	if (!roles->plugins)
 		goto fail;
@@ -120,7 +142,7 @@ static bool needs_privilege(const struct config *config)
 		    (config->target_count && names_subflows(interface)))
 			return true;
 	}
-	return config->server;
+	return config->server || config->rules_file || config->cap_count;
 }
 
 /* The old configuration goes on unless the new one works. */
@@ -141,6 +163,11 @@ static void reload(void)
 	}
 	if (pamsd.roles.server)
 		server_revoke(pamsd.roles.server, new.config);
+	/* the next ones know of what these changed by the file alone */
+	if (pamsd.roles.caps &&
+	    (!new.config->cap_count ||
+	     strcmp(new.config->state, pamsd.roles.config->state)))
+		caps_release(pamsd.roles.caps);
 	tear_down(&pamsd.roles);
 	if (!set_up(&new)) {
 		config_free(pamsd.roles.config);
@@ -210,6 +237,8 @@ static int run(void)
 	notify("READY=1");
 	event_base_dispatch(pamsd.base);
 	notify("STOPPING=1");
+	if (pamsd.roles.caps)
+		caps_release(pamsd.roles.caps);
 	tear_down(&pamsd.roles);
 	status = pamsd.broken ? EXIT_FAILURE : EXIT_SUCCESS;
 free_signals:

@@ -9,6 +9,10 @@
  *	          control.c, plugin.c -------/      \------> kernel.c
  *	                  (lines.c)
  *
+ *	rules:    config.c -> rules.c -> kernel.c
+ *	caps:     counter.c, battery.c -> caps.c -> caps_apply.c -> kernel.c, endpoint.c
+ *	                  (quota.c)             \-> caps_keep.c -> keep.c
+ *
  * One thread, one event loop. Units: times in ms or us since boot, rates in
  * bytes per second.
  */
@@ -23,17 +27,18 @@
 #include <sys/socket.h>
 #include <sys/types.h>
 
+#include "../lib/netlink.h"
 #include "../lib/report.h"
 
 #define PAMSD_CONFIG	"/etc/pamsd/pamsd.conf"
 #define PAMSD_CONTROL	"/run/pamsd/control"
+#define PAMSD_STATE	"/var/lib/pamsd/caps.json"
 #define PAMSPLIT_CONTROL "/run/pamsplit/socket"
 
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 
 struct event_base;
 struct json_t;
-struct pams_path;
 
 /* --- address.c: addresses and prefixes --- */
 
@@ -146,6 +151,35 @@ struct interface_config {
 	char **plugin;		/* words, the last one NULL; or NULL */
 };
 
+/* What a path is while a cap holds. */
+struct effect {
+	uint8_t cost;		/* at least that */
+	bool backup;
+	bool forbid;
+};
+
+enum period {
+	PERIOD_DAY,
+	PERIOD_MONTH,
+};
+
+/* Minutes since midnight; from after to: over midnight. */
+struct hours {
+	uint16_t from_min, to_min;
+};
+
+struct cap_config {
+	char *name;
+	char interface[IF_NAMESIZE];
+	uint64_t quota_bytes;	/* 0: none */
+	enum period period;
+	unsigned int from_day;	/* of the month */
+	unsigned int battery_below; /* percent, 0: doesn't count */
+	struct hours *hours;
+	unsigned int hours_count;
+	struct effect then;
+};
+
 struct config {
 	char *control;		/* path of the socket, NULL for none */
 	bool server, reporter;
@@ -159,6 +193,11 @@ struct config {
 	unsigned int target_count;
 	struct interface_config *interfaces;
 	unsigned int interface_count;
+	char *rules_file;	/* NULL: the kernel's table isn't touched */
+	struct pams_rules rules;
+	char *state;		/* the caps' file */
+	struct cap_config *caps;
+	unsigned int cap_count;
 };
 
 /*
@@ -236,9 +275,39 @@ int kernel_del(struct kernel *kernel, const struct pams_path *path);
 uint8_t kernel_cost(struct kernel *kernel, unsigned int ifindex);
 /* Call costs when one may have changed; NULL: don't. */
 void kernel_on_costs(struct kernel *kernel, void (*costs)(void *arg), void *arg);
+int kernel_set_rules(struct kernel *kernel, const struct pams_rules *rules);
+/* Why it refused the last one. */
+const char *kernel_error(const struct kernel *kernel);
 /* Has it a subflow of that key? 0, -ENOENT, or -EAGAIN: there is no module. */
 int kernel_find_subflow(struct kernel *kernel, const struct pams_path *key);
 struct json_t *kernel_status(const struct kernel *kernel);
+
+/* --- rules.c: the kernel's table of rules --- */
+
+struct rules;
+
+/* NULL: there is no memory. */
+struct rules *rules_new(struct event_base *base, const struct config *config,
+			struct kernel *kernel);
+void rules_free(struct rules *rules);
+/* Tell the kernel all of it. */
+void rules_feed(struct rules *rules);
+struct json_t *rules_status(const struct rules *rules);
+
+/* --- caps.c: interfaces that are to be used less --- */
+
+struct caps;
+
+/* NULL: there is no memory. */
+struct caps *caps_new(struct event_base *base, const struct config *config,
+		      struct kernel *kernel);
+/* What it has changed stays, for the next one to go on. */
+void caps_free(struct caps *caps);
+/* Give everything back. */
+void caps_release(struct caps *caps);
+/* Tell the kernel all of it. */
+void caps_feed(struct caps *caps);
+struct json_t *caps_status(const struct caps *caps);
 
 /* --- peer.c, session.c, held.c: who reports to us, and what --- */
 
@@ -548,6 +617,8 @@ struct lines {
 	struct kernel *kernel;
 	struct server *server;		/* or NULL */
 	struct reporter *reporter;	/* or NULL */
+	struct rules *rules;		/* or NULL */
+	struct caps *caps;		/* or NULL */
 };
 
 struct json_t *lines_obey(const struct lines *lines, const char *line,

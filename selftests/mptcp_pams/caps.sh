@@ -1,0 +1,215 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Caps of pamsd: a quota that is reached under a transfer is kept, paths become backups, dearer or forbidden, and are given back.
+# Counting alone is tested in selftests/pamsd.
+#
+#	client                                     server
+#	         c1 ---- 10 Mbit/s 10 ms ---- s1
+#	         c2 ---- 20 Mbit/s 20 ms ---- s2   10.0.0.2
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
+
+endpoint="10.0.2.1 id 2 subflow dev c2"
+
+begin()
+{
+	need_tool "$pamsd"
+	need_tool "$pamsctl"
+	need_module
+	paths pams 10mbit,10ms 20mbit,20ms
+	start_server
+	rm -f "$work/state"
+	: >"$work/pamsd.err"
+}
+
+# start_daemon LINE...: pamsd with a cap of the second path that says so; its clock is UTC
+start_daemon()
+{
+	printf '%s\n' "control = \"$work/socket\"" "state = \"$work/state\"" 'cap "lte" {' 'interface = "c2"' "$@" '}' >"$work/pamsd.conf"
+	chmod 600 "$work/pamsd.conf"	# there may be a key in it
+	again
+}
+again()
+{
+	TZ=UTC ip netns exec "$client" "$pamsd" -c "$work/pamsd.conf" 2>>"$work/pamsd.err" &
+	daemon=$!
+	within 50 answers || fail "pamsd does not come up: $(cat "$work/pamsd.err")"
+}
+answers() { caps >/dev/null 2>&1; }
+caps() { "$pamsctl" --control "$work/socket" caps; }
+end_daemon() { kill "$1" "$daemon"; wait "$daemon" || say "pamsd ended"; }
+tell_all() { sed 's/^/# pamsd: /' "$work/pamsd.err"; caps | sed 's/^/# /'; }
+
+# as the kernel counts: received and sent
+counted() { in_ns "$client" cat /proc/net/dev | awk '$1 == "c2:" { print $2 + $10 }'; }
+endpoints() { ip -n "$client" mptcp endpoint show | sed 's/ *$//'; }
+has_endpoint() { endpoints | grep -qx "$1"; }
+has_no_endpoint() { ! endpoints | grep -q "10.0.2.1"; }
+becomes() { within 30 has_endpoint "$1" || { tell_all; fail "the endpoint is '$(endpoints)' and not '$1'"; }; }
+costs() { in_ns "$client" "$pamsctl" path show dev c2 2>/dev/null | grep -qw "cost $1"; }
+costs_nothing() { ! in_ns "$client" "$pamsctl" path show dev c2 2>/dev/null | grep -qw cost; }
+
+# quota THEN BYTES OPTION...: 5 MB a day, and a transfer that would take more; at most 1 MB more passes
+quota()
+{
+	local then=$1 size=$2 from
+	shift 2
+
+	begin
+	start_daemon 'quota = "5M"' 'per = "day"' "then = \"$then\""
+	from=$(counted)
+	transfer --bytes "$size" --timeout 60000 "$@"
+	tell_all
+	check "bytes over path 2" "$(counted) - $from" ">" "5000000"
+	check "bytes over path 2" "$(counted) - $from" "<=" "6000000"
+}
+
+upload_keeps_the_quota() { quota backup 24M --dir up; end_daemon -TERM; }
+download_keeps_the_quota() { quota backup 24M; end_daemon -TERM; }
+forbidden_path_keeps_the_quota() { quota forbid 24M; end_daemon -TERM; }
+
+# A cost reaches the server in a report: it decides over the download.
+dearer_path_keeps_the_quota()
+{
+	local key from
+
+	begin
+	set_sysctl net.mptcp.scheduler=minfct
+	key=$("$pamsd" --genkey)
+	printf '%s\n' 'control = ""' 'server {' 'listen = {"0.0.0.0"}' "peer \"client\" { key = \"$key\" }" '}' >"$work/server.conf"
+	chmod 600 "$work/server.conf"
+	ip netns exec "$server" "$pamsd" -c "$work/server.conf" 2>>"$work/pamsd.err" &
+	local far=$!
+	start_daemon 'quota = "5M"' 'then = "cost 2"' '}' 'reporter {' "to \"server\" { address = \"$address\" key = \"$key\" }" \
+		'interface "c1" { measure = "none" }' 'interface "c2" { measure = "none" }'
+	from=$(counted)
+	transfer --bytes 24M --timeout 60000
+	tell_all
+	check "bytes over path 2" "$(counted) - $from" ">" 5000000
+	check "bytes over path 2" "$(counted) - $from" "<=" 6000000
+	end_daemon -TERM
+	kill "$far"
+	wait "$far" || say "the server's pamsd ended"
+}
+
+# Killed again and again while data flows: the same limit.
+killed_daemons_keep_the_quota()
+{
+	local from i
+
+	begin
+	start_daemon 'quota = "8M"' 'per = "day"' 'then = "backup"'
+	from=$(counted)
+	transfer --bytes 32M --timeout 90000 &
+	transfer_pid=$!
+	for i in 1 2 3 4 5 6; do
+		sleep 0.6
+		end_daemon -9
+		again
+	done
+	wait "$transfer_pid" || fail "the transfer did not survive"
+	tell_all
+	check "bytes over path 2" "$(counted) - $from" ">" "8000000"
+	check "bytes over path 2" "$(counted) - $from" "<=" "9000000"
+	becomes "10.0.2.1 id 2 subflow backup dev c2"
+	end_daemon -TERM
+	becomes "$endpoint"
+}
+
+# At midnight another day begins.
+quota_is_given_back_at_midnight()
+{
+	local now
+
+	begin
+	now=$(date +%s)
+	date -u -s "2026-11-30 23:59:30" >/dev/null
+	start_daemon 'quota = "1M"' 'then = "forbid"'
+	transfer --bytes 6M --timeout 60000
+	within 20 has_no_endpoint || fail "the path isn't forbidden"
+	date -u -s "2026-11-30 23:59:58" >/dev/null
+	has_no_endpoint || fail "it is given back too early"
+	sleep 4
+	becomes "$endpoint"
+	caps | grep "left: 1M of 1M bytes until 2027-01-01" || { tell_all; fail "it isn't a new month"; }
+	end_daemon -TERM
+	date -u -s "@$((now + 60))" >/dev/null
+}
+
+# What was removed comes back, the same, when the daemon ends; also if it was killed before.
+forbidden_endpoint_comes_back()
+{
+	begin
+	start_daemon 'then = "forbid"'
+	within 20 has_no_endpoint || fail "the path isn't forbidden"
+	end_daemon -9
+	sleep 1
+	has_no_endpoint || fail "a killed daemon gives it back"
+	again
+	ip -n "$client" mptcp endpoint add 10.0.2.1 dev c2 id 2 subflow
+	within 20 has_no_endpoint || fail "a new endpoint isn't forbidden"
+	end_daemon -TERM
+	becomes "$endpoint"
+}
+
+# A backup that was one before stays one.
+own_backup_is_left_alone()
+{
+	begin
+	ip -n "$client" mptcp endpoint change id 2 backup
+	start_daemon 'then = "backup"'
+	sleep 2
+	becomes "10.0.2.1 id 2 subflow backup dev c2"
+	end_daemon -TERM
+	sleep 1
+	becomes "10.0.2.1 id 2 subflow backup dev c2"
+}
+
+# A reload that says less gives back, one that says more takes.
+reload_changes_the_effect()
+{
+	begin
+	start_daemon 'then = "forbid"'
+	within 20 has_no_endpoint || fail "the path isn't forbidden"
+	sed -i 's/forbid/backup/' "$work/pamsd.conf"
+	kill -HUP "$daemon"
+	becomes "10.0.2.1 id 2 subflow backup dev c2"
+	sed -i 's/backup/cost 3/' "$work/pamsd.conf"
+	kill -HUP "$daemon"
+	becomes "$endpoint"
+	within 20 costs 3 || fail "it costs nothing: $(in_ns "$client" "$pamsctl" path show)"
+	sed -i '/^cap/,$d' "$work/pamsd.conf"
+	printf 'rules = "%s"\n' "$work/rules" >>"$work/pamsd.conf"
+	: >"$work/rules"
+	kill -HUP "$daemon"
+	within 20 costs_nothing || fail "it still costs: $(in_ns "$client" "$pamsctl" path show)"
+	end_daemon -TERM
+}
+
+# Told again and again: it goes with the daemon, and comes back with the module.
+cost_is_told_and_ends()
+{
+	begin
+	start_daemon 'then = "cost 2"'
+	within 20 costs 2 || fail "it costs nothing: $(in_ns "$client" "$pamsctl" path show)"
+	sleep 15
+	costs 2 || fail "it costs nothing after 15 s"
+	end_daemon -9
+	within 150 costs_nothing || fail "it still costs after the daemon's death"
+	again
+	within 20 costs 2 || fail "it costs nothing"
+	end_daemon -TERM
+	within 5 costs_nothing || fail "it still costs after the daemon's end"
+}
+
+add upload_keeps_the_quota
+add download_keeps_the_quota
+add forbidden_path_keeps_the_quota
+add dearer_path_keeps_the_quota
+add killed_daemons_keep_the_quota
+add quota_is_given_back_at_midnight
+add forbidden_endpoint_comes_back
+add own_backup_is_left_alone
+add reload_changes_the_effect
+add cost_is_told_and_ends
+run_cases "$@"

@@ -1,0 +1,302 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""The running daemon with caps: quotas over kills and reboots, a state file that is
+corrupt or can't be written, batteries, hours. Prints TAP.
+
+    selftests/pamsd/caps.py [CASE...]
+
+In namespaces of its own: lo is the interface, and files of /proc and /sys are others.
+"""
+import ctypes
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import daemon  # noqa: E402
+from daemon import Daemon, Skipped, check, run_cases, within  # noqa: E402
+
+BOOT_ID = "/proc/sys/kernel/random/boot_id"
+CLONE_NEWNS = 0x20000
+MB = 1000000
+
+
+def config(folder, *caps):
+    return f'state = "{folder}/state"\n' + "\n".join(caps) + "\n"
+
+
+def cap(name, what, interface="lo", then="cost 2"):
+    return f'cap "{name}" {{\n\tinterface = "{interface}"\n\t{what}\n\tthen = "{then}"\n}}'
+
+
+def caps(pamsd):
+    return {one["name"]: one for one in pamsd.status()["caps"]}
+
+
+def used(pamsd, name="a"):
+    return caps(pamsd)[name]["used_bytes"]
+
+
+def send(size, interface_counts=2):
+    """Over lo, where each byte is sent and received; what is counted is at least that."""
+    with socket.socket() as listener, socket.socket() as client:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        client.connect(listener.getsockname())
+        server, _ = listener.accept()
+        with server:
+            left = size // interface_counts
+            while left > 0:
+                left -= client.send(bytes(min(left, 50000)))
+                server.recv(1 << 20)
+
+
+def counted():
+    text = Path("/proc/net/dev").read_text()
+    words = next(line for line in text.splitlines() if line.strip().startswith("lo:")).split()
+    return int(words[1]) + int(words[9])
+
+
+def state(folder):
+    return json.loads((Path(folder) / "state").read_text())
+
+
+def need_mounts():
+    if not MOUNTS:
+        raise Skipped("no mounts of its own here")
+
+
+def mount(what, where):
+    subprocess.run(["mount", "--bind", what, where], check=True)
+
+
+class Mounted:
+    """Another file or folder, as long as it lasts."""
+
+    def __init__(self, what, where):
+        need_mounts()
+        self.what, self.where = what, where
+
+    def __enter__(self):
+        mount(self.what, self.where)
+
+    def __exit__(self, *_):
+        subprocess.run(["umount", self.where], check=True)
+
+
+def quota_is_counted(folder):
+    """As the kernel counts, until it is used up."""
+    pamsd = Daemon(folder, "caps", config(folder, cap("a", 'quota = "3M"\n\tper = "day"')))
+    first = caps(pamsd)["a"]
+    check(first["quota_bytes"] == 3 * MB and first["used_bytes"] < MB, f"{first}")
+    check(not first["active"] and first["because"] == [], f"{first}")
+    before = counted() - used(pamsd)
+    send(2 * MB)
+    within("2 MB are counted", lambda: used(pamsd) == counted() - before)
+    check(not caps(pamsd)["a"]["active"], f"{caps(pamsd)}")
+    send(2 * MB)
+    within("the quota is used up", lambda: caps(pamsd)["a"]["because"] == ["quota"])
+    check(caps(pamsd)["a"]["left_bytes"] == 0, f"{caps(pamsd)}")
+    check("cap 'a': lo costs 2: its quota is used up" in pamsd.said(), pamsd.said())
+    check(pamsd.stop() == 0, "it ends in order")
+
+
+def kept_over_restarts_and_kills(folder):
+    """What moves while no daemon runs is counted, too."""
+    text = config(folder, cap("a", 'quota = "1G"'))
+    pamsd = Daemon(folder, "caps", text)
+    before = counted() - used(pamsd)
+    for number in (signal.SIGTERM, *[signal.SIGKILL] * 8):
+        send(MB)
+        pamsd.stop(number)
+        send(MB)
+        pamsd.start()
+        within("all is counted", lambda: used(pamsd) == counted() - before)
+    check(pamsd.stop() == 0, "it ends in order")
+    check(state(folder)["quotas"]["a"]["now"]["used"] == used_at_end(folder), f"{state(folder)}")
+
+
+def used_at_end(folder):
+    return state(folder)["quotas"]["a"]["now"]["used"]
+
+
+def killed_with_the_machine(folder):
+    """A reboot after a kill: at most 1 % or 1 MB of what was used is forgotten."""
+    pamsd = Daemon(folder, "caps", config(folder, cap("a", 'quota = "40M"')))
+    start = counted() - used(pamsd)
+    for _ in range(20):
+        send(MB)
+        within("all is counted", lambda: used(pamsd) == counted() - start)
+    pamsd.stop(signal.SIGKILL)
+    kept = used_at_end(folder)
+    lost = counted() - start - kept
+    print(f"# {lost} bytes of {counted() - start} are not in the file")
+    check(0 <= lost <= MB, f"{lost} bytes are forgotten")
+    # after the boot the counters begin at 0: all that they say is new
+    other = Path(folder) / "boot"
+    other.write_text("another-boot\n")
+    with Mounted(other, BOOT_ID):
+        pamsd.start()
+        within("it goes on", lambda: used(pamsd) == kept + counted())
+        pamsd.stop(signal.SIGKILL)
+        pamsd.start()
+        within("no second time", lambda: used(pamsd) == kept + counted())
+        pamsd.stop()
+
+
+def interface_is_replaced(folder):
+    """Its name goes to another interface, whose counter begins at 0; and it may be away."""
+    pamsd = Daemon(folder, "caps", config(folder, cap("a", 'quota = "1G"', "d0")))
+    check(not caps(pamsd)["a"]["there"], "there is none yet")
+    total = 0
+    for index in (70, 71, 70):
+        made = subprocess.run(f"ip link add d0 index {index} type veth peer name d1 && ip addr add 10.9.9.1/24 dev d0 &&"
+                              "ip link set d1 up && ip link set d0 up", shell=True, check=False)
+        if made.returncode:
+            raise Skipped("no veth in this kernel")
+        within("it is there", lambda: caps(pamsd)["a"]["there"])
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+            for _ in range(100):
+                sock.sendto(bytes(1000), ("10.9.9.2", 9))
+        subprocess.run("ip neigh replace 10.9.9.2 lladdr 2:0:0:0:0:2 dev d0", shell=True, check=True)
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+            for _ in range(100):
+                sock.sendto(bytes(1000), ("10.9.9.2", 9))
+        total += 100 * 1000
+        within("it is counted", lambda: used(pamsd) >= total - 1000)
+        subprocess.run("ip link del d0", shell=True, check=True)
+        within("it is away", lambda: not caps(pamsd)["a"]["there"])
+    check(total <= used(pamsd) <= total * 2.2, f"{used(pamsd)} of {total} bytes")
+    pamsd.stop()
+
+
+def corrupt_state_is_said(folder):
+    """Nobody knows what was used: all quotas count as used up until the file is removed."""
+    file = Path(folder) / "state"
+    text = config(folder, cap("a", 'quota = "1G"'), cap("b", "battery-below = 5"))
+    for wrong in ("", "{", "[]", '{"version": 2}', '{"version": 1, "boot": "x", "quotas": {"a": {"now": 5}}}'):
+        file.write_text(wrong)
+        pamsd = Daemon(folder, "caps", text)
+        said = caps(pamsd)
+        check(said["a"]["unknown"] and said["a"]["left_bytes"] == 0 and said["a"]["active"], f"{wrong}: {said}")
+        check(not said["b"]["active"], f"{said}")
+        check("all quotas are taken as used up until" in pamsd.said(), pamsd.said())
+        pamsd.stop(signal.SIGKILL)
+        pamsd.start()
+        check(caps(pamsd)["a"]["unknown"], "a restart forgets it")
+        pamsd.stop()
+        file.unlink()
+        pamsd.start()
+        check(not caps(pamsd)["a"]["active"], "without the file it begins anew")
+        pamsd.stop()
+        pamsd.log.unlink()
+
+
+def state_that_cannot_be_written(folder):
+    """It is said once, and counted all the same."""
+    need_mounts()
+    full = Path(folder) / "full"
+    full.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4k", "none", full], check=True)
+    (full / "filler").write_bytes(bytes(4096))
+    try:
+        pamsd = Daemon(folder, "caps", config(full, cap("a", 'quota = "3M"')))
+        send(5 * MB)
+        within("the quota is used up", lambda: caps(pamsd)["a"]["because"] == ["quota"])
+        check(pamsd.said().count("can't be written") == 1, pamsd.said())
+        check("No space left on device" in pamsd.said(), pamsd.said())
+        (full / "filler").unlink()
+        check(pamsd.stop() == 0, "it ends in order")
+        check(used_at_end(full) >= 5 * MB, "the last one was written")
+        check([file.name for file in full.iterdir()] == ["state"], "and nothing else stays")
+    finally:
+        subprocess.run(["umount", full], check=True)
+
+
+def battery_is_low(folder):
+    """While it is being discharged; it is given back above a margin, or when it is charged."""
+    supplies = Path(folder) / "supplies"
+    for name, kind in (("AC", "Mains"), ("BAT0", "Battery"), ("mouse", "Battery")):
+        (supplies / name).mkdir(parents=True)
+        (supplies / name / "type").write_text(kind + "\n")
+    (supplies / "mouse" / "scope").write_text("Device\n")
+    (supplies / "mouse" / "capacity").write_text("1\n")
+    (supplies / "mouse" / "status").write_text("Discharging\n")
+    battery = supplies / "BAT0"
+
+    def charge(percent, status):
+        (battery / "capacity").write_text(f"{percent}\n")
+        (battery / "status").write_text(f"{status}\n")
+
+    if not Path("/sys/class/power_supply").is_dir():
+        raise Skipped("this kernel has no power_supply")
+    charge(50, "Discharging")
+    with Mounted(supplies, "/sys/class/power_supply"):
+        pamsd = Daemon(folder, "caps", config(folder, cap("a", "battery-below = 20")))
+        check(caps(pamsd)["a"]["battery"] == 50 and not caps(pamsd)["a"]["active"], f"{caps(pamsd)}")
+        for percent, status, active in ((19, "Discharging", True), (21, "Discharging", True),
+                                        (23, "Discharging", False), (5, "Charging", False),
+                                        (5, "Discharging", True)):
+            charge(percent, status)
+            within(f"{percent} % are known", lambda: caps(pamsd)["a"]["battery"] == percent
+                   and caps(pamsd)["a"]["active"] == active)
+        pamsd.stop()
+
+
+def hours_of_the_day(folder):
+    now = time.localtime()
+    around = "".join(f"{hour % 24:02}:{now.tm_min:02}{dash}" for hour, dash in ((now.tm_hour - 1, "-"), (now.tm_hour + 1, "")))
+    away = "".join(f"{hour % 24:02}:{now.tm_min:02}{dash}" for hour, dash in ((now.tm_hour + 2, "-"), (now.tm_hour - 2, "")))
+    pamsd = Daemon(folder, "caps", config(folder, cap("in", f'hours = {{"{around}"}}'),
+                                          cap("out", f'hours = {{"{away}"}}'),
+                                          cap("one of two", f'hours = {{"{away}", "{around}"}}'),
+                                          cap("always", "")))
+    said = caps(pamsd)
+    check([said[name]["active"] for name in ("in", "out", "one of two", "always")] ==
+          [True, False, True, True], f"{said}")
+    check(said["in"]["because"] == ["hours"] and said["in"]["hours"] == [around], f"{said}")
+    check(said["always"]["because"] == [], f"{said}")
+    pamsd.stop()
+
+
+def reload_goes_on(folder):
+    """A reload keeps what was counted, with another quota; a faulty one changes nothing."""
+    pamsd = Daemon(folder, "caps", config(folder, cap("a", 'quota = "100M"')))
+    start = counted() - used(pamsd)
+    send(5 * MB)
+    pamsd.reload(config(folder, cap("a", 'quota = "3M"'), cap("b", 'quota = "3M"')))
+    within("all is counted", lambda: used(pamsd) == counted() - start)
+    check(caps(pamsd)["a"]["active"] and not caps(pamsd)["b"]["active"], f"{caps(pamsd)}")
+    pamsd.write(config(folder, cap("a", 'quota = "3M"\n\tper = "year"')))
+    pamsd.send(signal.SIGHUP)
+    within("it is refused", lambda: ":6: 'year' is not day or month" in pamsd.said())
+    pamsd.reload(config(folder, cap("b", 'quota = "3M"')))
+    check(list(caps(pamsd)) == ["b"], f"{caps(pamsd)}")
+    pamsd.stop()
+
+
+def none_configured(folder):
+    pamsd = Daemon(folder, "caps", f'rules = "{folder}/rules"' if not (Path(folder) / "rules").touch() else "")
+    check("caps" not in pamsd.status(), "there are none")
+    pamsd.stop()
+
+
+MOUNTS = False
+
+if __name__ == "__main__":
+    os.environ["LC_ALL"] = "C"
+    # a network and mounts of its own; entered before any thread
+    why_not = daemon.enter_network()
+    if not why_not and not ctypes.CDLL(None).unshare(CLONE_NEWNS):
+        MOUNTS = subprocess.run(["mount", "--make-rprivate", "/"], check=False).returncode == 0
+    if why_not:
+        print(f"# no network of its own, others may disturb: {why_not}")
+    sys.exit(run_cases([
+        quota_is_counted, kept_over_restarts_and_kills, killed_with_the_machine,
+        interface_is_replaced, corrupt_state_is_said, state_that_cannot_be_written,
+        battery_is_low, hours_of_the_day, reload_goes_on, none_configured]))

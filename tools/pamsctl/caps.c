@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0
+/* caps - what is left of pamsd's caps, and which of them hold now */
+#include <errno.h>
+
+#include "pamsctl.h"
+
+static uint64_t number(const json_t *cap, const char *name)
+{
+	return json_integer_value(json_object_get(cap, name));
+}
+
+static const char *string(const json_t *cap, const char *name)
+{
+	return json_string_value(json_object_get(cap, name)) ?: "?";
+}
+
+/* "a, b" */
+static void print_list(const json_t *list, const char *before)
+{
+	json_t *one;
+	size_t i;
+
+	json_array_foreach(list, i, one)
+		printf("%s%s", i ? ", " : before, json_string_value(one) ?: "?");
+}
+
+static void print_now(const json_t *cap)
+{
+	if (!json_is_true(json_object_get(cap, "active"))) {
+		printf("  now: no, then %s\n", string(cap, "then"));
+		return;
+	}
+	printf("  now: %s", string(cap, "then"));
+	print_list(json_object_get(cap, "because"), ", because of: ");
+	putchar('\n');
+}
+
+static void print_cap(const json_t *cap)
+{
+	char left[QUANTITY_MAX], of[QUANTITY_MAX];
+
+	printf("cap: %s\n  interface: %s%s\n", string(cap, "name"),
+	       string(cap, "interface"),
+	       json_is_true(json_object_get(cap, "there")) ? "" :
+							     ", not there");
+	print_now(cap);
+	if (json_is_true(json_object_get(cap, "unknown")))
+		printf("  left: not known, taken as nothing until %s\n",
+		       string(cap, "until"));
+	else if (json_object_get(cap, "quota_bytes"))
+		printf("  left: %s of %s bytes until %s\n",
+		       show_count(left, number(cap, "left_bytes")),
+		       show_count(of, number(cap, "quota_bytes")),
+		       string(cap, "until"));
+	if (json_object_get(cap, "battery"))
+		printf("  battery: %d %%, counts below %d %%\n",
+		       (int)number(cap, "battery"),
+		       (int)number(cap, "battery_below"));
+	else if (json_object_get(cap, "battery_below"))
+		printf("  battery: none here\n");
+	if (json_object_get(cap, "hours")) {
+		print_list(json_object_get(cap, "hours"), "  hours: ");
+		putchar('\n');
+	}
+}
+
+int caps_command(struct words *words)
+{
+	const char *path = options.control ?: PAMSD_CONTROL;
+	json_t *status, *caps, *cap;
+	size_t i;
+	int err;
+
+	if (no_more_words(words))
+		return USAGE;
+	status = pamsd_status(path, &err);
+	if (!status)
+		return refuse_pamsd(path, err);
+	caps = json_incref(json_object_get(status, "caps")) ?: json_array();
+	json_decref(status);
+	if (options.json)
+		return print_json(caps);
+	if (!json_array_size(caps))
+		puts("pamsd has no caps: see cap in pamsd.conf(5)");
+	json_array_foreach(caps, i, cap)
+		print_cap(cap);
+	json_decref(caps);
+	return DONE;
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * caps - what caps.c is made of: quotas, the state file, batteries, endpoints
+ */
+#ifndef PAMSD_CAPS_H
+#define PAMSD_CAPS_H
+
+#include <time.h>
+
+#include "pamsd.h"
+
+/* --- quota.c: bytes in a period, from plain numbers --- */
+
+/* An interface's counter, as it was last seen. */
+struct counter {
+	bool known;
+	unsigned int ifindex;	/* 0: before this boot */
+	uint64_t bytes;
+};
+
+/* Take what the kernel says now: the bytes since it was last seen. */
+uint64_t counter_take(struct counter *counter, unsigned int ifindex,
+		      uint64_t bytes);
+
+/* A day, as 20261122. */
+struct spell {
+	uint32_t begin;		/* 0: none */
+	uint64_t used;
+};
+
+struct usage {
+	struct spell now;
+	struct spell before;	/* for a clock that is set back */
+};
+
+uint32_t period_begin(const struct tm *now, enum period period,
+		      unsigned int from_day);
+/* The first day of the next one. */
+uint32_t period_end(uint32_t begin, enum period period);
+/* The period that the clock says begins then: is another one? */
+bool usage_turn(struct usage *usage, uint32_t begin);
+/* What may be lost or exceeded. */
+uint64_t quota_slack(uint64_t quota);
+/* When to look again, so that no more than the slack passes; rate: the highest seen */
+unsigned int quota_look_ms(uint64_t left, uint64_t slack, uint64_t rate_byteps);
+
+/* --- counter.c: what the kernel counts --- */
+
+/* Bytes received and sent; 0 or -errno, -ENODEV: there is no such interface. */
+int counter_read(const char *interface, unsigned int *ifindex, uint64_t *bytes);
+void counter_close(void);
+
+/* --- keep.c: state that outlives the daemon --- */
+
+/*
+ * NULL: there is none, or *why, which is good until the next call, and the file is
+ * kept as FILE.corrupt.
+ */
+struct json_t *keep_read(const char *file, const char **why);
+/* As a whole or not at all, on the disk when it returns; 0 or -errno. */
+int keep_write(const char *file, const struct json_t *state);
+
+/* --- battery.c --- */
+
+struct battery {
+	bool there;
+	bool discharging;
+	unsigned int percent;	/* of all together */
+};
+
+void battery_read(struct battery *battery);
+
+/* --- endpoint.c: the kernel's path manager --- */
+
+#define ENDPOINTS_MAX	64
+
+struct endpoint {
+	int family;
+	uint8_t address[16];
+	uint8_t id;
+	uint16_t port;
+	uint32_t flags;		/* MPTCP_PM_ADDR_FLAG_ */
+	uint32_t ifindex;	/* 0: none */
+	char interface[IF_NAMESIZE];	/* that it is of, or "" */
+};
+
+/* How many, or -errno. */
+int endpoints_read(struct endpoint endpoints[ENDPOINTS_MAX]);
+int endpoint_set_backup(const struct endpoint *endpoint, bool backup);
+int endpoint_add(const struct endpoint *endpoint);
+int endpoint_remove(const struct endpoint *endpoint);
+void endpoints_close(void);
+
+/* --- caps.c --- */
+
+/* An interface that has caps. */
+struct capped {
+	const char *name;
+	unsigned int ifindex;	/* 0: there is none */
+	struct counter counter;
+	uint64_t counted_us;
+	uint64_t rate_byteps;	/* the highest that was seen */
+	struct effect effect;	/* of all its caps together */
+	bool cost_told;		/* the kernel knows of a cost */
+};
+
+struct cap {
+	const struct cap_config *config;
+	struct capped *on;
+	struct usage usage;
+	uint64_t saved_bytes;	/* of the period, in the file */
+	bool unknown;		/* the file couldn't be read: taken as used up */
+	bool used_up, low, in_hours;	/* reasons */
+	bool active;		/* has one, or needs none */
+};
+
+/* An endpoint that isn't as it was found. */
+struct held {
+	struct endpoint endpoint;	/* as it was, */
+	bool removed;		/* else it is now a backup */
+};
+
+struct caps {
+	const struct config *config;
+	struct kernel *kernel;
+	struct event *timer;
+	struct cap *caps;
+	struct capped *capped;
+	unsigned int capped_count;
+	struct battery battery;
+	uint64_t battery_us, told_us, saved_us;
+	struct held held[ENDPOINTS_MAX];
+	unsigned int held_count;
+	struct seldom unsaved, unread, refused;
+};
+
+/* caps_keep.c: the state file */
+void caps_restore(struct caps *caps);
+void caps_save(struct caps *caps);
+
+/* caps_apply.c: what the effects of the interfaces ask for */
+void caps_tell_costs(struct caps *caps);
+void caps_settle_endpoints(struct caps *caps);
+
+#endif /* PAMSD_CAPS_H */

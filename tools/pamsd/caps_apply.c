@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * caps_apply - makes the kernel do what caps ask for, and gives it back
+ *
+ * A cost is told to the module for whatever leaves through the interface, for a short
+ * time, again and again: it ends with the daemon. An endpoint of the path manager that
+ * becomes a backup, or is removed, is written down before: so it is given back also
+ * after the daemon was killed.
+ */
+#include <string.h>
+
+#include <linux/mptcp.h>
+
+#include "../lib/netlink.h"
+#include "caps.h"
+
+#define COST_TTL_MS	10000
+
+/* --- costs --- */
+
+static void tell_cost(struct caps *caps, unsigned int ifindex, uint8_t cost)
+{
+	struct pams_path path = {
+		.has_cost = true,
+		.cost = cost,
+		/* 0 is what it is when nobody says */
+		.ttl_ms = cost ? COST_TTL_MS : 1,
+	};
+
+	pams_path_key_ifindex(&path, ifindex);
+	kernel_set(caps->kernel, &path);
+}
+
+void caps_tell_costs(struct caps *caps)
+{
+	caps->told_us = now_us();
+	for (unsigned int i = 0; i < caps->capped_count; i++) {
+		struct capped *capped = &caps->capped[i];
+
+		if (!capped->ifindex ||
+		    (!capped->effect.cost && !capped->cost_told))
+			continue;
+		tell_cost(caps, capped->ifindex, capped->effect.cost);
+		capped->cost_told = capped->effect.cost;
+	}
+}
+
+/* --- endpoints --- */
+
+static bool is_same(const struct endpoint *a, const struct endpoint *b)
+{
+	return a->family == b->family && a->port == b->port &&
+	       !memcmp(a->address, b->address, sizeof(a->address));
+}
+
+static struct effect effect_on(const struct caps *caps, const char *interface)
+{
+	for (unsigned int i = 0; i < caps->capped_count; i++)
+		if (!strcmp(caps->capped[i].name, interface))
+			return caps->capped[i].effect;
+	return (struct effect){ };
+}
+
+static struct held *find_held(struct caps *caps, const struct endpoint *endpoint)
+{
+	for (unsigned int i = 0; i < caps->held_count; i++)
+		if (is_same(&caps->held[i].endpoint, endpoint))
+			return &caps->held[i];
+	return NULL;
+}
+
+static void drop(struct caps *caps, struct held *held)
+{
+	*held = caps->held[--caps->held_count];
+}
+
+static void complain(struct caps *caps, const struct endpoint *endpoint,
+		     const char *what, int err)
+{
+	say_seldom(&caps->refused, "an endpoint of %s can't be %s: %s",
+		   endpoint->interface, what, strerror(-err));
+}
+
+/* An endpoint that is there, as it ought to be. */
+static void settle(struct caps *caps, const struct endpoint *endpoint)
+{
+	struct effect effect = effect_on(caps, endpoint->interface);
+	struct held *held = find_held(caps, endpoint);
+	int err = 0;
+
+	if (!effect.forbid && !effect.backup) {
+		if (!held)
+			return;
+		if (!held->removed &&
+		    endpoint->flags & MPTCP_PM_ADDR_FLAG_BACKUP)
+			err = endpoint_set_backup(endpoint, false);
+		if (err)
+			complain(caps, endpoint, "used as before", err);
+		else
+			drop(caps, held);
+		return;
+	}
+	if (!held && !effect.forbid &&
+	    endpoint->flags & MPTCP_PM_ADDR_FLAG_BACKUP)
+		return;
+	if (!held) {
+		if (caps->held_count == ENDPOINTS_MAX)
+			return;
+		held = &caps->held[caps->held_count++];
+		held->endpoint = *endpoint;
+		held->removed = effect.forbid;
+		caps_save(caps);
+	} else if (held->removed != effect.forbid) {
+		held->removed = effect.forbid;
+		caps_save(caps);
+	}
+	if (effect.forbid)
+		err = endpoint_remove(endpoint);
+	else if (!(endpoint->flags & MPTCP_PM_ADDR_FLAG_BACKUP))
+		err = endpoint_set_backup(endpoint, true);
+	if (err)
+		complain(caps, endpoint, effect.forbid ? "removed" :
+			 "made a backup", err);
+}
+
+static bool is_in(const struct endpoint *endpoint, const struct endpoint *list,
+		  int count)
+{
+	for (int i = 0; i < count; i++)
+		if (is_same(endpoint, &list[i]))
+			return true;
+	return false;
+}
+
+/* One that isn't there: gone without us, or removed by us. True: forget it. */
+static bool restore(struct caps *caps, struct held *held)
+{
+	struct effect effect = effect_on(caps, held->endpoint.interface);
+	struct endpoint endpoint = held->endpoint;
+	int err;
+
+	if (!held->removed)
+		return true;
+	if (effect.forbid)
+		return false;
+	if (endpoint.ifindex)
+		endpoint.ifindex = if_nametoindex(endpoint.interface);
+	if (held->endpoint.ifindex && !endpoint.ifindex)
+		return false;
+	if (effect.backup)
+		endpoint.flags |= MPTCP_PM_ADDR_FLAG_BACKUP;
+	err = endpoint_add(&endpoint);
+	if (err) {
+		complain(caps, &endpoint, "given back", err);
+		return false;
+	}
+	held->removed = false;
+	if (effect.backup)
+		caps_save(caps);
+	return !effect.backup;
+}
+
+void caps_settle_endpoints(struct caps *caps)
+{
+	struct endpoint list[ENDPOINTS_MAX];
+	unsigned int before = caps->held_count, i;
+	int count = endpoints_read(list);
+
+	if (count < 0) {
+		say_seldom(&caps->unread, "the path manager's endpoints can't be "
+			   "read: %s", strerror(-count));
+		return;
+	}
+	for (int j = 0; j < count; j++)
+		settle(caps, &list[j]);
+	for (i = caps->held_count; i--;)
+		if (!is_in(&caps->held[i].endpoint, list, count) &&
+		    restore(caps, &caps->held[i]))
+			drop(caps, &caps->held[i]);
+	if (caps->held_count < before)
+		caps_save(caps);
+}

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * caps_keep - what caps know, in a file over restarts and reboots
+ *
+ * After a reboot all counters begin at 0, and the endpoints are those that the system
+ * set up anew: none is held any more. A file that can't be read says that something
+ * was used, and not how much: quotas are then taken as used up.
+ */
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "caps.h"
+
+#define VERSION		1
+#define BOOT_ID		"/proc/sys/kernel/random/boot_id"
+
+static void read_boot(char boot[64])
+{
+	FILE *file = fopen(BOOT_ID, "re");
+
+	if (!file || !fgets(boot, 64, file))
+		*boot = 0;
+	boot[strcspn(boot, "\n")] = 0;
+	if (file)
+		fclose(file);
+}
+
+/* --- to JSON --- */
+
+static json_t *spell_json(const struct spell *spell)
+{
+	return json_pack("{s:I, s:I}", "begin", (json_int_t)spell->begin,
+			 "used", (json_int_t)spell->used);
+}
+
+static json_t *counter_json(const struct counter *counter)
+{
+	return json_pack("{s:I, s:I}", "ifindex", (json_int_t)counter->ifindex,
+			 "bytes", (json_int_t)counter->bytes);
+}
+
+static json_t *quota_json(const struct cap *cap)
+{
+	return json_pack("{s:o, s:o, s:b}", "now", spell_json(&cap->usage.now),
+			 "before", spell_json(&cap->usage.before),
+			 "unknown", cap->unknown);
+}
+
+static json_t *held_json(const struct held *held)
+{
+	const struct endpoint *endpoint = &held->endpoint;
+	char address[INET6_ADDRSTRLEN];
+
+	inet_ntop(endpoint->family, endpoint->address, address,
+		  sizeof(address));
+	return json_pack("{s:b, s:s, s:s, s:i, s:i, s:I, s:I}",
+			 "removed", held->removed, "address", address,
+			 "interface", endpoint->interface,
+			 "id", endpoint->id, "port", endpoint->port,
+			 "flags", (json_int_t)endpoint->flags,
+			 "ifindex", (json_int_t)endpoint->ifindex);
+}
+
+void caps_save(struct caps *caps)
+{
+	json_t *interfaces = json_object(), *quotas = json_object();
+	json_t *held = json_array(), *state;
+	char boot[64];
+	int err;
+
+	for (unsigned int i = 0; i < caps->capped_count; i++) {
+		const struct capped *capped = &caps->capped[i];
+
+		if (capped->counter.known)
+			json_object_set_new(interfaces, capped->name,
+					    counter_json(&capped->counter));
+	}
+	for (unsigned int i = 0; i < caps->config->cap_count; i++) {
+		const struct cap *cap = &caps->caps[i];
+
+		if (cap->config->quota_bytes)
+			json_object_set_new(quotas, cap->config->name,
+					    quota_json(cap));
+	}
+	for (unsigned int i = 0; i < caps->held_count; i++)
+		json_array_append_new(held, held_json(&caps->held[i]));
+	read_boot(boot);
+	state = json_pack("{s:i, s:s, s:o, s:o, s:o}", "version", VERSION,
+			  "boot", boot, "interfaces", interfaces,
+			  "quotas", quotas, "held", held);
+	err = keep_write(caps->config->state, state);
+	json_decref(state);
+	caps->saved_us = now_us();
+	if (err) {
+		say_seldom(&caps->unsaved, "%s can't be written: what is used "
+			   "until the next reboot may be forgotten by it: %s",
+			   caps->config->state, strerror(-err));
+		return;
+	}
+	for (unsigned int i = 0; i < caps->config->cap_count; i++)
+		caps->caps[i].saved_bytes = caps->caps[i].usage.now.used;
+}
+
+/* --- from JSON --- */
+
+static bool take_spell(struct spell *spell, json_t *object)
+{
+	json_t *begin = json_object_get(object, "begin");
+	json_t *used = json_object_get(object, "used");
+
+	if (!json_is_integer(begin) || json_integer_value(begin) < 0 ||
+	    json_integer_value(begin) > UINT32_MAX || !json_is_integer(used) ||
+	    json_integer_value(used) < 0)
+		return false;
+	spell->begin = json_integer_value(begin);
+	spell->used = json_integer_value(used);
+	return true;
+}
+
+static bool take_quota(struct cap *cap, json_t *quotas)
+{
+	json_t *object = json_object_get(quotas, cap->config->name);
+
+	if (!object || !cap->config->quota_bytes)
+		return true;
+	cap->unknown = json_is_true(json_object_get(object, "unknown"));
+	return take_spell(&cap->usage.now, json_object_get(object, "now")) &&
+	       take_spell(&cap->usage.before, json_object_get(object, "before"));
+}
+
+static bool take_counter(struct capped *capped, json_t *interfaces, bool booted)
+{
+	json_t *object = json_object_get(interfaces, capped->name);
+	json_t *ifindex = json_object_get(object, "ifindex");
+	json_t *bytes = json_object_get(object, "bytes");
+
+	if (!object)
+		return true;
+	if (!json_is_integer(ifindex) || !json_is_integer(bytes) ||
+	    json_integer_value(bytes) < 0)
+		return false;
+	capped->counter.known = true;
+	capped->counter.ifindex = booted ? 0 : json_integer_value(ifindex);
+	capped->counter.bytes = booted ? 0 : json_integer_value(bytes);
+	return true;
+}
+
+static bool take_held(struct caps *caps, json_t *object)
+{
+	const char *address, *interface;
+	struct held held = { };
+	json_int_t flags, ifindex;
+	int removed, id, port;
+
+	if (json_unpack(object, "{s:b, s:s, s:s, s:i, s:i, s:I, s:I}",
+			"removed", &removed, "address", &address,
+			"interface", &interface, "id", &id, "port", &port,
+			"flags", &flags, "ifindex", &ifindex) ||
+	    caps->held_count == ENDPOINTS_MAX)
+		return false;
+	held.removed = removed;
+	held.endpoint.family = strchr(address, ':') ? AF_INET6 : AF_INET;
+	if (inet_pton(held.endpoint.family, address,
+		      held.endpoint.address) != 1)
+		return false;
+	snprintf(held.endpoint.interface, IF_NAMESIZE, "%.*s", IF_NAMESIZE - 1,
+		 interface);
+	held.endpoint.id = id;
+	held.endpoint.port = port;
+	held.endpoint.flags = flags;
+	held.endpoint.ifindex = ifindex;
+	caps->held[caps->held_count++] = held;
+	return true;
+}
+
+/* All of it has to be right. */
+static bool take(struct caps *caps, json_t *state)
+{
+	json_t *version = json_object_get(state, "version");
+	const char *was = json_string_value(json_object_get(state, "boot"));
+	json_t *held = json_object_get(state, "held"), *value;
+	bool fine = json_integer_value(version) == VERSION && was;
+	char boot[64];
+	bool booted;
+	size_t i;
+
+	read_boot(boot);
+	booted = !was || !*boot || strcmp(was, boot);
+	for (i = 0; i < caps->config->cap_count; i++)
+		fine = fine && take_quota(&caps->caps[i],
+					  json_object_get(state, "quotas"));
+	for (i = 0; i < caps->capped_count; i++)
+		fine = fine && take_counter(&caps->capped[i],
+					    json_object_get(state, "interfaces"),
+					    booted);
+	if (!booted)
+		json_array_foreach(held, i, value)
+			fine = fine && take_held(caps, value);
+	return fine;
+}
+
+void caps_restore(struct caps *caps)
+{
+	const char *why;
+	json_t *state = keep_read(caps->config->state, &why);
+	bool fine = !why && (!state || take(caps, state));
+
+	json_decref(state);
+	for (unsigned int i = 0; i < caps->config->cap_count; i++) {
+		struct cap *cap = &caps->caps[i];
+
+		if (!fine) {
+			memset(&cap->usage, 0, sizeof(cap->usage));
+			cap->unknown = true;
+		}
+		cap->saved_bytes = cap->usage.now.used;
+	}
+	if (!fine)
+		say("%s: %s: all quotas are taken as used up until their periods "
+		    "end, or the file is removed and pamsd started again",
+		    caps->config->state, why ?: "is not what pamsd wrote");
+}

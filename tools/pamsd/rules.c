@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * rules - keeps the kernel's table of rules at what the configuration's file says
+ *
+ * The table is set at the start, after a reload, when the module is there again, and
+ * when a cgroup of a rule came, went or was made anew: the kernel holds the cgroup
+ * itself, not its path, and a service that is started again has another one. A rule
+ * whose cgroup isn't there fits nothing, so it is left out until it is.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <event2/event.h>
+#include <jansson.h>
+
+#include "pamsd.h"
+
+#define LOOK_S		5
+#define CGROUPS		"/sys/fs/cgroup"
+
+struct rules {
+	const char *file;
+	const struct pams_rules *wanted;
+	struct kernel *kernel;
+	struct event *look;
+	ino_t *cgroup;		/* of each rule, when it was set; 0: none */
+	bool told;		/* the kernel has them */
+	unsigned int left_out;
+	struct seldom refused;
+};
+
+/* The cgroup's inode, 0 if it isn't there, 1 if cgroups can't be seen from here. */
+static ino_t cgroup_of(const struct pams_rule *rule)
+{
+	char path[sizeof(CGROUPS) + PAMS_CGROUP_MAX];
+	struct stat st;
+
+	if (!rule->cgroup[0] || stat(CGROUPS "/cgroup.procs", &st))
+		return 1;
+	snprintf(path, sizeof(path), CGROUPS "%s", rule->cgroup);
+	return stat(path, &st) ? 0 : st.st_ino;
+}
+
+/* Look at the cgroups: is one another than it was? */
+static bool cgroups_changed(struct rules *rules)
+{
+	bool changed = false;
+
+	for (unsigned int i = 0; i < rules->wanted->nr; i++) {
+		ino_t now = cgroup_of(&rules->wanted->rule[i]);
+
+		changed |= rules->cgroup[i] != now;
+		rules->cgroup[i] = now;
+	}
+	return changed;
+}
+
+static void say_left_out(struct rules *rules, unsigned int left_out)
+{
+	if (left_out != rules->left_out && left_out)
+		say("%s: %u of %u rules are left out until their cgroups are "
+		    "there", rules->file, left_out, rules->wanted->nr);
+	else if (left_out != rules->left_out)
+		say("%s: all rules are in the kernel", rules->file);
+	rules->left_out = left_out;
+}
+
+/* All in one transaction: the kernel takes all of it, or keeps what it has. */
+static void tell_kernel(struct rules *rules)
+{
+	struct pams_rules table = *rules->wanted;
+	int err;
+
+	cgroups_changed(rules);
+	table.rule = calloc(table.nr + 1, sizeof(*table.rule));
+	if (!table.rule)
+		return;
+	table.nr = 0;
+	for (unsigned int i = 0; i < rules->wanted->nr; i++)
+		if (rules->cgroup[i])
+			table.rule[table.nr++] = rules->wanted->rule[i];
+	err = kernel_set_rules(rules->kernel, &table);
+	free(table.rule);
+	rules->told = !err;
+	if (!err)
+		say_left_out(rules, rules->wanted->nr - table.nr);
+	else if (err != -ENOENT)
+		say_seldom(&rules->refused, "%s: the kernel refuses the rules, "
+			   "and is asked again every %d s: %s", rules->file,
+			   LOOK_S, kernel_error(rules->kernel));
+}
+
+static void on_look(evutil_socket_t fd, short what, void *arg)
+{
+	struct rules *rules = arg;
+
+	(void)fd;
+	(void)what;
+	if (cgroups_changed(rules) || !rules->told)
+		tell_kernel(rules);
+}
+
+struct rules *rules_new(struct event_base *base, const struct config *config,
+			struct kernel *kernel)
+{
+	const struct timeval look = { .tv_sec = LOOK_S };
+	struct rules *rules = calloc(1, sizeof(*rules));
+
+	if (!rules)
+		return NULL;
+	rules->file = config->rules_file;
+	rules->wanted = &config->rules;
+	rules->kernel = kernel;
+	rules->cgroup = calloc(rules->wanted->nr + 1, sizeof(*rules->cgroup));
+	rules->look = event_new(base, -1, EV_PERSIST, on_look, rules);
+	if (!rules->cgroup || !rules->look || event_add(rules->look, &look)) {
+		rules_free(rules);
+		return NULL;
+	}
+	kernel_wanted(kernel);
+	tell_kernel(rules);
+	return rules;
+}
+
+void rules_feed(struct rules *rules)
+{
+	tell_kernel(rules);
+}
+
+json_t *rules_status(const struct rules *rules)
+{
+	return json_pack("{s:s, s:i, s:i, s:b}", "file", rules->file,
+			 "rules", (int)rules->wanted->nr,
+			 "left_out", (int)rules->left_out,
+			 "in_kernel", rules->told);
+}
+
+/* The kernel keeps the table: a daemon that is started again disturbs nothing. */
+void rules_free(struct rules *rules)
+{
+	if (!rules)
+		return;
+	if (rules->look)
+		event_free(rules->look);
+	free(rules->cgroup);
+	free(rules);
+}
