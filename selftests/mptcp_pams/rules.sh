@@ -385,7 +385,7 @@ daemon_follows_cgroups()
 	start_daemon sh -c 'mount -t cgroup2 none /sys/fs/cgroup && exec "$@"' sh
 	is_shown "1 use pams default minfct"
 	cgroups=$work/cgroups
-	mkdir "$cgroups" && mount -t cgroup2 none "$cgroups"
+	mkdir -p "$cgroups" && mount -t cgroup2 none "$cgroups"
 	mkdir "$cgroups/pams-$$"
 	is_shown "1 cgroup /pams-$$ use single 2 use pams default minfct" 80
 	start_server
