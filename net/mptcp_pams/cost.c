@@ -125,12 +125,12 @@ static u32 costly_share(const struct pams_view *view, u32 least, u32 percent)
 static void credit_update(const struct pams_view *view, u32 least, u32 percent,
 			  struct cost_state *state)
 {
-	u64 sent = min_t(u64, view->sent_bytes - state->sent_bytes, COST_CREDIT_BYTES);
+	u32 sent = min_t(u32, (u32)view->sent_bytes - state->sent_bytes, COST_CREDIT_BYTES);
 	s64 credit = state->credit_bytes;
 	int lead = pick_index(view, view->state->lead);
 
 	state->sent_bytes = view->sent_bytes;
-	credit += sent * costly_share(view, least, percent) / COST_SHARE_ONE;
+	credit += (u64)sent * costly_share(view, least, percent) / COST_SHARE_ONE;
 	if (lead >= 0 && view->sub[lead]->cost > least)
 		credit -= sent;
 	state->credit_bytes = clamp_t(s64, credit, -COST_CREDIT_BYTES, COST_CREDIT_BYTES);

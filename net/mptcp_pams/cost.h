@@ -24,11 +24,11 @@ struct cost_overflow {
 
 /**
  * struct cost_state - what is remembered between decisions, of a factor; 0 at first
- * @sent_bytes:	of the connection, at the last one
+ * @sent_bytes:	of the connection, at the last one; modulo 2^32
  * @credit_bytes: what the costlier paths may be given now
  */
 struct cost_state {
-	u64 sent_bytes;
+	u32 sent_bytes;
 	s32 credit_bytes;
 };
 

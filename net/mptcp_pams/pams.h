@@ -304,7 +304,7 @@ struct pams_expected {
  * @split_mark:	to notice one (split.c): low half of the data sequence number up to which
  *		everything is acknowledged where each subflow acknowledged its @split_mark,
  * @split_nr:	if there are as many
- * @rcu:	defers the free
+ * @rcu:	defers the free, when nobody asks for @expected any more
  *
  * Except for @node, @refs, @wake and @dead every field belongs to the owner of the
  * msk: a decision runs with the msk owned (process context) or with its data lock
@@ -352,11 +352,13 @@ struct pams_conn {
 	struct pams_counts counts;
 	struct u64_stats_sync counting;
 	struct pams_subflow *sub[PAMS_SUBFLOWS_MAX];
-	struct pams_expected expected[PAMS_EXPECTED_MAX];
+	union {
+		struct pams_expected expected[PAMS_EXPECTED_MAX];
+		struct rcu_head rcu;
+	};
 	struct pams_bank *bank;
 	u32 split_mark;
 	u32 split_nr;
-	struct rcu_head rcu;
 };
 
 /* The budget that README tells: 1,024 bytes for a connection and 128 more for each
