@@ -189,8 +189,8 @@ def asked(kernel, module, timer, names, progress):
     """{scheduler: decisions per MB}, 2 subflows, from one boot"""
     progress("decisions per MB")
     bench = Bench(kernel, 2)
-    # the module begins with the second of its schedulers
-    for _ in names:
+    # one each, in turn, beginning with the second
+    for _ in [*names, FOLLOWS]:
         bench.transfer("bench", THROUGHPUT_BYTES)
     with boot.Folder() as folder:
         lines = bench.run(folder, module, timer, "count=1")
