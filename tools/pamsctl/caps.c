@@ -66,16 +66,12 @@ static void print_cap(const json_t *cap)
 
 int caps_command(struct words *words)
 {
-	const char *path = options.control ?: PAMSD_CONTROL;
 	json_t *status, *caps, *cap;
 	size_t i;
-	int err;
+	int err = pamsd_ask(words, &status);
 
-	if (no_more_words(words))
-		return USAGE;
-	status = pamsd_status(path, &err);
-	if (!status)
-		return refuse_pamsd(path, err);
+	if (err)
+		return err;
 	caps = json_incref(json_object_get(status, "caps")) ?: json_array();
 	json_decref(status);
 	if (options.json)

@@ -133,7 +133,8 @@ void line_to_stdout(const char *line, void *arg);
 
 /* pamsd.c: what the daemon at that control socket answers; NULL: *err is set */
 json_t *pamsd_status(const char *path, int *err);
-int refuse_pamsd(const char *path, int err);
+/* the same for a command without further words, which it refuses; DONE: *status is set */
+int pamsd_ask(struct words *words, json_t **status);
 int unix_connect(const char *path);	/* a file descriptor or -errno */
 #define PAMSD_CONTROL	"/run/pamsd/control"
 

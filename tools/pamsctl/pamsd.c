@@ -60,7 +60,7 @@ json_t *pamsd_status(const char *path, int *err)
 	return status;
 }
 
-int refuse_pamsd(const char *path, int err)
+static int refuse_pamsd(const char *path, int err)
 {
 	if (err == -ENOENT || err == -ECONNREFUSED)
 		return refuse(FAILED, "pamsd isn't running: nothing listens at "
@@ -70,4 +70,15 @@ int refuse_pamsd(const char *path, int err)
 		      "pamsd can't be asked at its control socket %s: %s%s",
 		      path, strerror(-err), err == -EACCES ?
 		      ": run it as root" : "");
+}
+
+int pamsd_ask(struct words *words, json_t **status)
+{
+	const char *path = options.control ?: PAMSD_CONTROL;
+	int err;
+
+	if (no_more_words(words))
+		return USAGE;
+	*status = pamsd_status(path, &err);
+	return *status ? DONE : refuse_pamsd(path, err);
 }

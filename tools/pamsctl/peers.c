@@ -174,15 +174,11 @@ static void print_reporter(const json_t *reporter)
 
 int peers_command(struct words *words)
 {
-	const char *path = options.control ?: PAMSD_CONTROL;
 	json_t *status, *server, *reporter;
-	int err;
+	int err = pamsd_ask(words, &status);
 
-	if (no_more_words(words))
-		return USAGE;
-	status = pamsd_status(path, &err);
-	if (!status)
-		return refuse_pamsd(path, err);
+	if (err)
+		return err;
 	if (options.json)
 		return print_json(status);
 	server = json_object_get(status, "server");
