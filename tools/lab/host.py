@@ -6,6 +6,7 @@ it was built from, so that nothing stale is ever used.
 """
 
 import fcntl
+import functools
 import glob
 import hashlib
 import os
@@ -182,6 +183,7 @@ def _compiled(sources, name, flags):
     return path
 
 
+@functools.cache
 def program(name):
     """One of the programs of tools/, built where missing or out of date."""
     need_programs(["make", "gcc", "pkg-config"], f"build {name}")
