@@ -2,6 +2,7 @@
 /* The server's and the client's loop of xfer over their connections. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,7 +61,7 @@ static int read_request(struct conn *c)
 			continue;
 		c->line[c->line_len] = 0;
 		c->line_len = 0;
-		if (sscanf(c->line, "%c %lld %lu %lld", &dir, &c->bytes,
+		if (sscanf(c->line, "%c %lld %" SCNu64 " %lld", &dir, &c->bytes,
 			   &c->seed, &c->rate_byteps) != 4 ||
 		    (dir != 'D' && dir != 'U') || c->bytes < 0 ||
 		    c->rate_byteps < 0)
@@ -240,7 +241,7 @@ static void send_request(struct conn *c)
 {
 	begin(c, c->up, c->bytes);
 	c->out_pos = 0;
-	c->out_len = sprintf(c->out, "%c %lld %lu %lld\n", c->up ? 'U' : 'D',
+	c->out_len = sprintf(c->out, "%c %lld %" PRIu64 " %lld\n", c->up ? 'U' : 'D',
 			     c->bytes, c->seed, c->up ? 0 : opt.rate_byteps);
 	if (!c->up && flush_out(c) < 0)
 		finish(c, strerror(errno));

@@ -533,7 +533,8 @@ enum report_error report_open(const uint8_t *buf, size_t len,
 			return REPORT_MALFORMED;
 		kind = take_number(&at, 1);
 		left = take_number(&at, 1);
-		if (left > end - at || !take_entry(kind, at, left, report))
+		if (left > (size_t)(end - at) ||
+		    !take_entry(kind, at, left, report))
 			return REPORT_MALFORMED;
 		at += left;
 	}
