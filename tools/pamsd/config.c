@@ -156,7 +156,7 @@ static void get_interface(struct interface_config *interface, cfg_t *section)
 	interface->socket = copy(cfg_getstr(section, "socket"));
 	interface->carrier = cfg_getbool(section, "carrier");
 	interface->local = cfg_getbool(section, "local");
-	interface->delay_us = delay_us < 0 ? UINT32_MAX : delay_us;
+	interface->delay_us = delay_us < 0 ? UINT32_MAX : (uint32_t)delay_us;
 	if (!words)
 		return;
 	interface->plugin = array_of(words, sizeof(*interface->plugin));
