@@ -40,11 +40,13 @@ fail() { echo "FAIL: $*"; exit 1; }
 skip() { echo "$*" >"$work/skip"; exit 4; }
 
 # MPTCP has no IPv6 where that is a module, as on Raspberry Pi OS. A kernel without kallsyms is taken to have it.
-has_ipv6() { ! grep -qw mptcp_poll /proc/kallsyms || grep -qw mptcpv6_handle_mapped /proc/kallsyms; }
-# Skips also where nothing else may be skipped: the kernel can't have it.
-need_ipv6() { has_ipv6 || { touch "$work/never"; skip "MPTCP has no IPv6 in this kernel"; }; }
+has_ipv6() { ! grep -qsw mptcp_poll /proc/kallsyms || grep -qw mptcpv6_handle_mapped /proc/kallsyms; }
+# never TEXT: skips also where nothing else may be skipped: the kernel or the module can't have it
+never() { touch "$work/never"; skip "$*"; }
+need_ipv6() { has_ipv6 || never "MPTCP has no IPv6 in this kernel"; }
 
-now_ms() { local t=${EPOCHREALTIME/./}; echo $((t / 1000)); }
+# In 1970, where a guest has no clock, it begins with a 0.
+now_ms() { local t=${EPOCHREALTIME/./}; echo $((10#$t / 1000)); }
 
 matches()
 {
@@ -155,10 +157,14 @@ probe()
 loaded() { [ -d /sys/module/mptcp_pams ]; }
 users() { cat /sys/module/mptcp_pams/refcnt; }
 
+has_kprobes() { grep -qsw register_kprobe /proc/kallsyms; }
+# Against a kernel that exports what the module needs.
+is_linked() { ! modinfo -p "${MODULE:-mptcp_pams}" | grep -q kallsyms_lookup_name; }
+
 # load [PARAMETER...]: load the module; without kprobes it is told where kallsyms_lookup_name is
 load()
 {
-	if [ $# = 0 ] && ! grep -qw register_kprobe /proc/kallsyms; then
+	if [ $# = 0 ] && ! has_kprobes && ! is_linked; then
 		set -- "kallsyms_lookup_name=$(lookup_address)"
 	fi
 	if [ -n "$MODULE" ]; then
