@@ -582,6 +582,40 @@ knows_pipe()
 }
 pipe_word() { sed "s/.*\"$1\":\([0-9]*\).*/\1/; q" "$work/pipe"; }
 
+# A cap of pamsd on the helper: what is lent in a day is used up, in mid transfer, and it is lent again when the cap is gone.
+told_to_lend_nothing()
+{
+	local pamsd_pid
+
+	need_tool "$pamsd"
+	helped "$1"
+	start_server
+	start_split
+	cat >"$work/caps.conf" <<-END
+		control = "$work/caps.socket"
+		state = "$work/caps.json"
+		cap "lent" { socket = "$control" quota = "1M" per = "day" then = "lend nothing" }
+	END
+	chmod 600 "$work/caps.conf"
+	rm -f "$work/caps.json" "$work/caps.socket"
+	on_helper "$pamsd" -c "$work/caps.conf" 2>>"$work/caps.err" &
+	pamsd_pid=$!
+	within 50 test -S "$work/caps.socket" || fail "no pamsd: $(cat "$work/caps.err")"
+	check "it lends" "$(total lends)" == 1
+	in_mid_transfer within 100 lends_no_more
+	check "bytes that were lent" "$(total lent)" ">=" 1000000
+	check "bytes that were lent" "$(total lent)" "<" 2000000
+	transfer --bytes 500K --timeout 60000
+	check "joins that were refused" "$(total refused)" ">=" 1
+	check "flows that were split" "$(total split)" == 1
+	pkill -P "$pamsd_pid"
+	within 50 lends_again || fail "nothing is lent: $(cat "$work/caps.err")"
+	transfer --bytes 1M --timeout 60000
+	check "flows that were split" "$(total split)" == 2
+}
+lends_no_more() { [ "$(total lends)" = 0 ]; }
+lends_again() { [ "$(total lends)" = 1 ]; }
+
 # Its first subflow through the helper is not split, and is left alone.
 first_subflow_is_not_split()
 {
@@ -629,6 +663,7 @@ for sched in $SCHEDS; do
 	[ "$sched" != default ] || most=100
 	add dual "$sched" "$most"
 	add dual "$sched" $((most + 10)) own
+	add told_to_lend_nothing "$sched"
 	add first_subflow_is_not_split "$sched"
 	[ "$sched" = default ] || add told "$sched"
 done

@@ -14,6 +14,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -248,6 +249,71 @@ def battery_is_low(folder):
         pamsd.stop()
 
 
+class Pamsplit:
+    """Its control socket, with a counter of what was lent that the case sets; no pamsplit: that takes a kernel's queue."""
+
+    def __init__(self, path):
+        self.path, self.lent, self.said = path, 0, []
+        self.stopped = None
+
+    def start(self):
+        Path(self.path).unlink(missing_ok=True)
+        self.listener = socket.socket(socket.AF_UNIX)
+        self.listener.bind(str(self.path))
+        self.listener.listen()
+        self.thread = threading.Thread(target=self.serve, daemon=True)
+        self.thread.start()
+
+    def serve(self):
+        while True:
+            try:
+                asker, _ = self.listener.accept()
+            except OSError:
+                return
+            with asker:
+                try:
+                    asker.sendall(f"totals flows=1 lends=1 lent={self.lent} received=9\nflow client=10.0.0.1\n".encode())
+                    asker.shutdown(socket.SHUT_WR)
+                    words = asker.recv(100).decode()
+                except OSError:
+                    words = ""
+                if words:
+                    self.said.append(words)
+
+    def stop(self):
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
+        self.thread.join()
+
+
+def lent_bytes_have_an_end(folder):
+    """What pamsplit lends is counted, and it is told to lend nothing, again and again; a new one begins at 0."""
+    pamsplit = Pamsplit(Path(folder) / "pamsplit")
+    text = config(folder, f'cap "a" {{\n\tsocket = "{pamsplit.path}"\n\tquota = "3M"\n\tthen = "lend nothing"\n}}')
+    pamsd = Daemon(folder, "caps", text)
+    check(not caps(pamsd)["a"]["there"] and "interface" not in caps(pamsd)["a"], f"{caps(pamsd)}")
+    pamsplit.lent = MB
+    pamsplit.start()
+    within("it is there", lambda: caps(pamsd)["a"]["there"])
+    pamsplit.lent = 2 * MB
+    within("one more is counted", lambda: used(pamsd) == 2 * MB or used(pamsd) == MB)
+    check(pamsplit.said == [], f"{pamsplit.said}")
+    pamsplit.stop()
+    within("it is away", lambda: not caps(pamsd)["a"]["there"])
+    pamsplit.lent = MB // 2
+    pamsplit.start()
+    base = used(pamsd)
+    within("it begins at 0", lambda: used(pamsd) == base + MB // 2 or used(pamsd) == 2 * MB + MB // 2)
+    pamsplit.lent += 2 * MB
+    within("it is told", lambda: pamsplit.said == ["lend nothing 10000\n"])
+    check(caps(pamsd)["a"]["because"] == ["quota"], f"{caps(pamsd)}")
+    check("cap 'a': nothing is lent: its quota is used up" in pamsd.said(), pamsd.said())
+    within("again and again", lambda: len(pamsplit.said) == 3)
+    pamsd.stop()
+    check(pamsplit.said[-1] == "lend\n", f"{pamsplit.said}")
+    pamsplit.stop()
+
+
 def hours_of_the_day(folder):
     now = time.localtime()
     around = "".join(f"{hour % 24:02}:{now.tm_min:02}{dash}" for hour, dash in ((now.tm_hour - 1, "-"), (now.tm_hour + 1, "")))
@@ -299,4 +365,4 @@ if __name__ == "__main__":
     sys.exit(run_cases([
         quota_is_counted, kept_over_restarts_and_kills, killed_with_the_machine,
         interface_is_replaced, corrupt_state_is_said, state_that_cannot_be_written,
-        battery_is_low, hours_of_the_day, reload_goes_on, none_configured]))
+        battery_is_low, lent_bytes_have_an_end, hours_of_the_day, reload_goes_on, none_configured]))

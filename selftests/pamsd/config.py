@@ -31,7 +31,8 @@ GOOD = [
     ("rules alone", 'rules = "{folder}/rules"'),
     ("caps alone", 'state = "/x"\ncap "a" { interface = "lo" then = "backup" }\n'
      'cap "b" { interface = "lo" quota = "1.5GiB" per = "day" hours = {"22:00-06:30", "12:00-24:00"} '
-     'battery-below = 100 then = "cost 15" }\ncap "c" { interface = "lo" quota = "2T" from-day = 28 then = "forbid" }'),
+     'battery-below = 100 then = "cost 15" }\ncap "c" { interface = "lo" quota = "2T" from-day = 28 then = "forbid" }\n'
+     'cap "d" { battery-below = 20 then = "lend nothing" }\ncap "e" { socket = "/x" quota = "1G" then = "lend nothing" }'),
     ("no rule", 'rules = "/dev/../{folder}/empty"'),
     ("everything", f"""# a comment
 control = ""
@@ -121,10 +122,13 @@ BAD = [
     ('control = "/' + "x" * 107 + f'"\nserver {{ {PEER} }}',
      ":1: '/" + "x" * 107 + "' is too long for a socket: 107 characters at most"),
     ('cap "a" {\n then = "backup"\n}', ":3: cap 'a' has no interface"),
+    ('cap "a" {\n interface = "lo"\n then = "lend nothing"\n}', ":4: cap 'a' is about what pamsplit lends, whatever "
+     "the interface: leave 'interface' out"),
+    ('cap "a" {\n socket = "/x"\n then = "backup"\n}', ":4: cap 'a' has no interface"),
     ('cap "a" {\n interface = "lo"\n}', ":3: cap 'a' does not say what happens then"),
-    ('cap "a" {\n then = "cost 16"\n}', ":2: 'cost 16' is not backup, forbid or cost and 1 to 15"),
-    ('cap "a" {\n then = "cost 0"\n}', ":2: 'cost 0' is not backup, forbid or cost and 1 to 15"),
-    ('cap "a" {\n then = "cost 1x"\n}', ":2: 'cost 1x' is not backup, forbid or cost and 1 to 15"),
+    ('cap "a" {\n then = "cost 16"\n}', ":2: 'cost 16' is not backup, forbid, lend nothing or cost and 1 to 15"),
+    ('cap "a" {\n then = "cost 0"\n}', ":2: 'cost 0' is not backup, forbid, lend nothing or cost and 1 to 15"),
+    ('cap "a" {\n then = "cost 1x"\n}', ":2: 'cost 1x' is not backup, forbid, lend nothing or cost and 1 to 15"),
     ('cap "a" {\n quota = "0"\n}', ":2: quota '0' is nothing"),
     ('cap "a" {\n quota = "much"\n}', ":2: quota 'much' is not a size: write e.g. 120k, 64Ki or 1500"),
     ('cap "a" {\n quota = "1001T"\n}', ":2: quota '1001T' is out of range: 0 to 1000T"),

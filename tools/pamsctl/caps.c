@@ -39,8 +39,9 @@ static void print_cap(const json_t *cap)
 {
 	char left[QUANTITY_MAX], of[QUANTITY_MAX];
 
-	printf("cap: %s\n  interface: %s%s\n", string(cap, "name"),
-	       string(cap, "interface"),
+	const char *on = json_object_get(cap, "socket") ? "socket" : "interface";
+
+	printf("cap: %s\n  %s: %s%s\n", string(cap, "name"), on, string(cap, on),
 	       json_is_true(json_object_get(cap, "there")) ? "" :
 							     ", not there");
 	print_now(cap);

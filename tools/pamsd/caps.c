@@ -4,11 +4,13 @@
  *
  * A cap has reasons: bytes of a day or month are used up, the battery is low, it is a
  * time of the day. While at least one holds, or if it needs none, its interface costs
- * more, is a backup, or is forbidden. Of several caps of an interface each holds.
+ * more, is a backup, or is forbidden; or pamsplit lends nothing of it, which then counts
+ * what it lends. Of several caps of an interface each holds.
  *
  * The counters are looked at once a second, and more often the nearer a quota's end is
  * (quota.c).
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -20,7 +22,7 @@
 
 #define LOOK_MS		1000
 #define BATTERY_US	5000000
-#define COSTS_US	3000000
+#define TELL_US	3000000
 #define SAVE_US		60000000
 /* Given back when the battery is that much above the threshold. */
 #define BATTERY_MARGIN	3
@@ -62,6 +64,8 @@ static void say_change(const struct cap *cap)
 	if (!cap->active)
 		say("cap '%s': %s is given back", cap->config->name,
 		    cap->on->name);
+	else if (then->lend_nothing)
+		say("cap '%s': nothing is lent: %s", cap->config->name, why);
 	else if (then->forbid || then->backup)
 		say("cap '%s': %s is %s: %s", cap->config->name, cap->on->name,
 		    then->forbid ? "forbidden" : "a backup", why);
@@ -100,11 +104,26 @@ static void judge(struct caps *caps, struct cap *cap, const struct tm *now)
 
 /* --- counting --- */
 
+/* What pamsplit lent since it was started, and the number of its process. */
+static int read_lent(const char *path, unsigned int *pid, uint64_t *bytes)
+{
+	char *answer;
+	int err = pamsplit_ask(path, &answer, pid);
+
+	/* it isn't running */
+	if (err == -ENOENT || err == -ECONNREFUSED)
+		return -ENODEV;
+	if (!err)
+		*bytes = pamsplit_number(answer, " lent=");
+	return err;
+}
+
 static void count(struct caps *caps, struct capped *capped, uint64_t us)
 {
 	unsigned int ifindex = 0;
 	uint64_t bytes, moved, rate;
-	int err = counter_read(capped->name, &ifindex, &bytes);
+	int err = capped->lends ? read_lent(capped->name, &ifindex, &bytes) :
+				  counter_read(capped->name, &ifindex, &bytes);
 
 	if (err) {
 		if (err != -ENODEV)
@@ -143,6 +162,7 @@ static struct effect effect_of(const struct caps *caps,
 			continue;
 		effect.forbid |= then->forbid;
 		effect.backup |= then->backup;
+		effect.lend_nothing |= then->lend_nothing;
 		if (then->cost > effect.cost)
 			effect.cost = then->cost;
 	}
@@ -157,15 +177,16 @@ static void apply(struct caps *caps, uint64_t us)
 		struct capped *capped = &caps->capped[i];
 		struct effect effect = effect_of(caps, capped);
 
-		changed |= effect.cost != capped->effect.cost;
+		changed |= effect.cost != capped->effect.cost ||
+			   effect.lend_nothing != capped->effect.lend_nothing;
 		capped->effect = effect;
 		holds |= effect.backup || effect.forbid;
 	}
 	/* endpoints come and go without a notice */
 	if (holds)
 		caps_settle_endpoints(caps);
-	if (changed || !caps->told_us || us - caps->told_us >= COSTS_US)
-		caps_tell_costs(caps);
+	if (changed || !caps->told_us || us - caps->told_us >= TELL_US)
+		caps_tell(caps);
 }
 
 /* So that the end of the machine forgets less than the slack. */
@@ -245,12 +266,16 @@ static void on_time(evutil_socket_t fd, short what, void *arg)
 
 /* --- life --- */
 
-static struct capped *find_capped(struct caps *caps, const char *name)
+static struct capped *find_capped(struct caps *caps,
+				  const struct cap_config *config)
 {
+	const char *name = config->socket ?: config->interface;
+
 	for (unsigned int i = 0; i < caps->capped_count; i++)
 		if (!strcmp(caps->capped[i].name, name))
 			return &caps->capped[i];
 	caps->capped[caps->capped_count].name = name;
+	caps->capped[caps->capped_count].lends = config->socket;
 	return &caps->capped[caps->capped_count++];
 }
 
@@ -272,7 +297,7 @@ struct caps *caps_new(struct event_base *base, const struct config *config,
 	}
 	for (unsigned int i = 0; i < config->cap_count; i++) {
 		caps->caps[i].config = &config->caps[i];
-		caps->caps[i].on = find_capped(caps, config->caps[i].interface);
+		caps->caps[i].on = find_capped(caps, &config->caps[i]);
 		if (config->caps[i].then.cost)
 			kernel_wanted(kernel);
 	}
@@ -284,14 +309,14 @@ struct caps *caps_new(struct event_base *base, const struct config *config,
 
 void caps_feed(struct caps *caps)
 {
-	caps_tell_costs(caps);
+	caps_tell(caps);
 }
 
 void caps_release(struct caps *caps)
 {
 	for (unsigned int i = 0; i < caps->capped_count; i++)
 		caps->capped[i].effect = (struct effect){ };
-	caps_tell_costs(caps);
+	caps_tell(caps);
 	if (caps->held_count)
 		caps_settle_endpoints(caps);
 }
@@ -321,6 +346,8 @@ static json_t *date_json(uint32_t date)
 
 static json_t *then_json(const struct effect *then)
 {
+	if (then->lend_nothing)
+		return json_string("lend nothing");
 	if (then->forbid || then->backup)
 		return json_string(then->forbid ? "forbid" : "backup");
 	return json_sprintf("cost %u", then->cost);
@@ -365,7 +392,8 @@ static json_t *cap_json(const struct caps *caps, const struct cap *cap)
 	json_t *because = json_array();
 	json_t *object = json_pack("{s:s, s:s, s:b, s:o, s:b, s:o}",
 				   "name", config->name,
-				   "interface", config->interface,
+				   config->socket ? "socket" : "interface",
+				   cap->on->name,
 				   "there", cap->on->ifindex != 0,
 				   "then", then_json(&config->then),
 				   "active", cap->active, "because", because);

@@ -93,15 +93,16 @@ void endpoints_close(void);
 
 /* --- caps.c --- */
 
-/* An interface that has caps. */
+/* An interface that has caps, or a pamsplit. */
 struct capped {
-	const char *name;
-	unsigned int ifindex;	/* 0: there is none */
+	const char *name;	/* or the path of its socket */
+	bool lends;		/* it is a pamsplit */
+	unsigned int ifindex;	/* or the process's number; 0: there is none */
 	struct counter counter;
 	uint64_t counted_us;
 	uint64_t rate_byteps;	/* the highest that was seen */
 	struct effect effect;	/* of all its caps together */
-	bool cost_told;		/* the kernel knows of a cost */
+	bool told;		/* something else than "as always" */
 };
 
 struct cap {
@@ -139,7 +140,7 @@ void caps_restore(struct caps *caps);
 void caps_save(struct caps *caps);
 
 /* caps_apply.c: what the effects of the interfaces ask for */
-void caps_tell_costs(struct caps *caps);
+void caps_tell(struct caps *caps);
 void caps_settle_endpoints(struct caps *caps);
 
 #endif /* PAMSD_CAPS_H */

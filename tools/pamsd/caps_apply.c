@@ -3,7 +3,7 @@
  * caps_apply - makes the kernel do what caps ask for, and gives it back
  *
  * A cost is told to the module for whatever leaves through the interface, for a short
- * time, again and again: it ends with the daemon. An endpoint of the path manager that
+ * time, again and again: it ends with the daemon. So is pamsplit told to lend nothing. An endpoint of the path manager that
  * becomes a backup, or is removed, is written down before: so it is given back also
  * after the daemon was killed.
  */
@@ -14,9 +14,9 @@
 #include "../lib/netlink.h"
 #include "caps.h"
 
-#define COST_TTL_MS	10000
+#define TTL_MS		10000
 
-/* --- costs --- */
+/* --- costs, and what is lent --- */
 
 static void tell_cost(struct caps *caps, unsigned int ifindex, uint8_t cost)
 {
@@ -24,24 +24,37 @@ static void tell_cost(struct caps *caps, unsigned int ifindex, uint8_t cost)
 		.has_cost = true,
 		.cost = cost,
 		/* 0 is what it is when nobody says */
-		.ttl_ms = cost ? COST_TTL_MS : 1,
+		.ttl_ms = cost ? TTL_MS : 1,
 	};
 
 	pams_path_key_ifindex(&path, ifindex);
 	kernel_set(caps->kernel, &path);
 }
 
-void caps_tell_costs(struct caps *caps)
+static void tell_lending(struct caps *caps, const struct capped *capped)
+{
+	int err = pamsplit_lend_nothing(capped->name,
+					capped->effect.lend_nothing ? TTL_MS : 0);
+
+	if (err)
+		say_seldom(&caps->refused, "pamsplit at %s can't be told what to "
+			   "lend: %s", capped->name, strerror(-err));
+}
+
+void caps_tell(struct caps *caps)
 {
 	caps->told_us = now_us();
 	for (unsigned int i = 0; i < caps->capped_count; i++) {
 		struct capped *capped = &caps->capped[i];
+		bool asks = capped->effect.cost || capped->effect.lend_nothing;
 
-		if (!capped->ifindex ||
-		    (!capped->effect.cost && !capped->cost_told))
+		if (!capped->ifindex || (!asks && !capped->told))
 			continue;
-		tell_cost(caps, capped->ifindex, capped->effect.cost);
-		capped->cost_told = capped->effect.cost;
+		if (capped->lends)
+			tell_lending(caps, capped);
+		else
+			tell_cost(caps, capped->ifindex, capped->effect.cost);
+		capped->told = asks;
 	}
 }
 

@@ -185,7 +185,11 @@ static void get_reporter(struct config *config, cfg_t *reporter)
 static void get_cap(struct cap_config *cap, cfg_t *section)
 {
 	cap->name = copy(cfg_title(section));
-	copy_name(cap->interface, cfg_getstr(section, "interface"));
+	then_parse(&cap->then, cfg_getstr(section, "then"));
+	if (cap->then.lend_nothing)
+		cap->socket = copy(cfg_getstr(section, "socket"));
+	else
+		copy_name(cap->interface, cfg_getstr(section, "interface"));
 	if (cfg_size(section, "quota"))
 		quota_parse(&cap->quota_bytes, cfg_getstr(section, "quota"));
 	cap->period = period_parse(cfg_getstr(section, "per"));
@@ -197,7 +201,6 @@ static void get_cap(struct cap_config *cap, cfg_t *section)
 	cap->hours = array_of(cap->hours_count, sizeof(*cap->hours));
 	for (unsigned int i = 0; i < cap->hours_count; i++)
 		hours_parse(&cap->hours[i], cfg_getnstr(section, "hours", i));
-	then_parse(&cap->then, cfg_getstr(section, "then"));
 }
 
 static struct config *convert(cfg_t *cfg)
@@ -279,6 +282,7 @@ static cfg_t *parse(const char *file, char *text)
 	};
 	cfg_opt_t cap[] = {
 		CFG_STR("interface", NULL, CFGF_NODEFAULT),
+		CFG_STR("socket", PAMSPLIT_CONTROL, CFGF_NONE),
 		CFG_STR("quota", NULL, CFGF_NODEFAULT),
 		CFG_STR("per", "month", CFGF_NONE),
 		CFG_INT("from-day", 0, CFGF_NODEFAULT),
@@ -327,6 +331,7 @@ static cfg_t *parse(const char *file, char *text)
 	set_check(root, "state", check_state);
 	set_check(root, "cap", check_cap);
 	set_check(cap, "interface", check_ifname);
+	set_check(cap, "socket", check_control);
 	set_check(cap, "quota", check_quota);
 	set_check(cap, "per", check_per);
 	set_check(cap, "from-day", check_from_day);
@@ -476,6 +481,7 @@ void config_free(struct config *config)
 	free(config->rules.rule);
 	for (unsigned int i = 0; i < config->cap_count; i++) {
 		free(config->caps[i].name);
+		free(config->caps[i].socket);
 		free(config->caps[i].hours);
 	}
 	free(config->caps);

@@ -240,11 +240,13 @@ const char *then_parse(struct effect *then, const char *text)
 	memset(then, 0, sizeof(*then));
 	then->backup = !strcmp(text, "backup");
 	then->forbid = !strcmp(text, "forbid");
-	if (then->backup || then->forbid)
+	then->lend_nothing = !strcmp(text, "lend nothing");
+	if (then->backup || then->forbid || then->lend_nothing)
 		return NULL;
 	if (sscanf(text, "cost %2u%n", &cost, &end) != 1 || end < 0 ||
 	    text[end] || !cost || cost > MPTCP_PAMS_COST_MAX)
-		return "is not backup, forbid or cost and 1 to 15";
+		return "is not backup, forbid, lend nothing or cost and "
+		       "1 to 15";
 	then->cost = cost;
 	return NULL;
 }
@@ -542,8 +544,14 @@ int check_cap(cfg_t *cfg, cfg_opt_t *opt)
 {
 	cfg_t *section = last_section(opt);
 	const char *title = cfg_title(section);
+	struct effect then = { };
 
-	if (!cfg_size(section, "interface"))
+	if (cfg_size(section, "then"))
+		then_parse(&then, cfg_getstr(section, "then"));
+	if (then.lend_nothing && cfg_size(section, "interface"))
+		cfg_error(cfg, "cap '%s' is about what pamsplit lends, whatever "
+			  "the interface: leave 'interface' out", title);
+	else if (!then.lend_nothing && !cfg_size(section, "interface"))
 		cfg_error(cfg, "cap '%s' has no interface", title);
 	else if (!cfg_size(section, "then"))
 		cfg_error(cfg, "cap '%s' does not say what happens then", title);

@@ -156,6 +156,7 @@ struct effect {
 	uint8_t cost;		/* at least that */
 	bool backup;
 	bool forbid;
+	bool lend_nothing;	/* pamsplit; the others are of interfaces */
 };
 
 enum period {
@@ -170,7 +171,8 @@ struct hours {
 
 struct cap_config {
 	char *name;
-	char interface[IF_NAMESIZE];
+	char interface[IF_NAMESIZE];	/* or "", and */
+	char *socket;		/* pamsplit's, for what it lends */
 	uint64_t quota_bytes;	/* 0: none */
 	enum period period;
 	unsigned int from_day;	/* of the month */
@@ -487,6 +489,15 @@ void traffic_ignore(void);
 
 struct interface;
 struct nl_sock;
+
+/* pamsplit.c: 0 or -errno */
+
+/* Its lines, good until the next call; pid: of who listens there. */
+int pamsplit_ask(const char *path, char **answer, unsigned int *pid);
+/* The number behind " NAME=" in the line, 0 if it isn't there. */
+uint64_t pamsplit_number(const char *line, const char *name);
+/* For so long; 0: it lends again. */
+int pamsplit_lend_nothing(const char *path, unsigned int ms);
 
 struct source {
 	const char *name;

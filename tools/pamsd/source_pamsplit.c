@@ -11,74 +11,11 @@
  *
  * The rates are averages already. Those of flows with nothing to bring say what
  * the pipe was, so without any that waits the last rate stays.
- *
- * It answers at once what it has, and closes. It isn't waited for longer than
- * PATIENCE_MS.
  */
 #include <arpa/inet.h>
-#include <errno.h>
-#include <poll.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/un.h>
-#include <unistd.h>
 
 #include "pamsd.h"
-
-#define PATIENCE_MS	20
-#define ANSWER_MAX	1048576	/* 1000 flows take half a megabyte */
-
-static char answer[ANSWER_MAX];
-
-static int ask(const char *path)
-{
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	int fd;
-
-	if (strlen(path) >= sizeof(address.sun_path))
-		return -ENAMETOOLONG;
-	memcpy(address.sun_path, path, strlen(path));
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd < 0)
-		return -errno;
-	if (connect(fd, (struct sockaddr *)&address, sizeof(address))) {
-		int err = -errno;
-
-		close(fd);
-		return err;
-	}
-	return fd;
-}
-
-/* All that it says, until it closes; or -errno. */
-static ssize_t read_answer(int fd)
-{
-	size_t len = 0;
-
-	while (len < sizeof(answer) - 1) {
-		struct pollfd wait = { .fd = fd, .events = POLLIN };
-		ssize_t got;
-
-		if (poll(&wait, 1, PATIENCE_MS) <= 0)
-			return -ETIMEDOUT;
-		got = read(fd, answer + len, sizeof(answer) - 1 - len);
-		if (got < 0)
-			return -errno;
-		if (!got)
-			break;
-		len += got;
-	}
-	answer[len] = '\0';
-	return len;
-}
-
-/* The number behind " NAME=" in the line, 0 if it isn't there. */
-static uint64_t number(const char *line, const char *name)
-{
-	const char *at = strstr(line, name);
-
-	return at ? strtoull(at + strlen(name), NULL, 10) : 0;
-}
 
 static bool is_meant(const struct interface_config *config, const char *line)
 {
@@ -97,25 +34,26 @@ static bool is_meant(const struct interface_config *config, const char *line)
 	text[len] = '\0';
 	if (prefix_parse(&client, text))
 		return false;
-	return flows_mean(config, &client, number(line, " client_port="));
+	return flows_mean(config, &client,
+			  pamsplit_number(line, " client_port="));
 }
 
 /* The sum of the flows; gives the sum of the rates of those that wait. */
-static uint64_t parse(struct flows *flows,
+static uint64_t parse(char *answer, struct flows *flows,
 		      const struct interface_config *config)
 {
 	char *state, *line = strtok_r(answer, "\n", &state);
 	uint64_t rate_byteps = 0;
 
 	for (; line; line = strtok_r(NULL, "\n", &state)) {
-		uint64_t waiting = number(line, " waiting=");
+		uint64_t waiting = pamsplit_number(line, " waiting=");
 
 		if (strncmp(line, "flow ", 5) || !is_meant(config, line))
 			continue;
-		flows_add(flows, number(line, " delivered="), waiting,
-			  number(line, " min_rtt="));
+		flows_add(flows, pamsplit_number(line, " delivered="), waiting,
+			  pamsplit_number(line, " min_rtt="));
 		if (waiting)
-			rate_byteps += number(line, " rate=");
+			rate_byteps += pamsplit_number(line, " rate=");
 	}
 	return rate_byteps;
 }
@@ -125,18 +63,15 @@ static int sample(const struct link *link,
 		  struct estimate *estimate, uint64_t us)
 {
 	struct flows flows = { };
-	int fd = ask(config->socket);
 	uint64_t rate_byteps;
-	ssize_t len;
+	unsigned int pid;
+	char *answer;
+	int err = pamsplit_ask(config->socket, &answer, &pid);
 
 	(void)link;
-	if (fd < 0)
-		return fd;
-	len = read_answer(fd);
-	close(fd);
-	if (len < 0)
-		return len;
-	rate_byteps = parse(&flows, config);
+	if (err)
+		return err;
+	rate_byteps = parse(answer, &flows, config);
 	flows_settle(&flows, estimate);
 	estimate_exact(estimate, us, flows.bytes, flows.backlog_bytes,
 		       rate_byteps);

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * control - the socket that tells how it is
+ * control - the socket that tells how it is, and is told what may be lent
  *
  * Who connects gets lines of words, NAME=VALUE after the first, and the end: one
  * "totals" and one "flow" for each. Rates in bytes per second, sizes in bytes,
- * times in us. Nothing is read from it.
+ * times in us. Whatever it wants to say, it has a second for:
+ *
+ *	lend nothing MS		nothing is lent for so many ms, up to an hour
+ *	lend			it is lent again
  */
 #include <arpa/inet.h>
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -18,6 +22,8 @@
 #include <unistd.h>
 
 #include "pamsplit.h"
+
+#define LEND_MAX_MS	3600000
 
 static int address_of(struct sockaddr_un *address, const char *path)
 {
@@ -76,14 +82,15 @@ static void print_totals(FILE *out, const struct split *split,
 	const struct split_counters *c = split_counters(split);
 
 	fprintf(out, "totals flows=%u split=%" PRIu64 " refused=%" PRIu64
-		" put_off=%" PRIu64 " cap=%" PRIu64 " resets=%" PRIu64
+		" put_off=%" PRIu64 " lends=%d cap=%" PRIu64 " resets=%" PRIu64
 		" unknown=%" PRIu64 " early_acks=%" PRIu64 " lent=%" PRIu64
 		" received=%" PRIu64 " delivered=%" PRIu64 " resent=%" PRIu64
 		" timeouts=%" PRIu64 " probes=%" PRIu64 " dropped=%" PRIu64
 		" duplicates=%" PRIu64 " banked_max=%" PRIu64 " memory=%" PRIu64
 		" memory_max=%" PRIu64 " overruns=%" PRIu64 " unsent=%" PRIu64
 		" draining=%d\n", split_flows(split), c->flows, c->refused,
-		c->put_off, split_cap(split), c->resets, c->unknown,
+		c->put_off, split_lends(split), split_cap(split), c->resets,
+		c->unknown,
 		c->early_acks, c->lent_bytes, c->received_bytes,
 		c->delivered_bytes, c->resent, c->timeouts, c->probes,
 		c->dropped, c->duplicates, c->banked_max, split_memory(split),
@@ -103,10 +110,38 @@ void control_answer(int fd, const struct split *split,
 		return;
 	print_totals(out, split, files, draining);
 	split_each(split, print_flow, out);
+	/* it doesn't matter to who only wants to say something */
 	if (!fclose(out) &&
-	    send(fd, text, len, MSG_DONTWAIT | MSG_NOSIGNAL) != (ssize_t)len)
+	    send(fd, text, len, MSG_DONTWAIT | MSG_NOSIGNAL) != (ssize_t)len &&
+	    errno != EPIPE)
 		say("an answer of %zu bytes found no room", len);
 	free(text);
+	shutdown(fd, SHUT_WR);
+}
+
+bool control_hear(int fd, unsigned int *nothing_ms)
+{
+	char text[64];
+	ssize_t len = recv(fd, text, sizeof(text) - 1, MSG_DONTWAIT);
+	int end = -1;
+
+	if (len <= 0)
+		return false;
+	text[len] = '\0';
+	text[strcspn(text, "\n")] = '\0';
+	*nothing_ms = 0;
+	if (!strcmp(text, "lend"))
+		return true;
+	if (sscanf(text, "lend nothing %7u%n", nothing_ms, &end) == 1 &&
+	    end >= 0 && !text[end] && *nothing_ms &&
+	    *nothing_ms <= LEND_MAX_MS)
+		return true;
+	for (char *at = text; *at; at++)
+		if (!isprint((unsigned char)*at))
+			*at = '?';
+	say("'%s' is neither \"lend\" nor \"lend nothing\" and 1 to %d ms",
+	    text, LEND_MAX_MS);
+	return false;
 }
 
 int control_ask(const char *path)

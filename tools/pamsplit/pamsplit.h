@@ -9,7 +9,7 @@
  *	worker.c	the loop over them
  *	own.c		what own traffic leaves for clients
  *	link.c		what an interface has received
- *	control.c	the socket that tells how it is
+ *	control.c	the socket that tells how it is, and is told what to lend
  *	confine.c	privileges and system calls that aren't needed any more
  *	guard.c		resets the flows if the worker dies or hangs
  */
@@ -134,6 +134,8 @@ int worker_run(const struct settings *settings,
 int control_listen(const char *path, const char *user);
 void control_answer(int fd, const struct split *split,
 		    const struct worker_files *files, bool draining);
+/* What somebody says: lend nothing for so long, 0: lend again. Else false. */
+bool control_hear(int fd, unsigned int *nothing_ms);
 int control_ask(const char *path);
 
 #endif /* PAMSPLIT_H */

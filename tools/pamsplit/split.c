@@ -458,6 +458,11 @@ void split_lend_nothing(struct split *split, bool nothing)
 		reset_all(split, RESET_PROHIBITED);
 }
 
+bool split_lends(const struct split *split)
+{
+	return !split->lends_nothing;
+}
+
 const struct split_counters *split_counters(const struct split *split)
 {
 	return &split->counters;

@@ -121,6 +121,7 @@ uint64_t split_cap(const struct split *split);
 
 /* Reset all flows, and refuse new ones until it lends again. */
 void split_lend_nothing(struct split *split, bool nothing);
+bool split_lends(const struct split *split);
 
 /* Split no more flows, and step out of those that there are. */
 void split_drain(struct split *split, uint64_t now_us);

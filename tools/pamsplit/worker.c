@@ -4,7 +4,7 @@
  *
  * SIGTERM and SIGINT: no new flow is split, and each of the others is left as
  * soon as nothing of it is banked. What can't be left in time is reset. SIGUSR1:
- * nothing is lent until SIGUSR2.
+ * nothing is lent until SIGUSR2. The control socket can say the same, for a time.
  */
 #include <errno.h>
 #include <signal.h>
@@ -21,6 +21,7 @@
 
 #define BEAT_US		50000
 #define LEAST_WAIT_US	200	/* a burst's worth of the pace */
+#define PATIENCE_US	1000000	/* with who connects and may say something */
 
 struct worker {
 	const struct settings *settings;
@@ -31,6 +32,8 @@ struct worker {
 	struct link *link;		/* own traffic's; NULL: all are equal */
 	struct own own;
 	uint64_t drain_until_us;	/* 0: it isn't asked for */
+	bool nothing;			/* is lent, until a signal */
+	uint64_t nothing_until_us;	/* 0: nobody says so */
 	bool failed;
 };
 
@@ -113,6 +116,20 @@ static void set_cap(struct worker *worker)
 	set_timer(worker);
 }
 
+static void set_lending(struct worker *worker)
+{
+	bool lends;
+
+	if (worker->nothing_until_us && worker->nothing_until_us <= now_us())
+		worker->nothing_until_us = 0;
+	lends = !worker->nothing && !worker->nothing_until_us;
+	if (lends == split_lends(worker->split))
+		return;
+	split_lend_nothing(worker->split, !lends);
+	raw_flush(worker->files->raw);
+	say(lends ? "it lends again" : "nothing is lent now");
+}
+
 static void on_beat(evutil_socket_t fd, short what, void *arg)
 {
 	struct worker *worker = arg;
@@ -121,11 +138,26 @@ static void on_beat(evutil_socket_t fd, short what, void *arg)
 	(void)what;
 	guard_beat(worker->files->guard, worker->split);
 	set_cap(worker);
+	set_lending(worker);
 	end_if_drained(worker);
+}
+
+static void on_words(evutil_socket_t fd, short what, void *arg)
+{
+	struct worker *worker = arg;
+	unsigned int ms;
+
+	if (what & EV_READ && control_hear(fd, &ms)) {
+		worker->nothing_until_us = ms ? now_us() + ms * 1000ULL : 0;
+		set_lending(worker);
+		after_each(worker);
+	}
+	close(fd);
 }
 
 static void on_question(evutil_socket_t fd, short what, void *arg)
 {
+	const struct timeval patience = in_us(PATIENCE_US);
 	struct worker *worker = arg;
 	int asker = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
@@ -134,7 +166,9 @@ static void on_question(evutil_socket_t fd, short what, void *arg)
 		return;
 	control_answer(asker, worker->split, worker->files,
 		       worker->drain_until_us);
-	close(asker);
+	if (event_base_once(worker->base, asker, EV_READ, on_words, worker,
+			    &patience))
+		close(asker);
 }
 
 static void on_signal(evutil_socket_t number, short what, void *arg)
@@ -159,9 +193,8 @@ static void on_lend(evutil_socket_t number, short what, void *arg)
 	struct worker *worker = arg;
 
 	(void)what;
-	split_lend_nothing(worker->split, number == SIGUSR1);
-	raw_flush(worker->files->raw);
-	say(number == SIGUSR1 ? "nothing is lent now" : "it lends again");
+	worker->nothing = number == SIGUSR1;
+	set_lending(worker);
 	after_each(worker);
 }
 
