@@ -348,6 +348,11 @@ connections()
 	ctl top --batch --count 3 --interval 200ms | grep -q ' PER-SECOND  DEFERRALS' || fail "no rates"
 	shows "connections    1" stats
 	exits 1 "conn show: " conn show 0x0badbad
+	# what ss tells of the MPTCP socket it tells alone, but for the connection's name; subflows is a number there, a list here
+	on_client ss -MinOH state established | grep -oE '[a-z_]+:' | tr -d : | sort -u >"$work/ss"
+	check "what ss tells" "$(wc -l <"$work/ss")" ">" 3
+	on_client "$pamsctl" --json conn show | grep -oE '"[a-z_]+":' | tr -d '":' | sort -u | comm -12 - "$work/ss" >"$work/again"
+	check "what is shown again" "$(grep -vcx "token\|subflows" "$work/again")" == 0
 	wait $!
 }
 two_subflows() { [ "$(ctl --json conn show | grep -c '"srtt_us"')" = 2 ]; }
