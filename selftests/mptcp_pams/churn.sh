@@ -46,7 +46,7 @@ reload_under_traffic()
 	ip netns exec "$client" "$xfer" client --quiet --cold --conns 2 --requests 1000000 --gap 5-100 --bytes 1-40K --dir both --timeout 60000 \
 		"$address" "$port" &
 	local traffic=$!
-	for i in $(seq "$RELOADS"); do
+	for i in $(seq "${2%-*}" "${2#*-}"); do
 		# each time while a connection has our scheduler
 		until [ "$(users)" != 0 ]; do sleep 0.003; done
 		tries=0
@@ -72,7 +72,7 @@ unload_while_reports_expire()
 	need_module
 	need_tool "$pamsctl"
 	unused		# sockets of the cases before would hold the module
-	for i in $(seq "$RELOADS"); do
+	for i in $(seq "${1%-*}" "${1#*-}"); do
 		"$pamsctl" path set 192.0.2.1 pipe-rate 5mbit ttl 10ms
 		"$pamsctl" path set 192.0.2.2 pipe-rate 5mbit ttl $((1 + i % 20))ms
 		sleep "0.0$((i % 3))"
@@ -89,7 +89,7 @@ netns_churn()
 
 	need_module
 	need_tool "$pamsctl"
-	for i in $(seq "$NETNS_CHURN"); do
+	for i in $(seq "${2%-*}" "${2#*-}"); do
 		two_paths "$1"
 		start_server
 		ip netns exec "$client" "$xfer" client --quiet --bytes 5M --conns 2 "$address" "$port" 2>/dev/null &
@@ -111,8 +111,8 @@ reconnects()
 {
 	two_paths "$1"
 	start_server
-	on_client "$XFER_DIR/reconnect" "$address" "$port" "$((CONNECTS / 2))" 20000
-	on_client "$XFER_DIR/reconnect" "$address" "$port" "$((CONNECTS / 2))" 20000 up
+	on_client "$XFER_DIR/reconnect" "$address" "$port" "$(((${2#*-} - ${2%-*} + 1) / 2))" 20000
+	on_client "$XFER_DIR/reconnect" "$address" "$port" "$(((${2#*-} - ${2%-*} + 1) / 2))" 20000 up
 	transfer --bytes 200000
 	stop_server
 	[ "$1" = default ] || unload
@@ -120,10 +120,20 @@ reconnects()
 	no_leaks
 }
 
-[ "$SCHEDS" = default ] || add unload_while_reports_expire
+# parts CASE COUNT MOST [ARGUMENT...]: cases of at most MOST times each, so that a long run is seen to get on
+parts()
+{
+	local from
+
+	for ((from = 1; from <= $2; from += $3)); do
+		add "$1" "${@:4}" "$from-$((from + $3 - 1 < $2 ? from + $3 - 1 : $2))"
+	done
+}
+
+[ "$SCHEDS" = default ] || parts unload_while_reports_expire "$RELOADS" 50
 for sched in $SCHEDS; do
-	[ "$sched" = default ] || add reload_under_traffic "$sched"
-	[ "$sched" = default ] || add netns_churn "$sched"
-	add reconnects "$sched"
+	[ "$sched" = default ] || parts reload_under_traffic "$RELOADS" 50 "$sched"
+	[ "$sched" = default ] || parts netns_churn "$NETNS_CHURN" 20 "$sched"
+	parts reconnects "$CONNECTS" 1000 "$sched"
 done
 run_cases "$@"
