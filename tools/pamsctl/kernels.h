@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Written by selftests/matrix write: the rows of Documentation/kernels.md. */
+{ "^6[.]12[.][.0-9]+[+]deb13[.0-9]*-armmp$", "armv7l",
+  "6.12.107+deb13-armmp" },
 { "^6[.]12[.][.0-9]+[+]deb13[.0-9]*-amd64$", "x86_64",
   "6.12.117+deb13-amd64" },
 { "^6[.]12[.][.0-9]+[+]deb13[.0-9]*-arm64-16k$", "aarch64",
@@ -8,6 +10,8 @@
   "6.12.117+deb13-cloud-amd64" },
 { "^6[.]12[.][.0-9]+[+]deb13[.0-9]*-cloud-arm64$", "aarch64",
   "6.12.117+deb13-cloud-arm64" },
+{ "^6[.]12[.][0-9]+$", "aarch64",
+  "6.12.117+openwrt-lookalike" },
 { "^6[.]12[.][0-9]+[+]rpt-rpi-", "aarch64",
   "6.12.117+rpi-lookalike" },
 { "^7[.][.0-9]+[+]deb13[.0-9]*-cloud-amd64$", "x86_64",
