@@ -3,9 +3,9 @@
  * caps_apply - makes the kernel do what caps ask for, and gives it back
  *
  * A cost is told to the module for whatever leaves through the interface, for a short
- * time, again and again: it ends with the daemon. So is pamsplit told to lend nothing. An endpoint of the path manager that
- * becomes a backup, or is removed, is written down before: so it is given back also
- * after the daemon was killed.
+ * time, again and again: it ends with the daemon. So is pamsplit told to lend nothing.
+ * An endpoint of the path manager that becomes a backup, or is removed, is written down
+ * before: so it is given back also after the daemon was killed.
  */
 #include <string.h>
 
