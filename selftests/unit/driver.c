@@ -243,8 +243,8 @@ u64 unit_model_carried(const u64 *in, u64 span_us)
 }
 
 /* What minfct chooses from: unscheduled_bytes, buffer_bytes, sent_bytes, nr,
- * nr_expected, left_bytes, then CHOICE_WORDS for each subflow, and MODEL_WORDS; PAD follows from the
- * model. Returns false if there are too many.
+ * nr_expected, left_bytes, then CHOICE_WORDS for each subflow, and MODEL_WORDS; PAD
+ * follows from the model. Returns false if there are too many.
  */
 static bool model_view(const u64 *in, const u64 *words, struct pams_view *view,
 		       struct pams_model *models)
