@@ -16,7 +16,7 @@ VERSION ?= $(shell sh $(TOOLS)/version)
 
 NAME := $(notdir $(CURDIR))
 LIB_PACKAGES := libnl-3.0 libnl-genl-3.0 libsodium
-LIBRARY := $(BUILD)/libpams.a
+LIBRARY := $(BUILD)/libtools.a
 HERE := $(BUILD)/objects/$(NAME)
 
 CFLAGS ?= -O2 -g

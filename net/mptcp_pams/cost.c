@@ -179,7 +179,7 @@ void cost_spare_but(struct pams_view *view, const struct cost_overflow *overflow
 		credit_update(view, least, overflow->percent, state);
 		most = max(state->credit_bytes, 0);
 		/* what would still be written counts as well */
-		waiting_bytes = view->unscheduled_bytes;
+		waiting_bytes = view->left_bytes;
 	}
 	for (i = 0; i < view->nr && most; i++) {
 		const struct pams_model *sub = view->sub[i];

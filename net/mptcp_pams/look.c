@@ -253,10 +253,18 @@ void pams_look(struct pams_conn *conn, enum pams_detail detail,
 	tail = pams_nothing_new(look);
 	if (unlikely(!conn->first_seq)) {
 		conn->first_seq = look->snd_nxt;
+		conn->first_ns = ktime_get_ns();
 		conn->state.copied = look->snd_nxt;
 	}
 
 	view->unscheduled_bytes = look->unscheduled_bytes;
+	view->left_bytes = look->unscheduled_bytes;
+	if (unlikely(conn->unit.end)) {
+		unit_follow(&conn->unit, look->snd_nxt);
+		view->left_bytes = unit_unscheduled_bytes(&conn->unit, look->write_seq,
+							  look->snd_nxt,
+							  look->unscheduled_bytes);
+	}
 	view->fragment_bytes = look->fragment_bytes;
 	if (conn->sched->cuts)
 		view->fragment_bytes = min(view->fragment_bytes, PICK_PACKET_BYTES);

@@ -161,7 +161,7 @@ static u64 window_true_end(const struct mptcp_sock *msk,
 {
 	u64 end = msk_read_u64(&msk->wnd_end);
 
-	return window->narrowed && before64(end, window->end) ? window->end : end;
+	return window->end && before64(end, window->end) ? window->end : end;
 }
 
 /**
@@ -241,9 +241,9 @@ static void window_set(struct mptcp_sock *msk, struct msk_window *window,
 {
 	u64 true_end = window_true_end(msk, window);
 
-	window->narrowed = narrow && before64(end, true_end);
-	window->end = true_end;
-	WRITE_ONCE(msk->wnd_end, window->narrowed ? end : true_end);
+	narrow &= before64(end, true_end);
+	window->end = narrow ? true_end : 0;
+	WRITE_ONCE(msk->wnd_end, narrow ? end : true_end);
 }
 
 /* In softirq the data lock is held. */
@@ -272,7 +272,7 @@ static void window_move(struct mptcp_sock *msk, struct msk_window *window,
  */
 void msk_window_restore(struct mptcp_sock *msk, struct msk_window *window)
 {
-	if (window->narrowed)
+	if (window->end)
 		window_move(msk, window, false, 0);
 }
 
@@ -414,6 +414,11 @@ bool msk_is_server(struct mptcp_sock *msk)
 	return subflow && !subflow->request_mptcp;
 }
 
+u64 msk_write_seq(const struct mptcp_sock *msk)
+{
+	return msk->write_seq;
+}
+
 u64 msk_snd_nxt(const struct mptcp_sock *msk)
 {
 	return msk->snd_nxt;
@@ -422,6 +427,11 @@ u64 msk_snd_nxt(const struct mptcp_sock *msk)
 u64 msk_local_key(const struct mptcp_sock *msk)
 {
 	return READ_ONCE(msk->local_key);
+}
+
+const struct mptcp_sched_ops *msk_sched(const struct mptcp_sock *msk)
+{
+	return msk->sched;
 }
 
 u32 msk_token(const struct mptcp_sock *msk)

@@ -12,6 +12,7 @@
 #include "again.h"
 #include "pick.h"
 
+struct mptcp_sched_ops;
 struct mptcp_sock;
 struct sk_buff;
 struct sock;
@@ -61,12 +62,10 @@ struct msk_look {
 /**
  * struct msk_window - within a fragment the kernel keeps to nothing but the receive
  *		       window's end, so with a decision it is told a nearer one
- * @end:	what the peer said, while @narrowed
- * @narrowed:	the kernel was told a nearer one
+ * @end:	what the peer said, while the kernel was told a nearer one; else 0
  */
 struct msk_window {
 	u64 end;
-	bool narrowed;
 };
 
 /**
@@ -141,8 +140,10 @@ bool msk_is_pending(const struct mptcp_sock *msk);
 bool msk_is_acknowledged(const struct mptcp_sock *msk);
 bool msk_is_fallback(const struct mptcp_sock *msk);
 bool msk_is_server(struct mptcp_sock *msk);
+u64 msk_write_seq(const struct mptcp_sock *msk);
 u64 msk_snd_nxt(const struct mptcp_sock *msk);
 u64 msk_local_key(const struct mptcp_sock *msk);
+const struct mptcp_sched_ops *msk_sched(const struct mptcp_sock *msk);
 u32 msk_token(const struct mptcp_sock *msk);
 void msk_push(struct mptcp_sock *msk);
 void msk_finish(struct mptcp_sock *msk);

@@ -135,6 +135,12 @@ static const struct nla_policy mptcp_pams_rules_set_nl_policy[MPTCP_PAMS_A_RULES
 	[MPTCP_PAMS_A_RULES_COSTLY_COPIES] = { .type = NLA_FLAG, },
 };
 
+/* MPTCP_PAMS_CMD_UNIT_SET - do */
+static const struct nla_policy mptcp_pams_unit_set_nl_policy[MPTCP_PAMS_A_CONN_UNIT + 1] = {
+	[MPTCP_PAMS_A_CONN_TOKEN] = { .type = NLA_U32, },
+	[MPTCP_PAMS_A_CONN_UNIT] = { .type = NLA_UINT, },
+};
+
 /* Ops table for mptcp_pams */
 static const struct genl_split_ops mptcp_pams_nl_ops[] = {
 	{
@@ -201,6 +207,13 @@ static const struct genl_split_ops mptcp_pams_nl_ops[] = {
 		.cmd	= MPTCP_PAMS_CMD_RULES_GET,
 		.dumpit	= mptcp_pams_nl_rules_get_dumpit,
 		.flags	= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DUMP,
+	},
+	{
+		.cmd		= MPTCP_PAMS_CMD_UNIT_SET,
+		.doit		= mptcp_pams_nl_unit_set_doit,
+		.policy		= mptcp_pams_unit_set_nl_policy,
+		.maxattr	= MPTCP_PAMS_A_CONN_UNIT,
+		.flags		= GENL_CMD_CAP_DO,
 	},
 };
 

@@ -29,6 +29,7 @@ int mptcp_pams_nl_memory_get_dumpit(struct sk_buff *skb,
 int mptcp_pams_nl_rules_set_doit(struct sk_buff *skb, struct genl_info *info);
 int mptcp_pams_nl_rules_get_dumpit(struct sk_buff *skb,
 				   struct netlink_callback *cb);
+int mptcp_pams_nl_unit_set_doit(struct sk_buff *skb, struct genl_info *info);
 
 enum {
 	MPTCP_PAMS_NLGRP_EVENTS,

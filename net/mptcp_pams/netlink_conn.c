@@ -170,6 +170,16 @@ static int put_rule(struct sk_buff *skb, const struct pams_conn *conn)
 	       nla_put_u32(skb, MPTCP_PAMS_A_CONN_RULE, conn->rule) : 0;
 }
 
+/* What is left of the application's unit, if there is one. */
+static int put_unit(struct sk_buff *skb, const struct pams_conn *conn,
+		    const struct msk_look *look)
+{
+	u32 left_bytes = unit_left_bytes(&conn->unit, look->snd_nxt);
+
+	return left_bytes ? nla_put_uint(skb, MPTCP_PAMS_A_CONN_UNIT_LEFT,
+					 left_bytes) : 0;
+}
+
 static int put_name(struct sk_buff *skb, const struct pams_conn *conn)
 {
 	return nla_put_u32(skb, MPTCP_PAMS_A_CONN_TOKEN, msk_token(conn->msk)) ?:
@@ -189,7 +199,8 @@ static int put_conn(struct sk_buff *skb, struct pams_conn *conn)
 	err = put_name(skb, conn) ?:
 	      nla_put_uint(skb, MPTCP_PAMS_A_CONN_UNSCHEDULED,
 			   view.unscheduled_bytes) ?:
-	      put_rule(skb, conn) ?: put_counts(skb, &conn->counts);
+	      put_rule(skb, conn) ?: put_unit(skb, conn, &look) ?:
+	      put_counts(skb, &conn->counts);
 
 	for (ssk = msk_first_subflow(conn->msk); ssk && !err;
 	     ssk = msk_next_subflow(conn->msk, ssk)) {

@@ -4,7 +4,7 @@
  *   main.c      load and unload
  *   netlink.c   reports come in, and what is known goes out; netlink_conn.c, of
  *               connections; netlink_memory.c, of what is remembered; netlink_rules.c,
- *               rules; net.c, the sysctls
+ *               rules; netlink_unit.c, units; net.c, the sysctls
  *   sched.c     the scheduler ops of both kernel ABIs: one decision
  *   watch.c     looks at a connection when the kernel asks nothing: the end of a
  *               wait, a tail that is late, a path that is lost or silent
@@ -16,6 +16,7 @@
  *   memory.c    what earlier connections learned of a path
  *   path.c      what was reported of each path
  *   cost.c      costlier paths stand back, plain numbers only
+ *   unit.c      what is left of an application's unit, plain numbers only
  *   rules.c     which scheduler a connection has, by the administrator's rules
  *   conn.c      what is remembered of a connection: lifetimes
  *   sched_*.c   a choice from a view, plain numbers only (pick.h)
@@ -46,6 +47,7 @@
 #include "pick.h"
 #include "rules.h"
 #include "symbols.h"
+#include "unit.h"
 
 /* Of a connection, see pams_count(); of those that have gone, under conn.c's lock. */
 struct pams_counts {
@@ -282,6 +284,7 @@ struct pams_expected {
  * @state:	of its scheduler
  * @rule:	number of the rule that chose it; 0: none fits, or nobody asked
  * @window:	what the kernel was told of the receive window
+ * @unit:	where the application's units end
  * @resend:	what is pending again
  * @lost_id:	subflow_id whose lost data is being sent again, 0: none
  * @late_bytes:	sent again for being late; the budget is for these
@@ -339,6 +342,7 @@ struct pams_conn {
 	struct pick_state state;
 	u32 rule;
 	struct msk_window window;
+	struct unit_marks unit;
 	struct msk_resend resend;
 	u64 late_bytes;
 	u32 epoch_bytes;
@@ -391,6 +395,7 @@ void pams_net_exit(void);
 
 /* sched.c */
 const struct pams_sched *pams_sched_find(const char *name);
+const struct pams_sched *pams_sched_of(const struct mptcp_sock *msk);
 int pams_sched_register(void);
 void pams_sched_unregister(void);
 

@@ -49,6 +49,8 @@ struct pick_state {
  * struct pams_view - a connection at the moment of a decision
  * @unscheduled_bytes:	bytes in the meta buffer given to no subflow yet;
  *			U64_MAX when the application waits for buffer space
+ * @left_bytes:		what has to arrive together: the rest of the application's unit
+ *			(unit.h), or without one the same
  * @buffer_bytes:	what faster subflows may be ahead by: of the send buffer two
  *			thirds, of the receive window half, the lesser
  * @sent_bytes:		what the connection has sent so far
@@ -67,6 +69,7 @@ struct pick_state {
  */
 struct pams_view {
 	u64 unscheduled_bytes;
+	u64 left_bytes;
 	u64 buffer_bytes;
 	u64 sent_bytes;
 	u64 first_bytes;

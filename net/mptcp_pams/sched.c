@@ -176,7 +176,7 @@ static int defer(struct pams_conn *conn, const struct msk_look *look,
 		return target;
 
 	trace_mptcp_pams_deferral(look->token, view->sub[target]->id, wait_ns,
-				  view->unscheduled_bytes);
+				  view->left_bytes);
 	return PAMS_PICK_DEFER;
 }
 
@@ -189,7 +189,7 @@ static void decision_trace(const struct msk_look *look, const struct pams_view *
 		trace_mptcp_pams_pad(look->token, view->sub[i]);
 	trace_mptcp_pams_decision(look->token,
 				  target < 0 ? 0 : view->sub[target]->id,
-				  view->nr, view->unscheduled_bytes);
+				  view->nr, view->left_bytes);
 }
 
 /* Somebody has to look after what was handed over; soon, if little is left that was
@@ -450,6 +450,21 @@ static struct mptcp_sched_ops * const sched_ops[] = {
 	&minrtt_ops, &minpad_ops, &pams_ops, &minfct_ops, &single_ops, &redundant_ops,
 	&rules_ops,
 };
+
+/**
+ * pams_sched_of - which of our schedulers a connection has
+ * @msk: the connection, owned
+ *
+ * Return: NULL if it has none of ours.
+ */
+const struct pams_sched *pams_sched_of(const struct mptcp_sock *msk)
+{
+	const struct mptcp_sched_ops *ops = msk_sched(msk);
+
+	if (!ops || ops->owner != THIS_MODULE)
+		return NULL;
+	return ops == &rules_ops ? &sched_rules : pams_sched_find(ops->name);
+}
 
 static void unregister_first(unsigned int nr)
 {

@@ -8,7 +8,7 @@
  *            for the others, whether they move or could, and while that takes
  *            more than 250 us longer than a packet:
  *
- *     n + sum of carried[i](A(n)) >= min(unscheduled, buffer)
+ *     n + sum of carried[i](A(n)) >= min(left, buffer)
  *         over the other subflows i with arrival[i] < A(n)
  *
  *   wait if a packet is too much: those that move carry all until it arrives.
@@ -70,7 +70,7 @@ static u64 minfct_carried(const struct pams_view *view, int target, u32 bytes,
  */
 static bool minfct_tries(const struct pams_view *view, int target, u64 carried)
 {
-	return view->sub[target]->untried && carried < view->unscheduled_bytes &&
+	return view->sub[target]->untried && carried < view->left_bytes &&
 	       carried - view->buffer_bytes <= view->sent_bytes / MINFCT_TRY_SHARE;
 }
 
@@ -84,7 +84,7 @@ static bool minfct_divides(const struct pams_model *target, u32 bytes)
 
 int pams_pick_minfct(const struct pams_view *view, u32 *bytes)
 {
-	u64 wanted = min(view->unscheduled_bytes, view->buffer_bytes);
+	u64 wanted = min(view->left_bytes, view->buffer_bytes);
 	int target = pams_lowest_pad(view);
 	u64 carried;
 
@@ -176,7 +176,7 @@ int pams_late_minfct(const struct pams_view *view, u32 eta_percent, u64 *bytes)
 		latest_us = us;
 		latest = i;
 	}
-	late_us = view->unscheduled_bytes ? MINFCT_LATE_TIMES * best_us :
-					    best_us + best_us / MINFCT_LATE_SHARE;
+	late_us = view->left_bytes ? MINFCT_LATE_TIMES * best_us :
+				     best_us + best_us / MINFCT_LATE_SHARE;
 	return latest_us > late_us ? latest : PAMS_PICK_NONE;
 }

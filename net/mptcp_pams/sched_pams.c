@@ -4,7 +4,7 @@
  *   target = the idle subflow with the lowest PAD
  *   Diff   = sum of (PAD[target] - PAD[i]) * Th[i]
  *            over the busy subflows i with PAD[i] < PAD[target]
- *   send nothing now if Diff > the unscheduled bytes, else send on target
+ *   send nothing now if Diff > the bytes that are left, else send on target
  *
  * Diff is what the busy but faster subflows deliver before the target would
  * deliver its first byte: if that is all there is to send, handing the target
@@ -52,7 +52,7 @@ int pams_pick_pams(const struct pams_view *view, u32 *bytes)
 							sub->th_byteps);
 	}
 
-	return diff_bytes > view->unscheduled_bytes ? PAMS_PICK_DEFER : target;
+	return diff_bytes > view->left_bytes ? PAMS_PICK_DEFER : target;
 }
 
 /* Is half of what it carries in a round trip missing? */
@@ -85,7 +85,7 @@ int pams_late_pams(const struct pams_view *view, u32 eta_percent, u64 *bytes)
 	u64 best_ns, late_ns;
 
 	if (best < 0 || latest < 0 ||
-	    (view->unscheduled_bytes && !half_idle(view->sub[best])))
+	    (view->left_bytes && !half_idle(view->sub[best])))
 		return PAMS_PICK_NONE;
 
 	best_ns = view->sub[best]->pad_ns;

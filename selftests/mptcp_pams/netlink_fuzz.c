@@ -11,12 +11,16 @@
  * 0 all as it should be, 1 not, 2 usage.
  */
 #define _GNU_SOURCE
+#include <unistd.h>
+
 #include "netlink_raw.h"
 
 #define WRONG_MAX	20	/* is enough to know */
+#define MOVE_US		500	/* for transfers to move on */
 #define JOIN_MAX_US	500000	/* a path that takes longer isn't expected */
 
 static uint64_t random_state;
+static unsigned int units;	/* that were taken */
 
 /* splitmix64 */
 static uint64_t draw(void)
@@ -291,6 +295,33 @@ static void look_at_rules(void)
 		      MPTCP_PAMS_RULES_MAX);
 }
 
+static void look_token(const struct nlmsghdr *hdr, void *arg)
+{
+	find_attribute(hdr, MPTCP_PAMS_A_CONN_TOKEN, arg, 4);
+}
+
+/* On whatever connection there is, so that its schedule runs over all kinds of units. */
+static void mark_unit(void)
+{
+	uint64_t bytes = draw() >> below(64);
+	uint32_t token = 0;
+	struct answer answer;
+	struct message m;
+
+	start(&m, family, NLM_F_DUMP, MPTCP_PAMS_CMD_CONN_GET);
+	talk_look(&m, look_token, &token);
+	start(&m, family, 0, MPTCP_PAMS_CMD_UNIT_SET);
+	put(&m, MPTCP_PAMS_A_CONN_TOKEN, &token, sizeof(token));
+	put(&m, MPTCP_PAMS_A_CONN_UNIT, &bytes, sizeof(bytes));
+	answer = talk(&m);
+	if (answer.error && !answer.text[0])
+		wrong("unit-set: error %d without a text", answer.error);
+	units += !answer.error;
+	usleep(MOVE_US);
+	if (!answer.error && bytes > MPTCP_PAMS_UNIT_MAX_BYTES)
+		wrong("a unit of %llu bytes is taken", (unsigned long long)bytes);
+}
+
 static void one_round(uint64_t round)
 {
 	const struct command *command = &commands[below(COUNT(commands))];
@@ -332,6 +363,8 @@ static void random_rounds(uint64_t seed, uint64_t rounds, uint32_t remembered)
 			one_round(i);
 		if (i % 20 == 19)
 			dump_memory(remembered);
+		if (i % 10 == 4)
+			mark_unit();
 		if (i % 500 != 499)
 			continue;
 		look_at_state(max);
@@ -339,6 +372,8 @@ static void random_rounds(uint64_t seed, uint64_t rounds, uint32_t remembered)
 		if (!below(4))
 			flush_paths();
 	}
+	if (remembered && !units)
+		wrong("no unit was taken of any connection");
 	look_at_state(max);
 	flush_paths();
 	if (number_of_paths())

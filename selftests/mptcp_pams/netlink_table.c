@@ -91,7 +91,7 @@ static void test_attribute(const struct command *command,
 	if (a->has_max)
 		expect_wrong_value(command, a, "too high", a->high, a->bytes,
 				   0);
-	if (a->kind == UINT)
+	if (a->kind == UINT && a->has_min)
 		expect_wrong_value(command, a, "of 4 bytes too low", a->low, 4,
 				   0);
 	expect_wrong_value(command, a, "as a nest", a->good, a->bytes,
@@ -346,7 +346,8 @@ static void test_heads(void)
 	for (command = 0; command < 256; command++) {
 		if ((command >= MPTCP_PAMS_CMD_PATH_SET &&
 		     command <= MPTCP_PAMS_CMD_STATS_GET) ||
-		    command == MPTCP_PAMS_CMD_RULES_SET)
+		    command == MPTCP_PAMS_CMD_RULES_SET ||
+		    command == MPTCP_PAMS_CMD_UNIT_SET)
 			continue;
 		start(&m, family, 0, command);
 		if (talk(&m).error != EOPNOTSUPP)
@@ -374,6 +375,21 @@ static void test_heads(void)
 		wrong("a bad head left a path behind");
 }
 
+/* What a unit needs, and the values that it may have. */
+static void test_unit(const struct command *c)
+{
+	struct message m;
+
+	start(&m, family, 0, c->number);
+	expect_refusal(&m, c, "nothing", "", 0);
+	start(&m, family, 0, c->number);
+	put_good(&m, &c->attributes[0]);
+	expect_refusal(&m, c, "a token", "alone", 0);
+	start(&m, family, 0, c->number);
+	put_good(&m, &c->attributes[1]);
+	expect_refusal(&m, c, "a unit", "alone", 0);
+}
+
 static void table(void)
 {
 	size_t i, j;
@@ -386,6 +402,8 @@ static void table(void)
 		test_strangers(&commands[i]);
 		if (commands[i].attributes == path_attributes)
 			test_keys(&commands[i]);
+		if (commands[i].attributes == unit_attributes)
+			test_unit(&commands[i]);
 	}
 	test_reports(&commands[0]);
 	test_duplicates(&commands[0]);
@@ -477,6 +495,12 @@ static void unprivileged(void)
 	put_good(&m, &conn_attributes[0]);
 	if (talk(&m).error != EPERM)
 		wrong("conn-get is permitted");
+	/* a unit may be marked, of a connection of one's own */
+	start(&m, family, 0, MPTCP_PAMS_CMD_UNIT_SET);
+	put_good(&m, &unit_attributes[0]);
+	put_good(&m, &unit_attributes[1]);
+	if (talk(&m).error != ENOENT)
+		wrong("unit-set isn't for everybody");
 	if (!join(event_group()) || errno != EPERM)
 		wrong("the events are sent to anybody");
 }

@@ -51,7 +51,7 @@ void die(int status, const char *format, ...)
 }
 
 static const char usage[] =
-"usage: xfer server [-p PORT] [-6] [--tcp] [--bind ADDRESS] [--sndbuf N] [--rcvbuf N]\n"
+"usage: xfer server [-p PORT] [-6] [--tcp] [--bind ADDRESS] [--sndbuf N] [--rcvbuf N] [--unit]\n"
 "       xfer client [-6] [--tcp] [options] HOST PORT\n"
 "  --bytes N|MIN-MAX   size of a transfer, K, M, G = 1000, ... and Ki, Mi,\n"
 "                      Gi = 1024, ... (64Ki); from a range it is drawn, evenly\n"
@@ -60,6 +60,7 @@ static const char usage[] =
 "  --gap MS|MIN-MAX    pause between them (0)\n"
 "  --dir down|up|both  direction (down); both: drawn for each request\n"
 "  --conns N           connections at once (1); --stagger MS starts them apart\n"
+"  --ahead             each request is sent when the one before begins; of downloads\n"
 "  --cold              a new connection for each request\n"
 "  --queue N           instead of --requests: connections take their requests\n"
 "                      from N bytes that they share, until all is moved\n"
@@ -69,6 +70,7 @@ static const char usage[] =
 "  --seed N            of content and drawn sizes (1)\n"
 "  --mark N            of the sockets\n"
 "  --sndbuf N, --rcvbuf N   socket buffers in bytes (the kernel's choice)\n"
+"  --unit              who sends a transfer tells mptcp_pams that it is one unit\n"
 "  --json              one JSON object a line;  --quiet  failures only\n"
 "exit code: 0 all transfers intact, 1 a failure, 2 usage\n";
 
@@ -118,7 +120,7 @@ static struct range a_range(const char *name, const char *text)
 }
 
 enum { TCP = 256, BYTES, REQUESTS, GAP, DIR, CONNS, STAGGER, COLD, RATE, TIMEOUT,
-       SEED, MARK, SNDBUF, RCVBUF, JSON, QUIET, BIND, QUEUE, DEVICES };
+       SEED, MARK, UNIT, AHEAD, SNDBUF, RCVBUF, JSON, QUIET, BIND, QUEUE, DEVICES };
 
 static const struct option options[] = {
 	{ "port", 1, 0, 'p' }, { "ipv6", 0, 0, '6' }, { "help", 0, 0, 'h' },
@@ -128,7 +130,8 @@ static const struct option options[] = {
 	{ "stagger", 1, 0, STAGGER }, { "cold", 0, 0, COLD },
 	{ "rate", 1, 0, RATE },
 	{ "timeout", 1, 0, TIMEOUT }, { "seed", 1, 0, SEED },
-	{ "mark", 1, 0, MARK }, { "sndbuf", 1, 0, SNDBUF }, { "rcvbuf", 1, 0, RCVBUF },
+	{ "mark", 1, 0, MARK }, { "unit", 0, 0, UNIT },
+	{ "ahead", 0, 0, AHEAD }, { "sndbuf", 1, 0, SNDBUF }, { "rcvbuf", 1, 0, RCVBUF },
 	{ "json", 0, 0, JSON }, { "quiet", 0, 0, QUIET },
 	{ "bind", 1, 0, BIND }, { "queue", 1, 0, QUEUE },
 	{ "devices", 1, 0, DEVICES }, { }
@@ -151,6 +154,8 @@ static void read_option(int o)
 	case TIMEOUT: opt.timeout_us = 1000 * one_number("--timeout", optarg); break;
 	case SEED: opt.seed = one_number("--seed", optarg); break;
 	case MARK: opt.mark = one_number("--mark", optarg); break;
+	case AHEAD: opt.ahead = true; break;
+	case UNIT: opt.unit = true; break;
 	case SNDBUF: opt.sndbuf = one_number("--sndbuf", optarg); break;
 	case RCVBUF: opt.rcvbuf = one_number("--rcvbuf", optarg); break;
 	case JSON: opt.json = true; break;
@@ -191,6 +196,8 @@ int main(int argc, char **argv)
 		die(2, "expected 'server' or 'client HOST PORT' (see --help)");
 	if (opt.requests < 1 || opt.conns < 1)
 		die(2, "--requests and --conns are at least 1");
+	if (opt.ahead && (opt.dir != DOWN || opt.cold || opt.queued || opt.gap_ms.max))
+		die(2, "--ahead: downloads of one connection without gaps");
 	opt.host = argv[1];
 	opt.port = argv[2];
 	setvbuf(stdout, NULL, _IOLBF, 0);

@@ -4,6 +4,7 @@
  *   xfer.c		the command line
  *   xfer_loop.c	the server's and the client's loop over their connections
  *   xfer_conn.c	a connection: its socket, its content, moving bytes
+ *   xfer_unit.c	transfers marked as units
  */
 #ifndef _XFER_H
 #define _XFER_H
@@ -22,7 +23,7 @@ struct range {
 };
 
 struct xfer_options {
-	bool v6, tcp, json, cold, quiet;
+	bool v6, tcp, json, cold, quiet, unit, ahead;
 	enum { DOWN, UP, BOTH } dir;
 	const char *host, *port, *bind, *devs;
 	struct range bytes, gap_ms;
@@ -83,5 +84,8 @@ void begin(struct conn *c, bool sending, long long bytes);
 int flush_out(struct conn *c);
 int send_pattern(struct conn *c);
 int recv_pattern(struct conn *c);
+
+/* xfer_unit.c */
+void mark_unit(const struct conn *c);
 
 #endif /* _XFER_H */

@@ -68,6 +68,8 @@ static int read_request(struct conn *c)
 			return -1;
 		c->up = dir == 'U';
 		begin(c, !c->up, c->bytes);
+		if (!c->up)
+			mark_unit(c);
 		return 1;
 	}
 	return -1;
@@ -237,19 +239,36 @@ static void finish(struct conn *c, const char *error)
 		c->wake_us += 1000 * draw(opt.gap_ms, mix(c->seed ^ 1));
 }
 
+static void add_line(struct conn *c, long long bytes, uint64_t seed)
+{
+	c->out_len += sprintf(c->out + c->out_len, "%c %lld %" PRIu64 " %lld\n",
+			      c->up ? 'U' : 'D', bytes, seed, c->up ? 0 : opt.rate_byteps);
+}
+
+static uint64_t seed_of(const struct conn *c, int request)
+{
+	return mix(mix(opt.seed + c->id) + request);
+}
+
 static void send_request(struct conn *c)
 {
+	uint64_t next = seed_of(c, c->request + 1);
+
 	begin(c, c->up, c->bytes);
-	c->out_pos = 0;
-	c->out_len = sprintf(c->out, "%c %lld %" PRIu64 " %lld\n", c->up ? 'U' : 'D',
-			     c->bytes, c->seed, c->up ? 0 : opt.rate_byteps);
+	c->out_pos = c->out_len = 0;
+	if (c->up)
+		mark_unit(c);
+	if (!opt.ahead || !c->request)
+		add_line(c, c->bytes, c->seed);
+	if (opt.ahead && c->request + 1 < opt.requests)
+		add_line(c, draw(opt.bytes, next), next);
 	if (!c->up && flush_out(c) < 0)
 		finish(c, strerror(errno));
 }
 
 static void next_request(struct conn *c)
 {
-	c->seed = mix(mix(opt.seed + c->id) + c->request);
+	c->seed = seed_of(c, c->request);
 	c->bytes = draw(opt.bytes, c->seed);
 	if (opt.queued) {
 		if (!opt.queue) {

@@ -162,6 +162,7 @@ static void fill_conn(struct pams_conn *conn, struct pams_subflow *subflow,
 	conn->token = token;
 	memcpy(conn->scheduler, "pams", sizeof("pams"));
 	conn->unscheduled_bytes = PAMS_UNSCHEDULED_FULL;
+	conn->unit_left_bytes = token == 0xfeedbeef ? 500000 : 0;
 	conn->decisions = 1234567890123;
 	conn->subflows = 2;
 	conn->subflow = subflow;

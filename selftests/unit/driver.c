@@ -11,6 +11,7 @@
 #include "cost.h"
 #include "pad.h"
 #include "pick.h"
+#include "unit.h"
 
 #define HOP_WORDS	3	/* rate_byteps, owd_us, queued_bytes */
 #define MODEL_WORDS	17	/* see model() */
@@ -41,6 +42,8 @@ int unit_minfct(const u64 *in, const u64 *models, u32 *bytes);
 int unit_late_minfct(const u64 *in, const u64 *models, u64 *bytes);
 int unit_policy(int which, const u64 *in, u32 *state, u32 *bytes);
 int unit_cost(const u64 *in, s64 *state, u64 *room);
+void unit_unit_mark(u32 *marks, u64 write_seq, u64 snd_nxt, u32 bytes);
+u64 unit_unit_left(u32 *marks, u64 write_seq, u64 snd_nxt, u64 unscheduled_bytes);
 void unit_forget(u32 *again, u32 snd_una);
 int unit_cut_again(u64 *range, const u32 *again, int tail);
 void unit_bank_begin(u32 snd_nxt, u32 snd_una, u32 now_us);
@@ -107,6 +110,7 @@ static const u64 *plain_view(const u64 *in, struct pams_view *view,
 {
 	*view = (struct pams_view){
 		.unscheduled_bytes = in[0],
+		.left_bytes = in[0],
 		.nr = (unsigned int)in[1],
 	};
 	if (view->nr > PAMS_SUBFLOWS_MAX)
@@ -239,8 +243,8 @@ u64 unit_model_carried(const u64 *in, u64 span_us)
 }
 
 /* What minfct chooses from: unscheduled_bytes, buffer_bytes, sent_bytes, nr,
- * nr_expected, then CHOICE_WORDS for each subflow, and MODEL_WORDS; PAD follows from the
- * model. Returns false if there are too many.
+ * nr_expected, left_bytes, then CHOICE_WORDS for each subflow, and MODEL_WORDS; PAD
+ * follows from the model. Returns false if there are too many.
  */
 static bool model_view(const u64 *in, const u64 *words, struct pams_view *view,
 		       struct pams_model *models)
@@ -251,11 +255,12 @@ static bool model_view(const u64 *in, const u64 *words, struct pams_view *view,
 		.sent_bytes = in[2],
 		.nr = (unsigned int)in[3],
 		.nr_expected = (unsigned int)in[4],
+		.left_bytes = in[5],
 	};
 	if (view->nr > PAMS_SUBFLOWS_MAX || view->nr_expected > PAMS_EXPECTED_MAX)
 		return false;
 
-	in += 5;
+	in += 6;
 	for (unsigned int i = 0; i < view->nr + view->nr_expected;
 	     i++, in += CHOICE_WORDS, words += MODEL_WORDS) {
 		models[i] = model(words);
@@ -308,6 +313,7 @@ int unit_policy(int which, const u64 *in, u32 *state, u32 *bytes)
 	struct pams_model models[PAMS_SUBFLOWS_MAX];
 	struct pams_view view = {
 		.unscheduled_bytes = in[0],
+		.left_bytes = in[0],
 		.sent_bytes = in[1],
 		.first_bytes = in[2],
 		.snd_nxt = (u32)in[3],
@@ -359,7 +365,7 @@ int unit_policy(int which, const u64 *in, u32 *state, u32 *bytes)
 
 #define COST_WORDS	9	/* see cost_sub() in unit.py */
 
-/* What costlier subflows may be used for: delay_ms, percent, waiting, unscheduled, sent,
+/* What costlier subflows may be used for: delay_ms, percent, waiting, left, sent,
  * lead, again, nr, then COST_WORDS for each. @state is that of cost.c, changed; @room what
  * each may be given, U64_MAX if it is spared. Returns if costs differ.
  */
@@ -370,7 +376,7 @@ int unit_cost(const u64 *in, s64 *state, u64 *room)
 	struct pick_state lead = { .lead = (u32)in[5] };
 	struct pams_model models[PAMS_SUBFLOWS_MAX];
 	struct pams_view view = {
-		.unscheduled_bytes = in[3],
+		.left_bytes = in[3],
 		.sent_bytes = in[4],
 		.nr = (unsigned int)in[7],
 		.state = &lead,
@@ -509,4 +515,24 @@ void unit_bank_lost_sent(u32 id, u32 bytes)
 void unit_bank_again(u32 start, u32 bytes)
 {
 	bank_sent_again(&bank, start, bytes);
+}
+
+void unit_unit_mark(u32 *marks, u64 write_seq, u64 snd_nxt, u32 bytes)
+{
+	struct unit_marks own = { .end = marks[0], .next = marks[1] };
+
+	unit_mark(&own, write_seq, snd_nxt, bytes);
+	marks[0] = own.end;
+	marks[1] = own.next;
+}
+
+/* As a look does: @marks is changed. */
+u64 unit_unit_left(u32 *marks, u64 write_seq, u64 snd_nxt, u64 unscheduled_bytes)
+{
+	struct unit_marks own = { .end = marks[0], .next = marks[1] };
+
+	unit_follow(&own, snd_nxt);
+	marks[0] = own.end;
+	marks[1] = own.next;
+	return unit_unscheduled_bytes(&own, write_seq, snd_nxt, unscheduled_bytes);
 }

@@ -31,6 +31,11 @@ SPAN_MAX_US = 60_000_000
 ROUNDS_MAX = 16                                     # of model.c
 
 U64_P = ctypes.POINTER(ctypes.c_uint64)
+LIB.unit_unit_mark.argtypes = [ctypes.POINTER(ctypes.c_uint32), ctypes.c_uint64, ctypes.c_uint64,
+                               ctypes.c_uint32]
+LIB.unit_unit_mark.restype = None
+LIB.unit_unit_left.argtypes = [ctypes.POINTER(ctypes.c_uint32), *[ctypes.c_uint64] * 3]
+LIB.unit_unit_left.restype = ctypes.c_uint64
 LIB.unit_model_pad.argtypes = [U64_P, ctypes.c_uint32]
 LIB.unit_model_pad.restype = ctypes.c_uint64
 LIB.unit_model_arrival.argtypes = [U64_P, ctypes.c_uint32]

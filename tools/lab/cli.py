@@ -108,6 +108,7 @@ def _parser():
     _loss_parser(commands)
     _drives_parser(commands)
     _pull_parser(commands)
+    _video_parser(commands)
     _deaths_parser(commands)
     demo = commands.add_parser("demo", help="default against pams and minfct, a table and a picture")
     demo.add_argument("--plot", metavar="FILE",
@@ -296,6 +297,16 @@ def _pull_parser(commands):
     _common(parser)
 
 
+def _video_parser(commands):
+    parser = commands.add_parser("video", help="a player of video, whose server marks each "
+                                 "segment as a unit or doesn't: the goals, as TAP")
+    parser.add_argument("--sched", default="pams,minfct", metavar="NAME[,NAME...]")
+    parser.add_argument("--walks", type=_count("--walks", 1, 1000), default=6,
+                        help="how often links that vary are drawn (6)")
+    parser.add_argument("--json", metavar="FILE", help="all figures")
+    _common(parser)
+
+
 def _deaths_parser(commands):
     parser = commands.add_parser("deaths", help="a helper that splits dies in mid transfer: the "
                                  "goals, as TAP")
@@ -463,6 +474,12 @@ def command_pull(args):
     return pull.command(args, means_of(args, [args.sched], pamsctl=host.program("pamsctl")))
 
 
+def command_video(args):
+    """lab video"""
+    import video    # pylint: disable=import-outside-toplevel
+    return video.command(args, means_of(args, schedulers_of(args.sched)))
+
+
 def command_deaths(args):
     """lab deaths"""
     import deaths   # pylint: disable=import-outside-toplevel
@@ -496,6 +513,7 @@ COMMANDS = {"run": command_run, "random": command_random,
             "sweep": command_sweep, "constants": command_constants, "bench": command_bench,
             "demo": command_demo,
             "loss": command_loss, "drives": command_drives, "pull": command_pull,
+            "video": command_video,
             "deaths": command_deaths,
             "cost": cost.command, "kernel": command_kernel}
 

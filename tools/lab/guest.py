@@ -67,6 +67,8 @@ def server_command(scenario):
         words += ["--sndbuf", scenario.sndbuf_bytes]
     if scenario.rcvbuf_bytes:
         words += ["--rcvbuf", scenario.rcvbuf_bytes]
+    if scenario.units:
+        words.append("--unit")
     return " ".join(map(str, words))
 
 
@@ -113,6 +115,8 @@ def player_command(scenario):
         words.insert(0, "-6")
     if scenario.protocol == "tcp":
         words.insert(0, "--tcp")
+    if scenario.ahead:
+        words.insert(0, "--ahead")
     return " ".join(map(str, words))
 
 

@@ -208,8 +208,12 @@ def _make_environment():
 
 def xfer():
     """The transfer program, linked statically: it starts faster in the guest."""
+    library = os.path.join(TOP, "tools", "libpams")
+    uapi = os.path.join(TOP, "include", "uapi")
     sources = glob.glob(os.path.join(TOP, "selftests", "mptcp_pams", "xfer*.[ch]"))
-    return _compiled(sorted(sources), "xfer", ["-static"])
+    sources += glob.glob(os.path.join(library, "*.[ch]"))
+    return _compiled(sorted(sources), "xfer",
+                     ["-static", f"-I{library}", "-idirafter", uapi])
 
 
 def helper(name):

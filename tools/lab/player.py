@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0
 """A player of video whose bitrate adapts, run in a guest: it plays nothing.
 
-    player.py [-6] [--tcp] SEGMENT_S SEGMENTS HOST PORT
+    player.py [-6] [--tcp] [--ahead] SEGMENT_S SEGMENTS HOST PORT
 
-Asks xfer's server for one segment after the other on one connection. The level of
+Asks xfer's server for one segment after the other on one connection, with --ahead for
+the next one while one arrives, unless that would fill the buffer. The level of
 the next is the highest that fits into SAFETY of the throughput, the harmonic mean
 of the last MEMORY segments; one level up at a time, and the lowest one if less than
 a segment is buffered. Playing begins when START_S are there and stops when nothing
@@ -64,9 +65,8 @@ def next_level(level, rates_bps, buffered_s, segment_s):
     return min(fits, level + 1)
 
 
-def fetch(connection, size, seed):
+def receive(connection, size):
     """One segment."""
-    connection.sendall(f"D {size} {seed} 0\n".encode())
     left = size
     while left:
         got = len(connection.recv(min(left, CHUNK_BYTES)))
@@ -75,18 +75,29 @@ def fetch(connection, size, seed):
         left -= got
 
 
-def play(connection, connect_us, segment_s, segments):
+def play(connection, connect_us, segment_s, segments, ahead):
     """All segments; a line for each."""
-    buffer, rates_bps, level = Buffer(), [], 0
-    for number in range(segments):
+    buffer, rates_bps, asked = Buffer(), [], []
+
+    def ask():
+        """For the next one: its level, its size and what is buffered."""
         left_s = buffer.left_s()
-        if left_s + segment_s > FULL_S:
-            time.sleep(left_s + segment_s - FULL_S)
-            left_s = buffer.left_s()
-        level = next_level(level, rates_bps, left_s, segment_s)
+        level = next_level(asked[-1][0] if asked else 0, rates_bps, left_s, segment_s)
         size = round(LADDER_BPS[level] * segment_s / 8)
+        asked.append((level, size, left_s))
+        connection.sendall(f"D {size} {len(asked)} 0\n".encode())
+
+    for number in range(segments):
+        if number == len(asked):
+            over_s = buffer.left_s() + segment_s - FULL_S
+            if over_s > 0:
+                time.sleep(over_s)
+            ask()
         start_us = now_us()
-        fetch(connection, size, number + 1)
+        if ahead and len(asked) < segments and buffer.left_s() + 2 * segment_s <= FULL_S:
+            ask()
+        level, size, left_s = asked[number]
+        receive(connection, size)
         fct_us = max(now_us() - start_us, 1)
         buffer.add(segment_s)
         rates_bps.append(size * 8e6 / fct_us)
@@ -103,6 +114,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("-6", dest="ipv6", action="store_true")
     parser.add_argument("--tcp", action="store_true")
+    parser.add_argument("--ahead", action="store_true")
     parser.add_argument("segment_s", type=float)
     parser.add_argument("segments", type=int)
     parser.add_argument("host")
@@ -114,7 +126,8 @@ def main():
         start_us = now_us()
         connection.connect((args.host, args.port))
         try:
-            play(connection, now_us() - start_us, args.segment_s, args.segments)
+            play(connection, now_us() - start_us, args.segment_s, args.segments,
+                 args.ahead)
         except OSError as error:
             print(f"player: {error}", file=sys.stderr)
             return 1

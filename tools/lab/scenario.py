@@ -180,6 +180,8 @@ class Scenario:
     queue_bytes: int = 0        # not 0: connection i, on path i, takes requests from these
     segment_s: float = 0.0      # not 0: the client is a video player (player.py), and
     #                             each request a segment of so many s
+    ahead: bool = False         # it asks for the next one while one arrives
+    units: bool = False         # the server marks each transfer as a unit
     objects: int = 0            # not 0: each request is a page of so many objects (browser.py),
     #                             of bytes_min to bytes_max, over new connections
     memory: str = ""            # what the module remembers of paths: "", or one of MEMORY

@@ -3,17 +3,27 @@
 
 The player (player.py) chooses each segment's bitrate by the throughput it saw and by
 what it has buffered; what it saw in the end is computed here from its segments.
+
+`lab video` says what a server that marks each segment as a unit gives: to a player that
+asks for one segment after the other, and to one that asks for the next while one arrives.
 """
 
+import json
 import statistics
+from dataclasses import replace
 
+import runs
 import seeds
+from checks import Checks
 from player import LADDER_BPS, START_S
+from progress import Progress
 from scenario import Change, Scenario
 
 PLAYED_S = 90
 SEGMENTS_S = (2, 6)
 WALK_STEP_S = 1
+# One segment of another level moves a mean bitrate by up to that share.
+STEP_SHARE = 0.02
 
 
 def _walk(seed, path, mbit):
@@ -27,14 +37,14 @@ def _steps(path, *steps):
     return [Change(at * 10**6, path, {"rate_bps": round(mbit * 1e6)}) for at, mbit in steps]
 
 
-def cases():
-    """(title, paths, changes)"""
+def cases(drawn=1):
+    """(title, paths, changes); drawn: which links that vary"""
     wifi, lte = seeds.path(10, 10), seeds.path(4, 35)
     return (
         ("Wi-Fi 10/10 that fades to 1 Mbit/s at 30 s and is back at 60 s, LTE 4/35",
          (wifi, lte), _steps(0, (30, 4), (34, 1), (56, 4), (60, 10))),
         ("two links that vary around 6/15 and 4/40",
-         (seeds.path(6, 15), seeds.path(4, 40)), _walk(1, 0, 6) + _walk(1, 1, 4)),
+         (seeds.path(6, 15), seeds.path(4, 40)), _walk(drawn, 0, 6) + _walk(drawn, 1, 4)),
     )
 
 
@@ -62,13 +72,17 @@ def seen(requests, segment_s):
             "switches": sum(a != b for a, b in zip(levels, levels[1:]))}
 
 
+def _scenario(paths, changes, segment_s):
+    return Scenario(paths=paths, changes=tuple(changes), bytes_min=1, bytes_max=1,
+                    requests=PLAYED_S // segment_s, segment_s=segment_s)
+
+
 def measure(lab):
     """{text, tables}"""
     tables = []
     for title, paths, changes in cases():
         for segment_s in SEGMENTS_S:
-            scenario = Scenario(paths=paths, changes=tuple(changes), bytes_min=1, bytes_max=1,
-                                requests=PLAYED_S // segment_s, segment_s=segment_s)
+            scenario = _scenario(paths, changes, segment_s)
             table = {"title": f"{title}; segments of {segment_s} s",
                      "columns": ["bitrate, Mbit/s", "stalls", "stalled, s", "switches",
                                  "starts after, s"], "rows": []}
@@ -89,3 +103,67 @@ def _requests(lab, scenario):
     """(name, segments) under each scheduler and of each path alone."""
     for result in lab.run(lab.jobs(scenario, True)):
         yield result["name"], result["requests"]
+
+
+def unit_jobs(schedulers, walks):
+    """Each played with units and without, one segment after the other or ahead."""
+    jobs = []
+    for drawn in range(1, walks + 1):
+        for number, (_, paths, changes) in enumerate(cases(drawn)):
+            if drawn > 1 and number == 0:
+                continue        # nothing of it is drawn
+            for segment_s in SEGMENTS_S:
+                for ahead in (False, True):
+                    for units in (False, True):
+                        scenario = replace(_scenario(paths, changes, segment_s),
+                                           ahead=ahead, units=units)
+                        jobs += [replace(job, name=(number, segment_s, ahead, job.name, units))
+                                 for job in runs.jobs_of(scenario, schedulers, False, 1, False)]
+    return jobs
+
+
+def _seen_of(results, key, segment_s):
+    """The means over all runs of that name, and of the time for a segment."""
+    mine = [result for result in results if result["name"] == key]
+    views = [seen(result["requests"], segment_s) for result in mine]
+    times = [request["fct_s"] / (LADDER_BPS[request["level"]] * segment_s / 8e6)
+             for result in mine for request in result["requests"]]
+    return {"runs": len(mine), "failed": sum(result["failed"] for result in mine),
+            "bitrate_bps": statistics.fmean(view["bitrate_bps"] for view in views),
+            "stalls": sum(view["stalls"] for view in views),
+            "stalled_s": sum(view["stalled_s"] for view in views),
+            "switches": statistics.fmean(view["switches"] for view in views),
+            "s_per_mb": statistics.fmean(times)}
+
+
+def command(args, means):
+    """Run and print; 1 if a goal isn't reached."""
+    schedulers = args.sched.split(",")
+    jobs = unit_jobs(schedulers, args.walks)
+    with Progress(args.quiet) as progress:
+        results = [result for result, _ in runs.run_all(means, jobs, args.jobs, progress)]
+    rows = {job.name: _seen_of(results, job.name, job.name[1]) for job in jobs}
+    checks = Checks()
+    checks.at_most("segments that failed", sum(row["failed"] for row in rows.values()), 0)
+    last = None
+    for (number, segment_s, ahead, sched, units), row in rows.items():
+        if (number, segment_s, ahead) != last:
+            last = number, segment_s, ahead
+            print(f"\n{cases()[number][0]}; segments of {segment_s} s, "
+                  f"{'the next asked for ahead' if ahead else 'one after the other'}; "
+                  f"runs: {row['runs']}\n{'':16}Mbit/s  stalls  stalled, s  switches  s per MB")
+        name = f"{sched}, units" if units else sched
+        print(f"{name:16}{row['bitrate_bps'] / 1e6:6.3f}{row['stalls']:8}{row['stalled_s']:12.2f}"
+              f"{row['switches']:10.1f}{row['s_per_mb']:10.4f}")
+        if units:
+            plain = rows[number, segment_s, ahead, sched, False]
+            what = f"{sched}, {segment_s} s{', ahead' if ahead else ''}, links {number + 1}"
+            checks.at_least(f"{what}: bitrate with units", row["bitrate_bps"],
+                            (1 - STEP_SHARE) * plain["bitrate_bps"], "Mbit/s", 1e-6, 3)
+            checks.at_most(f"{what}: stalls with units", row["stalls"], plain["stalls"])
+    if args.json:
+        with open(args.json, "w", encoding="utf-8") as out:
+            json.dump([{"links": key[0], "segment_s": key[1], "ahead": key[2], "sched": key[3],
+                        "units": key[4], **row} for key, row in rows.items()], out, indent=1)
+    print("\n" + "\n".join(checks.lines()))
+    return 0 if checks.good else 1

@@ -133,6 +133,8 @@ static const struct field conn_fields[MPTCP_PAMS_A_CONN_MAX + 1] = {
 	CONN(REINJECTED, "reinjected", UINT, reinjected_bytes),
 	CONN(SUBFLOW, "subflow", OTHER, subflow),
 	CONN(RULE, "rule", U32, rule),
+	CONN(UNIT, "unit", UINT, unit_left_bytes),
+	CONN(UNIT_LEFT, "unit-left", UINT, unit_left_bytes),
 };
 
 static const struct field stats_fields[MPTCP_PAMS_A_STATS_MAX + 1] = {

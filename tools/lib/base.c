@@ -5,7 +5,7 @@
  * On libevent's usual, coarse clock, which moves by a tick of up to 10 ms, a pace
  * of 4 ms fires twice at once or not at all.
  *
- * Who uses this links with libevent_core; the others of libpams.a need not.
+ * Who uses this links with libevent_core; the others of libtools.a need not.
  */
 #include <event2/event.h>
 

@@ -148,6 +148,7 @@ struct pams_conn {
 	uint64_t reinjected_bytes;
 	bool has_rule;		/* rules chose the scheduler: */
 	uint32_t rule;		/* this one, or 0, the default */
+	uint64_t unit_left_bytes; /* of the application's unit; 0: there is none */
 	unsigned int subflows;	/* how many */
 	struct pams_subflow *subflow;
 };

@@ -93,6 +93,8 @@ json_t *conn_json(const struct pams_conn *conn)
 	else
 		add_number(object, "unscheduled_bytes",
 			   conn->unscheduled_bytes);
+	if (conn->unit_left_bytes)
+		add_number(object, "unit_left_bytes", conn->unit_left_bytes);
 	add_number(object, "decisions", conn->decisions);
 	add_number(object, "deferrals", conn->deferrals);
 	add_number(object, "kicks", conn->kicks);
@@ -212,9 +214,10 @@ void conn_lines(const struct pams_conn *conn, double decisions_ps, int width,
 	unsigned int i;
 
 	snprintf(headings, sizeof(headings),
-		 "TOKEN SCHEDULER %sUNSCHEDULED> DECISIONS> %sDEFERRALS>:1 "
+		 "TOKEN SCHEDULER %sUNSCHEDULED> %sDECISIONS> %sDEFERRALS>:1 "
 		 "KICKS>:4 STOPS>:3 REINJECTED>:2",
 		 conn->has_rule ? "RULE " : "",
+		 conn->unit_left_bytes ? "UNIT> " : "",
 		 decisions_ps < 0 ? "" : "PER-SECOND> ");
 	table = table_new(headings);
 	table_row(table);
@@ -228,6 +231,8 @@ void conn_lines(const struct pams_conn *conn, double decisions_ps, int width,
 		table_cell(table, "full");
 	else
 		table_number(table, conn->unscheduled_bytes);
+	if (conn->unit_left_bytes)
+		table_number(table, conn->unit_left_bytes);
 	table_number(table, conn->decisions);
 	snprintf(text, sizeof(text), "%.0f", decisions_ps);
 	if (decisions_ps >= 0)
