@@ -90,14 +90,12 @@ uint64_t pamsplit_number(const char *line, const char *name)
 int pamsplit_lend_nothing(const char *path, unsigned int ms)
 {
 	int fd = connect_to(path), err = 0;
-	char text[32];
+	char text[32] = "lend\n";
 
 	if (fd < 0)
 		return fd;
 	if (ms)
 		snprintf(text, sizeof(text), "lend nothing %u\n", ms);
-	else
-		strcpy(text, "lend\n");
 	if (send(fd, text, strlen(text), MSG_NOSIGNAL) < 0)
 		err = -errno;
 	close(fd);
