@@ -6,6 +6,7 @@
  * time of the day. While at least one holds, or if it needs none, its interface costs
  * more, is a backup, or is forbidden; or pamsplit lends nothing of it, which then counts
  * what it lends. Of several caps of an interface each holds.
+ * Without any cap what remains is to make backups of interfaces that cost something.
  *
  * The counters are looked at once a second, and more often the nearer a quota's end is
  * (quota.c).
@@ -171,7 +172,8 @@ static struct effect effect_of(const struct caps *caps,
 
 static void apply(struct caps *caps, uint64_t us)
 {
-	bool changed = false, holds = caps->held_count;
+	bool holds = caps->held_count || caps->config->costs_as_backup;
+	bool changed = false;
 
 	for (unsigned int i = 0; i < caps->capped_count; i++) {
 		struct capped *capped = &caps->capped[i];
@@ -288,8 +290,8 @@ struct caps *caps_new(struct event_base *base, const struct config *config,
 		return NULL;
 	caps->config = config;
 	caps->kernel = kernel;
-	caps->caps = calloc(config->cap_count, sizeof(*caps->caps));
-	caps->capped = calloc(config->cap_count, sizeof(*caps->capped));
+	caps->caps = calloc(config->cap_count + 1, sizeof(*caps->caps));
+	caps->capped = calloc(config->cap_count + 1, sizeof(*caps->capped));
 	caps->timer = evtimer_new(base, on_time, caps);
 	if (!caps->caps || !caps->capped || !caps->timer) {
 		caps_free(caps);
@@ -314,6 +316,7 @@ void caps_feed(struct caps *caps)
 
 void caps_release(struct caps *caps)
 {
+	caps->released = true;
 	for (unsigned int i = 0; i < caps->capped_count; i++)
 		caps->capped[i].effect = (struct effect){ };
 	caps_tell(caps);
@@ -325,7 +328,7 @@ void caps_free(struct caps *caps)
 {
 	if (!caps)
 		return;
-	if (caps->capped_count)
+	if (caps->capped_count || caps->held_count)
 		caps_save(caps);
 	if (caps->timer)
 		event_free(caps->timer);

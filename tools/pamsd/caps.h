@@ -82,6 +82,7 @@ struct endpoint {
 	uint32_t flags;		/* MPTCP_PM_ADDR_FLAG_ */
 	uint32_t ifindex;	/* 0: none */
 	char interface[IF_NAMESIZE];	/* that it is of, or "" */
+	bool up;			/* and that is up */
 };
 
 /* How many, or -errno. */
@@ -90,6 +91,13 @@ int endpoint_set_backup(const struct endpoint *endpoint, bool backup);
 int endpoint_add(const struct endpoint *endpoint);
 int endpoint_remove(const struct endpoint *endpoint);
 void endpoints_close(void);
+
+/* --- exits.c: the default routes --- */
+
+#define EXITS_MAX	16
+
+/* The names of interfaces; how many. */
+unsigned int exits_read(char names[EXITS_MAX][IF_NAMESIZE]);
 
 /* --- caps.c --- */
 
@@ -132,6 +140,8 @@ struct caps {
 	uint64_t battery_us, told_us, saved_us;
 	struct held held[ENDPOINTS_MAX];
 	unsigned int held_count;
+	uint8_t least_cost;	/* of the ways out, where costs become backups */
+	bool released;		/* everything is given back */
 	struct seldom unsaved, unread, refused;
 };
 

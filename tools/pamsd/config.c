@@ -218,6 +218,7 @@ static struct config *convert(cfg_t *cfg)
 		config_take_rules(&config->rules);
 	}
 	config->state = copy(cfg_getstr(cfg, "state"));
+	config->costs_as_backup = cfg_getbool(cfg, "costs-as-backup");
 	config->cap_count = cfg_size(cfg, "cap");
 	config->caps = array_of(config->cap_count, sizeof(*config->caps));
 	for (unsigned int i = 0; i < config->cap_count; i++)
@@ -295,6 +296,7 @@ static cfg_t *parse(const char *file, char *text)
 		CFG_STR("control", PAMSD_CONTROL, CFGF_NONE),
 		CFG_STR("rules", NULL, CFGF_NODEFAULT),
 		CFG_STR("state", PAMSD_STATE, CFGF_NONE),
+		CFG_BOOL("costs-as-backup", cfg_false, CFGF_NONE),
 		CFG_SEC("cap", cap,
 			CFGF_MULTI | CFGF_TITLE | CFGF_NO_TITLE_DUPES),
 		CFG_SEC("server", server, CFGF_NODEFAULT),
@@ -413,7 +415,8 @@ struct config *config_read(const char *file, void (*say_fault)(const char *))
 	tell = say_fault;
 	cfg = read_tree(file, false);
 	if (cfg && !cfg_size(cfg, "server") && !cfg_size(cfg, "reporter") &&
-	    !cfg_size(cfg, "rules") && !cfg_size(cfg, "cap")) {
+	    !cfg_size(cfg, "rules") && !cfg_size(cfg, "cap") &&
+	    !cfg_getbool(cfg, "costs-as-backup")) {
 		snprintf(line, sizeof(line), "%s: has no server, reporter, "
 			 "rules or cap: there is nothing to do", file);
 		tell(line);

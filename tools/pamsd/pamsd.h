@@ -10,7 +10,7 @@
  *	                  (lines.c)
  *
  *	rules:    config.c -> rules.c -> kernel.c
- *	caps:     counter.c, battery.c -> caps.c -> caps_apply.c -> kernel.c, endpoint.c
+ *	caps:     counter.c, battery.c -> caps.c -> caps_apply.c -> kernel.c, endpoint.c, exits.c
  *	                  (quota.c)             \-> caps_keep.c -> keep.c
  *
  * One thread, one event loop. Units: times in ms or us since boot, rates in
@@ -198,6 +198,7 @@ struct config {
 	char *rules_file;	/* NULL: the kernel's table isn't touched */
 	struct pams_rules rules;
 	char *state;		/* the caps' file */
+	bool costs_as_backup;	/* tell peers of costs by MP_PRIO */
 	struct cap_config *caps;
 	unsigned int cap_count;
 };
