@@ -23,11 +23,12 @@ struct enabled {
 
 static int refuse_hook(int err)
 {
-	if (err == -EPERM || err == -EACCES)
-		return refuse(NOT_PERMITTED, "%s: %s", hook_error(), geteuid() ?
-			      "run it as root" :
-			      "needs CAP_BPF and CAP_PERFMON, and a kernel that "
-			      "is not locked down");
+	if ((err == -EPERM || err == -EACCES) && geteuid())
+		return refuse(NOT_PERMITTED, "%s: run it as root", hook_error());
+	if (err == -EPERM)
+		return refuse(NOT_PERMITTED, "%s: needs CAP_BPF and "
+			      "CAP_PERFMON, and a kernel that is not locked down",
+			      hook_error());
 	if (err == -E2BIG)
 		return refuse(FAILED, "%d cgroups are enabled already",
 			      HOOK_CGROUPS_MAX);

@@ -197,6 +197,7 @@ static void get_cap(struct cap_config *cap, cfg_t *section)
 			cfg_getint(section, "from-day") : 1;
 	if (cfg_size(section, "battery-below"))
 		cap->battery_below = cfg_getint(section, "battery-below");
+	cap->metered = cfg_getbool(section, "metered");
 	cap->hours_count = cfg_size(section, "hours");
 	cap->hours = array_of(cap->hours_count, sizeof(*cap->hours));
 	for (unsigned int i = 0; i < cap->hours_count; i++)
@@ -289,6 +290,7 @@ static cfg_t *parse(const char *file, char *text)
 		CFG_INT("from-day", 0, CFGF_NODEFAULT),
 		CFG_INT("battery-below", 0, CFGF_NODEFAULT),
 		CFG_STR_LIST("hours", "{}", CFGF_NONE),
+		CFG_BOOL("metered", cfg_false, CFGF_NONE),
 		CFG_STR("then", NULL, CFGF_NODEFAULT),
 		CFG_END()
 	};
@@ -339,6 +341,7 @@ static cfg_t *parse(const char *file, char *text)
 	set_check(cap, "from-day", check_from_day);
 	set_check(cap, "battery-below", check_battery);
 	set_check(cap, "hours", check_hours);
+	set_check(cap, "metered", check_metered);
 	set_check(cap, "then", check_then);
 	set_check(root, "server", check_server);
 	set_check(root, "reporter", check_reporter);
