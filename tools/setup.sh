@@ -26,7 +26,8 @@ packages_cross="$packages_stock qemu-system-arm"
 packages_tools="$packages_build pkg-config libc6-dev libnl-3-dev libnl-genl-3-dev
 	libevent-dev libconfuse-dev libjansson-dev
 	libsodium-dev libncurses-dev libkmod-dev libexpat1-dev libgps-dev
-	libmnl-dev libnetfilter-queue-dev libnftables-dev libseccomp-dev"
+	libmnl-dev libnetfilter-queue-dev libnftables-dev libseccomp-dev
+	libbpf-dev libdbus-1-dev"
 packages_upstream="$packages_um iptables iputils-ping"
 # Debian 12's qemu-user can only be used in a root of its own if it is static.
 if grep -qs '^VERSION_ID="12"' /etc/os-release; then
@@ -37,7 +38,7 @@ fi
 packages_package="git xz-utils debootstrap $qemu_user"
 packages_check="$packages_build git sparse shellcheck perl libc6-dev libubsan1
 	python3-yaml python3-jsonschema clang libclang-rt-dev bash-completion man-db
-	busybox musl-tools"
+	busybox musl-tools dbus-daemon"
 
 fail() {
 	echo "setup: $*" >&2

@@ -23,9 +23,11 @@ begin()
 }
 
 # start_daemon LINE...: pamsd with a cap of the second path that says so; its clock is UTC
-start_daemon()
+start_daemon() { start_with 'cap "lte" {' 'interface = "c2"' "$@" '}'; }
+# start_with LINE...: pamsd with that configuration
+start_with()
 {
-	printf '%s\n' "control = \"$work/socket\"" "state = \"$work/state\"" 'cap "lte" {' 'interface = "c2"' "$@" '}' >"$work/pamsd.conf"
+	printf '%s\n' "control = \"$work/socket\"" "state = \"$work/state\"" "$@" >"$work/pamsd.conf"
 	chmod 600 "$work/pamsd.conf"	# there may be a key in it
 	again
 }
@@ -202,6 +204,82 @@ cost_is_told_and_ends()
 	within 5 costs_nothing || fail "it still costs after the daemon's end"
 }
 
+# For a server that knows nothing of costs: the default scheduler sends nothing over the costlier path while the cheaper lives, whether
+# the cost was there before the connection or came meanwhile; everything over it when the cheaper one dies; and over both again.
+cost_becomes_a_backup()
+{
+	local from
+
+	begin
+	set_sysctl net.mptcp.scheduler=default
+	ip -n "$client" route add default via 10.0.1.2 dev c1
+	start_with "costs-as-backup = true"
+	from=$(counted)
+	transfer --bytes 4M
+	check "bytes over path 2, without a cost" "$(counted) - $from" ">" 1000000
+	transfer --bytes 24M --timeout 60000 &
+	transfer_pid=$!
+	sleep 2
+	in_ns "$client" "$pamsctl" path set dev c2 cost 1
+	becomes "10.0.2.1 id 2 subflow backup dev c2"
+	sleep 1
+	from=$(counted)
+	sleep 2
+	check "bytes over path 2 in 2 s" "$(counted) - $from" "<" 20000
+	wait "$transfer_pid" || fail "the transfer did not survive"
+	from=$(counted)
+	transfer --bytes 4M
+	check "bytes over path 2" "$(counted) - $from" "<" 20000
+	from=$(counted)
+	transfer --bytes 6M --timeout 60000 &
+	transfer_pid=$!
+	sleep 1
+	ip -n "$client" link set c1 down
+	wait "$transfer_pid" || fail "the transfer did not survive"
+	check "bytes over path 2, the other is dead" "$(counted) - $from" ">" 4000000
+	ip -n "$client" link set c1 up
+	ip -n "$client" route add "$address" via 10.0.1.2 dev c1 metric 1
+	ip -n "$client" route add default via 10.0.1.2 dev c1
+	becomes "10.0.2.1 id 2 subflow backup dev c2"
+	in_ns "$client" "$pamsctl" path del dev c2
+	becomes "$endpoint"
+	within 30 links_are_up || fail "the links do not come up"
+	from=$(counted)
+	transfer --bytes 4M
+	check "bytes over path 2, the cost is gone" "$(counted) - $from" ">" 1000000
+	tell_all
+	end_daemon -TERM
+}
+
+# The path of the first subflow, if its address is an endpoint, too; the cost is a cap's. The cheapest stays none, whatever it costs.
+cost_of_the_first_path_becomes_a_backup()
+{
+	local first="10.0.1.1 id 1 subflow"
+
+	begin
+	set_sysctl net.mptcp.scheduler=default
+	ip -n "$client" mptcp endpoint add 10.0.1.1 dev c1 id 1 subflow
+	start_with "costs-as-backup = true" 'cap "one" { interface = "c1" then = "cost 2" }' 'cap "two" { interface = "c2" then = "cost 1" }'
+	becomes "$first backup dev c1"
+	has_endpoint "$endpoint" || fail "the cheapest is a backup"
+	transfer --bytes 4M
+	check "bytes over path 1" "$(sent "$server" 1)" "<" 400000
+	sed -i 's/cost 2/cost 1/' "$work/pamsd.conf"
+	kill -HUP "$daemon"
+	becomes "$first dev c1"
+	sed -i 's/"cost 1" }$/"cost 3" }/' "$work/pamsd.conf"
+	sed -i '/"one"/s/cost 3/cost 1/' "$work/pamsd.conf"
+	kill -HUP "$daemon"
+	becomes "10.0.2.1 id 2 subflow backup dev c2"
+	end_daemon -9
+	sleep 1
+	has_endpoint "10.0.2.1 id 2 subflow backup dev c2" || fail "a killed daemon gives it back"
+	again
+	end_daemon -TERM
+	becomes "$endpoint"
+	has_endpoint "$first dev c1" || fail "the first path is a backup"
+}
+
 add upload_keeps_the_quota
 add download_keeps_the_quota
 add forbidden_path_keeps_the_quota
@@ -212,4 +290,6 @@ add forbidden_endpoint_comes_back
 add own_backup_is_left_alone
 add reload_changes_the_effect
 add cost_is_told_and_ends
+add cost_becomes_a_backup
+add cost_of_the_first_path_becomes_a_backup
 run_cases "$@"

@@ -15,7 +15,7 @@ if [ "${1-}" = -c ]; then
 	patterns=("$2")
 	shift 2
 fi
-[ $# -gt 0 ] || set -- load.sh sysctl.sh choice.sh aggregation.sh policies.sh cost.sh rules.sh units.sh caps.sh transfer.sh failure.sh traps.sh lifetime.sh fallback.sh iperf3.sh \
+[ $# -gt 0 ] || set -- load.sh sysctl.sh choice.sh aggregation.sh policies.sh cost.sh rules.sh units.sh caps.sh transfer.sh failure.sh traps.sh lifetime.sh fallback.sh iperf3.sh programs.sh \
 	control.sh netlink_fuzz.sh netlink_paths.sh pamsctl.sh pamsd.sh pamsplit.sh silence.sh kicks.sh memory.sh budget.sh retrans.sh churn.sh
 shopt -s extglob lastpipe	# loops over a command's lines count in this shell
 timeout_s=$(sed -n 's/^timeout=//p' settings)

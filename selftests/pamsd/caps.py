@@ -10,6 +10,7 @@ In namespaces of its own: lo is the interface, and files of /proc and /sys are o
 import ctypes
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -314,6 +315,81 @@ def lent_bytes_have_an_end(folder):
     pamsplit.stop()
 
 
+BUS = """<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
+ "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
+<busconfig><listen>unix:path={}</listen><auth>EXTERNAL</auth><policy context="default">
+<allow send_destination="*"/><allow receive_sender="*"/><allow own="*"/></policy></busconfig>
+"""
+
+
+class Program:
+    """One that says a line when it is ready."""
+
+    def __init__(self, *words):
+        self.process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        check(self.process.stdout.readline(), f"{words[0]} does not come up")
+
+    def stop(self):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+
+
+def metered_by_networkmanager(folder):
+    """What a program of NetworkManager's name says on a bus of its own, and when it or the bus is away."""
+    networkmanager = daemon.HELPERS / "networkmanager"
+    if not networkmanager.exists() or not shutil.which("dbus-daemon"):
+        raise Skipped("no libdbus or dbus-daemon here: tools/setup.sh tools check")
+    value, path, setting = (Path(folder) / name for name in ("value", "bus", "bus.conf"))
+    setting.write_text(BUS.format(path))
+    os.environ["DBUS_SYSTEM_BUS_ADDRESS"] = f"unix:path={path}"
+    said = {"1": True, "4": False, "3": True, "2": False, "word": None}
+
+    def becomes(is_metered):
+        within(f"{is_metered} is known", lambda: caps(pamsd)["a"]["metered"] is is_metered
+               and caps(pamsd)["a"]["active"] == bool(is_metered), limit_s=40)
+
+    pamsd = Daemon(folder, "caps", config(folder, cap("a", "metered = true"), cap("b", "metered = true", "lo"),
+                                          cap("c", "metered = true", "none0")))
+    check(caps(pamsd)["a"]["metered"] is None and not caps(pamsd)["a"]["active"], f"{caps(pamsd)}")
+    bus = Program("dbus-daemon", "--nofork", "--print-address", f"--config-file={setting}")
+    value.write_text("1")
+    manager = Program(networkmanager, value)
+    for number, is_metered in said.items():
+        value.write_text(number)
+        becomes(is_metered)
+    value.write_text("1")
+    becomes(True)
+    now = caps(pamsd)
+    check(now["a"]["because"] == ["metered"] and now["b"]["active"] and now["c"]["metered"] is None
+          and not now["c"]["active"], f"{now}")
+    check("cap 'a': lo costs 2: it is metered" in pamsd.said(), pamsd.said())
+    manager.stop()
+    becomes(None)
+    manager = Program(networkmanager, value)
+    becomes(True)
+    manager.stop()
+    bus.stop()
+    becomes(None)
+    path.unlink()
+    bus = Program("dbus-daemon", "--nofork", "--print-address", f"--config-file={setting}")
+    manager = Program(networkmanager, value)
+    becomes(True)
+    pamsd.write(config(folder, 'cap "a" {\n\tmetered = true\n\tthen = "lend nothing"\n}'))
+    pamsd.send(signal.SIGHUP)
+    within("it is refused", lambda: "cap 'a' is about what pamsplit lends, and only an interface is metered" in pamsd.said())
+    pamsd.stop()
+    # a bus that answers nothing holds nobody up
+    bus.process.send_signal(signal.SIGSTOP)
+    pamsd = Daemon(folder, "caps", config(folder, cap("a", "metered = true")))
+    check(caps(pamsd)["a"]["metered"] is None, "it doesn't wait for a bus")
+    bus.process.send_signal(signal.SIGCONT)
+    becomes(True)
+    pamsd.stop()
+    manager.stop()
+    bus.stop()
+
+
 def hours_of_the_day(folder):
     now = time.localtime()
     around = "".join(f"{hour % 24:02}:{now.tm_min:02}{dash}" for hour, dash in ((now.tm_hour - 1, "-"), (now.tm_hour + 1, "")))
@@ -365,4 +441,4 @@ if __name__ == "__main__":
     sys.exit(run_cases([
         quota_is_counted, kept_over_restarts_and_kills, killed_with_the_machine,
         interface_is_replaced, corrupt_state_is_said, state_that_cannot_be_written,
-        battery_is_low, lent_bytes_have_an_end, hours_of_the_day, reload_goes_on, none_configured]))
+        battery_is_low, metered_by_networkmanager, lent_bytes_have_an_end, hours_of_the_day, reload_goes_on, none_configured]))

@@ -29,6 +29,7 @@ GOOD = [
     ("the kernel of this machine alone",
      'reporter { interface "lo" { local = true } }'),
     ("rules alone", 'rules = "{folder}/rules"'),
+    ("costs as backups alone", 'costs-as-backup = true'),
     ("caps alone", 'state = "/x"\ncap "a" { interface = "lo" then = "backup" }\n'
      'cap "b" { interface = "lo" quota = "1.5GiB" per = "day" hours = {"22:00-06:30", "12:00-24:00"} '
      'battery-below = 100 then = "cost 15" }\ncap "c" { interface = "lo" quota = "2T" from-day = 28 then = "forbid" }\n'

@@ -14,6 +14,12 @@ static const char *string(const json_t *cap, const char *name)
 	return json_string_value(json_object_get(cap, name)) ?: "?";
 }
 
+static const char *metered(const json_t *is)
+{
+	return json_is_null(is) ? "NetworkManager doesn't say" :
+	       json_is_true(is) ? "yes" : "no";
+}
+
 /* "a, b" */
 static void print_list(const json_t *list, const char *before)
 {
@@ -59,6 +65,8 @@ static void print_cap(const json_t *cap)
 		       (int)number(cap, "battery_below"));
 	else if (json_object_get(cap, "battery_below"))
 		printf("  battery: none here\n");
+	if (json_object_get(cap, "metered"))
+		printf("  metered: %s\n", metered(json_object_get(cap, "metered")));
 	if (json_object_get(cap, "hours")) {
 		print_list(json_object_get(cap, "hours"), "  hours: ");
 		putchar('\n');

@@ -199,6 +199,7 @@ int doctor_command(struct words *words)
 	if (mptcp_is_there()) {
 		look_at_scheduler(list);
 		look_at_endpoints(list);
+		look_at_hook(list);
 		look_at_sockets(list);
 		look_at_counters(list);
 	}

@@ -47,6 +47,10 @@ static const struct command commands[] = {
 	  "rule add default SCHEDULER [PARAMETER...]\n"
 	  "rule del NUMBER|all        forget a rule, or all\n"
 	  "rule load FILE             the table, as rule show prints it" },
+	{ "mptcp", mptcp_command, 0,
+	  "mptcp show                 whose programs get MPTCP unasked\n"
+	  "mptcp enable UNIT|CGROUP   give it to those of a unit or cgroup (v2)\n"
+	  "mptcp disable UNIT|CGROUP|all" },
 	{ "load", load_command, OPT_DRY_RUN | OPT_MODULE,
 	  "load                       load the module, or say what prevents it" },
 	{ "unload", unload_command, 0,

@@ -47,6 +47,23 @@ _pamsctl_path()
 	[ "${words[1]}" != set ] || echo "$values"
 }
 
+# those that are there, and in a table "all"
+_pamsctl_cgroups()
+{
+	local last=${COMP_WORDS[COMP_CWORD]}
+
+	case ${words[1]} in
+	enable)
+		case $last in
+		/*) compgen -d -- "$last" ;;
+		*) systemctl list-units --type=service,socket,slice,scope --plain --no-legend 2>/dev/null | cut -d' ' -f1 ;;
+		esac ;;
+	disable)
+		echo all
+		pamsctl mptcp show 2>/dev/null | sed -n 's,^\(/[^ ]*\) .*,\1,p' ;;
+	esac
+}
+
 # what may follow the words of a rule
 _pamsctl_rule()
 {
@@ -84,7 +101,7 @@ _pamsctl_options()
 _pamsctl_choices()
 {
 	case ${words[0]-} in
-	'') echo path conn stats monitor top sched rule load unload doctor peers caps metrics pair ;;
+	'') echo path conn stats monitor top sched rule mptcp load unload doctor peers caps metrics pair ;;
 	path)
 		case ${words[1]-} in
 		'') echo show set del flush monitor ;;
@@ -101,6 +118,11 @@ _pamsctl_choices()
 		add) _pamsctl_rule ;;
 		del) [ ${#words[@]} != 2 ] || echo all ;;
 		load) [ ${#words[@]} != 2 ] || compgen -f -- "${COMP_WORDS[COMP_CWORD]}" ;;
+		esac ;;
+	mptcp)
+		case ${#words[@]} in
+		1) echo show enable disable ;;
+		2) _pamsctl_cgroups ;;
 		esac ;;
 	pair) [ ${#words[@]} -lt 3 ] || _pamsctl_interfaces ;;
 	sched)

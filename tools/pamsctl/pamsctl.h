@@ -11,10 +11,12 @@
  *	table.c			columns under their headings
  *	quantity.c		rates, sizes and times as people write them
  *	key.c			a path's key, from words and as text
- *	path.c conn.c stats.c monitor.c top.c sched.c rule.c load.c
+ *	path.c conn.c stats.c monitor.c top.c sched.c rule.c mptcp.c load.c
  *	doctor.c peers.c caps.c pair.c metrics.c overview.c
  *				the commands
  *	pamsd.c			asks the daemon
+ *	hook.c			MPTCP for programs of a cgroup, by BPF
+ *	cgroup.c		cgroups by path, number and systemd's unit
  *	scheduler.c		the kernel's MPTCP schedulers
  *	module.c		the module here: its file, what it needs
  *	loader.c		loads and unloads it
@@ -30,6 +32,7 @@
 #ifndef PAMSCTL_H
 #define PAMSCTL_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -138,6 +141,16 @@ int pamsd_ask(struct words *words, json_t **status);
 int unix_connect(const char *path);	/* a file descriptor or -errno */
 #define PAMSD_CONTROL	"/run/pamsd/control"
 
+/*
+ * cgroup.c: a cgroup (v2) by its path from the hierarchy's root on, and the other way
+ * round; 0 or -errno. -EOPNOTSUPP: cgroup v2 isn't mounted; -ESTALE: it was removed.
+ */
+int cgroup_find(const char *path, uint64_t *id);
+int cgroup_path(uint64_t id, char path[PATH_MAX]);
+/* false: there is no systemd that could be asked */
+bool unit_property(const char *unit, const char *name, char *value,
+		   size_t room);
+
 /* the commands: their words are what follows the command's name */
 int path_command(struct words *words);
 int conn_command(struct words *words);
@@ -146,6 +159,7 @@ int monitor_command(struct words *words);
 int top_command(struct words *words);
 int sched_command(struct words *words);
 int rule_command(struct words *words);
+int mptcp_command(struct words *words);
 int load_command(struct words *words);
 int unload_command(struct words *words);
 int doctor_command(struct words *words);
@@ -218,6 +232,7 @@ void look_at_sockets(json_t *list);
 void look_at_counters(json_t *list);
 void look_at_pamsd(json_t *list);
 void look_at_pamsplit(json_t *list);
+void look_at_hook(json_t *list);
 void look_at_buffers(json_t *list);
 /* of an endpoint: its route and what it announces */
 void look_at_address(json_t *list, int family, const void *address,

@@ -3,9 +3,11 @@
  * caps - interfaces that are to be used less, for a reason, as long as it lasts
  *
  * A cap has reasons: bytes of a day or month are used up, the battery is low, it is a
- * time of the day. While at least one holds, or if it needs none, its interface costs
- * more, is a backup, or is forbidden; or pamsplit lends nothing of it, which then counts
- * what it lends. Of several caps of an interface each holds.
+ * time of the day, NetworkManager says that it is metered. While at least one holds, or if
+ * it needs none, its interface costs more, is a backup, or is forbidden; or pamsplit lends
+ * nothing of it, which then counts what it lends. Of several caps of an interface each
+ * holds.
+ * Without any cap what remains is to make backups of interfaces that cost something.
  *
  * The counters are looked at once a second, and more often the nearer a quota's end is
  * (quota.c).
@@ -22,6 +24,7 @@
 
 #define LOOK_MS		1000
 #define BATTERY_US	5000000
+#define METERED_US	5000000
 #define TELL_US	3000000
 #define SAVE_US		60000000
 /* Given back when the battery is that much above the threshold. */
@@ -59,6 +62,7 @@ static void say_change(const struct cap *cap)
 	const char *why = cap->used_up ? "its quota is used up" :
 			  cap->low ? "the battery is low" :
 			  cap->in_hours ? "it is its time of the day" :
+			  cap->metered ? "it is metered" :
 					  "always";
 
 	if (!cap->active)
@@ -95,9 +99,13 @@ static void judge(struct caps *caps, struct cap *cap, const struct tm *now)
 			cap->usage.now.used >= config->quota_bytes);
 	cap->low = is_low(cap, &caps->battery);
 	cap->in_hours = is_in_hours(config, now);
+	cap->metered = config->metered &&
+		       metered_is(caps->metered, config->interface) ==
+		       METERING_YES;
 	needs_none = !config->quota_bytes && !config->battery_below &&
-		     !config->hours_count;
-	cap->active = cap->used_up || cap->low || cap->in_hours || needs_none;
+		     !config->hours_count && !config->metered;
+	cap->active = cap->used_up || cap->low || cap->in_hours ||
+		      cap->metered || needs_none;
 	if (cap->active != was)
 		say_change(cap);
 }
@@ -171,7 +179,8 @@ static struct effect effect_of(const struct caps *caps,
 
 static void apply(struct caps *caps, uint64_t us)
 {
-	bool changed = false, holds = caps->held_count;
+	bool holds = caps->held_count || caps->config->costs_as_backup;
+	bool changed = false;
 
 	for (unsigned int i = 0; i < caps->capped_count; i++) {
 		struct capped *capped = &caps->capped[i];
@@ -210,6 +219,13 @@ static bool has_to_be_saved(const struct caps *caps, uint64_t us)
 	return changed && us - caps->saved_us >= SAVE_US;
 }
 
+static void ask_metered(struct caps *caps)
+{
+	for (unsigned int i = 0; i < caps->capped_count; i++)
+		if (caps->capped[i].asks_metered && caps->metered)
+			metered_ask(caps->metered, caps->capped[i].name);
+}
+
 static void look(struct caps *caps)
 {
 	time_t seconds = time(NULL);
@@ -221,6 +237,10 @@ static void look(struct caps *caps)
 	if (!caps->battery_us || us - caps->battery_us >= BATTERY_US) {
 		battery_read(&caps->battery);
 		caps->battery_us = us;
+	}
+	if (!caps->metered_us || us - caps->metered_us >= METERED_US) {
+		ask_metered(caps);
+		caps->metered_us = us;
 	}
 	for (unsigned int i = 0; i < caps->capped_count; i++)
 		count(caps, &caps->capped[i], us);
@@ -288,9 +308,10 @@ struct caps *caps_new(struct event_base *base, const struct config *config,
 		return NULL;
 	caps->config = config;
 	caps->kernel = kernel;
-	caps->caps = calloc(config->cap_count, sizeof(*caps->caps));
-	caps->capped = calloc(config->cap_count, sizeof(*caps->capped));
+	caps->caps = calloc(config->cap_count + 1, sizeof(*caps->caps));
+	caps->capped = calloc(config->cap_count + 1, sizeof(*caps->capped));
 	caps->timer = evtimer_new(base, on_time, caps);
+	caps->metered = metered_new(base);
 	if (!caps->caps || !caps->capped || !caps->timer) {
 		caps_free(caps);
 		return NULL;
@@ -298,6 +319,7 @@ struct caps *caps_new(struct event_base *base, const struct config *config,
 	for (unsigned int i = 0; i < config->cap_count; i++) {
 		caps->caps[i].config = &config->caps[i];
 		caps->caps[i].on = find_capped(caps, &config->caps[i]);
+		caps->caps[i].on->asks_metered |= config->caps[i].metered;
 		if (config->caps[i].then.cost)
 			kernel_wanted(kernel);
 	}
@@ -314,6 +336,7 @@ void caps_feed(struct caps *caps)
 
 void caps_release(struct caps *caps)
 {
+	caps->released = true;
 	for (unsigned int i = 0; i < caps->capped_count; i++)
 		caps->capped[i].effect = (struct effect){ };
 	caps_tell(caps);
@@ -325,10 +348,11 @@ void caps_free(struct caps *caps)
 {
 	if (!caps)
 		return;
-	if (caps->capped_count)
+	if (caps->capped_count || caps->held_count)
 		caps_save(caps);
 	if (caps->timer)
 		event_free(caps->timer);
+	metered_free(caps->metered);
 	counter_close();
 	endpoints_close();
 	free(caps->capped);
@@ -386,6 +410,14 @@ static json_t *hours_json(const struct cap_config *config)
 	return list;
 }
 
+static json_t *metered_json(const struct caps *caps, const struct cap *cap)
+{
+	enum metering is = metered_is(caps->metered, cap->config->interface);
+
+	return is == METERING_UNKNOWN ? json_null() :
+					json_boolean(is == METERING_YES);
+}
+
 static json_t *cap_json(const struct caps *caps, const struct cap *cap)
 {
 	const struct cap_config *config = cap->config;
@@ -404,6 +436,8 @@ static json_t *cap_json(const struct caps *caps, const struct cap *cap)
 		json_array_append_new(because, json_string("battery"));
 	if (cap->in_hours)
 		json_array_append_new(because, json_string("hours"));
+	if (cap->metered)
+		json_array_append_new(because, json_string("metered"));
 	if (config->quota_bytes)
 		add_quota(object, cap);
 	if (config->battery_below) {
@@ -417,6 +451,8 @@ static json_t *cap_json(const struct caps *caps, const struct cap *cap)
 	}
 	if (config->hours_count)
 		json_object_set_new(object, "hours", hours_json(config));
+	if (config->metered)
+		json_object_set_new(object, "metered", metered_json(caps, cap));
 	return object;
 }
 

@@ -70,6 +70,23 @@ struct battery {
 
 void battery_read(struct battery *battery);
 
+/* --- metered.c: NetworkManager --- */
+
+struct metered;
+
+enum metering {
+	METERING_UNKNOWN,	/* also: it isn't there */
+	METERING_YES,		/* or it guesses so */
+	METERING_NO,
+};
+
+/* NULL: there is no memory, or this pamsd can't ask; the others take it. */
+struct metered *metered_new(struct event_base *base);
+void metered_free(struct metered *metered);
+/* Ask again, each few seconds; the answer comes later. */
+void metered_ask(struct metered *metered, const char *interface);
+enum metering metered_is(const struct metered *metered, const char *interface);
+
 /* --- endpoint.c: the kernel's path manager --- */
 
 #define ENDPOINTS_MAX	64
@@ -82,6 +99,7 @@ struct endpoint {
 	uint32_t flags;		/* MPTCP_PM_ADDR_FLAG_ */
 	uint32_t ifindex;	/* 0: none */
 	char interface[IF_NAMESIZE];	/* that it is of, or "" */
+	bool up;			/* and that is up */
 };
 
 /* How many, or -errno. */
@@ -90,6 +108,13 @@ int endpoint_set_backup(const struct endpoint *endpoint, bool backup);
 int endpoint_add(const struct endpoint *endpoint);
 int endpoint_remove(const struct endpoint *endpoint);
 void endpoints_close(void);
+
+/* --- exits.c: the default routes --- */
+
+#define EXITS_MAX	16
+
+/* The names of interfaces; how many. */
+unsigned int exits_read(char names[EXITS_MAX][IF_NAMESIZE]);
 
 /* --- caps.c --- */
 
@@ -103,6 +128,7 @@ struct capped {
 	uint64_t rate_byteps;	/* the highest that was seen */
 	struct effect effect;	/* of all its caps together */
 	bool told;		/* something else than "as always" */
+	bool asks_metered;	/* a cap wants to know */
 };
 
 struct cap {
@@ -111,7 +137,7 @@ struct cap {
 	struct usage usage;
 	uint64_t saved_bytes;	/* of the period, in the file */
 	bool unknown;		/* the file couldn't be read: taken as used up */
-	bool used_up, low, in_hours;	/* reasons */
+	bool used_up, low, in_hours, metered;	/* reasons */
 	bool active;		/* has one, or needs none */
 };
 
@@ -129,9 +155,12 @@ struct caps {
 	struct capped *capped;
 	unsigned int capped_count;
 	struct battery battery;
-	uint64_t battery_us, told_us, saved_us;
+	struct metered *metered;
+	uint64_t battery_us, metered_us, told_us, saved_us;
 	struct held held[ENDPOINTS_MAX];
 	unsigned int held_count;
+	uint8_t least_cost;	/* of the ways out, where costs become backups */
+	bool released;		/* everything is given back */
 	struct seldom unsaved, unread, refused;
 };
 

@@ -6,6 +6,9 @@
  * time, again and again: it ends with the daemon. So is pamsplit told to lend nothing.
  * An endpoint of the path manager that becomes a backup, or is removed, is written down
  * before: so it is given back also after the daemon was killed.
+ *
+ * With costs-as-backup also the endpoints of an interface that costs more than the
+ * cheapest way out become backups: the peer is told by MP_PRIO, which any server knows.
  */
 #include <string.h>
 
@@ -66,12 +69,57 @@ static bool is_same(const struct endpoint *a, const struct endpoint *b)
 	       !memcmp(a->address, b->address, sizeof(a->address));
 }
 
-static struct effect effect_on(const struct caps *caps, const char *interface)
+static struct effect effect_of_caps(const struct caps *caps,
+				    const char *interface)
 {
 	for (unsigned int i = 0; i < caps->capped_count; i++)
 		if (!strcmp(caps->capped[i].name, interface))
 			return caps->capped[i].effect;
 	return (struct effect){ };
+}
+
+/* By a cap, or as the module was told. */
+static uint8_t cost_of(const struct caps *caps, const char *interface)
+{
+	uint8_t cost = effect_of_caps(caps, interface).cost;
+	uint8_t told = kernel_cost(caps->kernel, if_nametoindex(interface));
+
+	return told > cost ? told : cost;
+}
+
+static bool costs_too_much(const struct caps *caps, const char *interface)
+{
+	return caps->config->costs_as_backup && !caps->released &&
+	       *interface && cost_of(caps, interface) > caps->least_cost;
+}
+
+static struct effect effect_on(const struct caps *caps, const char *interface)
+{
+	struct effect effect = effect_of_caps(caps, interface);
+
+	effect.backup |= costs_too_much(caps, interface);
+	return effect;
+}
+
+/* Of what could be used: endpoints whose interface is up, and default routes. */
+static void find_least_cost(struct caps *caps, const struct endpoint *list,
+			    int count)
+{
+	char exits[EXITS_MAX][IF_NAMESIZE];
+	unsigned int exit_count = exits_read(exits);
+	uint8_t least = UINT8_MAX, cost;
+
+	for (int i = 0; i < count; i++) {
+		cost = list[i].up ? cost_of(caps, list[i].interface) : least;
+		if (cost < least)
+			least = cost;
+	}
+	for (unsigned int i = 0; i < exit_count; i++) {
+		cost = cost_of(caps, exits[i]);
+		if (cost < least)
+			least = cost;
+	}
+	caps->least_cost = least;
 }
 
 static struct held *find_held(struct caps *caps, const struct endpoint *endpoint)
@@ -122,6 +170,9 @@ static void settle(struct caps *caps, const struct endpoint *endpoint)
 		held = &caps->held[caps->held_count++];
 		held->endpoint = *endpoint;
 		held->removed = effect.forbid;
+		if (!effect.forbid && costs_too_much(caps, endpoint->interface))
+			say("%s costs more than another way: a backup",
+			    endpoint->interface);
 		caps_save(caps);
 	} else if (held->removed != effect.forbid) {
 		held->removed = effect.forbid;
@@ -184,6 +235,8 @@ void caps_settle_endpoints(struct caps *caps)
 			   "read: %s", strerror(-count));
 		return;
 	}
+	if (caps->config->costs_as_backup)
+		find_least_cost(caps, list, count);
 	for (int j = 0; j < count; j++)
 		settle(caps, &list[j]);
 	for (i = caps->held_count; i--;)

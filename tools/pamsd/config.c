@@ -197,6 +197,7 @@ static void get_cap(struct cap_config *cap, cfg_t *section)
 			cfg_getint(section, "from-day") : 1;
 	if (cfg_size(section, "battery-below"))
 		cap->battery_below = cfg_getint(section, "battery-below");
+	cap->metered = cfg_getbool(section, "metered");
 	cap->hours_count = cfg_size(section, "hours");
 	cap->hours = array_of(cap->hours_count, sizeof(*cap->hours));
 	for (unsigned int i = 0; i < cap->hours_count; i++)
@@ -218,6 +219,7 @@ static struct config *convert(cfg_t *cfg)
 		config_take_rules(&config->rules);
 	}
 	config->state = copy(cfg_getstr(cfg, "state"));
+	config->costs_as_backup = cfg_getbool(cfg, "costs-as-backup");
 	config->cap_count = cfg_size(cfg, "cap");
 	config->caps = array_of(config->cap_count, sizeof(*config->caps));
 	for (unsigned int i = 0; i < config->cap_count; i++)
@@ -288,6 +290,7 @@ static cfg_t *parse(const char *file, char *text)
 		CFG_INT("from-day", 0, CFGF_NODEFAULT),
 		CFG_INT("battery-below", 0, CFGF_NODEFAULT),
 		CFG_STR_LIST("hours", "{}", CFGF_NONE),
+		CFG_BOOL("metered", cfg_false, CFGF_NONE),
 		CFG_STR("then", NULL, CFGF_NODEFAULT),
 		CFG_END()
 	};
@@ -295,6 +298,7 @@ static cfg_t *parse(const char *file, char *text)
 		CFG_STR("control", PAMSD_CONTROL, CFGF_NONE),
 		CFG_STR("rules", NULL, CFGF_NODEFAULT),
 		CFG_STR("state", PAMSD_STATE, CFGF_NONE),
+		CFG_BOOL("costs-as-backup", cfg_false, CFGF_NONE),
 		CFG_SEC("cap", cap,
 			CFGF_MULTI | CFGF_TITLE | CFGF_NO_TITLE_DUPES),
 		CFG_SEC("server", server, CFGF_NODEFAULT),
@@ -337,6 +341,7 @@ static cfg_t *parse(const char *file, char *text)
 	set_check(cap, "from-day", check_from_day);
 	set_check(cap, "battery-below", check_battery);
 	set_check(cap, "hours", check_hours);
+	set_check(cap, "metered", check_metered);
 	set_check(cap, "then", check_then);
 	set_check(root, "server", check_server);
 	set_check(root, "reporter", check_reporter);
@@ -413,7 +418,8 @@ struct config *config_read(const char *file, void (*say_fault)(const char *))
 	tell = say_fault;
 	cfg = read_tree(file, false);
 	if (cfg && !cfg_size(cfg, "server") && !cfg_size(cfg, "reporter") &&
-	    !cfg_size(cfg, "rules") && !cfg_size(cfg, "cap")) {
+	    !cfg_size(cfg, "rules") && !cfg_size(cfg, "cap") &&
+	    !cfg_getbool(cfg, "costs-as-backup")) {
 		snprintf(line, sizeof(line), "%s: has no server, reporter, "
 			 "rules or cap: there is nothing to do", file);
 		tell(line);

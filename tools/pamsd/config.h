@@ -39,6 +39,7 @@ int check_battery(cfg_t *cfg, cfg_opt_t *opt);
 int check_cap(cfg_t *cfg, cfg_opt_t *opt);
 int check_from_day(cfg_t *cfg, cfg_opt_t *opt);
 int check_hours(cfg_t *cfg, cfg_opt_t *opt);
+int check_metered(cfg_t *cfg, cfg_opt_t *opt);
 int check_per(cfg_t *cfg, cfg_opt_t *opt);
 int check_quota(cfg_t *cfg, cfg_opt_t *opt);
 int check_state(cfg_t *cfg, cfg_opt_t *opt);

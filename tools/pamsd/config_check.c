@@ -299,6 +299,15 @@ int check_battery(cfg_t *cfg, cfg_opt_t *opt)
 	return check_range(cfg, opt, 1, 100);
 }
 
+int check_metered(cfg_t *cfg, cfg_opt_t *opt)
+{
+	if (!cfg_opt_getnbool(opt, 0) || metered_can_be_had())
+		return 0;
+	cfg_error(cfg, "metered: this pamsd was built without libdbus, and can't "
+		  "ask NetworkManager");
+	return -1;
+}
+
 int check_state(cfg_t *cfg, cfg_opt_t *opt)
 {
 	return refuse(cfg, value(opt), value(opt)[0] != '/' ?
@@ -551,6 +560,9 @@ int check_cap(cfg_t *cfg, cfg_opt_t *opt)
 	if (then.lend_nothing && cfg_size(section, "interface"))
 		cfg_error(cfg, "cap '%s' is about what pamsplit lends, whatever "
 			  "the interface: leave 'interface' out", title);
+	else if (then.lend_nothing && cfg_getbool(section, "metered"))
+		cfg_error(cfg, "cap '%s' is about what pamsplit lends, and only an "
+			  "interface is metered", title);
 	else if (!then.lend_nothing && !cfg_size(section, "interface"))
 		cfg_error(cfg, "cap '%s' has no interface", title);
 	else if (!cfg_size(section, "then"))

@@ -61,17 +61,18 @@ static void find_interface(struct endpoint *endpoint, const struct ifaddrs *all)
 {
 	size_t len = endpoint->family == AF_INET ? 4 : 16;
 
-	if (endpoint->ifindex) {
-		if (!if_indextoname(endpoint->ifindex, endpoint->interface))
-			endpoint->interface[0] = 0;
-		return;
-	}
-	for (; all; all = all->ifa_next)
-		if (all->ifa_addr &&
+	if (endpoint->ifindex &&
+	    !if_indextoname(endpoint->ifindex, endpoint->interface))
+		endpoint->interface[0] = 0;
+	for (; all; all = all->ifa_next) {
+		if (!endpoint->ifindex && all->ifa_addr &&
 		    all->ifa_addr->sa_family == endpoint->family &&
 		    !memcmp(address_of(all->ifa_addr), endpoint->address, len))
 			snprintf(endpoint->interface, IF_NAMESIZE, "%s",
 				 all->ifa_name);
+		if (!strcmp(all->ifa_name, endpoint->interface))
+			endpoint->up = all->ifa_flags & IFF_RUNNING;
+	}
 }
 
 static int on_endpoint(struct nl_msg *msg, void *arg)

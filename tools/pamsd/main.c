@@ -76,6 +76,12 @@ static void tear_down(struct roles *roles)
 	roles->server = NULL;
 }
 
+/* Is there anything for caps.c to do? */
+static bool has_caps(const struct config *config)
+{
+	return config->cap_count || config->costs_as_backup;
+}
+
 /* On a failure, which has been said, nothing is left of it. */
 static int set_up(struct roles *roles)
 {
@@ -97,7 +103,7 @@ static int set_up(struct roles *roles)
 		if (!roles->rules)
 			goto fail;
 	}
-	if (config->cap_count) {
+	if (has_caps(config)) {
 		roles->caps = caps_new(pamsd.base, config, pamsd.kernel);
 		if (!roles->caps)
 			goto fail;
@@ -142,7 +148,7 @@ static bool needs_privilege(const struct config *config)
 		    (config->target_count && names_subflows(interface)))
 			return true;
 	}
-	return config->server || config->rules_file || config->cap_count;
+	return config->server || config->rules_file || has_caps(config);
 }
 
 /* The old configuration goes on unless the new one works. */
@@ -165,7 +171,7 @@ static void reload(void)
 		server_revoke(pamsd.roles.server, new.config);
 	/* the next ones know of what these changed by the file alone */
 	if (pamsd.roles.caps &&
-	    (!new.config->cap_count ||
+	    (!has_caps(new.config) ||
 	     strcmp(new.config->state, pamsd.roles.config->state)))
 		caps_release(pamsd.roles.caps);
 	tear_down(&pamsd.roles);

@@ -10,8 +10,9 @@
  *	                  (lines.c)
  *
  *	rules:    config.c -> rules.c -> kernel.c
- *	caps:     counter.c, battery.c -> caps.c -> caps_apply.c -> kernel.c, endpoint.c
- *	                  (quota.c)             \-> caps_keep.c -> keep.c
+ *	caps:     counter.c, battery.c, metered.c -> caps.c (quota.c)
+ *	                  caps.c -> caps_apply.c -> kernel.c, endpoint.c, exits.c
+ *	                  caps.c -> caps_keep.c -> keep.c
  *
  * One thread, one event loop. Units: times in ms or us since boot, rates in
  * bytes per second.
@@ -177,6 +178,7 @@ struct cap_config {
 	enum period period;
 	unsigned int from_day;	/* of the month */
 	unsigned int battery_below; /* percent, 0: doesn't count */
+	bool metered;		/* while NetworkManager says so */
 	struct hours *hours;
 	unsigned int hours_count;
 	struct effect then;
@@ -198,6 +200,7 @@ struct config {
 	char *rules_file;	/* NULL: the kernel's table isn't touched */
 	struct pams_rules rules;
 	char *state;		/* the caps' file */
+	bool costs_as_backup;	/* tell peers of costs by MP_PRIO */
 	struct cap_config *caps;
 	unsigned int cap_count;
 };
@@ -295,6 +298,11 @@ void rules_free(struct rules *rules);
 /* Tell the kernel all of it. */
 void rules_feed(struct rules *rules);
 struct json_t *rules_status(const struct rules *rules);
+
+/* --- metered.c: what NetworkManager says --- */
+
+/* Was this pamsd built with what it takes? */
+bool metered_can_be_had(void);
 
 /* --- caps.c: interfaces that are to be used less --- */
 

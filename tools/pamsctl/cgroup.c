@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * cgroup - cgroups (v2) by path, by the kernel's number and by systemd's unit
+ *
+ * A path begins at the root of the hierarchy, as in /proc/PID/cgroup: it says nothing of
+ * where that is mounted.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <mntent.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "pamsctl.h"
+
+/* kernfs' kind of handle, 8 bytes; no header for programs has it */
+#define HANDLE_KERNFS	0xfe
+
+struct cgroup_handle {
+	struct file_handle handle;
+	uint64_t id;
+};
+
+/* Where cgroup v2 is mounted, the first place if there are several. */
+static bool find_mount(char mount[PATH_MAX])
+{
+	FILE *mounts = setmntent("/proc/self/mounts", "re");
+	struct mntent *one;
+	bool found = false;
+
+	while (mounts && !found && (one = getmntent(mounts))) {
+		found = !strcmp(one->mnt_type, "cgroup2");
+		if (found)
+			snprintf(mount, PATH_MAX, "%s", one->mnt_dir);
+	}
+	if (mounts)
+		endmntent(mounts);
+	return found;
+}
+
+int cgroup_find(const char *path, uint64_t *id)
+{
+	struct cgroup_handle found = {
+		.handle.handle_bytes = sizeof(found.id),
+	};
+	char mount[PATH_MAX], file[2 * PATH_MAX];
+	size_t length;
+	int mount_id;
+
+	if (!find_mount(mount))
+		return -EOPNOTSUPP;
+	/* people may write where it is mounted, too */
+	length = strlen(mount);
+	if (!strncmp(path, mount, length) && (path[length] == '/' || !path[length]))
+		path += length;
+	snprintf(file, sizeof(file), "%s%s", mount, path);
+	if (name_to_handle_at(AT_FDCWD, file, &found.handle, &mount_id, 0))
+		return -errno;
+	/* a path with "..", or a link, may lead out of it */
+	if (found.handle.handle_type != HANDLE_KERNFS)
+		return -ENOENT;
+	*id = found.id;
+	return 0;
+}
+
+int cgroup_path(uint64_t id, char path[PATH_MAX])
+{
+	struct cgroup_handle wanted = {
+		.handle.handle_bytes = sizeof(id),
+		.handle.handle_type = HANDLE_KERNFS,
+		.id = id,
+	};
+	char mount[PATH_MAX], link[64];
+	int at, fd, err;
+	ssize_t length;
+	size_t skip;
+
+	if (!find_mount(mount))
+		return -EOPNOTSUPP;
+	at = open(mount, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (at < 0)
+		return -errno;
+	fd = open_by_handle_at(at, &wanted.handle, O_PATH | O_CLOEXEC);
+	err = fd < 0 ? -errno : 0;
+	close(at);
+	if (err)
+		return err;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	length = readlink(link, path, PATH_MAX - 1);
+	err = length < 0 ? -errno : 0;
+	close(fd);
+	if (err)
+		return err;
+	path[length] = 0;
+	skip = strlen(mount);
+	if (!strncmp(path, mount, skip))
+		memmove(path, path + skip, length - skip + 1);
+	if (!*path)
+		snprintf(path, PATH_MAX, "/");
+	return 0;
+}
+
+bool unit_property(const char *unit, const char *name, char *value, size_t room)
+{
+	const char * const words[] = { "systemctl", "show", "--property", name,
+				       "--value", "--", unit, NULL };
+	posix_spawn_file_actions_t actions;
+	ssize_t length = 0, got;
+	int ends[2], status, err;
+	pid_t pid;
+
+	if (pipe2(ends, O_CLOEXEC))
+		return false;
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+	posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null",
+					 O_WRONLY, 0);
+	err = posix_spawnp(&pid, words[0], &actions, NULL,
+			   (char **)(uintptr_t)words, environ);
+	posix_spawn_file_actions_destroy(&actions);
+	close(ends[1]);
+	while (!err && length < (ssize_t)room - 1 &&
+	       (got = read(ends[0], value + length, room - 1 - length)) > 0)
+		length += got;
+	close(ends[0]);
+	value[length] = 0;
+	value[strcspn(value, "\n")] = 0;
+	return !err && waitpid(pid, &status, 0) == pid && !status;
+}

@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * hook - a BPF program that makes sockets of chosen cgroups MPTCP's
+ *
+ * The kernel asks update_socket_protocol() for the protocol of each socket that a program
+ * opens, and lets a BPF program answer instead (fmod_ret). This one answers IPPROTO_MPTCP
+ * for a TCP socket if the process's cgroup, or one above it, is in a table.
+ *
+ * Program and table are pinned, so they stay when pamsctl ends. The program has 29
+ * instructions and uses no struct of the kernel, so it is written here as instructions, and
+ * no compiler for BPF is needed.
+ */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "hook.h"
+
+#ifndef HAVE_BPF
+
+const char *hook_missing(void)
+{
+	return "this pamsctl was built without libbpf";
+}
+
+int hook_add(uint64_t id)
+{
+	(void)id;
+	return -EOPNOTSUPP;
+}
+
+int hook_remove(uint64_t id)
+{
+	(void)id;
+	return -EOPNOTSUPP;
+}
+
+int hook_read(struct hook_cgroup cgroups[HOOK_CGROUPS_MAX])
+{
+	(void)cgroups;
+	return 0;
+}
+
+const char *hook_error(void)
+{
+	return hook_missing();
+}
+
+#else
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <linux/bpf.h>
+#include <linux/magic.h>
+
+#define FUNCTION	"update_socket_protocol"
+#define BPF_FOLDER	"/sys/fs/bpf"
+#define FOLDER		BPF_FOLDER "/mptcp_pams"
+#define TABLE		FOLDER "/cgroups"
+#define LINK		FOLDER "/link"
+/* cgroups above a process's that are looked up */
+#define DEPTH_MAX	32
+/* of a socket's type, beside which there may be SOCK_NONBLOCK and SOCK_CLOEXEC */
+#define TYPE_MASK	0xf
+
+static char error[256];
+
+static int failed(const char *what, int err)
+{
+	snprintf(error, sizeof(error), "%s: %s", what, strerror(-err));
+	return err;
+}
+
+/* --- the program --- */
+
+#define INSN(op, to, from, where, number)				\
+	((struct bpf_insn){ .code = (op), .dst_reg = (to),		\
+			    .src_reg = (from), .off = (where),		\
+			    .imm = (number) })
+#define LET(to, number)	INSN(BPF_ALU64 | BPF_MOV | BPF_K, to, 0, 0, number)
+#define COPY(to, from)	INSN(BPF_ALU64 | BPF_MOV | BPF_X, to, from, 0, 0)
+#define ADD(to, number)	INSN(BPF_ALU64 | BPF_ADD | BPF_K, to, 0, 0, number)
+#define AND(to, number)	INSN(BPF_ALU64 | BPF_AND | BPF_K, to, 0, 0, number)
+#define LOAD(to, from, where)						\
+	INSN(BPF_LDX | BPF_MEM | BPF_DW, to, from, where, 0)
+#define STORE(to, where, from)						\
+	INSN(BPF_STX | BPF_MEM | BPF_DW, to, from, where, 0)
+#define COUNT(to, from)							\
+	INSN(BPF_STX | BPF_ATOMIC | BPF_DW, to, from, 0, BPF_ADD)
+#define CALL(helper)	INSN(BPF_JMP | BPF_CALL, 0, 0, 0, helper)
+#define EXIT()		INSN(BPF_JMP | BPF_EXIT, 0, 0, 0, 0)
+/* comparisons of 32 bits: an int's upper half isn't defined */
+#define IF_IS(reg, number, steps)					\
+	INSN(BPF_JMP32 | BPF_JEQ | BPF_K, reg, 0, steps, number)
+#define IF_NOT(reg, number, steps)					\
+	INSN(BPF_JMP32 | BPF_JNE | BPF_K, reg, 0, steps, number)
+#define IF_BELOW(reg, number, steps)					\
+	INSN(BPF_JMP32 | BPF_JLT | BPF_K, reg, 0, steps, number)
+#define IF_ZERO(reg, steps)						\
+	INSN(BPF_JMP | BPF_JEQ | BPF_K, reg, 0, steps, 0)
+#define IF_NOT_ZERO(reg, steps)						\
+	INSN(BPF_JMP | BPF_JNE | BPF_K, reg, 0, steps, 0)
+
+enum { R0, R1, R2, R3, R4, R5, R6, R7, R8, R9, STACK };
+
+/* A file descriptor, or a negative errno. */
+static int load(int table, int function)
+{
+	struct bpf_prog_load_opts options = {
+		.sz = sizeof(options),
+		.expected_attach_type = BPF_MODIFY_RETURN,
+		.attach_btf_id = function,
+	};
+	/*
+	 * int update_socket_protocol(int family, int type, int protocol)
+	 * A jump counts from the next instruction on.
+	 */
+	const struct bpf_insn program[] = {
+		COPY(R6, R1),			/* the arguments */
+		LOAD(R1, R6, 0),
+		IF_IS(R1, AF_INET, 1),
+		IF_NOT(R1, AF_INET6, 19),
+		LOAD(R1, R6, 8),
+		AND(R1, TYPE_MASK),
+		IF_NOT(R1, SOCK_STREAM, 16),
+		LOAD(R1, R6, 16),
+		IF_IS(R1, IPPROTO_IP, 1),
+		IF_NOT(R1, IPPROTO_TCP, 13),
+		LET(R7, 0),			/* the root's level */
+		COPY(R1, R7),			/* the loop begins */
+		CALL(BPF_FUNC_get_current_ancestor_cgroup_id),
+		IF_ZERO(R0, 9),			/* below the process's */
+		STORE(STACK, -8, R0),
+		INSN(BPF_LD | BPF_IMM | BPF_DW, R1, BPF_PSEUDO_MAP_FD, 0, table),
+		INSN(0, 0, 0, 0, 0),		/* its second half */
+		COPY(R2, STACK),
+		ADD(R2, -8),
+		CALL(BPF_FUNC_map_lookup_elem),
+		IF_NOT_ZERO(R0, 4),
+		ADD(R7, 1),
+		IF_BELOW(R7, DEPTH_MAX, -12),	/* the loop ends */
+		LET(R0, 0),			/* as the kernel would */
+		EXIT(),
+		LET(R1, 1),
+		COUNT(R0, R1),
+		LET(R0, IPPROTO_MPTCP),
+		EXIT(),
+	};
+
+	return bpf_prog_load(BPF_PROG_TYPE_TRACING, "pams_mptcp", "GPL", program,
+			     sizeof(program) / sizeof(program[0]), &options);
+}
+
+/* --- can it be had --- */
+
+const char *hook_missing(void)
+{
+	struct statfs fs;
+
+	libbpf_set_print(NULL);
+	if (access("/sys/kernel/btf/vmlinux", F_OK))
+		return "this kernel has no type information (BTF), or no BPF";
+	if (libbpf_find_vmlinux_btf_id(FUNCTION, BPF_MODIFY_RETURN) < 0)
+		return "this kernel lets no program choose a socket's protocol "
+		       "(" FUNCTION "(), 6.6 or newer)";
+	if (statfs(BPF_FOLDER, &fs) || fs.f_type != BPF_FS_MAGIC)
+		return "no BPF file system: mount -t bpf none " BPF_FOLDER;
+	return NULL;
+}
+
+/* --- pins --- */
+
+/* Nobody else changes it until this is closed; or -errno. */
+static int lock(void)
+{
+	int fd = open(BPF_FOLDER, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd >= 0 && !flock(fd, LOCK_EX))
+		return fd;
+	failed(BPF_FOLDER, -errno);
+	if (fd >= 0)
+		close(fd);
+	return -errno;
+}
+
+static void unpin(void)
+{
+	unlink(LINK);
+	unlink(TABLE);
+	rmdir(FOLDER);
+}
+
+/* The table, if all of it is there; or -errno. */
+static int open_table(void)
+{
+	int table;
+
+	if (access(LINK, F_OK)) {
+		int err = -errno;
+
+		return err == -ENOENT ? err : failed(LINK, err);
+	}
+	table = bpf_obj_get(TABLE);
+	return table < 0 ? failed(TABLE, table) : table;
+}
+
+static int attach(int table)
+{
+	int function = libbpf_find_vmlinux_btf_id(FUNCTION, BPF_MODIFY_RETURN);
+	int program, link, err;
+
+	program = load(table, function);
+	if (program < 0)
+		return failed("the kernel refuses the BPF program", program);
+	link = bpf_link_create(program, 0, BPF_MODIFY_RETURN, NULL);
+	err = link < 0 ? failed("the BPF program can't be attached", link) : 0;
+	/* the table first: with the link all of it is there */
+	if (!err && (bpf_obj_pin(table, TABLE) || bpf_obj_pin(link, LINK)))
+		err = failed("the BPF program can't be pinned in " FOLDER,
+			     -errno);
+	if (link >= 0)
+		close(link);
+	close(program);
+	return err;
+}
+
+static int make_table(void)
+{
+	int table, err;
+
+	unpin();	/* what somebody left who didn't come to the end of this */
+	table = bpf_map_create(BPF_MAP_TYPE_HASH, "pams_cgroups",
+			       sizeof(uint64_t), sizeof(uint64_t),
+			       HOOK_CGROUPS_MAX, NULL);
+	if (table < 0)
+		return failed("the kernel refuses a BPF map", table);
+	if (mkdir(FOLDER, 0700))
+		err = failed(FOLDER, -errno);
+	else
+		err = attach(table);
+	if (!err)
+		return table;
+	close(table);
+	unpin();
+	return err;
+}
+
+/* --- what others call --- */
+
+int hook_add(uint64_t id)
+{
+	const uint64_t none = 0;
+	int locked = lock(), table, err;
+
+	if (locked < 0)
+		return locked;
+	table = open_table();
+	if (table == -ENOENT)
+		table = make_table();
+	if (table < 0) {
+		close(locked);
+		return table;
+	}
+	err = bpf_map_update_elem(table, &id, &none, BPF_NOEXIST);
+	if (err == -EEXIST)
+		err = 0;
+	else if (err)
+		failed("the table of cgroups", err);
+	close(table);
+	close(locked);
+	return err;
+}
+
+int hook_remove(uint64_t id)
+{
+	int locked = lock(), table, err = 0;
+	uint64_t left;
+
+	if (locked < 0)
+		return locked;
+	table = open_table();
+	if (table >= 0) {
+		bpf_map_delete_elem(table, &id);
+		if (bpf_map_get_next_key(table, NULL, &left))
+			unpin();
+		close(table);
+	} else if (table != -ENOENT) {
+		err = table;
+	}
+	close(locked);
+	return err;
+}
+
+int hook_read(struct hook_cgroup cgroups[HOOK_CGROUPS_MAX])
+{
+	int table = open_table(), count = 0;
+	uint64_t *last = NULL, id;
+
+	if (table < 0)
+		return table == -ENOENT ? 0 : table;
+	while (count < HOOK_CGROUPS_MAX && !bpf_map_get_next_key(table, last, &id)) {
+		cgroups[count].id = id;
+		last = &cgroups[count].id;
+		if (!bpf_map_lookup_elem(table, &id, &cgroups[count].sockets))
+			count++;
+		else
+			break;
+	}
+	close(table);
+	return count;
+}
+
+const char *hook_error(void)
+{
+	return error;
+}
+
+#endif /* HAVE_BPF */
