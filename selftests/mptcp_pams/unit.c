@@ -40,7 +40,7 @@ int main(int argc, char **argv)
 	}
 	if (pams_unit_by_token(pams, strtoul(argv[1], NULL, 16),
 			       strtoull(argv[2], NULL, 0))) {
-		printf("%s: %s\n", strerrorname_np(errno), pams_error(pams));
+		printf("%s: %s\n", strerror(errno), pams_error(pams));
 		return 1;
 	}
 	pams_close(pams);

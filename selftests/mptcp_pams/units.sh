@@ -52,11 +52,11 @@ is_left() { [ "$(left "$client")" = "$1" ]; }
 is_refused()
 {
 	begin pams
-	refused "ENOENT: no connection of this network namespace has this token" on_client "$unit" 1 1000
-	refused "ENOENT: no connection of this network namespace has this token" on_client "$unit" "$server_token" 1000
+	refused "No such file or directory: no connection of this network namespace has this token" on_client "$unit" 1 1000
+	refused "No such file or directory: no connection of this network namespace has this token" on_client "$unit" "$server_token" 1000
 	on_client "$unit" "$token" 1073741824
-	refused "ERANGE: a unit has at most 1073741824 bytes" on_client "$unit" "$token" 1073741825
-	refused "ERANGE: a unit has at most 1073741824 bytes" on_client "$unit" "$token" 18446744073709551615
+	refused "Numerical result out of range: a unit has at most 1073741824 bytes" on_client "$unit" "$token" 1073741825
+	refused "Numerical result out of range: a unit has at most 1073741824 bytes" on_client "$unit" "$token" 18446744073709551615
 }
 
 # The kernel's own scheduler reckons with no unit.
@@ -64,8 +64,8 @@ needs_our_scheduler()
 {
 	need_module
 	begin default
-	refused "EOPNOTSUPP: the connection doesn't use one of the module's schedulers" on_client "$unit" "$token" 1000
-	refused "EOPNOTSUPP: the connection doesn't use one of the module's schedulers" on_client "$unit" "$token" 0
+	refused "Operation not supported: the connection doesn't use one of the module's schedulers" on_client "$unit" "$token" 1000
+	refused "Operation not supported: the connection doesn't use one of the module's schedulers" on_client "$unit" "$token" 0
 }
 
 # Not before the handshake is over: the server doesn't answer.
@@ -74,7 +74,7 @@ needs_a_connection()
 	paths pams "$first,loss,100%"
 	on_client "$xfer" client --timeout 20000 "$address" "$port" >/dev/null &
 	within 50 token_of "$client" || fail "there is no connection"
-	refused "ENOTCONN: the connection isn't established, or writes nothing any more" on_client "$unit" "$token" 1000
+	refused "Transport endpoint is not connected: the connection isn't established, or writes nothing any more" on_client "$unit" "$token" 1000
 }
 
 # A connection whose peer speaks TCP only: the library finds out.
@@ -85,7 +85,7 @@ fallback_has_none()
 	on_client "$xfer" client --json --bytes 20K --dir up --requests 4 --gap 500 --unit "$address" "$port" >"$work/json" &
 	within 50 token_of "$client" || fail "there is no connection"
 	sleep 0.5
-	refused "EOPNOTSUPP: the connection fell back to TCP" on_client "$unit" "$token" 1000
+	refused "Operation not supported: the connection fell back to TCP" on_client "$unit" "$token" 1000
 	wait $! || fail "the uploads did not survive"
 	check "all fell back" "$(of fallback | grep -c true)" == 4
 }
@@ -95,9 +95,9 @@ owner_may()
 {
 	begin pams setpriv --reuid "$owner"
 	on_client setpriv --reuid "$owner" "$unit" "$token" 1000
-	refused "EPERM: the connection belongs to another user" on_client setpriv --reuid "$other" "$unit" "$token" 1000
+	refused "Operation not permitted: the connection belongs to another user" on_client setpriv --reuid "$other" "$unit" "$token" 1000
 	on_client "$unit" "$token" 1000
-	refused "EPERM: the connection belongs to another user" \
+	refused "Operation not permitted: the connection belongs to another user" \
 		on_client setpriv --bounding-set -net_admin --inh-caps -net_admin "$unit" "$token" 1000
 }
 
@@ -106,7 +106,7 @@ descriptor_is_no_privilege()
 {
 	begin pams
 	on_client "$unit" "$token" 1000 0
-	refused "EPERM: the connection belongs to another user" on_client "$unit" "$token" 1000 "$other"
+	refused "Operation not permitted: the connection belongs to another user" on_client "$unit" "$token" 1000 "$other"
 }
 
 # Before anything is written, after some of it, anew, and taken back.

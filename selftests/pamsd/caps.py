@@ -306,10 +306,10 @@ def lent_bytes_have_an_end(folder):
     base = used(pamsd)
     within("it begins at 0", lambda: used(pamsd) == base + MB // 2 or used(pamsd) == 2 * MB + MB // 2)
     pamsplit.lent += 2 * MB
-    within("it is told", lambda: pamsplit.said == ["lend nothing 10000\n"])
+    within("it is told", lambda: pamsplit.said[:1] == ["lend nothing 10000\n"])
     check(caps(pamsd)["a"]["because"] == ["quota"], f"{caps(pamsd)}")
     check("cap 'a': nothing is lent: its quota is used up" in pamsd.said(), pamsd.said())
-    within("again and again", lambda: len(pamsplit.said) == 3)
+    within("again and again", lambda: len(pamsplit.said) >= 3, 30)
     pamsd.stop()
     check(pamsplit.said[-1] == "lend\n", f"{pamsplit.said}")
     pamsplit.stop()
