@@ -641,7 +641,7 @@ bulk_and_answers()
 	of fct_us | sort -n | head -n 1 >"$work/$1-bulk"
 	transfer --bytes 500 --requests 300 --gap 2 --timeout 60000
 	of fct_us | sort -n | sed -n 297p >"$work/$1-answer"
-	echo "# $1: 20 MB in $(<"$work/$1-bulk") us, 99 of 100 answers within $(<"$work/$1-answer") us"
+	say "$1: 20 MB in $(<"$work/$1-bulk") us, 99 of 100 answers within $(<"$work/$1-answer") us"
 }
 
 # Its first subflow through the helper is not split, and is left alone.

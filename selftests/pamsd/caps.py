@@ -7,6 +7,7 @@ corrupt or can't be written, batteries, hours. Prints TAP.
 
 In namespaces of its own: lo is the interface, and files of /proc and /sys are others.
 """
+import contextlib
 import ctypes
 import json
 import os
@@ -272,14 +273,14 @@ class Pamsplit:
             except OSError:
                 return
             with asker:
-                try:
+                # who only says something may be gone already: what it said is there all the same
+                with contextlib.suppress(OSError):
                     asker.sendall(f"totals flows=1 lends=1 lent={self.lent} received=9\nflow client=10.0.0.1\n".encode())
                     asker.shutdown(socket.SHUT_WR)
+                with contextlib.suppress(OSError):
                     words = asker.recv(100).decode()
-                except OSError:
-                    words = ""
-                if words:
-                    self.said.append(words)
+                    if words:
+                        self.said.append(words)
 
     def stop(self):
         self.listener.shutdown(socket.SHUT_RDWR)

@@ -43,9 +43,8 @@ static void print_now(const json_t *cap)
 
 static void print_cap(const json_t *cap)
 {
-	char left[QUANTITY_MAX], of[QUANTITY_MAX];
-
 	const char *on = json_object_get(cap, "socket") ? "socket" : "interface";
+	char left[QUANTITY_MAX], of[QUANTITY_MAX];
 
 	printf("cap: %s\n  %s: %s%s\n", string(cap, "name"), on, string(cap, on),
 	       json_is_true(json_object_get(cap, "there")) ? "" :

@@ -10,8 +10,9 @@
  *	                  (lines.c)
  *
  *	rules:    config.c -> rules.c -> kernel.c
- *	caps:     counter.c, battery.c, metered.c -> caps.c (quota.c)
- *	                  caps.c -> caps_apply.c -> kernel.c, endpoint.c, exits.c
+ *	caps:     counter.c, battery.c, metered.c, pamsplit.c -> caps.c (quota.c)
+ *	                  caps.c -> caps_apply.c -> kernel.c, endpoint.c, exits.c,
+ *	                                            pamsplit.c
  *	                  caps.c -> caps_keep.c -> keep.c
  *
  * One thread, one event loop. Units: times in ms or us since boot, rates in
