@@ -9,17 +9,19 @@
 #include "pams.h"
 #include "trace.h"
 
-/* Up to where data may be sent. Schedulers that send again under a full window leave
- * some of it: a receiver that holds a window full of what came out of order may have
- * no memory left for what it waits for, since what it promised counts payload alone,
- * in packets that are full; some kernels (6.12) then take nothing more from any
- * subflow, for ever. The last packet of a fragment wastes 1/24 of its memory.
+#define LOOK_WINDOW_SHIFT	4
+
+/* Up to where data may be sent. Some of the window stays free: a receiver that holds a
+ * window full of what came out of order may have no memory left for what it waits for,
+ * whoever sends it again, since what it promised counts payload alone, in packets that
+ * are full; some kernels (6.12) then take nothing more from any subflow, for ever. The
+ * last packet of a fragment wastes 1/24 of its memory.
  */
 static u64 window_end(const struct pams_conn *conn, const struct msk_look *look)
 {
-	u8 shift = conn->sched->window_shift;
+	u8 shift = conn->sched->window_shift ?: LOOK_WINDOW_SHIFT;
 
-	if (!shift || !look->several)
+	if (!look->several)
 		return look->window_end;
 	return look->window_end - ((look->window_end - look->snd_una) >> shift);
 }
@@ -91,7 +93,9 @@ static void model_expected(struct pams_model *model,
 	*model = (struct pams_model){
 		.rtt_us = max(hint->rtt_us, 1U),
 		.limit_byteps = hint->limit_byteps ?: MODEL_RATE_UNKNOWN,
-		.proven_byteps = hint->limit_byteps ?: hint->proven_byteps,
+		/* 0 if it has been forgotten since it was asked for */
+		.proven_byteps = hint->limit_byteps ?:
+				 max(hint->proven_byteps, MODEL_RATE_MIN_BYTEPS),
 		.cwnd_bytes = TCP_INIT_CWND * mss_bytes,
 		.horizon_us = MODEL_HORIZON_NONE,
 		.wait_us = wait_us,
@@ -265,9 +269,10 @@ void pams_look(struct pams_conn *conn, enum pams_detail detail,
 							  look->snd_nxt,
 							  look->unscheduled_bytes);
 	}
-	view->fragment_bytes = look->fragment_bytes;
-	if (conn->sched->cuts)
-		view->fragment_bytes = min(view->fragment_bytes, PICK_PACKET_BYTES);
+	/* A packet, even where less is left of a fragment: minfct waits for subflows where a
+	 * packet arrives sooner, and an idle one mustn't be among them.
+	 */
+	view->fragment_bytes = conn->sched->cuts ? PICK_PACKET_BYTES : look->fragment_bytes;
 	view->sent_bytes = look->snd_nxt - conn->first_seq;
 	view->first_bytes = first_bytes(conn);
 	view->snd_nxt = look->snd_nxt;

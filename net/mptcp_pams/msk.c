@@ -57,6 +57,15 @@ static struct mptcp_subflow_context *subflow_of(const struct sock *ssk)
 	return (__force void *)inet_csk(ssk)->icsk_ulp_data;
 }
 
+/**
+ * msk_may_send - is a connection, or a subflow, established and not closed from here?
+ * @sk:	its socket
+ */
+bool msk_may_send(const struct sock *sk)
+{
+	return (1 << inet_sk_state_load(sk)) & (TCPF_ESTABLISHED | TCPF_CLOSE_WAIT);
+}
+
 /* Usable as the kernel means it. Only a stale subflow has to be asked about: the
  * kernel revives it when something was received on it meanwhile.
  */
@@ -69,8 +78,7 @@ static bool subflow_usable(struct mptcp_subflow_context *subflow)
 	if (subflow->request_join && !READ_ONCE(subflow->fully_established))
 		return false;
 
-	return (1 << inet_sk_state_load(subflow->tcp_sock)) &
-	       (TCPF_ESTABLISHED | TCPF_CLOSE_WAIT);
+	return msk_may_send(subflow->tcp_sock);
 }
 
 static bool subflow_is_backup(const struct mptcp_subflow_context *subflow)
@@ -136,6 +144,14 @@ static u64 recovery_unscheduled_bytes(struct mptcp_sock *msk)
 	return bytes;
 }
 
+/* The kernel's queue begins with what was sent before. */
+static bool is_pending_again(const struct mptcp_sock *msk)
+{
+	const struct mptcp_data_frag *next = msk->first_pending;
+
+	return next && next->data_seq + next->already_sent != msk->snd_nxt;
+}
+
 static u64 unscheduled_bytes(struct mptcp_sock *msk)
 {
 	struct socket *sock = ((struct sock *)msk)->sk_socket;
@@ -148,7 +164,7 @@ static u64 unscheduled_bytes(struct mptcp_sock *msk)
 	if (sock && test_bit(SOCK_NOSPACE, &sock->flags))
 		return U64_MAX;
 
-	if (next->data_seq + next->already_sent != msk->snd_nxt)
+	if (is_pending_again(msk))
 		return recovery_unscheduled_bytes(msk);
 
 	/* a queued DATA_FIN takes one sequence number */
@@ -186,8 +202,7 @@ void msk_look(struct mptcp_sock *msk, const struct msk_window *window,
 	look->token = msk->token;
 	look->mss_bytes = look->nr ? tcp_sk(look->ssk[0])->mss_cache : 0;
 	look->pending = next;
-	look->pending_again = next &&
-			      next->data_seq + next->already_sent != msk->snd_nxt;
+	look->pending_again = is_pending_again(msk);
 	look->fallback = msk->flags & MSK_FLAG_FALLBACK_DONE;
 	look->several = !list_is_singular(&msk->conn_list);
 }
@@ -279,9 +294,7 @@ void msk_window_restore(struct mptcp_sock *msk, struct msk_window *window)
 /* Is what comes next new to all subflows? */
 static bool next_is_new(const struct mptcp_sock *msk)
 {
-	const struct mptcp_data_frag *next = msk->first_pending;
-
-	return next && next->data_seq + next->already_sent == msk->snd_nxt;
+	return msk->first_pending && !is_pending_again(msk);
 }
 
 /* What a packet of the subflow carries: a DSS option takes its part. */
@@ -646,9 +659,10 @@ first_range(struct mptcp_sock *msk, struct sock *ssk,
 	struct msk_range next;
 	struct sk_buff *skb;
 
-	for (skb = queue_first(ssk); skb && skbs--; skb = queue_next(ssk, skb)) {
+	for (skb = queue_first(ssk); skb && skbs; skb = queue_next(ssk, skb)) {
 		if (!after(TCP_SKB_CB(skb)->end_seq, from_seq))
 			continue;
+		skbs--;
 		if (!skb_range(ssk, skb, &next)) {
 			if (dfrag)
 				break;
@@ -785,15 +799,16 @@ u32 msk_resend_data(struct mptcp_sock *msk, const struct sock *ssk, u64 start, u
 		    u64 max_bytes, struct msk_resend *resend)
 {
 	struct msk_range range = { .end = end };
+	u64 snd_una = snd_una_of(msk);	/* it advances meanwhile */
 	struct mptcp_data_frag *dfrag;
 	u32 bytes;
 
-	if (!before64(msk->snd_una, end))
+	if (!before64(snd_una, end))
 		return 0;
 	dfrag = fragment_of(msk, end - 1);
 	if (!dfrag)
 		return 0;
-	range.start = before64(start, msk->snd_una) ? msk->snd_una : start;
+	range.start = before64(start, snd_una) ? snd_una : start;
 	if (before64(range.start, dfrag->data_seq))
 		range.start = dfrag->data_seq;
 	if (end - range.start > max_bytes)
@@ -1108,20 +1123,19 @@ static void nothing_again(struct mptcp_sock *msk)
 
 /**
  * msk_stale_check - have the kernel count, and mark, subflows that don't answer
- * @msk:	the connection, owned in process context; nothing is pending again, and
- *		what a silent subflow held was sent again. Decisions meanwhile have to be
- *		refused
+ * @msk:	the connection, owned in process context; what a silent subflow held was sent
+ *		again. Decisions meanwhile have to be refused
  *
  * With the mark the kernel makes all that isn't acknowledged pending again, also what
- * is on its way on other subflows: that is taken back.
+ * is on its way on other subflows: that is taken back. Nothing is done while it sends
+ * all again for a subflow that was closed.
  */
 void msk_stale_check(struct mptcp_sock *msk)
 {
-	const struct mptcp_data_frag *next;
-
+	if (is_pending_again(msk))
+		return;
 	pams_subflow_get_retrans(msk);
-	next = msk->first_pending;
-	if (next && before64(next->data_seq + next->already_sent, msk->snd_nxt))
+	if (is_pending_again(msk))
 		nothing_again(msk);
 }
 

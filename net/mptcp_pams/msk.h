@@ -151,6 +151,7 @@ void msk_retransmit_on(struct sock *ssk);
 bool msk_head_is_due(struct mptcp_sock *msk, u32 (*due_us)(const struct sock *ssk),
 		     u32 *wait_us);
 
+bool msk_may_send(const struct sock *sk);
 struct sock *msk_first_subflow(struct mptcp_sock *msk);
 struct sock *msk_next_subflow(struct mptcp_sock *msk, struct sock *ssk);
 u32 msk_subflow_id(const struct sock *ssk);

@@ -27,11 +27,10 @@ static bool may_mark(struct sk_buff *skb, const struct net *net, const struct so
 /* The msk is owned. */
 static int mark(struct mptcp_sock *msk, u32 bytes, struct netlink_ext_ack *extack)
 {
-	int state = inet_sk_state_load((struct sock *)msk);
 	const struct pams_sched *sched = pams_sched_of(msk);
 	struct pams_conn *conn;
 
-	if (!((1 << state) & (TCPF_ESTABLISHED | TCPF_CLOSE_WAIT))) {
+	if (!msk_may_send((struct sock *)msk)) {
 		NL_SET_ERR_MSG(extack,
 			       "the connection isn't established, or writes nothing any more");
 		return -ENOTCONN;

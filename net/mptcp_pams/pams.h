@@ -216,7 +216,7 @@ struct pams_subflow {
  * @late:	whose data to send again, and how much of it; NULL: none is
  * @copy:	where what was sent is sent a second time; NULL: nowhere
  * @detail:	what @model.pad_ns has to be
- * @window_shift: 2^-n of the receive window stays free; 0: none
+ * @window_shift: 2^-n of the receive window stays free; 0: as look.c has it
  * @cuts:	hands over less than a fragment
  * @keeps_to_window: hands over nothing ahead of a window that no acknowledgment opened
  * @closely:	looks at a tail more often than each tick
@@ -377,9 +377,11 @@ static_assert(IS_ENABLED(CONFIG_LOCKDEP) || sizeof(struct pams_conn) <= 640);
  */
 static inline void pams_count(struct pams_conn *conn, u64 *total, u64 by)
 {
-	u64_stats_update_begin(&conn->counting);
+	/* where u64 takes two loads: whoever reads spins, so no interrupt may come */
+	unsigned long flags = u64_stats_update_begin_irqsave(&conn->counting);
+
 	WRITE_ONCE(*total, *total + by);
-	u64_stats_update_end(&conn->counting);
+	u64_stats_update_end_irqrestore(&conn->counting, flags);
 }
 
 /* Are subflows that go silent noticed? Another path may be waiting for it. */

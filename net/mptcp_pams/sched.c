@@ -31,7 +31,6 @@ static const struct pams_sched sched_pams = {
 	.pick		= pams_pick_pams,
 	.late		= pams_late_pams,
 	.detail		= PAMS_DETAIL_PAD,
-	.window_shift	= 4,
 	.watches	= true,
 };
 
@@ -61,7 +60,6 @@ static const struct pams_sched sched_redundant = {
 	.copy		= pams_copy_redundant,
 	.late		= pams_late_redundant,
 	.detail		= PAMS_DETAIL_PAD,
-	.window_shift	= 4,
 	.closely	= true,
 	.watches	= true,
 };
@@ -252,6 +250,11 @@ static int decide(struct mptcp_sock *msk, const struct pams_sched *of_socket)
 
 	again = conn->counts.reinjected_bytes && msk_is_resending(msk, &conn->resend);
 	pams_look(conn, sched->detail, &look, &view, again ? NULL : expected);
+	/* The kernel sends all of it again, for a subflow that has gone: nothing of it is
+	 * copied any more, and new data need not wait for copies.
+	 */
+	if (sched->copy && look.pending_again && !again)
+		conn->state.copied = look.snd_nxt;
 	msk_set_timeout(msk, look.timeout);
 	target = again ? pick_elsewhere(&view, &conn->resend) : sched->pick(&view, &bytes);
 	if (target == PAMS_PICK_DEFER) {

@@ -226,13 +226,14 @@ static void stale_check(struct pams_conn *conn)
 	conn->refusing = false;
 }
 
-static bool is_listed(struct mptcp_sock *msk, u32 id)
+/* The kernel leaves the first subflow in the list when it closes it. */
+static bool is_open(struct mptcp_sock *msk, u32 id)
 {
 	struct sock *ssk;
 
 	for (ssk = msk_first_subflow(msk); ssk; ssk = msk_next_subflow(msk, ssk)) {
 		if (msk_subflow_id(ssk) == id)
-			return true;
+			return msk_may_send(ssk);
 	}
 	return false;
 }
@@ -243,7 +244,7 @@ static bool any_gone(const struct pams_conn *conn, unsigned int usable)
 	unsigned int i;
 
 	for (i = usable; i < conn->nr; i++) {
-		if (!is_listed(conn->msk, conn->sub[i]->model.id))
+		if (!is_open(conn->msk, conn->sub[i]->model.id))
 			return true;
 	}
 	return false;
@@ -254,7 +255,7 @@ static void gone_look(struct pams_conn *conn)
 	unsigned int i = conn->nr;
 
 	while (i--) {
-		if (is_listed(conn->msk, conn->sub[i]->model.id))
+		if (is_open(conn->msk, conn->sub[i]->model.id))
 			continue;
 		pams_netlink_subflow_removed(conn, conn->sub[i]);
 		msk_resend_repair(conn->msk, &conn->resend);

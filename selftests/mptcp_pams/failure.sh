@@ -126,11 +126,27 @@ endpoint_removed_and_added()
 }
 has_subflows() { [ "$(subflows)" = "$1" ]; }
 
+# The first subflow, over the path that answers sooner, goes in the middle of a transfer: the kernel of 6.12 keeps it listed, and sends
+# again all that isn't acknowledged.
+initial_subflow_removed()
+{
+	paths "$1" "$first" "$second"
+	start_server
+	transfer --bytes 4M --timeout 30000 &
+	wait_sent 1 500000
+	within 50 has_subflows 2 || fail "no two subflows"
+	ip -n "$client" mptcp endpoint del id 0 10.0.1.1
+	within 50 has_subflows 1 || fail "the subflow stays"
+	wait $! || fail "the transfer did not survive"
+	check "us of the longest stall" "$(of gap_us)" "<" 1000000
+}
+
 for sched in $SCHEDS; do
 	add dies "$sched" 1
 	add dies_under_upload "$sched"
 	add backup_stands_by "$sched"
 	add backup_takes_over "$sched"
+	add initial_subflow_removed "$sched"
 	# what these do to path 2 takes data there
 	[ "$sched" != single ] || continue
 	add dies "$sched" 2
