@@ -81,7 +81,8 @@ shape_segment()
 # split [OPTION...]: run pamsplit on the helper, and wait until it splits
 start_split()
 {
-	on_helper "$pamsplit" --pipe h2 --user 65534 --control "$control" "$@" run &
+	# as a unit of Type=notify, though nobody listens
+	NOTIFY_SOCKET=$work/notify on_helper "$pamsplit" --pipe h2 --user 65534 --control "$control" "$@" run &
 	within 50 splits || fail "pamsplit does not come up"
 	helper_pid=$(on_helper_pid)
 }

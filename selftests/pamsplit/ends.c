@@ -44,6 +44,7 @@ struct scene {
 	uint64_t reader_stops_us, reader_goes_on_us;
 	uint64_t pipe_rate_at_us, pipe_rate_byteps;
 	uint64_t pipe_dies_us;
+	uint64_t client_bursts_us;	/* what the client says comes at its multiples */
 	uint64_t drain_us;
 	unsigned int pieces;		/* segments put together by offload */
 	uint64_t memory;		/* of the flow, 0: 2 MB */
@@ -164,6 +165,8 @@ static void transmit(enum place to, const uint8_t *data, size_t len)
 	at_us = world.free_at_us[to] + leg.delay_us;
 	if (chance(leg.late))
 		at_us += leg.delay_us / 2;
+	if (to == CORE_UP && world.scene->client_bursts_us)
+		at_us += world.scene->client_bursts_us - at_us % world.scene->client_bursts_us;
 	schedule(to, at_us, data, len);
 	if (chance(leg.twice))
 		schedule(to, at_us + 100, data, len);
@@ -628,6 +631,11 @@ static const struct scene scenes[] = {
 	{ "the pipe falls to 1 Mbit/s", HS, PIPE, 2000000,
 	  .pipe_rate_at_us = S(1), .pipe_rate_byteps = MBIT(1),
 	  .most_us = S(14) },
+	/* 1.28 s at the pipe's rate */
+	{ "acknowledgments in bursts of 20 ms, round trips of 4 ms",
+	  { MBIT(200), 2000, 600000, 0, 0, 0 },
+	  { MBIT(50), 2000, 150000, 0, 0, 0 }, 8000000,
+	  .client_bursts_us = 20000, .most_us = S(2.6) },
 	{ "a reader that stops for 5 s", HS, PIPE, 1000000,
 	  .window = 256 << 10, .reader_stops_us = S(0.3),
 	  .reader_goes_on_us = S(5.3), .most_us = S(8) },

@@ -215,12 +215,9 @@ void acked_packet(struct flow *flow, const struct packet *packet,
 		deliver_arm(flow, now_us);
 	} else if (closed) {
 		/* an answer to the probe: the client is there */
-		if (flow->backoffs > 1)
-			flow->backoffs = 1;
-		if (edge != flow->right_edge) {
-			flow->backoffs = 0;
+		flow->backoffs = 0;
+		if (edge != flow->right_edge)
 			deliver_arm(flow, now_us);
-		}
 	}
 	if (flow->recovering && !before(flow->una, flow->recover_seq))
 		flow->recovering = false;

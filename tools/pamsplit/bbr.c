@@ -9,7 +9,10 @@
  *	bw	the highest delivery rate of the last 10 round trips
  *	min_rtt	the lowest round trip of the last 10 s
  *	pace	gain * bw
- *	window	gain * bw * min_rtt + 3 bursts
+ *	window	gain * bw * min_rtt + 3 bursts + extra
+ *	extra	the most of the last 5 to 10 round trips that was acknowledged
+ *		beyond bw: a radio holds acknowledgments back and sends them
+ *		together; draft-cardwell-iccrg-bbr-congestion-control-02, 4.6.4.2
  *
  *	STARTUP, gain 2.885, until bw grows no more by 25 % over 3 round trips
  *	DRAIN, its inverse, until what is in flight fits bw * min_rtt
@@ -29,6 +32,8 @@
 #define FULL_ROUNDS	3
 #define MIN_RTT_US	(10 * SECOND_US)
 #define PROBE_RTT_US	200000
+#define EXTRA_ROUNDS	5	/* of each of the two maxima */
+#define EXTRA_US	100000	/* at most what bw is in that time */
 #define INITIAL_SEGMENTS 10
 #define LEAST_SEGMENTS	4
 #define SLOW_BYTEPS	(1200000 / 8)	/* below it a burst is one segment */
@@ -198,6 +203,36 @@ static void set_pace(struct flow *flow)
 		bbr->rate_byteps = rate;
 }
 
+/* What was acknowledged since the last time that it was no more than bw. */
+static void update_extra(struct bbr *bbr, uint64_t acked, uint64_t now_us)
+{
+	uint64_t expected = bandwidth(bbr) * (now_us - bbr->together_since_us) / SECOND_US;
+	uint64_t beyond;
+
+	if (bbr->together_bytes <= expected) {
+		bbr->together_since_us = now_us;
+		bbr->together_bytes = 0;
+		expected = 0;
+	}
+	bbr->together_bytes += acked;
+	if (bbr->rounds - bbr->extra_rounds >= EXTRA_ROUNDS) {
+		bbr->extra_rounds = bbr->rounds;
+		bbr->extra_before = bbr->extra;
+		bbr->extra = 0;
+	}
+	/* no more than the window was can have come together */
+	beyond = lesser(bbr->together_bytes - expected, bbr->cwnd);
+	if (beyond > bbr->extra)
+		bbr->extra = beyond;
+}
+
+static uint64_t extra(const struct bbr *bbr)
+{
+	uint64_t most = bbr->extra > bbr->extra_before ? bbr->extra : bbr->extra_before;
+
+	return lesser(most, bandwidth(bbr) * EXTRA_US / SECOND_US);
+}
+
 static void set_window(struct flow *flow, uint64_t acked)
 {
 	struct bbr *bbr = &flow->bbr;
@@ -206,6 +241,7 @@ static void set_window(struct flow *flow, uint64_t acked)
 				 bbr->mode == DRAIN ? HIGH_GAIN : WINDOW_GAIN);
 
 	if (is_full(bbr)) {
+		target += extra(bbr);
 		bbr->cwnd += acked;
 		if (bbr->cwnd > target)
 			bbr->cwnd = target;
@@ -226,6 +262,7 @@ void bbr_acked(struct flow *flow, const struct rate_sample *sample,
 
 	if (update_bandwidth(flow, sample))
 		check_full(bbr, sample);
+	update_extra(bbr, acked_bytes, now_us);
 	if (bbr->mode == STARTUP && is_full(bbr))
 		bbr->mode = DRAIN;
 	if (bbr->mode == DRAIN && flow->in_flight <= window(flow, UNIT))

@@ -8,9 +8,11 @@
 #include <errno.h>
 #include <grp.h>
 #include <pwd.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -62,7 +64,8 @@ int confine_user(const char *user)
 	if (!prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) && !setgroups(0, NULL) &&
 	    !setresgid(gid, gid, gid) && !setresuid(uid, uid, uid) &&
 	    !keep_only(1 << CAP_NET_ADMIN) &&
-	    !prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+	    !prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) &&
+	    !prctl(PR_SET_PDEATHSIG, SIGKILL))	/* a new user's is none */
 		return 0;
 	say("--user: can't become '%s': %s", user, strerror(errno));
 	return -1;
@@ -84,6 +87,11 @@ static const int allowed[] = {
 	SCMP_SYS(getpid), SCMP_SYS(gettid), SCMP_SYS(tgkill),
 	SCMP_SYS(exit), SCMP_SYS(exit_group), SCMP_SYS(fstat),
 	SCMP_SYS(newfstatat), SCMP_SYS(shutdown),
+	/* the same on 32 bits, and what musl calls there first */
+	SCMP_SYS(recvmmsg_time64), SCMP_SYS(clock_gettime64),
+	SCMP_SYS(timerfd_settime64), SCMP_SYS(futex_time64), SCMP_SYS(mmap2),
+	SCMP_SYS(send), SCMP_SYS(recv), SCMP_SYS(fcntl64), SCMP_SYS(fstat64),
+	SCMP_SYS(mprotect),	/* musl's malloc where brk() finds no room */
 };
 
 int confine_calls(void)
@@ -96,6 +104,10 @@ int confine_calls(void)
 		if (error == -EDOM || error == -EFAULT)
 			error = 0;	/* this architecture doesn't have it */
 	}
+	/* notify() opens one each time */
+	if (!error)
+		error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(socket), 1,
+					 SCMP_A0(SCMP_CMP_EQ, AF_UNIX));
 	if (!error)
 		error = seccomp_load(filter);
 	if (filter)

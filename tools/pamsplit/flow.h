@@ -52,6 +52,11 @@ struct segment {
 	bool app_limited;
 };
 
+static inline uint64_t lesser(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
 static inline uint32_t segment_end(const struct segment *segment)
 {
 	return segment->seq + segment->len + segment->fin;
@@ -72,6 +77,10 @@ struct bbr {
 	uint32_t min_rtt_us;
 	uint64_t min_rtt_at_us;
 	uint64_t probe_rtt_until_us;
+	uint64_t together_since_us;	/* acknowledged faster than the highest rate */
+	uint64_t together_bytes;	/* since then */
+	uint64_t extra, extra_before;	/* maxima of these beyond that rate, of 5 rounds each */
+	uint64_t extra_rounds;		/* where the first of these began */
 	uint64_t cwnd;
 	uint64_t rate_byteps;	/* to pace with */
 };
@@ -113,6 +122,7 @@ struct flow {
 	enum flow_state state;
 	bool leaving;
 	bool told;		/* LEFT: the verdict was given once */
+	bool client_fin;	/* the client has sent its own */
 	uint64_t leave_us;	/* when it began to */
 	uint64_t used_us;	/* a packet of it came */
 	unsigned int heap_at;	/* 0: has no timer */

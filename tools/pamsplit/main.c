@@ -25,7 +25,7 @@
 #define KB		1024
 
 static const char help[] =
-"usage: pamsplit --client PREFIX... [--pipe INTERFACE...] [OPTION...] run\n"
+"usage: pamsplit {--client PREFIX | --pipe INTERFACE}... [OPTION...] run\n"
 "       pamsplit [--control FILE] show\n"
 "       pamsplit --help, --version\n"
 "\n"
@@ -285,9 +285,11 @@ int main(int argc, char **argv)
 		.drain_us = 3000000,
 		.split = split_defaults,
 	};
+	static char buffer[BUFSIZ];
 	int option, index = 0;
 
-	setvbuf(stderr, NULL, _IOLBF, 0);
+	/* for one of its own the C library asks what the descriptor is, which the worker may not */
+	setvbuf(stderr, buffer, _IOLBF, sizeof(buffer));
 	while ((option = getopt_long(argc, argv, "hV", options,
 				     &index)) >= 0) {
 		switch (option) {

@@ -113,11 +113,6 @@ static void start_leaving(struct flow *flow, uint64_t now_us)
 
 /* --- timers --- */
 
-static uint64_t earlier(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
 static uint64_t end_of_life(const struct flow *flow)
 {
 	switch (flow->state) {
@@ -125,6 +120,9 @@ static uint64_t end_of_life(const struct flow *flow)
 	case ANSWERED:
 		return flow->used_us + OPENING_US;
 	case LEFT:
+		/* after both FINs hardly anything comes that it could be told of */
+		if (!flow->told && flow->fin_seen && flow->client_fin)
+			return flow->used_us + OPENING_US;
 		return flow->used_us + (flow->told ? LEFT_US : IDLE_US);
 	case SPLITTING:
 		break;
@@ -152,12 +150,12 @@ void flow_set_timer(struct flow *flow)
 {
 	uint64_t at = end_of_life(flow);
 
-	at = earlier(at, flow->ack_by_us);
-	at = earlier(at, flow->rto_at_us);
-	at = earlier(at, flow->probe_at_us);
-	at = earlier(at, flow->reorder_at_us);
-	at = earlier(at, flow->persist_at_us);
-	at = earlier(at, pace_timer(flow));
+	at = lesser(at, flow->ack_by_us);
+	at = lesser(at, flow->rto_at_us);
+	at = lesser(at, flow->probe_at_us);
+	at = lesser(at, flow->reorder_at_us);
+	at = lesser(at, flow->persist_at_us);
+	at = lesser(at, pace_timer(flow));
 	heap_set(flow, at);
 }
 
@@ -185,7 +183,7 @@ uint64_t split_next_us(const struct split *split)
 {
 	uint64_t at = split->heap_count ? split->heap[1]->timer_us : NEVER_US;
 
-	return earlier(at, lend_next_us(split));
+	return lesser(at, lend_next_us(split));
 }
 
 void split_timers(struct split *split, uint64_t now_us)

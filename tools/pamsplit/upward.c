@@ -37,6 +37,7 @@ static bool note(struct flow *flow, const struct packet *packet)
 		   (uint32_t)packet->data_ack != (uint32_t)flow->data_ack;
 
 	flow->client_nxt = seq_max(flow->client_nxt, nxt);
+	flow->client_fin |= !!(packet->flags & TCP_FIN);
 	if (packet->has_stamp)
 		flow->client_tsval = seq_max(flow->client_tsval,
 					     packet->tsval);
