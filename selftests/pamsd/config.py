@@ -125,7 +125,8 @@ BAD = [
     ('cap "a" {\n then = "backup"\n}', ":3: cap 'a' has no interface"),
     ('cap "a" {\n interface = "lo"\n then = "lend nothing"\n}', ":4: cap 'a' is about what pamsplit lends, whatever "
      "the interface: leave 'interface' out"),
-    ('cap "a" {\n socket = "/x"\n then = "backup"\n}', ":4: cap 'a' has no interface"),
+    ('cap "a" {\n interface = "lo"\n socket = "/x"\n then = "backup"\n}',
+     ":5: cap 'a' has a socket, which is pamsplit's, but does not say 'lend nothing'"),
     ('cap "a" {\n interface = "lo"\n}', ":3: cap 'a' does not say what happens then"),
     ('cap "a" {\n then = "cost 16"\n}', ":2: 'cost 16' is not backup, forbid, lend nothing or cost and 1 to 15"),
     ('cap "a" {\n then = "cost 0"\n}', ":2: 'cost 0' is not backup, forbid, lend nothing or cost and 1 to 15"),

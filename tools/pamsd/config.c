@@ -187,7 +187,9 @@ static void get_cap(struct cap_config *cap, cfg_t *section)
 	cap->name = copy(cfg_title(section));
 	then_parse(&cap->then, cfg_getstr(section, "then"));
 	if (cap->then.lend_nothing)
-		cap->socket = copy(cfg_getstr(section, "socket"));
+		cap->socket = copy(cfg_size(section, "socket") ?
+				   cfg_getstr(section, "socket") :
+				   PAMSPLIT_CONTROL);
 	else
 		copy_name(cap->interface, cfg_getstr(section, "interface"));
 	if (cfg_size(section, "quota"))
@@ -284,7 +286,7 @@ static cfg_t *parse(const char *file, char *text)
 	};
 	cfg_opt_t cap[] = {
 		CFG_STR("interface", NULL, CFGF_NODEFAULT),
-		CFG_STR("socket", PAMSPLIT_CONTROL, CFGF_NONE),
+		CFG_STR("socket", NULL, CFGF_NODEFAULT),
 		CFG_STR("quota", NULL, CFGF_NODEFAULT),
 		CFG_STR("per", "month", CFGF_NONE),
 		CFG_INT("from-day", 0, CFGF_NODEFAULT),

@@ -563,6 +563,9 @@ int check_cap(cfg_t *cfg, cfg_opt_t *opt)
 	else if (then.lend_nothing && cfg_getbool(section, "metered"))
 		cfg_error(cfg, "cap '%s' is about what pamsplit lends, and only an "
 			  "interface is metered", title);
+	else if (!then.lend_nothing && cfg_size(section, "socket"))
+		cfg_error(cfg, "cap '%s' has a socket, which is pamsplit's, but does "
+			  "not say 'lend nothing'", title);
 	else if (!then.lend_nothing && !cfg_size(section, "interface"))
 		cfg_error(cfg, "cap '%s' has no interface", title);
 	else if (!cfg_size(section, "then"))

@@ -130,12 +130,16 @@ static void tell_kernel(struct peer *peer, const struct peers_env *env,
 
 	if (pipe && path->pipe_until_ms > ms)
 		tell_pipe(peer, env, held, path, ms);
+	if (!held->session)
+		return;		/* the module came just then, and this name isn't one in it */
 	if (path->loss_until_ms > ms) {
 		if (!is_told(held, path, ms))
 			tell_loss(peer, env, held, path, ms);
 	} else if (held->told_loss_until_ms > ms || !held->told) {
 		tell_no_loss(peer, env, held);
 	}
+	if (!held->session)
+		return;
 	if ((path->cost_until_ms > ms && !is_cost_told(held, path)) ||
 	    (!path->cost_until_ms && held->told_cost_until_ms > ms))
 		tell_cost(peer, env, held, path, ms);

@@ -307,7 +307,7 @@ static int tell_running(const char *line)
 }
 
 static const char help[] =
-"usage: pamsd [--config FILE] [--user NAME] run\n"
+"usage: pamsd [--config FILE] [--user NAME]\n"
 "       pamsd --check [FILE]                check a configuration\n"
 "       pamsd [--config FILE] --tell LINE   send a line to a running pamsd\n"
 "       pamsd --genkey                      print a new key\n"
