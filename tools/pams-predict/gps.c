@@ -63,8 +63,12 @@ int gps_fix(struct gps *gps, struct fix *fix)
 
 	/* Several reports may have come; the last one counts. */
 	while (gps_waiting(&gps->data, 0)) {
-		if (gps_read(&gps->data, NULL, 0) < 0)
+		int got = gps_read(&gps->data, NULL, 0);
+
+		if (got < 0)
 			return -1;
+		if (!got)
+			break;	/* the rest of a line comes later */
 		new |= gps->data.set & LATLON_SET && is->mode >= MODE_2D &&
 		       isfinite(is->latitude) && isfinite(is->longitude);
 	}
