@@ -108,7 +108,7 @@ check:
 .PHONY: deb
 deb:
 	@tools/setup.sh package
-	@packaging/deb $(SUITE)
+	@DEB_OUT=build/deb packaging/deb $(SUITE)
 
 .PHONY: package-check
 package-check:
@@ -172,18 +172,18 @@ help:
 	@echo '                    ARCH=um for a user-mode kernel, MPTCP_SRC=DIR where there is no BTF,'
 	@echo '                    BTF=FILE where it lies elsewhere'
 	@echo 'make install        put it under /lib/modules (make uninstall takes it away); DESTDIR=DIR for a package'
-	@echo 'make tools          the programs pamsctl, pamsd and pams-predict, in build/tools (make install-tools, uninstall-tools)'
+	@echo 'make tools          the programs pamsctl, pamsd, pams-predict and pamsplit, in build/tools (make install-tools, uninstall-tools)'
 	@echo 'make all            the module and the programs'
 	@echo 'make deb            Debian packages of both, in build/deb; SUITE=bookworm, trixie or sid for another release'
 	@echo 'make package-check  install, use, upgrade and remove them in fresh roots; ROOTS="bookworm trixie sid arm64"'
-	@echo 'make demo           default against pams over two paths, as a table and a picture'
-	@echo 'make check          every test there is; ends with N passed, N failed'
+	@echo 'make demo           default against pams and minfct over two paths, as a table and pictures'
+	@echo 'make check          every test but those that take hours; ends with N passed, N failed'
 	@echo 'make check-all      that, and what takes hours: timed selftests in the emulator, debug kernels'
 	@echo 'make selftests      the selftests on this machine, as root, with the module loaded or built'
 	@echo 'make vm-check       the selftests in a stock kernel; KVER=6.12 or 7, TESTS="a.sh b.sh";'
 	@echo '                    ARCH=arm64, arm64-16k or armmp; KVER=rpi or openwrt for kernels like theirs'
-	@echo 'make upstream-check the kernel'"'"'s own MPTCP selftests with each scheduler; SCHEDS=, TESTS="SCRIPT [CASE]"'
+	@echo 'make upstream-check the kernel'"'"'s own MPTCP selftests under minrtt, minpad, pams, minfct; SCHEDS=, TESTS="SCRIPT [CASE]"'
 	@echo 'make debug-check    the selftests in a kernel with lockdep, KASAN and kmemleak; TESTS="a.sh b.sh"'
 	@echo 'make unit style     the parts of make check that boot nothing'
 	@echo 'make bench          every figure of Documentation/results.md, and that page: up to an hour'
-	@echo 'make clean          remove build/ (the kernels stay in the cache, see README.md)'
+	@echo 'make clean          remove build/ (the kernels stay in the cache, see Documentation/install.md)'

@@ -19,6 +19,7 @@ LIB_PACKAGES := libnl-3.0 libnl-genl-3.0 libsodium
 LIBRARY := $(BUILD)/libtools.a
 HERE := $(BUILD)/objects/$(NAME)
 
+PKG_CONFIG ?= pkg-config
 CFLAGS ?= -O2 -g
 # A newer compiler may warn of more: packages are built with WERROR= .
 WERROR ?= -Werror
@@ -26,9 +27,9 @@ WARNINGS := -Wall -Wextra $(WERROR)
 HARDENING := -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fPIE
 ALL_CFLAGS = $(CFLAGS) -std=gnu11 $(WARNINGS) $(HARDENING) -D_GNU_SOURCE \
 	     -DPAMS_VERSION='"$(VERSION)"' -I$(TOOLS)/lib -I$(BUILD)/include \
-	     $(shell pkg-config --cflags $(LIB_PACKAGES) $(PACKAGES))
+	     $(shell $(PKG_CONFIG) --cflags $(LIB_PACKAGES) $(PACKAGES))
 ALL_LDFLAGS = $(LDFLAGS) -pie -Wl,-z,relro,-z,now
-ALL_LIBS = $(shell pkg-config --libs $(LIB_PACKAGES) $(PACKAGES)) $(LDLIBS)
+ALL_LIBS = $(shell $(PKG_CONFIG) --libs $(LIB_PACKAGES) $(PACKAGES)) $(LDLIBS)
 
 # Only our header of include/uapi: the others are the system's.
 UAPI := $(BUILD)/include/linux/mptcp_pams.h
@@ -37,9 +38,10 @@ OBJECTS := $(patsubst %.c,$(HERE)/%.o,$(sort $(wildcard *.c)))
 .PHONY: all
 all: $(if $(PROGRAM),$(BUILD)/$(PROGRAM))
 
+# Several programs are built at once: the file appears complete.
 $(UAPI): $(TOP)/include/uapi/linux/mptcp_pams.h
 	@mkdir -p $(@D)
-	@cp $< $@
+	@cp $< $@.$$$$ && mv -f $@.$$$$ $@
 
 # The file changes when the version does.
 STAMP := $(BUILD)/version
