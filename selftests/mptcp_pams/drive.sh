@@ -8,6 +8,9 @@
 #	10.0.2.1 wlan ~~~ radio, level falls ~~~ wlan a1 -- 25 to 5 Mbit/s 5 ms - s2
 #	10.0.1.1 c1 ----------------- "LTE", 5 Mbit/s 25 ms --------------------- s1   10.0.0.2
 #
+# LTE's queue is one of 50 packets, 120 ms. A packet that TCP loses there, as CUBIC does when it is full, comes again behind that
+# queue; what came over Wi-Fi meanwhile waits for it. With 100 packets that alone is a stall of 283 ms, predicted or not.
+#
 # The level follows the log-distance model of PLAMA (n = 3, -91 dBm at 70 m) at 13 m/s, in steps of 50 ms, with fading of 1.5 dB
 # standard deviation, correlated over 200 ms. While it is below -91 dBm the two radios don't hear each other. The simulated radios
 # have no rates of their own: the link behind the access point falls to 5 Mbit/s towards the end of the range.
@@ -123,7 +126,7 @@ begin()
 	need_tool "$pamsd"
 	need_tool "$predict"
 	need_radios
-	paths pams 5mbit,25ms
+	paths pams 5mbit,25ms,50
 	helper_link "$ap" a1 25mbit,5ms,100
 	take_radios
 	ip -n "$client" -batch - <<-END
@@ -213,11 +216,12 @@ tell() { "$pamsd" -c "$work/$1.conf" --tell '{"command": "status"}' 2>/dev/null;
 
 # --- cases ---
 
-# drive_away NAME SEED: one download of 12 MB that begins 30 m from the access point, 3 s before the range ends
+# drive_away NAME SEED: one download of 12 MB that begins 30 m from the access point, 3 s before the range ends. Packets and times
+# of several drives are added up, of stalls the longest counts.
 declare -A radio_lost stall_us time_us
 drive_away()
 {
-	local before
+	local before lost stall
 
 	start_server
 	before=$(lost)
@@ -227,10 +231,12 @@ drive_away()
 	wait $!
 	stop_server
 	sleep 1
-	radio_lost[$1]=$(($(lost) - before))
-	stall_us[$1]=$(of gap_us)
-	time_us[$1]=$(of fct_us)
-	say "$1: ${radio_lost[$1]} packets lost on the radio, $(cat "$work/json")"
+	lost=$(($(lost) - before))
+	say "$1, drive $2: $lost packets lost on the radio, $(cat "$work/json")"
+	stall=$(of gap_us)
+	radio_lost[$1]=$((${radio_lost[$1]-0} + lost))
+	[ "$stall" -le "${stall_us[$1]-0}" ] || stall_us[$1]=$stall
+	time_us[$1]=$((${time_us[$1]-0} + $(of fct_us)))
 }
 
 come_back()
@@ -244,20 +250,28 @@ come_back()
 # What was told is what pams-predict saw: nobody else knows when the range ends. The payload is checked where it arrives.
 driven_away()
 {
+	local drive
+
 	begin
-	drive_away untold "$1"
-	come_back
+	for drive; do
+		drive_away untold "$drive"
+		come_back
+	done
 	start_daemons
 	sleep 2
-	drive_away predicted "$1"
+	for drive; do
+		drive_away predicted "$drive"
+		come_back
+	done
 	cat "$work/client.err"
 	grep -q "pams-predict: wlan: lost in" "$work/client.err" || fail "nothing was predicted"
 	check "packets lost on the radio, untold" "${radio_lost[untold]}" ">" 0
 	check "packets lost, predicted" "100 * ${radio_lost[predicted]}" "<=" "20 * ${radio_lost[untold]}"
 	check "us of the longest stall, predicted" "${stall_us[predicted]}" "<" 200000
 	# What Wi-Fi would have carried in the time by which it was left too early.
-	check "us of the download, predicted" "${time_us[predicted]}" "<=" "${time_us[untold]} * 120 / 100"
+	check "us of the downloads, predicted" "${time_us[predicted]}" "<=" "${time_us[untold]} * 120 / 100"
 }
 
-add driven_away 1
+# TCP loses other packets each time: the same drive twice
+add driven_away 1 1
 run_cases "$@"

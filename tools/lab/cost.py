@@ -47,7 +47,9 @@ BY_RULE, FOLLOWS, RESOLVED = "minfct-by-rule", "rules", "rules-resolved"
 ONE_LINK = "default on one link"
 SUBFLOWS = [2, 4, 8]
 PATHS = 10_000
-BOOTS = 3                   # of each number of subflows; the least counts
+# Boots of each number of subflows, of which the least counts: until it was seen twice, but for this
+# share, of every scheduler. A machine may be slow for minutes.
+BOOTS, BOOTS_MAX, SEEN_TWICE = 3, 12, 0.02
 DECISION_BYTES = "24M"
 THROUGHPUT_BYTES = "50M"
 WALL_LIMIT_S = 300
@@ -164,9 +166,20 @@ def decisions_once(kernel, module, timer, names, count, paths=0):
     return result
 
 
+def seen_twice(values):
+    """Is the least of them no accident?"""
+    first, second = sorted(values)[:2]
+    return second <= first * (1 + SEEN_TWICE)
+
+
 def decisions_least(*args):
     """{scheduler: ns}, the least of several boots: what else the machine does only adds to it"""
-    boots = [decisions_once(*args) for _ in range(BOOTS)]
+    boots = []
+    for _ in range(BOOTS_MAX):
+        boots.append(decisions_once(*args))
+        if len(boots) >= BOOTS and all(seen_twice([times[name] for times in boots])
+                                       for name in boots[0]):
+            break
     return {name: min(times[name] for times in boots) for name in boots[0]}
 
 
