@@ -18,7 +18,6 @@ begin()
 	need_module
 	paths pams 10mbit,10ms 20mbit,20ms
 	start_server
-	rm -f "$work/state"
 	: >"$work/pamsd.err"
 }
 

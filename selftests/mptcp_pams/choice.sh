@@ -70,11 +70,27 @@ bulk_follows_the_rate()
 	check "percent on path 2, 80 by rate" "$(share 2)" ">=" 60
 }
 
+# Two paths with room for all of a request, where a packet arrives nearly as soon on either: nobody has to wait. A fragment of the
+# kernel's, 32 KB, ends in the middle of a request, with less than a packet left.
+never_waits_for_an_idle_path()
+{
+	need_tool "$pamsctl"
+	paths "$1" 100mbit,10ms,400 60mbit,10ms,400
+	ip -n "$server" route change 10.0.1.0/24 dev s1 initcwnd 100
+	ip -n "$server" route change 10.0.2.0/24 dev s2 initcwnd 100
+	start_server
+	transfer --bytes 30000-90000 --requests 60 --gap 300
+	on_server "$pamsctl" --json stats >"$work/stats"
+	check "decisions" "$(of decisions "$work/stats")" ">=" 120
+	check "waits" "$(of deferrals "$work/stats")" "==" 0
+}
+
 for sched in $SCHEDS; do
 	if [ "$sched" != default ]; then
 		add short_goes_to_the_faster "$sched" 1
 		add short_goes_to_the_faster "$sched" 2
 	fi
+	[[ "$sched" != @(pams|minfct) ]] || add never_waits_for_an_idle_path "$sched"
 	add bulk_by_rate "$sched"
 	add bulk_follows_the_rate "$sched"
 done

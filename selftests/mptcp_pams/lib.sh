@@ -78,7 +78,9 @@ run_cases()
 	for name in "${chosen[@]}"; do
 		number=$((number + 1))
 		start=$(now_ms)
-		rm -f "$work/skip" "$work/never"
+		# each case begins with an empty folder
+		rm -r "$work"
+		mkdir -m 700 "$work"
 		# shellcheck disable=SC2086 # a function and its arguments
 		( begin_case; $name ) >"$work/log" 2>&1 </dev/null
 		status=$?
@@ -102,7 +104,6 @@ begin_case()
 {
 	set -e
 	trap end_case EXIT
-	rm -f "$work"/tc-* "$work/json"
 	[ -z "$missing" ] || skip "$missing"
 }
 
