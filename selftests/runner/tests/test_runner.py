@@ -57,7 +57,7 @@ class Quiet(unittest.TestCase):
         self.assertEqual((ended.code, ended.stalled, ended.left, text), (3, False, [], "hello\n"))
 
     def test_hangs(self):
-        ended, text, took_s = self.run_command("echo ok 1; sleep 1000", QUIET_S)
+        ended, text, took_s = self.run_command("echo ok 1; exec sleep 1000", QUIET_S)
         self.assertTrue(ended.stalled)
         self.assertEqual(text, "ok 1\n")
         self.assertLess(took_s, 300)
