@@ -68,6 +68,8 @@ struct metered {
 	struct event_base *base;
 	DBusConnection *bus;
 	struct event *event;
+	bool heard;		/* the bus has answered on this connection */
+	bool told;		/* that it doesn't let us in */
 	struct device devices[DEVICES_MAX];
 	unsigned int count;
 };
@@ -89,6 +91,7 @@ static void disconnect(struct metered *metered)
 		dbus_connection_unref(metered->bus);
 	}
 	metered->bus = NULL;
+	metered->heard = false;
 	for (unsigned int i = 0; i < metered->count; i++) {
 		metered->devices[i].serial = 0;
 		metered->devices[i].is = METERING_UNKNOWN;
@@ -173,6 +176,15 @@ static void take(struct metered *metered, DBusMessage *message)
 			take_answer(metered, &metered->devices[i], message);
 }
 
+/* To dbus-daemon the dynamic users of systemd are unknown. */
+static void say_refused(struct metered *metered)
+{
+	if (!metered->heard && !metered->told)
+		say("metered: the system bus doesn't let pamsd in, whose user it doesn't know: "
+		    "useradd --system pamsd, and restart it");
+	metered->told |= !metered->heard;
+}
+
 /*
  * Read and write what can be without waiting. Each call of the library goes one step on:
  * what it has read may let it write, while it introduces itself to the bus, too.
@@ -184,10 +196,12 @@ static void run(struct metered *metered)
 
 	do {
 		if (!dbus_connection_read_write(metered->bus, 0)) {
+			say_refused(metered);
 			disconnect(metered);
 			return;
 		}
 		while ((message = dbus_connection_pop_message(metered->bus))) {
+			metered->heard = true;
 			take(metered, message);
 			dbus_message_unref(message);
 		}
