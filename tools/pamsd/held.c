@@ -221,15 +221,42 @@ static struct held *find(const struct peer *peer, const struct pams_path *key)
 	return NULL;
 }
 
-static struct held *place_for(struct peer *peer)
+static bool holds(const struct held_path *path, uint64_t ms)
 {
-	struct held *grown;
+	return path->pipe_until_ms > ms || path->loss_until_ms > ms ||
+	       path->cost_until_ms > ms;
+}
 
-	for (unsigned int i = 0; i < peer->held_count; i++)
-		if (!peer->held[i].session)
-			return &peer->held[i];
-	if (peer->held_count == HELD_MAX)
-		return NULL;
+/*
+ * A free place. If there is none, names go under which nothing holds any more, and
+ * those of another session: that whose reporter was silent the longest.
+ */
+static struct held *place_for(struct peer *peer, const struct peers_env *env,
+			      const struct session *session, uint64_t ms)
+{
+	struct held *spare = NULL, *grown;
+	uint64_t spare_ms = UINT64_MAX;
+
+	for (unsigned int i = 0; i < peer->held_count; i++) {
+		struct held *held = &peer->held[i];
+		uint64_t heard_ms = UINT64_MAX;
+
+		if (!held->session)
+			return held;
+		if (!holds(&held->session->paths[held->id], ms))
+			heard_ms = 0;
+		else if (held->session != session)
+			heard_ms = held->session->heard_ms;
+		if (heard_ms >= spare_ms)
+			continue;
+		spare_ms = heard_ms;
+		spare = held;
+	}
+	if (peer->held_count == HELD_MAX) {
+		if (spare)
+			withdraw(peer, env, spare, ms);
+		return spare;
+	}
 	grown = realloc(peer->held, (peer->held_count + 1) * sizeof(*grown));
 	if (!grown)
 		return NULL;
@@ -251,7 +278,7 @@ static void claim(struct peer *peer, const struct peers_env *env,
 		if (key->key == PAMS_KEY_TOKEN &&
 		    !is_subflow(peer, env, key, &unsure, ms))
 			return;
-		held = place_for(peer);
+		held = place_for(peer, env, session, ms);
 		if (!held) {
 			peer->drops[DROP_TOO_MANY_PATHS]++;
 			return;
@@ -513,8 +540,7 @@ static json_t *one_status(const struct held *held, uint64_t ms)
 	const struct held_path *path = &held->session->paths[held->id];
 	json_t *object, *value;
 
-	if (path->pipe_until_ms <= ms && path->loss_until_ms <= ms &&
-	    path->cost_until_ms <= ms)
+	if (!holds(path, ms))
 		return NULL;
 	object = name_status(held);
 	if (path->pipe_until_ms > ms) {
