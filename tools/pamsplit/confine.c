@@ -109,6 +109,11 @@ int confine_calls(void)
 	if (!error)
 		error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(socket), 1,
 					 SCMP_A0(SCMP_CMP_EQ, AF_UNIX));
+	/* an answer that is long needs room: control.c */
+	if (!error)
+		error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(setsockopt), 2,
+					 SCMP_A1(SCMP_CMP_EQ, SOL_SOCKET),
+					 SCMP_A2(SCMP_CMP_EQ, SO_SNDBUFFORCE));
 	if (!error)
 		error = seccomp_load(filter);
 	if (filter)

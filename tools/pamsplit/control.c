@@ -98,7 +98,21 @@ static void print_totals(FILE *out, const struct split *split,
 		raw_failed(files->raw), draining);
 }
 
-/* All at once or not at all: nobody is waited for. */
+/*
+ * All at once or not at all: nobody is waited for. Of the room that a socket has
+ * if it isn't asked for more, some 900 flows are too much.
+ */
+static void send_all(int fd, const char *text, size_t len)
+{
+	const int room = len;
+
+	setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &room, sizeof(room));
+	/* it doesn't matter to who only wants to say something */
+	if (send(fd, text, len, MSG_DONTWAIT | MSG_NOSIGNAL) != (ssize_t)len &&
+	    errno != EPIPE)
+		say("an answer of %zu bytes found no room", len);
+}
+
 void control_answer(int fd, const struct split *split,
 		    const struct worker_files *files, bool draining)
 {
@@ -110,11 +124,8 @@ void control_answer(int fd, const struct split *split,
 		return;
 	print_totals(out, split, files, draining);
 	split_each(split, print_flow, out);
-	/* it doesn't matter to who only wants to say something */
-	if (!fclose(out) &&
-	    send(fd, text, len, MSG_DONTWAIT | MSG_NOSIGNAL) != (ssize_t)len &&
-	    errno != EPIPE)
-		say("an answer of %zu bytes found no room", len);
+	if (!fclose(out))
+		send_all(fd, text, len);
 	free(text);
 	shutdown(fd, SHUT_WR);
 }
