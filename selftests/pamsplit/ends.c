@@ -639,6 +639,11 @@ static const struct scene scenes[] = {
 	{ "a reader that stops for 5 s", HS, PIPE, 1000000,
 	  .window = 256 << 10, .reader_stops_us = S(0.3),
 	  .reader_goes_on_us = S(5.3), .most_us = S(8) },
+	/* which answers each probe, though seldom */
+	{ "the same behind a round trip of 300 ms", HS,
+	  { MBIT(5), 150000, 150000, 0, 0, 0 }, 1000000,
+	  .window = 256 << 10, .reader_stops_us = S(1),
+	  .reader_goes_on_us = S(20), .most_us = S(24) },
 	{ "little memory, and a slow pipe", HS, { MBIT(1), 5000, 150000, 0, 0, 0 },
 	  500000, .memory = 150000 },
 	{ "a small window", HS, PIPE, 300000, .window = 4096 },

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * left - how long a flow keeps its place once both ends are done with it
+ */
+#include <stdio.h>
+
+#include "../pamsd/tap.h"
+#include "make.h"
+#include "split.h"
+
+#define ISN		1000	/* of both */
+#define PAYLOAD		500
+#define STAMP		5
+#define WINDOW		500	/* as it is in the packets */
+#define SECOND_US	1000000ULL
+
+static struct split *split;
+static uint64_t now_us;
+static uint8_t data[2000];
+
+static void discard(void *arg, enum split_side side, uint8_t *packet,
+		    size_t len)
+{
+	(void)arg;
+	(void)side;
+	(void)packet;
+	(void)len;
+}
+
+static enum split_verdict give(size_t len)
+{
+	enum split_verdict verdict;
+
+	packet_seal(data, len);
+	verdict = split_packet(split, now_us, data, len);
+	split_flush(split, now_us);
+	now_us += 10000;
+	return verdict;
+}
+
+static size_t make_client_fin(void)
+{
+	uint8_t options[12];
+	size_t len = put_stamps(options, STAMP, STAMP);
+
+	return make(data, true, ISN + 1, ISN + 1, TCP_ACK | TCP_FIN, WINDOW,
+		    options, len, 0);
+}
+
+/* The timers of that long; how many flows there are then. */
+static unsigned int flows_after(uint64_t us)
+{
+	uint64_t until_us = now_us + us;
+
+	while (split_next_us(split) <= until_us) {
+		if (split_next_us(split) > now_us)
+			now_us = split_next_us(split);
+		split_timers(split, now_us);
+	}
+	now_us = until_us;
+	return split_flows(split);
+}
+
+/* The client closes first, if at all; the last packet acknowledges the FIN of the server. */
+static void close_flow(bool client_closes)
+{
+	bool fin = client_closes;
+
+	now_us = SECOND_US;
+	split = split_new(&split_defaults, discard, NULL);
+	give(make_handshake(data, true, ISN, 0, STAMP));
+	give(make_handshake(data, false, ISN, ISN + 1, STAMP));
+	give(make_ack(data, true, ISN + 1, ISN + 1, STAMP, WINDOW));
+	if (fin)
+		give(make_client_fin());
+	give(make_data(data, ISN + 1, ISN + 1 + fin, STAMP, TCP_ACK | TCP_FIN,
+		       PAYLOAD));
+	give(make_ack(data, false, ISN + 1 + fin, ISN + 2 + PAYLOAD, STAMP,
+		      WINDOW));
+	check(split_counters(split)->delivered_bytes == PAYLOAD);
+	check(split_drained(split) && split_flows(split) == 1);
+}
+
+static void after_both_fins_75_seconds(void)
+{
+	close_flow(true);
+	check(flows_after(74 * SECOND_US) == 1);
+	check(flows_after(2 * SECOND_US) == 0);
+	split_free(split);
+}
+
+/* The client may still send. */
+static void after_one_fin_a_day(void)
+{
+	close_flow(false);
+	check(flows_after(23 * 3600 * SECOND_US) == 1);
+	check(flows_after(2 * 3600 * SECOND_US) == 0);
+	split_free(split);
+}
+
+/* Once the kernel has been told that it is left, only for what is queued already. */
+static void after_being_told_5_seconds(void)
+{
+	close_flow(false);
+	check(give(make_client_fin()) == SPLIT_LEAVE);
+	check(flows_after(4 * SECOND_US) == 1);
+	check(flows_after(2 * SECOND_US) == 0);
+	split_free(split);
+}
+
+int main(void)
+{
+	run(after_both_fins_75_seconds);
+	run(after_one_fin_a_day);
+	run(after_being_told_5_seconds);
+	return tap_end();
+}
