@@ -312,6 +312,36 @@ lends_nothing()
 	check "flows that were split" "$(total split)" == 2
 }
 
+# The reset to the server is lost, behind a helper that translates addresses: what the server sends then is of no flow that is
+# known, and the answer has the addresses that the server knows.
+reset_again_behind_nat()
+{
+	masquerade=1
+	helped "$1"
+	start_server
+	start_split
+	in_mid_transfer lose_the_reset
+	check "packets of flows that aren't known" "$(total unknown)" ">=" 1
+}
+lose_the_reset()
+{
+	on_server nft -f - <<-EOF
+		table inet lost {
+			chain in {
+				type filter hook input priority 0
+				iifname "s2" tcp flags & rst == rst drop
+			}
+		}
+	EOF
+	kill -USR1 "$helper_pid"
+	sleep 0.1
+	on_server nft delete table inet lost
+	has_subflow || fail "the reset was not lost"
+	within 30 has_no_subflow || fail "the server's subflow goes on"
+}
+has_subflow() { on_server ss -Htn state established "dst = 10.0.3.1" | grep -q .; }
+has_no_subflow() { ! has_subflow; }
+
 # The helper's own download goes first: it takes hardly longer than it does alone.
 own_first()
 {
@@ -682,6 +712,7 @@ for sched in $SCHEDS; do
 	fi
 	add capped "$sched"
 	add lends_nothing "$sched"
+	add reset_again_behind_nat "$sched"
 	add own_first "$sched" --own h1
 	add came_back "$sched"
 	add two_helpers "$sched" pipe_dies 850

@@ -442,7 +442,7 @@ static void into_core(enum place to, uint8_t *data, size_t len)
 		verdict = split_packet(world.split, world.now_us, data, len);
 	if (verdict == SPLIT_LEAVE)
 		world.left = true;
-	if (verdict != SPLIT_TAKEN)
+	if (verdict != SPLIT_TAKEN && verdict != SPLIT_REFUSED)
 		leave_core(NULL, to == CORE_UP ? TO_SERVER : TO_CLIENT, data,
 			   len);
 	split_flush(world.split, world.now_us);

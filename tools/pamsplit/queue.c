@@ -208,6 +208,11 @@ static int on_packet(const struct nlmsghdr *message, void *arg)
 	case SPLIT_PASS:
 		add_to_run(queue, delivery->raw, id, NF_ACCEPT, mark);
 		break;
+	case SPLIT_REFUSED:
+		/* the rules reset it: only the kernel can translate the answer's addresses */
+		add_to_run(queue, delivery->raw, id, NF_ACCEPT,
+			   mark & ~MARK_PASSED);
+		break;
 	}
 	return MNL_CB_OK;
 }

@@ -6,7 +6,7 @@
  *			what is of a marked one
  *	forward -9	what the splitter has seen goes on; it takes its mark from
  *			a connection that it leaves. What it hasn't seen, since it
- *			is dead, is answered by a reset
+ *			is dead, or doesn't know, is answered by a reset
  *	output -300	what the splitter makes for the client isn't tracked
  *
  * A connection's mark is a number that each run chooses anew. If a table of an

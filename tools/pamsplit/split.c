@@ -58,23 +58,8 @@ void split_free(struct split *split)
 static enum split_verdict unknown(struct split *split,
 				  const struct packet *packet)
 {
-	/* its source is called the client, whoever it is */
-	struct split_end end = {
-		.v6 = packet->v6,
-		.client = packet->source,
-		.server = packet->target,
-		.client_port = packet->source_port,
-		.server_port = packet->target_port,
-		.to_client_seq = packet->ack,
-		.to_client_ack = packet->seq + packet->payload_len,
-	};
-
 	split->counters.unknown++;
-	if (packet->flags & TCP_RST)
-		return SPLIT_PASS;
-	if (packet->flags & TCP_ACK)
-		reset_send(split, &end, TO_CLIENT, RESET_UNSPECIFIED);
-	return SPLIT_TAKEN;
+	return packet->flags & TCP_RST ? SPLIT_PASS : SPLIT_REFUSED;
 }
 
 /* The server was told of nothing that the client doesn't have. */

@@ -33,6 +33,7 @@ enum split_verdict {
 	SPLIT_CHANGED,	/* send it on, it was changed in place */
 	SPLIT_TAKEN,	/* don't: the core has sent others, or will */
 	SPLIT_LEAVE,	/* send it on, and this flow's packets past the core */
+	SPLIT_REFUSED,	/* don't: answer it by a reset, as its sender knows the flow */
 };
 
 /* A packet that the core makes; sealed. */
