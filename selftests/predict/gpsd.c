@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "predict.h"
@@ -97,13 +98,43 @@ static void fix_and_end(void)
 	close(listener);
 }
 
+/* What isn't accepted keeps its place in the queue, and who comes then gets no answer. */
+static void a_host_that_is_off(void)
+{
+	struct sockaddr_in address = { .sin_family = AF_INET };
+	int listener = socket(AF_INET, SOCK_STREAM, 0);
+	socklen_t len = sizeof(address);
+	struct timespec from, to;
+	char where[64];
+	int others[4];
+
+	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	check(!bind(listener, (struct sockaddr *)&address, len));
+	check(!listen(listener, 0));
+	check(!getsockname(listener, (struct sockaddr *)&address, &len));
+	snprintf(where, sizeof(where), "127.0.0.1:%u", ntohs(address.sin_port));
+	for (unsigned int i = 0; i < 4; i++) {
+		others[i] = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+		connect(others[i], (struct sockaddr *)&address, len);
+	}
+	clock_gettime(CLOCK_MONOTONIC, &from);
+	check(!gps_connect(where));
+	clock_gettime(CLOCK_MONOTONIC, &to);
+	check(to.tv_sec - from.tv_sec < 5);
+	for (unsigned int i = 0; i < 4; i++)
+		close(others[i]);
+	close(listener);
+}
+
 int main(void)
 {
 #ifdef HAVE_GPS
 	run(fix_and_end);
+	run(a_host_that_is_off);
 	return tap_end();
 #else
-	puts("ok 1 - fix_and_end # SKIP built without libgps\n1..1");
+	puts("ok 1 - fix_and_end # SKIP built without libgps\n"
+	     "ok 2 - a_host_that_is_off # SKIP built without libgps\n1..2");
 	return 0;
 #endif
 }

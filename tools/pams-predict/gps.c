@@ -13,12 +13,43 @@
 #ifdef HAVE_GPS
 
 #include <gps.h>
+#include <signal.h>
+#include <sys/time.h>
 
 #define HOST_TEXT	256
+#define CONNECT_US	500000
 
 struct gps {
 	struct gps_data_t data;
 };
+
+static void on_alarm(int number)
+{
+	(void)number;
+}
+
+/*
+ * libgps waits for a host that is off as long as TCP does, two minutes, if no signal
+ * interrupts it. Another one follows for the host's next address.
+ */
+static int open_in_time(const char *host, const char *port,
+			struct gps_data_t *data)
+{
+	const struct itimerval none = { }, limit = {
+		.it_value.tv_usec = CONNECT_US,
+		.it_interval.tv_usec = CONNECT_US,
+	};
+	const struct sigaction interrupt = { .sa_handler = on_alarm };
+	struct sigaction before;
+	int err;
+
+	sigaction(SIGALRM, &interrupt, &before);
+	setitimer(ITIMER_REAL, &limit, NULL);
+	err = gps_open(host, port, data);
+	setitimer(ITIMER_REAL, &none, NULL);
+	sigaction(SIGALRM, &before, NULL);
+	return err;
+}
 
 /* "HOST" or "HOST:PORT" */
 struct gps *gps_connect(const char *where)
@@ -34,7 +65,8 @@ struct gps *gps_connect(const char *where)
 	}
 	memcpy(host, where, len);
 	host[len] = '\0';
-	if (gps_open(host, port ? port + 1 : DEFAULT_GPSD_PORT, &gps->data)) {
+	if (open_in_time(host, port ? port + 1 : DEFAULT_GPSD_PORT,
+			 &gps->data)) {
 		free(gps);
 		return NULL;
 	}
