@@ -39,6 +39,7 @@ struct plugin {
 	struct station station;
 	char ssid[SSID_BYTES];
 	bool associated, silent;
+	bool gone;			/* cfg80211 has, since the start */
 	double share, above_db;		/* NAN: no level is known */
 	struct gps *gps;
 	int64_t gps_ms;			/* when it was last connected to */
@@ -222,8 +223,14 @@ static int look(struct plugin *plugin, int64_t ms)
 {
 	struct station station;
 	bool same, new;
+	int found;
 
-	if (radio_look(plugin->radio, &station) != 1) {
+	found = radio_look(plugin->radio, &station);
+	if (found == -ENOENT) {
+		plugin->gone = true;
+		return -1;
+	}
+	if (found != 1) {
 		if (plugin->associated)
 			forget(plugin);
 		plugin->associated = false;
@@ -336,7 +343,9 @@ int plugin_run(struct settings *settings)
 		      stderr);
 	} else {
 		run(plugin);
-		fputs("pams-predict: its standard output was closed\n", stderr);
+		fputs(plugin->gone ?
+		      "pams-predict: nl80211 isn't what it was at the start\n" :
+		      "pams-predict: its standard output was closed\n", stderr);
 	}
 	gps_disconnect(plugin->gps);
 	radio_close(plugin->radio);

@@ -286,7 +286,7 @@ struct radio;
 struct radio *radio_open(const char *interface);
 void radio_close(struct radio *radio);
 int radio_fd(const struct radio *radio);
-/* 1 and the station that this one is associated with; 0: none; -errno. */
+/* 1 and the station that this one is associated with; 0: none; -errno, -ENOENT for good. */
 int radio_look(struct radio *radio, struct station *station);
 int radio_ssid(struct radio *radio, char ssid[SSID_BYTES]);
 /* What has arrived on radio_fd(). */

@@ -194,7 +194,8 @@ static int send_request(struct radio *radio, int command, int flags,
 	/* A late answer must not be taken for the next question's. */
 	nl_socket_free(radio->questions);
 	radio->questions = NULL;
-	return -EIO;
+	/* cfg80211 is another one now, with other numbers of its family and groups */
+	return err == -NLE_OBJ_NOTFOUND ? -ENOENT : -EIO;
 }
 
 static uint64_t count_of(struct nlattr **info, int name)
