@@ -112,6 +112,38 @@ static inline int pick_index(const struct pams_view *view, u32 id)
 	return PAMS_PICK_NONE;
 }
 
+/* Is each other one lost, or spared for what it costs, and this one not? */
+static inline bool pick_is_only_alive(const struct pams_view *view, unsigned int i)
+{
+	unsigned int j;
+
+	if (view->sub[i]->stopped)
+		return false;
+	for (j = 0; j < view->nr; j++) {
+		if (j != i && !view->sub[j]->stopped)
+			return false;
+	}
+	return true;
+}
+
+/* The lowest PAD, but not on that subflow, which has the data already, unless no other one
+ * is alive: data of others may be missing before it, which is sent again after it.
+ */
+static inline int pams_lowest_pad_but(const struct pams_view *view, u32 origin)
+{
+	int from = pick_index(view, origin), lowest;
+	bool idle;
+
+	if (from < 0 || view->nr == 1 || pick_is_only_alive(view, from))
+		return pams_lowest_pad(view);
+
+	idle = view->sub[from]->idle;
+	view->sub[from]->idle = false;
+	lowest = pams_lowest_pad(view);
+	view->sub[from]->idle = idle;
+	return lowest;
+}
+
 /* Each returns an index into @sub, PAMS_PICK_NONE or PAMS_PICK_DEFER, and in @bytes,
  * if it says so, how many bytes at most are to be handed over.
  */

@@ -100,47 +100,17 @@ static struct pams_conn *followed(struct pams_conn *conn, const struct pams_sche
 	return conn;
 }
 
-/* Does each other one cost more, and is none to be used for that? */
-static bool is_only_cheap(const struct pams_view *view, unsigned int i)
-{
-	unsigned int j;
-
-	for (j = 0; j < view->nr; j++) {
-		if (j != i && (!view->sub[j]->stopped ||
-			       view->sub[j]->cost <= view->sub[i]->cost))
-			return false;
-	}
-	return true;
-}
-
-/* Of what is sent again: where it has to go, if that was said and isn't spared by now.
- * Else the lowest PAD, but not on the subflow that the data is late on, unless there is
- * no other.
+/* Of what is sent again: where it has to go, if that was said and isn't spared by now;
+ * else on another subflow than before.
  */
-static int pick_elsewhere(struct pams_view *view, const struct msk_resend *resend)
+static int pick_again(const struct pams_view *view, const struct msk_resend *resend)
 {
-	u32 origin = resend->origin;
-	unsigned int i;
+	int target = resend->target ? pick_index(view, resend->target) : PAMS_PICK_NONE;
 
-	if (resend->target) {
-		int target = pick_index(view, resend->target);
-
-		if (target < 0 || !view->sub[target]->cost || !view->sub[target]->stopped)
-			return target < 0 || !view->sub[target]->idle ?
-			       PAMS_PICK_NONE : target;
-	}
-	for (i = 0; i < view->nr && view->nr > 1; i++) {
-		if (view->sub[i]->id == origin && !is_only_cheap(view, i)) {
-			bool idle = view->sub[i]->idle;
-			int target;
-
-			view->sub[i]->idle = false;
-			target = pams_lowest_pad(view);
-			view->sub[i]->idle = idle;
-			return target;
-		}
-	}
-	return pams_lowest_pad(view);
+	if (!resend->target ||
+	    (target >= 0 && view->sub[target]->cost && view->sub[target]->stopped))
+		return pams_lowest_pad_but(view, resend->origin);
+	return target >= 0 && view->sub[target]->idle ? target : PAMS_PICK_NONE;
 }
 
 /* What was to be sent again has been; false if nothing else is pending, or more of
@@ -256,7 +226,7 @@ static int decide(struct mptcp_sock *msk, const struct pams_sched *of_socket)
 	if (sched->copy && look.pending_again && !again)
 		conn->state.copied = look.snd_nxt;
 	msk_set_timeout(msk, look.timeout);
-	target = again ? pick_elsewhere(&view, &conn->resend) : sched->pick(&view, &bytes);
+	target = again ? pick_again(&view, &conn->resend) : sched->pick(&view, &bytes);
 	if (target == PAMS_PICK_DEFER) {
 		/* if waiting gained nothing: as much as was thought of */
 		target = defer(conn, &look, &view);

@@ -302,7 +302,8 @@ int unit_late_minfct(const u64 *in, const u64 *models, u64 *bytes)
 
 /* What single and redundant choose from: unscheduled_bytes, sent_bytes, first_bytes,
  * snd_nxt, snd_una, now_ms, nr, then POLICY_WORDS for each subflow. @state is changed.
- * Which: single, redundant, redundant's copy, and what it calls late.
+ * Which: single, redundant, redundant's copy, what it calls late, and where that goes
+ * which the subflow @state begins with has.
  */
 int unit_policy(int which, const u64 *in, u32 *state, u32 *bytes)
 {
@@ -354,8 +355,11 @@ int unit_policy(int which, const u64 *in, u32 *state, u32 *bytes)
 	case 2:
 		chosen = pams_copy_redundant(&view, bytes);
 		break;
-	default:
+	case 3:
 		chosen = pams_late_redundant(&view, 20, &late);
+		break;
+	default:
+		chosen = pams_lowest_pad_but(&view, own.lead);
 	}
 	state[0] = own.lead;
 	state[1] = own.other;

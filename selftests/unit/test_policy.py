@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What single and redundant choose: by hand, and at random."""
+"""What single and redundant choose, and where data goes that is sent again: by hand, and at random."""
 
 import unittest
 
@@ -13,6 +13,36 @@ def single(subs, state, now_ms=0):
     choice, count = policy("single", subs, state, now_ms=now_ms)
     assert count is None
     return choice
+
+
+def again(subs, origin):
+    return policy("again", subs, State(lead=origin))[0]
+
+
+class TestAgain(unittest.TestCase):
+    """Where data goes that subflow 1 holds."""
+    LOST = {"idle": False, "stopped": True}
+
+    def test_the_lowest_pad_of_the_others(self):
+        subs = [sub(1, 5 * MS), sub(2, 20 * MS), sub(3, 10 * MS)]
+        self.assertEqual(again(subs, 1), 2)
+        self.assertEqual(again(subs, 9), 0)
+
+    def test_waits_for_others_that_are_alive(self):
+        subs = [sub(1, 5 * MS), sub(2, 20 * MS, idle=False), sub(3, **self.LOST)]
+        self.assertEqual(again(subs, 1), NONE)
+
+    def test_goes_back_once_the_others_are_lost(self):
+        self.assertEqual(again([sub(1, 5 * MS), sub(2, **self.LOST), sub(3, **self.LOST)], 1), 0)
+        self.assertEqual(again([sub(1, 5 * MS, idle=False), sub(2, **self.LOST)], 1), NONE)
+        self.assertEqual(again([sub(1, 5 * MS)], 1), 0)
+
+    def test_to_the_least_bad_of_the_others_when_each_is_lost(self):
+        subs = [sub(1, 5 * MS, **self.LOST), sub(2, 9 * MS, stopped=True)]
+        self.assertEqual(again(subs, 1), 1)
+        # it isn't worth a copy on a dead path
+        subs = [sub(1, 5 * MS, stopped=True), sub(2, **self.LOST)]
+        self.assertEqual(again(subs, 1), NONE)
 
 
 class TestSingle(unittest.TestCase):

@@ -146,8 +146,9 @@ class State:
 
 def policy(name, subs, state, *, unscheduled=U64_MAX, sent=0, first=U64_MAX, snd_nxt=0, snd_una=0,
            now_ms=0):
-    """A choice of single, redundant, "copy" or "late": the index, and how many bytes."""
-    which = ("single", "redundant", "copy", "late").index(name)
+    """A choice of single, redundant, "copy" or "late", or where what @state.lead holds goes
+    "again": the index, and how many bytes."""
+    which = ("single", "redundant", "copy", "late", "again").index(name)
     data = array("Q", [unscheduled, sent, first, snd_nxt & U32_MAX, snd_una & U32_MAX,
                        now_ms & U32_MAX, len(subs), *(word for one in subs for word in one)])
     count = ctypes.c_uint32(U32_MAX)
