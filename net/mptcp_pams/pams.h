@@ -275,7 +275,7 @@ struct pams_expected {
  * @backed_off:	that grew, since nothing arrived
  * @delivered:	packets, of all subflows, at the last look
  * @silent:	at least one subflow is silent
- * @reported:	of at least one subflow's path something was reported
+ * @reported:	of at least one subflow's path something was reported, when it was usable last
  * @events:	at least one subflow has events to be told
  * @server:	it was accepted here
  * @costly:	of its usable subflows one costs more than another one

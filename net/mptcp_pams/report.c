@@ -254,6 +254,9 @@ void pams_report_apply(struct pams_conn *conn, const struct msk_look *look,
 		known |= sub->reported;
 		reported |= sub->reported;
 	}
+	/* of those that aren't usable, too: it may be withdrawn before they are again */
+	for (; i < conn->nr; i++)
+		reported |= conn->sub[i]->reported;
 	conn->reported = reported;
 	if (known)
 		report_put_in_all(conn, look, view);

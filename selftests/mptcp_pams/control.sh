@@ -132,6 +132,31 @@ lost_path_among_many()
 	wait $! || fail "the transfer did not survive"
 }
 
+# What is said of a path is withdrawn while its subflow is out of use, a backup for a moment: it isn't remembered.
+withdrawn_meanwhile()
+{
+	local word=$1
+	shift
+
+	need_tool "$pamsctl"
+	begin
+	start_server
+	transfer --bytes 8000000 &
+	within 50 both_carry || fail "the transfer uses one path"
+	on_server "$pamsctl" path set 10.0.2.1 "$@"
+	within 10 shows "$word" || fail "no subflow has $word"
+	ip -n "$client" mptcp endpoint change id 2 backup
+	within 10 shows backup || fail "no subflow is a backup"
+	on_server "$pamsctl" path flush
+	sleep 0.3
+	ip -n "$client" mptcp endpoint change id 2 nobackup
+	sleep 0.3
+	! shows backup || fail "the subflow is still a backup"
+	! shows "$word" || fail "a subflow still has $word"
+	wait $! || fail "the transfer did not survive"
+}
+shows() { on_server "$pamsctl" conn show | grep -w "$1"; }
+
 # With every path lost the least bad is used: the transfer goes on.
 all_lost()
 {
@@ -211,6 +236,9 @@ add queue_ahead 100000
 add spread_is_guarded_against
 add lost_path_is_left
 add lost_path_among_many
+add withdrawn_meanwhile pipe pipe-rate 1mbit
+add withdrawn_meanwhile cost cost 1
+add withdrawn_meanwhile stopped loss-time 0
 add all_lost
 add tracepoints
 for sched in minrtt minpad pams minfct; do
