@@ -48,6 +48,20 @@
 
 static struct workqueue_struct *watch_wq;
 
+/**
+ * pams_watch_kick - do at once what needs a process
+ * @conn:	the connection; any context
+ */
+void pams_watch_kick(struct pams_conn *conn)
+{
+	pams_conn_hold(conn);
+	if (queue_work(watch_wq, &conn->kick))
+		return;
+	/* it was queued, with its references; these are not the last ones */
+	refcount_dec(&conn->refs);
+	__sock_put((struct sock *)conn->msk);
+}
+
 /* The owner arms it, or whoever holds the data lock while there is none. The timer's
  * function writes @timed in that case alone, too: a timer has one reference.
  */
@@ -60,9 +74,14 @@ static void watch_arm(struct pams_conn *conn, u32 pause_us)
 		if (!hrtimer_is_queued(&conn->timer) ||
 		    ktime_compare(hrtimer_get_expires(&conn->timer), expires) <= 0)
 			return;
-		/* If it has begun meanwhile, it waits for us. */
-		if (hrtimer_try_to_cancel(&conn->timer) != 1)
+		if (hrtimer_try_to_cancel(&conn->timer) != 1) {
+			/* If it has begun meanwhile, it waits for us. But if it has set
+			 * itself, on its last lines, it doesn't look again before that.
+			 */
+			if (hrtimer_is_queued(&conn->timer))
+				pams_watch_kick(conn);
 			return;
+		}
 	} else {
 		conn->timed = true;
 		pams_conn_hold(conn);
@@ -80,20 +99,6 @@ void pams_watch(struct pams_conn *conn, u32 pause_us)
 	conn->pause_us = pause_us;
 	conn->backed_off = false;
 	watch_arm(conn, pause_us);
-}
-
-/**
- * pams_watch_kick - do at once what needs a process
- * @conn:	the connection; any context
- */
-void pams_watch_kick(struct pams_conn *conn)
-{
-	pams_conn_hold(conn);
-	if (queue_work(watch_wq, &conn->kick))
-		return;
-	/* it was queued, with its references; these are not the last ones */
-	refcount_dec(&conn->refs);
-	__sock_put((struct sock *)conn->msk);
 }
 
 /**
