@@ -17,6 +17,8 @@
  * connection's key is another one, and a new one is made.
  */
 #include <linux/hashtable.h>
+#include <linux/mutex.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <linux/wait_bit.h>
@@ -33,6 +35,16 @@ static struct kmem_cache *conn_cache;
 static struct kmem_cache *subflow_cache;
 static struct kmem_cache *bank_cache;
 static atomic_t conn_count;	/* whether in the table or not */
+
+/* A sum that is being made, see pams_conn_sum(). */
+struct conn_summing {
+	const struct pams_net *net;
+	struct pams_counts *sum;
+	unsigned int bucket;	/* what is in those before it has been counted */
+};
+
+static DEFINE_MUTEX(conn_sum_mutex);	/* one sum at a time */
+static struct conn_summing *conn_summing;	/* or NULL; under conn_table_lock */
 static void (*conn_setup)(struct pams_conn *conn);	/* of what looks at it later */
 
 static struct pams_conn **conn_slot(struct mptcp_sock *msk)
@@ -132,8 +144,13 @@ static struct pams_conn *conn_find(const struct mptcp_sock *msk)
 /* Out of the table; conn_release() has to follow. */
 static void conn_unhash(struct pams_conn *conn)
 {
+	unsigned int bucket = hash_min((unsigned long)conn->msk, CONN_TABLE_BITS);
+
 	lockdep_assert_held(&conn_table_lock);
 	counts_add(&conn->net->gone, conn);
+	if (conn_summing && conn_summing->net == conn->net &&
+	    bucket >= conn_summing->bucket)
+		counts_add(conn_summing->sum, conn);
 	hash_del_rcu(&conn->node);
 }
 
@@ -306,22 +323,38 @@ void pams_subflow_drop(struct pams_conn *conn, unsigned int place)
 	subflow_free(sub);
 }
 
+/* The first bucket from that one on with something in it; false at the end. Whoever walks
+ * over all connections holds the lock for one bucket at a time, since there may be very
+ * many, and softirqs are off meanwhile. May sleep.
+ */
+static bool conn_bucket_find(unsigned long *bucket)
+{
+	cond_resched();
+	while (*bucket < HASH_SIZE(conn_table) && hlist_empty(&conn_table[*bucket]))
+		(*bucket)++;
+	return *bucket < HASH_SIZE(conn_table);
+}
+
 /**
  * pams_conn_for_each - do something with all connections of a namespace
  * @net:	the namespace
  * @each:	what; atomic
+ *
+ * Connections that come meanwhile may be missed. May sleep.
  */
 void pams_conn_for_each(struct pams_net *net, void (*each)(struct pams_conn *conn))
 {
+	unsigned long bucket;
 	struct pams_conn *conn;
-	unsigned int bucket;
 
-	spin_lock_bh(&conn_table_lock);
-	hash_for_each(conn_table, bucket, conn, node) {
-		if (conn->net == net)
-			each(conn);
+	for (bucket = 0; conn_bucket_find(&bucket); bucket++) {
+		spin_lock_bh(&conn_table_lock);
+		hlist_for_each_entry(conn, &conn_table[bucket], node) {
+			if (conn->net == net)
+				each(conn);
+		}
+		spin_unlock_bh(&conn_table_lock);
 	}
-	spin_unlock_bh(&conn_table_lock);
 }
 
 /**
@@ -330,7 +363,7 @@ void pams_conn_for_each(struct pams_net *net, void (*each)(struct pams_conn *con
  * @bucket:	0 at first
  * @skip:	0 at first
  *
- * Connections that come or go meanwhile may be missed or met twice.
+ * Connections that come or go meanwhile may be missed or met twice. May sleep.
  *
  * Return: with pams_conn_hold(), or NULL at the end.
  */
@@ -339,10 +372,10 @@ struct pams_conn *pams_conn_next(const struct pams_net *net,
 {
 	struct pams_conn *conn;
 
-	spin_lock_bh(&conn_table_lock);
-	for (; *bucket < HASH_SIZE(conn_table); (*bucket)++, *skip = 0) {
+	for (; conn_bucket_find(bucket); (*bucket)++, *skip = 0) {
 		unsigned long nr = 0;
 
+		spin_lock_bh(&conn_table_lock);
 		hlist_for_each_entry(conn, &conn_table[*bucket], node) {
 			if (conn->net != net || nr++ < *skip)
 				continue;
@@ -351,9 +384,30 @@ struct pams_conn *pams_conn_next(const struct pams_net *net,
 			spin_unlock_bh(&conn_table_lock);
 			return conn;
 		}
+		spin_unlock_bh(&conn_table_lock);
 	}
-	spin_unlock_bh(&conn_table_lock);
 	return NULL;
+}
+
+/* Of what is there; returns how many. */
+static u32 conn_sum_buckets(struct conn_summing *summing)
+{
+	const struct pams_conn *conn;
+	unsigned long bucket;
+	u32 nr = 0;
+
+	for (bucket = 0; conn_bucket_find(&bucket); bucket++) {
+		spin_lock_bh(&conn_table_lock);
+		hlist_for_each_entry(conn, &conn_table[bucket], node) {
+			if (conn->net != summing->net)
+				continue;
+			counts_add(summing->sum, conn);
+			nr++;
+		}
+		summing->bucket = bucket + 1;
+		spin_unlock_bh(&conn_table_lock);
+	}
+	return nr;
 }
 
 /**
@@ -361,23 +415,28 @@ struct pams_conn *pams_conn_next(const struct pams_net *net,
  * @net:	the namespace
  * @sum:	of those that are there, and that have gone
  *
+ * A connection that goes before its bucket's turn has come is counted as it goes
+ * (conn_unhash()), so totals never fall. May sleep.
+ *
  * Return: how many are there.
  */
 u32 pams_conn_sum(const struct pams_net *net, struct pams_counts *sum)
 {
-	const struct pams_conn *conn;
-	unsigned int bucket;
-	u32 nr = 0;
+	struct conn_summing summing = { .net = net, .sum = sum };
+	u32 nr;
 
+	mutex_lock(&conn_sum_mutex);
 	spin_lock_bh(&conn_table_lock);
 	*sum = net->gone;
-	hash_for_each(conn_table, bucket, conn, node) {
-		if (conn->net != net)
-			continue;
-		counts_add(sum, conn);
-		nr++;
-	}
+	conn_summing = &summing;
 	spin_unlock_bh(&conn_table_lock);
+
+	nr = conn_sum_buckets(&summing);
+
+	spin_lock_bh(&conn_table_lock);
+	conn_summing = NULL;
+	spin_unlock_bh(&conn_table_lock);
+	mutex_unlock(&conn_sum_mutex);
 	return nr;
 }
 

@@ -120,6 +120,29 @@ reconnects()
 	no_leaks
 }
 
+# Connections go while their counts are summed up: none is left out. Forty at a time end as one.
+totals_never_fall()
+{
+	local i now before=0
+
+	need_module
+	need_tool "$pamsctl"
+	two_paths "$1"
+	start_server
+	for i in {1..5}; do
+		ip netns exec "$client" "$xfer" client --quiet --conns 40 --bytes 100K --seed "$i" "$address" "$port" &
+		while kill -0 $! 2>/dev/null; do
+			on_server "$pamsctl" --json stats >"$work/stats"
+			now=$(of decisions "$work/stats")
+			[ "$now" -ge "$before" ] || fail "$now decisions after $before"
+			before=$now
+			sleep 0.01	# in virtual time nothing else takes any
+		done
+		wait $! || fail "the transfers failed"
+	done
+	check "decisions" "$now" ">" 1000
+}
+
 # parts CASE COUNT MOST [ARGUMENT...]: cases of at most MOST times each, so that a long run is seen to get on
 parts()
 {
@@ -135,5 +158,6 @@ for sched in $SCHEDS; do
 	[ "$sched" = default ] || parts reload_under_traffic "$RELOADS" 50 "$sched"
 	[ "$sched" = default ] || parts netns_churn "$NETNS_CHURN" 20 "$sched"
 	parts reconnects "$CONNECTS" 1000 "$sched"
+	[ "$sched" = default ] || add totals_never_fall "$sched"
 done
 run_cases "$@"
