@@ -86,6 +86,14 @@ static bool subflow_is_backup(const struct mptcp_subflow_context *subflow)
 	return subflow->backup || subflow->request_bkup;
 }
 
+/* disconnect() clears it of the first subflow, and the kernel gives that number to no
+ * other one.
+ */
+static u32 subflow_id(const struct mptcp_subflow_context *subflow)
+{
+	return subflow->subflow_id ?: PAMS_FIRST_SUBFLOW;
+}
+
 /* An acknowledgment moves it in softirq, whoever owns the msk. */
 static u64 snd_una_of(const struct mptcp_sock *msk)
 {
@@ -118,7 +126,7 @@ static void look_at_subflows(struct mptcp_sock *msk, struct msk_look *look)
 		}
 		if (nr < PAMS_SUBFLOWS_MAX) {
 			look->ssk[nr] = subflow->tcp_sock;
-			look->id[nr++] = subflow->subflow_id;
+			look->id[nr++] = subflow_id(subflow);
 		}
 	}
 
@@ -514,7 +522,7 @@ struct sock *msk_next_subflow(struct mptcp_sock *msk, struct sock *ssk)
 
 u32 msk_subflow_id(const struct sock *ssk)
 {
-	return subflow_of(ssk)->subflow_id;
+	return subflow_id(subflow_of(ssk));
 }
 
 /* MPTCP's address ids, of both ends. */

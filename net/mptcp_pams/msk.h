@@ -18,6 +18,8 @@ struct sk_buff;
 struct sock;
 struct socket;
 
+#define PAMS_FIRST_SUBFLOW	1	/* the kernel counts from there */
+
 /**
  * struct msk_look - a connection's own numbers, and its usable subflows
  * @local_key:	of the connection; another one after disconnect() and connect()

@@ -421,7 +421,6 @@ bool pams_copy_wanted(const struct pams_conn *conn, const struct pams_view *view
 		      int target);
 
 /* look.c */
-#define PAMS_FIRST_SUBFLOW	1	/* the kernel counts from there */
 #define PAMS_JOIN_MIN_US	1000U
 
 void pams_look(struct pams_conn *conn, enum pams_detail detail,

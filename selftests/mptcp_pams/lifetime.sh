@@ -150,6 +150,25 @@ socket_reused()
 	[ "$1" = default ] || unload
 }
 
+# The first subflow of each connection of one socket has its number, which the kernel clears with disconnect(); 0 would mean none.
+socket_reused_has_a_first()
+{
+	need_module
+	need_tool "$pamsctl"
+	two_paths "$1"
+	start_server
+	ip netns exec "$client" "$XFER_DIR/reconnect" "$address" "$port" 8 600000 up >"$work/again" &
+	while kill -0 $! 2>/dev/null; do
+		on_client "$pamsctl" --json conn show | tr -d ' \n' | grep -o '"id":[0-9]*' >>"$work/ids" || :
+		sleep 0.05
+	done
+	wait $! || fail "a connection failed"
+	! grep -x '"id":0' "$work/ids" || fail "a subflow has no number"
+	check "times seen" "$(grep -cx '"id":1' "$work/ids")" ">" 10
+	stop_server
+	unload
+}
+
 # Then the socket is connected to a peer without MPTCP, and nothing is sent. It still bears the key of the connection before; what is
 # remembered of that is nobody's any more: not shown, and not looked at when something is reported.
 socket_falls_back()
@@ -202,6 +221,7 @@ for sched in $SCHEDS; do
 		add name_of_the_dead "$sched"
 		add reload "$sched"
 		add socket_falls_back "$sched"
+		add socket_reused_has_a_first "$sched"
 	fi
 	add namespace_removed "$sched"
 	add client_killed "$sched"
