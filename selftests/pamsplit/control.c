@@ -53,15 +53,6 @@ int confine_find(const char *user, uid_t *uid, gid_t *gid)
 	return 0;
 }
 
-static void discard(void *arg, enum split_side side, uint8_t *packet,
-		    size_t len)
-{
-	(void)arg;
-	(void)side;
-	(void)packet;
-	(void)len;
-}
-
 static struct split *with_flows(unsigned int count)
 {
 	struct split_options options = split_defaults;
@@ -73,12 +64,7 @@ static struct split *with_flows(unsigned int count)
 	split = split_new(&options, discard, NULL);
 	for (unsigned int i = 0; i < count; i++) {
 		client_port = 1024 + i;
-		split_packet(split, now_us, data,
-			     make_handshake(data, true, ISN, 0, STAMP));
-		split_packet(split, now_us, data,
-			     make_handshake(data, false, ISN, ISN + 1, STAMP));
-		split_packet(split, now_us, data,
-			     make_ack(data, true, ISN + 1, ISN + 1, STAMP, 60000));
+		open_flow(split, now_us, data, ISN, STAMP, 60000);
 	}
 	return split;
 }

@@ -18,15 +18,6 @@ static struct split *split;
 static uint64_t now_us;
 static uint8_t data[2000];
 
-static void discard(void *arg, enum split_side side, uint8_t *packet,
-		    size_t len)
-{
-	(void)arg;
-	(void)side;
-	(void)packet;
-	(void)len;
-}
-
 static enum split_verdict give(size_t len)
 {
 	enum split_verdict verdict;
@@ -68,9 +59,7 @@ static void close_flow(bool client_closes)
 
 	now_us = SECOND_US;
 	split = split_new(&split_defaults, discard, NULL);
-	give(make_handshake(data, true, ISN, 0, STAMP));
-	give(make_handshake(data, false, ISN, ISN + 1, STAMP));
-	give(make_ack(data, true, ISN + 1, ISN + 1, STAMP, WINDOW));
+	open_flow(split, now_us, data, ISN, STAMP, WINDOW);
 	if (fin)
 		give(make_client_fin());
 	give(make_data(data, ISN + 1, ISN + 1 + fin, STAMP, TCP_ACK | TCP_FIN,

@@ -22,15 +22,6 @@ static struct split *split;
 static uint64_t now_us = 1000000;
 static uint8_t data[70000];
 
-static void discard(void *arg, enum split_side side, uint8_t *packet,
-		    size_t len)
-{
-	(void)arg;
-	(void)side;
-	(void)packet;
-	(void)len;
-}
-
 static void give(size_t len)
 {
 	packet_seal(data, len);
@@ -53,12 +44,7 @@ static void hold(unsigned int segments, uint32_t payload)
 	split = split_new(&options, discard, NULL);
 	for (unsigned int i = 0; i < FLOWS; i++) {
 		client_port = 10000 + i;
-		split_packet(split, now_us, data,
-			     make_handshake(data, true, ISN, 0, STAMP));
-		split_packet(split, now_us, data,
-			     make_handshake(data, false, ISN, ISN + 1, STAMP));
-		split_packet(split, now_us, data,
-			     make_ack(data, true, ISN + 1, ISN + 1, STAMP, 60000));
+		open_flow(split, now_us, data, ISN, STAMP, 60000);
 		for (unsigned int j = 0; j < segments; j++)
 			give(make_data(data, ISN + 1 + j * payload, ISN + 1,
 				       STAMP, TCP_ACK, payload));
