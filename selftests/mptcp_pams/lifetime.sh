@@ -159,7 +159,7 @@ socket_reused_has_a_first()
 	start_server
 	ip netns exec "$client" "$XFER_DIR/reconnect" "$address" "$port" 8 600000 up >"$work/again" &
 	while kill -0 $! 2>/dev/null; do
-		on_client "$pamsctl" --json conn show | tr -d ' \n' | tr ',{' '\n\n' | sed -n '/^"id":/p' >>"$work/ids"
+		on_client "$pamsctl" --json conn show | tr -d ' \n' | tr ',{' '\n' | sed -n '/^"id":/p' >>"$work/ids"
 		sleep 0.05
 	done
 	wait $! || fail "a connection failed"
