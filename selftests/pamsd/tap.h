@@ -33,6 +33,9 @@ static inline void run_case(const char *name, void (*function)(void))
 
 #define run(function)		run_case(#function, function)
 
+#define skip(function, reason)	\
+	printf("ok %u - %s # SKIP %s\n", ++tap_number, #function, reason)
+
 static inline int tap_end(void)
 {
 	printf("1..%u\n", tap_number);

@@ -52,11 +52,9 @@ static unsigned int flows_after(uint64_t us)
 	return split_flows(split);
 }
 
-/* The client closes first, if at all; the last packet acknowledges the FIN of the server. */
-static void close_flow(bool client_closes)
+/* With @fin the client closes first; the last packet acknowledges the server's FIN. */
+static void close_flow(bool fin)
 {
-	bool fin = client_closes;
-
 	now_us = SECOND_US;
 	split = split_new(&split_defaults, discard, NULL);
 	open_flow(split, now_us, data, ISN, STAMP, WINDOW);

@@ -202,12 +202,10 @@ static bool may_hold_rtnl(void)
 	return faults >= 0;
 }
 
-static void nothing(void) { }
-
 int main(void)
 {
 	if (!own_network()) {
-		run_case("no network namespace of one's own # SKIP", nothing);
+		skip(link, "no network namespace of one's own");
 		return tap_end();
 	}
 	run(what_came_is_counted);
@@ -217,7 +215,6 @@ int main(void)
 	if (may_hold_rtnl())
 		run(nobody_who_holds_rtnl_is_waited_for);
 	else
-		run_case("nobody_who_holds_rtnl_is_waited_for # SKIP without userfaultfd",
-			 nothing);
+		skip(nobody_who_holds_rtnl_is_waited_for, "without userfaultfd");
 	return tap_end();
 }

@@ -131,10 +131,9 @@ int main(void)
 #ifdef HAVE_GPS
 	run(fix_and_end);
 	run(a_host_that_is_off);
-	return tap_end();
 #else
-	puts("ok 1 - fix_and_end # SKIP built without libgps\n"
-	     "ok 2 - a_host_that_is_off # SKIP built without libgps\n1..2");
-	return 0;
+	skip(fix_and_end, "built without libgps");
+	skip(a_host_that_is_off, "built without libgps");
 #endif
+	return tap_end();
 }

@@ -179,10 +179,11 @@ static void take(struct metered *metered, DBusMessage *message)
 /* To dbus-daemon the dynamic users of systemd are unknown. */
 static void say_refused(struct metered *metered)
 {
-	if (!metered->heard && !metered->told)
-		say("metered: the system bus doesn't let pamsd in, whose user it doesn't know: "
-		    "useradd --system pamsd, and restart it");
-	metered->told |= !metered->heard;
+	if (metered->heard || metered->told)
+		return;
+	say("metered: the system bus doesn't let pamsd in, whose user it doesn't know: "
+	    "useradd --system pamsd, and restart it");
+	metered->told = true;
 }
 
 /*
