@@ -159,6 +159,39 @@ static void range_add(struct pams_bank *bank, u8 path, u32 start, u32 seq, u32 b
 	}
 }
 
+static bool is_seen(const struct bank_seen *seen, unsigned int nr, u32 id)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		if (seen[i].id == id)
+			return true;
+	}
+	return false;
+}
+
+/* A place for a new subflow: one that was never used, or whose subflow has gone, with
+ * nothing left of what it was given; or negative.
+ */
+static int path_free(const struct pams_bank *bank, const struct bank_seen *seen,
+		     unsigned int nr)
+{
+	bool holds[BANK_PATHS] = {};
+	int free = path_find(bank, 0);
+	unsigned int i;
+	u32 number;
+
+	if (free >= 0)
+		return free;
+	for (number = bank->first; number != bank->next; number++)
+		holds[bank->range[number % BANK_RANGES].path] = true;
+	for (i = 0; i < BANK_PATHS; i++) {
+		if (!holds[i] && !is_seen(seen, nr, bank->path[i].id))
+			return i;
+	}
+	return -1;
+}
+
 /* What was given to subflows since the last look. */
 static void log_given(struct pams_bank *bank, const struct bank_seen *seen,
 		      unsigned int nr, u32 snd_nxt)
@@ -172,7 +205,7 @@ static void log_given(struct pams_bank *bank, const struct bank_seen *seen,
 		u32 given;
 
 		if (at < 0) {
-			at = path_find(bank, 0);
+			at = path_free(bank, seen, nr);
 			if (at < 0)
 				continue;
 			bank->path[at] = (struct bank_path){

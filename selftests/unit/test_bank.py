@@ -218,6 +218,36 @@ class Banks(unittest.TestCase):
             world.tick()
         self.assertEqual(world.bank.path(2)["banked"], 0)
 
+    def test_subflows_come_and_go(self):
+        """A bank knows eight at a time; a ninth takes the place of one that has gone."""
+        for start in STARTS:
+            bank, nxt, first = Bank(), start, start + 7
+            bank.begin(nxt, nxt, 1)
+            for number in range(2, 40):
+                subs = [[1, first, first], [number, 77, 77]]
+                bank.look(subs, nxt, nxt, number * TICK_US)
+                for sub in subs:
+                    self.assertEqual(bank.path(sub[0])["banked"], 0)
+                    sub[1] += PACKET
+                nxt, first = nxt + 2 * PACKET, first + PACKET
+                bank.look(subs, nxt, nxt - 2 * PACKET, number * TICK_US)
+                for sub in subs:
+                    sub[2] = sub[1]
+                bank.look(subs, nxt, nxt, number * TICK_US)
+
+    def test_place_with_data_is_kept(self):
+        bank, nxt = Bank(), 0
+        bank.begin(nxt, nxt, 1)
+        for number in range(1, 9):
+            bank.look([(number, 77, 77)], nxt, 0, 1)
+            nxt += PACKET
+            bank.look([(number, 77 + PACKET, 77)], nxt, 0, 1)
+        bank.look([(9, 77, 77)], nxt, 0, 1)
+        for number in range(1, 9):
+            bank.path(number)
+        with self.assertRaises(AssertionError):
+            bank.path(9)
+
     def test_receiver_that_drops_is_no_bank(self):
         world = World(STARTS[0], split=False)
         world.run(300)
