@@ -440,6 +440,12 @@ u64 msk_write_seq(const struct mptcp_sock *msk)
 	return msk->write_seq;
 }
 
+/* Of the first byte that isn't acknowledged. */
+u64 msk_snd_una(const struct mptcp_sock *msk)
+{
+	return snd_una_of(msk);
+}
+
 u64 msk_snd_nxt(const struct mptcp_sock *msk)
 {
 	return msk->snd_nxt;

@@ -71,12 +71,14 @@ struct msk_window {
 };
 
 /**
- * struct msk_resend - data that is pending again, within one fragment
+ * struct msk_resend - data that is pending again, within one fragment, and the kernel's
+ *		       own retransmission
  * @start:	data sequence number; pending data from here is sent again,
  * @end:	up to here; equal: none is
  * @sent_end:	what follows up to here, in the same fragment, is not
  * @origin:	subflow_id that it is kept off
  * @target:	subflow_id that it has to go to; 0: any other
+ * @retrans_una: low half of where the kernel's retransmission began last
  * @keep:	it waits for room, whatever else is pending
  */
 struct msk_resend {
@@ -85,6 +87,7 @@ struct msk_resend {
 	u64 sent_end;
 	u32 origin;
 	u32 target;
+	u32 retrans_una;
 	bool keep;
 };
 
@@ -143,6 +146,7 @@ bool msk_is_acknowledged(const struct mptcp_sock *msk);
 bool msk_is_fallback(const struct mptcp_sock *msk);
 bool msk_is_server(struct mptcp_sock *msk);
 u64 msk_write_seq(const struct mptcp_sock *msk);
+u64 msk_snd_una(const struct mptcp_sock *msk);
 u64 msk_snd_nxt(const struct mptcp_sock *msk);
 u64 msk_local_key(const struct mptcp_sock *msk);
 const struct mptcp_sched_ops *msk_sched(const struct mptcp_sock *msk);

@@ -165,6 +165,9 @@ struct pams_net {
  * @stopped:	a look found that nothing more arrives
  * @stops:	how often @stopped was set
  * @events:	to be told, PAMS_EVENT_*
+ *
+ * sched.c:
+ * @retrans:	a retransmission went there since @resend.retrans_una of the connection moved
  */
 struct pams_subflow {
 	struct pams_model model;
@@ -186,6 +189,7 @@ struct pams_subflow {
 	u8 reported:1;
 	u8 silent:1;
 	u8 stopped:1;
+	u8 retrans:1;
 	u8 split_mark;
 	u32 silent_tstamp;
 

@@ -269,7 +269,15 @@ static u32 head_due_us(const struct sock *ssk)
 	return due_us - since_us;
 }
 
-/* A subflow that is alive, could be used and costs less than that, or NULL. */
+/* Could it be used, on a path that isn't lost? Then what is known of it. */
+static const struct pams_subflow *alive(struct pams_conn *conn, struct sock *ssk)
+{
+	const struct pams_subflow *sub = pams_subflow_find(conn, msk_subflow_id(ssk));
+
+	return sub && !sub->stopped && msk_subflow_is_usable(ssk) ? sub : NULL;
+}
+
+/* A subflow that is alive and costs less than that, or NULL. */
 static struct sock *cheaper_than(struct pams_conn *conn, u32 cost)
 {
 	const struct pams_subflow *sub;
@@ -277,9 +285,8 @@ static struct sock *cheaper_than(struct pams_conn *conn, u32 cost)
 
 	for (other = cost ? msk_first_subflow(conn->msk) : NULL; other;
 	     other = msk_next_subflow(conn->msk, other)) {
-		sub = pams_subflow_find(conn, msk_subflow_id(other));
-		if (sub && !sub->stopped && sub->model.cost < cost &&
-		    msk_subflow_is_usable(other))
+		sub = alive(conn, other);
+		if (sub && sub->model.cost < cost)
 			return other;
 	}
 	return NULL;
@@ -304,21 +311,26 @@ static struct sock *cheapest(struct pams_conn *conn, struct sock *ssk)
 	return ssk;
 }
 
-/* Is that path lost, while another one isn't, and could be used? */
-static bool is_worse(struct pams_conn *conn, const struct sock *ssk)
+/* Not over a lost path while another one is alive: over that if it has nothing to do,
+ * else not now.
+ */
+static struct sock *not_lost(struct pams_conn *conn, struct sock *ssk)
 {
 	const struct pams_subflow *sub = pams_subflow_find(conn, msk_subflow_id(ssk));
+	bool any_alive = false;
 	struct sock *other;
 
 	if (!sub || !sub->stopped)
-		return false;
+		return ssk;
 	for (other = msk_first_subflow(conn->msk); other;
 	     other = msk_next_subflow(conn->msk, other)) {
-		sub = pams_subflow_find(conn, msk_subflow_id(other));
-		if (sub && !sub->stopped && msk_subflow_is_usable(other))
-			return true;
+		if (!alive(conn, other))
+			continue;
+		if (tcp_rtx_and_write_queues_empty(other))
+			return other;
+		any_alive = true;
 	}
-	return false;
+	return any_alive ? NULL : ssk;
 }
 
 /* Not behind what the same helper has banked. */
@@ -332,6 +344,58 @@ static struct sock *other_than(struct mptcp_sock *msk, struct sock *ssk, u32 id)
 		if (other != ssk && msk_subflow_is_usable(other))
 			return other;
 	}
+	return ssk;
+}
+
+/* One that has nothing to do, where nothing was sent again since data was acknowledged. */
+static struct sock *untried(struct pams_conn *conn)
+{
+	const struct pams_subflow *sub;
+	struct sock *other;
+
+	for (other = msk_first_subflow(conn->msk); other;
+	     other = msk_next_subflow(conn->msk, other)) {
+		sub = pams_subflow_find(conn, msk_subflow_id(other));
+		if ((!sub || (!sub->stopped && !sub->retrans)) &&
+		    msk_subflow_is_usable(other) && tcp_rtx_and_write_queues_empty(other))
+			return other;
+	}
+	return NULL;
+}
+
+static void forget_tried(struct pams_conn *conn)
+{
+	unsigned int i;
+
+	for (i = 0; i < conn->nr; i++)
+		conn->sub[i]->retrans = false;
+}
+
+/* Not again where it moved nothing: behind a middlebox that takes options out TCP
+ * acknowledges, and no DATA_ACK comes. All have their turn; those without a state, which
+ * are backups, every other time.
+ */
+static struct sock *not_in_vain(struct pams_conn *conn, struct sock *ssk)
+{
+	u32 una = msk_snd_una(conn->msk);
+	struct pams_subflow *sub;
+	struct sock *other;
+
+	if (conn->resend.retrans_una != una)
+		forget_tried(conn);
+	conn->resend.retrans_una = una;
+
+	sub = pams_subflow_find(conn, msk_subflow_id(ssk));
+	if (sub && sub->retrans) {
+		other = untried(conn);
+		if (other)
+			ssk = other;
+		else
+			forget_tried(conn);
+		sub = pams_subflow_find(conn, msk_subflow_id(ssk));
+	}
+	if (sub)
+		sub->retrans = true;
 	return ssk;
 }
 
@@ -366,9 +430,13 @@ static int retransmit(struct mptcp_sock *msk, const struct pams_sched *of_socket
 	ssk = msk_get_retrans(msk, conn ? &conn->resend : NULL);
 	if (ssk && banked_id)
 		ssk = other_than(msk, ssk, banked_id);
-	if (conn)
+	if (ssk && conn)
+		ssk = not_lost(conn, ssk);
+	if (ssk && conn)
+		ssk = not_in_vain(conn, ssk);
+	if (ssk && conn)
 		ssk = cheapest(conn, ssk);
-	if (!ssk || (conn && is_worse(conn, ssk)))
+	if (!ssk)
 		return -EINVAL;
 
 	msk_retransmit_on(ssk);

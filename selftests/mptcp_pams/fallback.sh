@@ -70,14 +70,27 @@ second_path_strips()
 }
 
 # The first path starts to strip in mid connection.
-strips_later()
+strips_in_between()
 {
-	two_paths "$1"
 	start_server
 	transfer --bytes 1M --requests 4 --gap 200 --dir both --timeout 30000 &
 	sleep 0.3
 	strip 1
 	wait $!
+}
+
+strips_later()
+{
+	two_paths "$1"
+	strips_in_between
+}
+
+# What TCP acknowledges on the first path gets no DATA_ACK there, and nothing else is in use. The kernel's own stands still.
+strips_later_beside_a_backup()
+{
+	two_paths "$1"
+	ip -n "$client" mptcp endpoint change id 2 backup
+	strips_in_between
 }
 
 hundred_fall_back()
@@ -95,6 +108,7 @@ for sched in $SCHEDS; do
 	add first_path_strips "$sched"
 	add second_path_strips "$sched"
 	add strips_later "$sched"
+	[ "$sched" = default ] || add strips_later_beside_a_backup "$sched"
 	add hundred_fall_back "$sched"
 done
 run_cases "$@"
