@@ -297,6 +297,8 @@ void pams_look(struct pams_conn *conn, enum pams_detail detail,
 		look->id[nr] = look->id[i];
 		pams_learn(sub, look->ssk[i], ahead_us, tail,
 			   detail == PAMS_DETAIL_ARRIVAL ? &now_us : NULL);
+		/* one that comes back, as after having been a backup, may still be */
+		conn->silent |= sub->silent;
 		if (conn->sched->keeps_to_window)
 			keep_little(conn, sub, look->mss_bytes);
 		view->sub[nr++] = &sub->model;

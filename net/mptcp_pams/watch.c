@@ -361,6 +361,12 @@ static bool any_silent(const struct pams_view *view, const struct msk_look *look
 	return false;
 }
 
+/* Has a range that waited for room gone since? What is lost beside it is next. */
+static bool kept_has_gone(const struct pams_conn *conn)
+{
+	return conn->resend.keep && !msk_is_resending(conn->msk, &conn->resend);
+}
+
 /* The data lock is held, nobody owns the connection. Returns if a kick is needed. */
 static bool watch_look(struct pams_conn *conn)
 {
@@ -380,7 +386,7 @@ static bool watch_look(struct pams_conn *conn)
 	if (wait_is_over(conn) || READ_ONCE(conn->wake) || conn->events || late ||
 	    (conn->deferring && conn->nr > known) || stale_check_is_due(conn) ||
 	    (pams_watches(conn) && any_silent(&view, &look)) ||
-	    any_gone(conn, view.nr))
+	    kept_has_gone(conn) || any_gone(conn, view.nr))
 		return true;
 
 	conn->pause_us = next_pause_us(conn, &view, &look);
