@@ -113,13 +113,13 @@ small_buffers()
 }
 
 # No netem: as many decisions as the machine can make. In virtual time such a link carries everything at once, so a scheduler that knows
-# what a path carries may keep to one.
+# what a path carries may keep to one. The first part may be over before the second path has joined.
 unshaped()
 {
 	paths "$1" - -
 	start_server
-	transfer --bytes 6M --dir down
-	transfer --bytes 6M --dir up
+	transfer --bytes 3M --requests 2 --gap 50 --dir down
+	transfer --bytes 3M --requests 2 --gap 50 --dir up
 	[[ $1 == @(minfct|rules) ]] || both_paths_carried "$1"
 }
 
