@@ -17,25 +17,39 @@ static bool can_be_split(const struct packet *packet)
 	       packet->has_scale && packet->mss >= 88;
 }
 
-enum split_verdict open_syn(struct flow *flow, struct packet *packet)
+static enum split_verdict without_ecn(struct packet *packet)
 {
 	uint8_t *tcp = packet->data + packet->tcp_at;
 
-	if (!can_be_split(packet) || !packet->sack_permitted) {
-		flow->split->counters.refused++;
-		flow->state = LEFT;
-		return SPLIT_LEAVE;
-	}
-	flow->client_isn = packet->seq;
-	flow->client_mss = packet->mss;
-	flow->client_scale = packet->scale;
-	flow->client_tsval = packet->tsval;
-	flow->client_window = packet->window;
 	if (!(packet->flags & (TCP_ECE | TCP_CWR)))
 		return SPLIT_PASS;
 	tcp_set_flags(tcp, packet->flags & ~(TCP_ECE | TCP_CWR));
 	packet_seal(packet->data, packet->len);
 	return SPLIT_CHANGED;
+}
+
+/*
+ * A flow's SYN may come more than once, and cross the answer to it. Once there is
+ * one it changes nothing of the flow. It goes on, and the server sends its answer
+ * again, or an acknowledgment (RFC 9293, 3.10.7.4).
+ */
+enum split_verdict open_syn(struct flow *flow, struct packet *packet)
+{
+	if (flow->state == LEFT)
+		return SPLIT_LEAVE;
+	if (flow->state != OPENING)
+		return without_ecn(packet);
+	flow->client_isn = packet->seq;
+	if (!can_be_split(packet) || !packet->sack_permitted) {
+		flow->split->counters.refused++;
+		flow->state = LEFT;
+		return SPLIT_LEAVE;
+	}
+	flow->client_mss = packet->mss;
+	flow->client_scale = packet->scale;
+	flow->client_tsval = packet->tsval;
+	flow->client_window = packet->window;
+	return without_ecn(packet);
 }
 
 enum split_verdict open_answer(struct flow *flow, struct packet *packet,

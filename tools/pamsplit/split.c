@@ -244,26 +244,26 @@ static enum split_verdict take_syn(struct split *split, struct packet *packet,
 
 	key_of(&key, packet, true);
 	flow = flow_find(split, &key, packet->v6);
-	if (flow && flow->state == SPLITTING &&
-	    packet->seq == flow->client_isn)
-		return SPLIT_PASS;
-	if (flow)
+	if (flow && packet->seq != flow->client_isn) {
 		flow_free(flow);	/* the ports are used again */
-	if (split->lends_nothing)
+		flow = NULL;
+	}
+	if (!flow && split->lends_nothing)
 		return refuse(split, packet);
-	if (split->lend_first) {
+	if (!flow && split->lend_first) {
 		/* over the cap: the client tries again in a second */
 		split->counters.put_off++;
 		return SPLIT_TAKEN;
 	}
-	flow = split->draining ? NULL : flow_new(split, &key, packet->v6);
+	if (!flow && !split->draining)
+		flow = flow_new(split, &key, packet->v6);
 	if (!flow) {
 		split->counters.refused++;
 		return SPLIT_LEAVE;
 	}
 	verdict = open_syn(flow, packet);
 	flow->used_us = now_us;
-	flow->told = verdict == SPLIT_LEAVE;
+	flow->told |= verdict == SPLIT_LEAVE;
 	flow_set_timer(flow);
 	return verdict;
 }

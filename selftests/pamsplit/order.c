@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * order - segments that come in another order than they were sent in
+ */
+#include <stdio.h>
+
+#include "../pamsd/tap.h"
+#include "one.h"
+
+#define STAMP		0xfffffff0	/* it wraps */
+
+static unsigned int resets;	/* that the core made */
+
+static void count(void *arg, enum split_side side, uint8_t *packet, size_t len)
+{
+	struct packet read;
+
+	(void)arg;
+	(void)side;
+	resets += packet_read(&read, packet, len) && read.flags & TCP_RST;
+}
+
+static void start(void)
+{
+	struct split_options options = split_defaults;
+
+	now_us = 1000000;
+	resets = 0;
+	split = split_new(&options, count, NULL);
+}
+
+static bool goes_on(enum split_verdict verdict)
+{
+	return verdict == SPLIT_PASS || verdict == SPLIT_CHANGED;
+}
+
+/* --- a SYN that is sent again, and crosses its own answer --- */
+
+static enum split_verdict give_syn(uint32_t stamp)
+{
+	return give(make_handshake(data, true, ISN, 0, stamp));
+}
+
+static enum split_verdict give_answer(uint32_t stamp)
+{
+	return give(make_handshake(data, false, ISN, ISN + 1, stamp));
+}
+
+static enum split_verdict give_third(uint32_t stamp)
+{
+	return give(make_ack(data, true, ISN + 1, ISN + 1, stamp, WINDOW));
+}
+
+/* Data goes through the flow, and neither end has been reset. */
+static void check_split(void)
+{
+	check(split_flows(split) == 1);
+	check(split_counters(split)->flows == 1);
+	give(make_data(data, ISN + 1, ISN + 1, STAMP + 30, TCP_ACK, PAYLOAD));
+	give(make_ack(data, false, ISN + 1, ISN + 1 + PAYLOAD, STAMP + 40,
+		      WINDOW));
+	check(split_counters(split)->delivered_bytes == PAYLOAD);
+	check(split_counters(split)->unknown == 0);
+	check(split_counters(split)->resets == 0 && resets == 0);
+}
+
+/* The server answers the second one, too, or not. */
+enum again { NEVER, BEFORE_THE_THIRD, AFTER_THE_THIRD };
+
+static void second_syn(enum again again)
+{
+	start();
+	check(goes_on(give_syn(STAMP)));
+	check(goes_on(give_answer(STAMP)));
+	check(goes_on(give_syn(STAMP + 10)));
+	if (again == BEFORE_THE_THIRD)
+		check(goes_on(give_answer(STAMP + 10)));
+	check(goes_on(give_third(STAMP + 20)));
+	if (again == AFTER_THE_THIRD) {
+		check(goes_on(give_answer(STAMP + 10)));
+		check(goes_on(give_third(STAMP + 20)));
+	}
+	check_split();
+	split_free(split);
+}
+
+static void syn_after_the_answer(void)
+{
+	second_syn(NEVER);
+}
+
+static void syn_after_the_answer_which_comes_again(void)
+{
+	second_syn(BEFORE_THE_THIRD);
+}
+
+static void syn_after_the_answer_which_comes_late(void)
+{
+	second_syn(AFTER_THE_THIRD);
+}
+
+/* To the server, which answers it by an acknowledgment; ECN isn't agreed on by it. */
+static void syn_after_the_third_packet(void)
+{
+	struct packet packet;
+
+	start();
+	open_flow(split, now_us, data, ISN, STAMP, WINDOW);
+	check(give_syn(STAMP) == SPLIT_CHANGED);
+	check(packet_read(&packet, data, sizeof(data)) &&
+	      packet.flags == TCP_SYN);
+	check(goes_on(give_answer(STAMP)));
+	check(goes_on(give_third(STAMP)));
+	check_split();
+	split_free(split);
+}
+
+/* Another flow, with more to send than the cap allows. */
+static void open_one_that_waits(void)
+{
+	client_port++;
+	open_flow(split, now_us, data, ISN, STAMP, WINDOW);
+	for (unsigned int i = 0; i < 2; i++)
+		give(make_data(data, ISN + 1 + i * PAYLOAD, ISN + 1,
+			       STAMP + 10, TCP_ACK, PAYLOAD));
+	client_port--;
+}
+
+/* Over the cap new flows are put off, not those that are being opened. */
+static void over_the_cap(bool answered)
+{
+	start();
+	check(goes_on(give_syn(STAMP)));
+	if (answered)
+		check(goes_on(give_answer(STAMP)));
+	split_lend(split, 1000);
+	open_one_that_waits();
+	check(goes_on(give_syn(STAMP + 10)));
+	split_lend(split, 0);
+	if (!answered)
+		check(goes_on(give_answer(STAMP)));
+	check(goes_on(give_third(STAMP + 20)));
+	check(split_counters(split)->put_off == 0);
+	check(split_counters(split)->flows == 2);
+	check(split_counters(split)->unknown == 0 && resets == 0);
+	split_free(split);
+}
+
+static void syn_before_the_answer_over_the_cap(void)
+{
+	over_the_cap(false);
+}
+
+static void syn_after_the_answer_over_the_cap(void)
+{
+	over_the_cap(true);
+}
+
+/* What has been left goes on, whether anything is lent or not. */
+static void syn_of_a_flow_that_was_left(void)
+{
+	start();
+	open_flow(split, now_us, data, ISN, STAMP, WINDOW);
+	split_drain(split, now_us);
+	check(split_drained(split) && split_flows(split) == 1);
+	split_lend_nothing(split, true);
+	check(give_syn(STAMP) == SPLIT_LEAVE);
+	check(resets == 0);
+	split_free(split);
+}
+
+/* With another number it is another flow, which begins. */
+static void syn_with_another_number(void)
+{
+	start();
+	open_flow(split, now_us, data, ISN, STAMP, WINDOW);
+	check(goes_on(give(make_handshake(data, true, ISN + 100000, 0, STAMP))));
+	check(split_flows(split) == 1);
+	check(split_counters(split)->flows == 1);
+	check(goes_on(give(make_handshake(data, false, ISN, ISN + 100001,
+					  STAMP))));
+	check(goes_on(give(make_ack(data, true, ISN + 100001, ISN + 1, STAMP,
+				    WINDOW))));
+	check(split_counters(split)->flows == 2);
+	split_free(split);
+}
+
+int main(void)
+{
+	run(syn_after_the_answer);
+	run(syn_after_the_answer_which_comes_again);
+	run(syn_after_the_answer_which_comes_late);
+	run(syn_after_the_third_packet);
+	run(syn_before_the_answer_over_the_cap);
+	run(syn_after_the_answer_over_the_cap);
+	run(syn_of_a_flow_that_was_left);
+	run(syn_with_another_number);
+	return tap_end();
+}
