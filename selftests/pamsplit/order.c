@@ -11,13 +11,35 @@
 
 static unsigned int resets;	/* that the core made */
 
-static void count(void *arg, enum split_side side, uint8_t *packet, size_t len)
+/* The client, as far as it looks at time stamps (RFC 7323, 4 and 5). */
+static struct {
+	uint32_t rcv_nxt, ts_recent;
+	unsigned int dropped;		/* for their time stamps */
+} client;
+
+static void client_gets(const struct packet *packet)
+{
+	if (before(packet->tsval, client.ts_recent)) {
+		client.dropped++;
+		return;
+	}
+	if (after(packet->seq, client.rcv_nxt))
+		return;
+	client.ts_recent = packet->tsval;
+	client.rcv_nxt = seq_max(client.rcv_nxt,
+				 packet->seq + packet->payload_len);
+}
+
+static void made(void *arg, enum split_side side, uint8_t *packet, size_t len)
 {
 	struct packet read;
 
 	(void)arg;
-	(void)side;
-	resets += packet_read(&read, packet, len) && read.flags & TCP_RST;
+	if (!packet_read(&read, packet, len))
+		return;
+	resets += !!(read.flags & TCP_RST);
+	if (side == TO_CLIENT && !(read.flags & TCP_RST))
+		client_gets(&read);
 }
 
 static void start(void)
@@ -26,7 +48,10 @@ static void start(void)
 
 	now_us = 1000000;
 	resets = 0;
-	split = split_new(&options, count, NULL);
+	client.rcv_nxt = ISN + 1;
+	client.ts_recent = STAMP;
+	client.dropped = 0;
+	split = split_new(&options, made, NULL);
 }
 
 static bool goes_on(enum split_verdict verdict)
@@ -185,6 +210,84 @@ static void syn_with_another_number(void)
 	split_free(split);
 }
 
+/* --- bare segments of the server's, and data that waits for the client's window --- */
+
+/* The server's segment @at bytes behind its SYN; the client gets it if it passes. */
+static void server_says(uint32_t at, uint32_t stamp, uint32_t payload)
+{
+	struct packet packet;
+	size_t len = make_data(data, ISN + 1 + at, ISN + 1, stamp, TCP_ACK,
+			       payload);
+
+	if (goes_on(give(len)) && packet_read(&packet, data, len))
+		client_gets(&packet);
+}
+
+static void client_says(uint16_t window)
+{
+	give(make_ack(data, false, ISN + 1, client.rcv_nxt, STAMP, window));
+}
+
+/* One segment fills the client's window, the next one waits. */
+static void close_window(void)
+{
+	start();
+	open_flow(split, now_us, data, ISN, STAMP, PAYLOAD >> CLIENT_SCALE);
+	server_says(0, STAMP + 10, PAYLOAD);
+	client_says(0);
+	server_says(PAYLOAD, STAMP + 20, PAYLOAD);
+	check(client.rcv_nxt == ISN + 1 + PAYLOAD);
+}
+
+/* What waits arrives, in the end. */
+static void open_window(void)
+{
+	client_says(WINDOW);
+	check(client.rcv_nxt == ISN + 1 + 2 * PAYLOAD);
+	check(client.dropped == 0);
+	client_says(WINDOW);
+	check(split_counters(split)->delivered_bytes == 2 * PAYLOAD);
+	split_free(split);
+}
+
+/* It is moved to the window's edge, where the client takes its time stamp. */
+static void data_after_a_bare_one_beyond_the_window(void)
+{
+	close_window();
+	server_says(2 * PAYLOAD, STAMP + 30, 0);
+	check(client.ts_recent == STAMP + 30);
+	open_window();
+}
+
+/* As one that asks whether the client is alive. */
+static void data_after_a_bare_one_below_the_window(void)
+{
+	close_window();
+	server_says(PAYLOAD - 1, STAMP + 30, 0);
+	check(client.ts_recent == STAMP + 30);
+	open_window();
+}
+
+/* What it says, of MPTCP too, is said but once. */
+static void bare_one_after_newer_ones(void)
+{
+	close_window();
+	server_says(2 * PAYLOAD, STAMP + 30, 0);
+	server_says(2 * PAYLOAD, STAMP + 15, 0);
+	check(client.dropped == 0);
+	open_window();
+}
+
+/* It acknowledges what the client hasn't sent: no server's, and no time stamp. */
+static void bare_one_of_a_stranger(void)
+{
+	close_window();
+	give(make_data(data, ISN + 1 + PAYLOAD, ISN + 100000, STAMP + 100000,
+		       TCP_ACK, 0));
+	open_window();
+	check(client.ts_recent == STAMP + 20);
+}
+
 int main(void)
 {
 	run(syn_after_the_answer);
@@ -195,5 +298,9 @@ int main(void)
 	run(syn_after_the_answer_over_the_cap);
 	run(syn_of_a_flow_that_was_left);
 	run(syn_with_another_number);
+	run(data_after_a_bare_one_beyond_the_window);
+	run(data_after_a_bare_one_below_the_window);
+	run(bare_one_after_newer_ones);
+	run(bare_one_of_a_stranger);
 	return tap_end();
 }

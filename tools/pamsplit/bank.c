@@ -231,14 +231,20 @@ static void advance(struct flow *flow)
 		flow->rcv_nxt = segment_end(at);
 }
 
+/* It acknowledges no less than the server did before, and no more than was sent. */
+static bool ack_is_right(const struct flow *flow, const struct packet *packet)
+{
+	return packet->flags & TCP_ACK &&
+	       !before(packet->ack, flow->server_ack) &&
+	       !after(packet->ack, flow->client_nxt);
+}
+
 static void note_server(struct flow *flow, const struct packet *packet)
 {
 	if (packet->has_stamp && !before(packet->tsval, flow->ts_recent) &&
 	    !after(packet->seq, flow->rcv_nxt))
 		flow->ts_recent = packet->tsval;
-	if (!(packet->flags & TCP_ACK) ||
-	    before(packet->ack, flow->server_ack) ||
-	    after(packet->ack, flow->client_nxt))
+	if (!ack_is_right(flow, packet))
 		return;
 	flow->server_ack = packet->ack;
 	flow->server_window = packet->window;
@@ -248,20 +254,29 @@ static void note_server(struct flow *flow, const struct packet *packet)
 
 /*
  * It has no data, and passes at once: with an acknowledgment, or MPTCP's news.
- * The client takes no segment from beyond its window.
+ * The client takes no segment from beyond its window, and none with an older time
+ * stamp than it has seen. What is banked comes after this one.
  */
 static enum split_verdict pass_bare(struct flow *flow, struct packet *packet)
 {
 	uint8_t *tcp = packet->data + packet->tcp_at;
+	bool far = after(packet->seq, flow->right_edge);
+	bool late = packet->has_stamp &&
+		    before(packet->tsval, flow->tsval_out);
 
 	/* a probe: of the window, or whether the other end is alive */
 	if (before(packet->seq, flow->rcv_nxt)) {
 		flow->unacked = 2;
 		early_send(flow);
 	}
-	if (!after(packet->seq, flow->right_edge))
+	if (packet->has_stamp && !late && ack_is_right(flow, packet))
+		flow->tsval_out = packet->tsval;
+	if (!far && !late)
 		return SPLIT_PASS;
-	tcp_set_seq(tcp, flow->right_edge);
+	if (far)
+		tcp_set_seq(tcp, flow->right_edge);
+	if (late)
+		put32(packet->data + packet->stamp_at, flow->tsval_out);
 	packet_seal(packet->data, packet->len);
 	return SPLIT_CHANGED;
 }
