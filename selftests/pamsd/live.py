@@ -5,6 +5,7 @@ socket, plugins. Prints TAP.
 
     selftests/pamsd/live.py [CASE...]
 """
+import contextlib
 import itertools
 import signal
 import socket
@@ -158,16 +159,21 @@ def several_addresses(folder):
     pair.stop()
 
 
+def names_of_its_own(folder, resolv_conf):
+    """A file of hosts, which knows none of ours yet, and a program that starts others with it and with that resolv.conf."""
+    hosts, servers, wrap = (Path(folder) / name for name in ("hosts", "resolv.conf", "wrap"))
+    hosts.write_text("127.0.0.1 other.test\n")
+    servers.write_text(resolv_conf)
+    wrap.write_text(f"#!/bin/sh\nmount --bind {hosts} /etc/hosts &&\n"
+                    f'mount --bind {servers} /etc/resolv.conf && exec "$@"\n')
+    wrap.chmod(0o755)
+    return hosts, wrap
+
+
 def server_by_name(folder):
     """Its name isn't known yet, then is; the server moves, and is found again. The daemon sees a
     file of hosts of its own, and no server of names."""
-    hosts, nobody = Path(folder) / "hosts", Path(folder) / "resolv.conf"
-    hosts.write_text("127.0.0.1 other.test\n")
-    nobody.write_text("")
-    wrap = Path(folder) / "wrap"
-    wrap.write_text(f"#!/bin/sh\nmount --bind {hosts} /etc/hosts &&\n"
-                    f'mount --bind {nobody} /etc/resolv.conf && exec "$@"\n')
-    wrap.chmod(0o755)
+    hosts, wrap = names_of_its_own(folder, "")
     pair = Pair(folder)
     pair.reporter.stop()
     pair.server.reload(pair.server_config().replace(
@@ -192,6 +198,42 @@ def server_by_name(folder):
            in pair.reporter.said())
     pair.arrives(20000)
     pair.stop()
+
+
+def reload_during_a_lookup(folder):
+    """The server of names is asked and says nothing; its answer comes when nobody waits for it any more. Later ones are
+    taken, and a lookup doesn't keep the daemon from ending."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as names:
+        names.bind(("127.0.0.1", 0))
+        names.settimeout(LIMIT_S)
+        hosts, wrap = names_of_its_own(folder, f"nameserver 127.0.0.1:{names.getsockname()[1]}\n")
+        pair = Pair(folder)
+        pair.reporter.stop()
+        pair.reporter.prefix = ("unshare", "-m", wrap)
+        by_name = pair.reporter_config().replace(f'"127.0.0.1:{pair.relay.port}"', f'"server.test:{pair.port}"')
+        pair.reporter.write(by_name)
+        pair.reporter.start()
+        for _ in range(3):
+            question, asker = names.recvfrom(512)
+            pair.reporter.reload(by_name)
+            # that there is no such name
+            names.sendto(question[:2] + b"\x81\x83" + question[4:], asker)
+        names.recvfrom(512)
+        pair.reporter.reload(pair.reporter_config())
+        pair.arrives()
+        hosts.write_text("127.0.0.1 server.test\n")
+        pair.reporter.reload(by_name)
+        within("it is found", lambda: f"server.test is at 127.0.0.1:{pair.port}\n" in pair.reporter.said())
+        hosts.write_text("127.0.0.1 other.test\n")
+        names.setblocking(False)
+        with contextlib.suppress(BlockingIOError):
+            while names.recvfrom(512):
+                pass
+        names.settimeout(LIMIT_S)
+        pair.reporter.reload(by_name)
+        names.recvfrom(512)
+        check(pair.reporter.stop() == 0, "it ends in order")
+        pair.stop()
 
 
 def silence_is_said(folder):
@@ -523,7 +565,7 @@ if __name__ == "__main__":
     sys.exit(run_cases_about_lo([
         session_and_loss, no_loss_takes_it_back, lost_reports_are_repeated, silent_when_idle,
         server_restarts, blocked_on_the_way, about_its_source, burst_of_loss,
-        two_reporters_with_one_key, several_addresses, server_by_name, silence_is_said, reload,
+        two_reporters_with_one_key, several_addresses, server_by_name, reload_during_a_lookup, silence_is_said, reload,
         reload_of_a_bad_file, reload_of_a_directory, reload_of_what_does_not_work, ends_in_order,
         address_that_comes_later, address_that_is_deleted, temporary_address_is_preferred,
         kernel_that_is_silent, kernel_that_is_short, two_at_one_socket,

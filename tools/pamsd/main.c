@@ -252,6 +252,7 @@ free_signals:
 		if (pamsd.signals[i])
 			event_free(pamsd.signals[i]);
 	kernel_free(pamsd.kernel);
+	resolvers_end(pamsd.base);
 free_base:
 	event_base_free(pamsd.base);
 free_config:

@@ -601,7 +601,10 @@ struct resolver *resolver_new(struct event_base *base, const struct host *host,
 			      void (*found)(const union address *addresses,
 					    unsigned int count, void *arg),
 			      void *arg);
+/* found() isn't called any more; its memory goes when the event loop has turned. */
 void resolver_free(struct resolver *resolver);
+/* Turn the loop until what was let go is gone; after everything else has ended. */
+void resolvers_end(struct event_base *base);
 /* Look it up now: nobody answers at what was found. */
 void resolver_hurry(struct resolver *resolver);
 

@@ -7,6 +7,10 @@
  * with the network that one is in. A name is looked up again every REFRESH_S, after
  * a failure in 1, 2, 4 ... RETRY_MAX_S, and when its server doesn't answer. What was
  * known stays until there is another answer.
+ *
+ * evdns calls back after a question was cancelled, too, later, in the event loop, and
+ * looks at its own base then. So a resolver that is let go stays until that has
+ * happened, and a turn of the loop longer; resolvers_end() waits for it.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -23,6 +27,11 @@
 /* Two attempts of two seconds each, of whatever servers there are. */
 #define TIMEOUT_S	"2"
 #define ATTEMPTS	"2"
+/* The callback is due in the first turn of the loop, the timer in the next. */
+#define END_TURNS_MAX	10
+
+/* How many were let go, and are there yet. */
+static unsigned int abandoned_count;
 
 struct resolver {
 	struct event_base *base;
@@ -35,6 +44,7 @@ struct resolver {
 	struct evdns_getaddrinfo_request *request;
 	unsigned int retry_s;
 	int failed;			/* the error that was said last */
+	bool abandoned;			/* by resolver_free(): base alone is good */
 };
 
 static void arm(struct resolver *resolver, unsigned int s)
@@ -79,11 +89,13 @@ static void on_answer(int err, struct evutil_addrinfo *list, void *arg)
 	unsigned int count;
 
 	resolver->request = NULL;
-	if (err == EVUTIL_EAI_CANCEL)
-		return;		/* resolver_free() */
 	count = err ? 0 : take_list(list, addresses);
 	if (list)
 		evutil_freeaddrinfo(list);
+	if (resolver->abandoned) {
+		arm(resolver, 0);
+		return;
+	}
 	if (!count) {
 		on_failure(resolver, err ?: EVUTIL_EAI_NODATA);
 		return;
@@ -140,11 +152,26 @@ static void look_up(struct resolver *resolver)
 					      on_answer, resolver);
 }
 
+/* Nothing in evdns knows of it any more. */
+static void dispose(struct resolver *resolver)
+{
+	if (resolver->dns)
+		evdns_base_free(resolver->dns, 0);
+	event_free(resolver->timer);
+	free(resolver);
+	abandoned_count--;
+}
+
 static void on_timer(evutil_socket_t fd, short what, void *arg)
 {
+	struct resolver *resolver = arg;
+
 	(void)fd;
 	(void)what;
-	look_up(arg);
+	if (resolver->abandoned)
+		dispose(resolver);
+	else
+		look_up(resolver);
 }
 
 struct resolver *resolver_new(struct event_base *base, const struct host *host,
@@ -180,10 +207,17 @@ void resolver_free(struct resolver *resolver)
 {
 	if (!resolver)
 		return;
-	event_free(resolver->timer);
+	resolver->abandoned = true;
+	abandoned_count++;
+	evtimer_del(resolver->timer);
 	if (resolver->request)
 		evdns_getaddrinfo_cancel(resolver->request);
-	if (resolver->dns)
-		evdns_base_free(resolver->dns, 1);
-	free(resolver);
+	else
+		arm(resolver, 0);
+}
+
+void resolvers_end(struct event_base *base)
+{
+	for (unsigned int i = 0; i < END_TURNS_MAX && abandoned_count; i++)
+		event_base_loop(base, EVLOOP_NONBLOCK);
 }
