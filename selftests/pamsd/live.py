@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from daemon import (LIMIT_S, Daemon, Pair, check, free_port, new_key,  # noqa: E402
+from daemon import (LIMIT_S, Daemon, Pair, Skipped, check, free_port, new_key,  # noqa: E402
                     reporter_with_faults, run_cases_about_lo, within)
 
 
@@ -427,6 +427,52 @@ def kernel_that_is_short(folder):
     check(reporter.stop() == 0, "it ends in order")
 
 
+def links_lost_with_their_news(folder):
+    """While the daemon stands still there are more news than its socket has room for: an interface is deleted, one gets
+    another name, one comes, and one is made anew. What it takes for there is what is there, whatever old news come after."""
+    def ip(command, check=True):
+        return subprocess.run(["ip", *command.split()], check=check, capture_output=True).returncode
+
+    def up():
+        return {one["name"]: one["up"] for one in reporter.status()["reporter"]["interfaces"]}
+
+    def make(name):
+        ip(f"link add {name} type veth peer name {name}p")
+        for end in (f"{name}p", name):
+            ip(f"link set {end} up")
+
+    if ip("link add gone type veth peer name gonep", check=False):
+        raise Skipped("no veth here")
+    ip("link del gone")
+    for name in ("gone", "named", "anew"):
+        make(name)
+    names = ("gone", "named", "anew", "later", "other")
+    interfaces = "".join(f'\tinterface "{name}" {{ about = {{"source"}} measure = "none" }}\n' for name in names)
+    reporter = Daemon(folder, "reporter", f'reporter {{\n\tto "s" {{ address = "127.0.0.1:{free_port()}" key = "{new_key()}" }}\n'
+                      f'{interfaces}}}\n')
+    within("three are up", lambda: up() == {"gone": True, "named": True, "anew": True, "later": False, "other": False})
+    reporter.send(signal.SIGSTOP)
+    # each of these is news of 1 KB and more, and all but the first ones are lost
+    for number in range(100):
+        ip(f"link set gone alias {number}")
+    ip("link del gone")
+    ip("link set named down")
+    ip("link set named name other")
+    ip("link set other up")
+    ip("link del anew")
+    make("anew")
+    make("later")
+    reporter.send(signal.SIGCONT)
+    within("it knows what is there", lambda: up() == {
+        "gone": False, "named": False, "anew": True, "later": True, "other": True})
+    make("gone")
+    within("it comes again", lambda: up()["gone"])
+    for name in ("gone", "other", "anew", "later"):
+        ip(f"link del {name}")
+    within("none is left", lambda: not any(up().values()))
+    check(reporter.stop() == 0, "it ends in order")
+
+
 def two_at_one_socket(folder):
     pair = Pair(folder)
     second = subprocess.run([pair.server.process.args[0], "-c", pair.reporter.file], check=False,
@@ -568,6 +614,6 @@ if __name__ == "__main__":
         two_reporters_with_one_key, several_addresses, server_by_name, reload_during_a_lookup, silence_is_said, reload,
         reload_of_a_bad_file, reload_of_a_directory, reload_of_what_does_not_work, ends_in_order,
         address_that_comes_later, address_that_is_deleted, temporary_address_is_preferred,
-        kernel_that_is_silent, kernel_that_is_short, two_at_one_socket,
+        kernel_that_is_silent, kernel_that_is_short, links_lost_with_their_news, two_at_one_socket,
         lines_that_are_refused, uncertain_loss, plugin, plugin_that_repeats_itself,
         plugin_that_does_not_start, missing_module_is_said_once]))

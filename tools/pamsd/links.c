@@ -2,8 +2,10 @@
 /*
  * links - the interfaces that are reported about or through
  *
- * rtnetlink's news tell of a lost carrier at once. Counters have no news: they
- * are asked for, all interfaces' in one dump of statistics.
+ * rtnetlink's news tell of a lost carrier at once. When there were more than the
+ * socket has room for, those that are left are older than a dump: they are read
+ * first, and then the dump is what there is. Counters have no news: they are asked
+ * for, all interfaces' in one dump of statistics.
  *
  * Of an interface's addresses one is sent from that subflows of MPTCP use
  * (subflows.c), which a server may know the path by; else, and of several, the
@@ -23,6 +25,7 @@
 #include <linux/if_link.h>
 #include <linux/rtnetlink.h>
 #include <netlink/attr.h>
+#include <netlink/errno.h>
 #include <netlink/msg.h>
 #include <netlink/netlink.h>
 #include <netlink/socket.h>
@@ -31,6 +34,9 @@
 
 #define WINDOW_US	100000
 #define WINDOW_BYTES	(3 * 1514)
+/* A change interrupts a dump: it is asked for so often at once, then after a second. */
+#define DUMPS_MAX	3
+#define AGAIN_S		1
 
 /* Kept in the order in which they came. */
 struct link_address {
@@ -44,6 +50,7 @@ struct link_address {
 struct links {
 	struct nl_sock *news, *questions;
 	struct event *event;
+	struct event *again;	/* after a dump that failed */
 	void (*changed)(struct link *link, void *arg);
 	void *arg;
 	struct link *links[LINKS_MAX];
@@ -238,6 +245,7 @@ static void take_link(struct links *links, struct nlmsghdr *hdr)
 		link->moved_us = 0;
 		forget_addresses(link);
 	}
+	link->listed = true;
 	set_up(links, link, (info->ifi_flags & up) == up);
 }
 
@@ -332,24 +340,46 @@ static int dump(struct links *links, int type, void *header, size_t len)
 	return err < 0 ? err : nl_recvmsgs_default(links->questions);
 }
 
-int links_refresh(struct links *links)
+static void mark_links(struct links *links)
+{
+	for (unsigned int i = 0; i < links->count; i++)
+		links->links[i]->listed = false;
+}
+
+/* After a dump: what isn't there has said nothing, or went while news were lost. */
+static void sweep_links(struct links *links)
+{
+	for (unsigned int i = 0; i < links->count; i++)
+		if (!links->links[i]->listed)
+			forget_link(links, links->links[i]);
+}
+
+static int refresh(struct links *links)
 {
 	struct ifinfomsg info = { .ifi_family = AF_UNSPEC };
 	struct ifaddrmsg addr = { .ifa_family = AF_UNSPEC };
 	int err;
 
+	mark_links(links);
 	err = dump(links, RTM_GETLINK, &info, sizeof(info));
+	if (err < 0)
+		return err;
+	sweep_links(links);
 	mark_addresses(links);
-	if (err >= 0)
-		err = dump(links, RTM_GETADDR, &addr, sizeof(addr));
+	err = dump(links, RTM_GETADDR, &addr, sizeof(addr));
 	if (err < 0)
 		return err;
 	sweep_addresses(links);
-	/* What isn't there has said nothing. */
-	for (unsigned int i = 0; i < links->count; i++)
-		if (!links->links[i]->known)
-			set_up(links, links->links[i], false);
 	return 0;
+}
+
+int links_refresh(struct links *links)
+{
+	int err = -NLE_DUMP_INTR;
+
+	for (unsigned int i = 0; i < DUMPS_MAX && err == -NLE_DUMP_INTR; i++)
+		err = refresh(links);
+	return err;
 }
 
 int links_sample(struct links *links, uint64_t us)
@@ -362,19 +392,36 @@ int links_sample(struct links *links, uint64_t us)
 	return dump(links, RTM_GETSTATS, &stats, sizeof(stats));
 }
 
+static void replace_all(struct links *links)
+{
+	struct timeval after = { .tv_sec = AGAIN_S };
+
+	if (links_refresh(links))
+		evtimer_add(links->again, &after);
+}
+
+static void on_again(evutil_socket_t fd, short what, void *arg)
+{
+	(void)fd;
+	(void)what;
+	replace_all(arg);
+}
+
 /* When there were more news than room, everything is asked for. */
 static void on_news(evutil_socket_t fd, short what, void *arg)
 {
 	struct links *links = arg;
+	bool lost = false;
 	int err;
 
 	(void)fd;
 	(void)what;
-	do
+	do {
 		err = nl_recvmsgs_default(links->news);
-	while (err >= 0);
-	if (err == -NLE_NOMEM)
-		links_refresh(links);
+		lost |= err == -NLE_NOMEM;
+	} while (err >= 0 || err == -NLE_NOMEM);
+	if (lost)
+		replace_all(links);
 }
 
 static bool is_used(const struct link *link, const struct link_address *address,
@@ -467,7 +514,8 @@ struct links *links_new(struct event_base *base,
 		goto fail;
 	links->event = event_new(base, nl_socket_get_fd(links->news),
 				 EV_READ | EV_PERSIST, on_news, links);
-	if (links->event && !event_add(links->event, NULL))
+	links->again = evtimer_new(base, on_again, links);
+	if (links->event && links->again && !event_add(links->event, NULL))
 		return links;
 fail:
 	say("rtnetlink can't be used here");
@@ -481,6 +529,8 @@ void links_free(struct links *links)
 		return;
 	if (links->event)
 		event_free(links->event);
+	if (links->again)
+		event_free(links->again);
 	nl_socket_free(links->news);
 	nl_socket_free(links->questions);
 	for (unsigned int i = 0; i < links->count; i++) {

@@ -443,6 +443,7 @@ struct link {
 	char name[IF_NAMESIZE];
 	unsigned int ifindex;	/* 0: there is none */
 	bool known, up;		/* up: with carrier */
+	bool listed;		/* by the dump under way */
 	bool lost;		/* its path is or will be soon: reporter.c */
 	uint64_t counted_us;	/* when the next was read; 0: never */
 	uint64_t bytes;		/* counter: sent and received */
@@ -466,7 +467,7 @@ struct links *links_new(struct event_base *base,
 void links_free(struct links *links);
 /* The link of that name, which is watched from now on; it stays. */
 struct link *links_watch(struct links *links, const char *name);
-/* Ask for everything, after all are watched. */
+/* Ask for everything, after all are watched; what isn't named then is gone. */
 int links_refresh(struct links *links);
 /* Look which ones carried data. */
 int links_sample(struct links *links, uint64_t us);
