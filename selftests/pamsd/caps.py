@@ -423,6 +423,46 @@ def reload_goes_on(folder):
     pamsd.stop()
 
 
+def endpoints():
+    """Of the path manager: {address: id}, without those that it made itself."""
+    said = subprocess.run(["ip", "-j", "mptcp", "endpoint"], check=True, capture_output=True, text=True).stdout
+    return {one["address"]: one["id"] for one in json.loads(said)}
+
+
+def id_that_was_given_away(folder):
+    """While an endpoint was forbidden another one took its id: it is given back with one that the kernel picks, and the
+    others with theirs."""
+    def endpoint(words, check=True):
+        return subprocess.run(["ip", "mptcp", "endpoint", *words.split()], check=check, capture_output=True).returncode
+
+    # the kernel's next choice would be 7
+    if endpoint("add 127.0.0.7 id 7 dev lo subflow", check=False):
+        raise Skipped("no MPTCP in this kernel")
+    endpoint("add 127.0.0.6 id 6 dev lo subflow")
+    for then, status in (("forbid", None), ("forbid", "killed"), ("backup", None)):
+        pamsd = Daemon(folder, "caps", config(folder, cap("a", "", then="forbid")))
+        within("none is left", lambda: not endpoints())
+        endpoint("add 10.1.2.3 id 6 subflow")
+        if status:
+            pamsd.stop(signal.SIGKILL)
+            pamsd.start()
+        check(endpoints() == {"10.1.2.3": 6}, f"{endpoints()}")
+        if then == "backup":
+            pamsd.reload(config(folder, cap("a", "", then="backup")))
+            within("both are there", lambda: len(endpoints()) == 3)
+        check(pamsd.stop() == 0, "it ends in order")
+        check("10.1.2.3" in endpoints() and endpoints()["127.0.0.7"] == 7, f"{endpoints()}")
+        check(endpoints().get("127.0.0.6") not in (None, 6, 7), f"it isn't given back: {endpoints()}")
+        check("an endpoint of lo gets another id: 6 is another's now" in pamsd.said(), pamsd.said())
+        pamsd.log.unlink()
+        for number in endpoints().values():
+            endpoint(f"del id {number}")
+        endpoint("add 127.0.0.7 id 7 dev lo subflow")
+        endpoint("add 127.0.0.6 id 6 dev lo subflow")
+    for number in (6, 7):
+        endpoint(f"del id {number}")
+
+
 def none_configured(folder):
     pamsd = Daemon(folder, "caps", f'rules = "{folder}/rules"' if not (Path(folder) / "rules").touch() else "")
     check("caps" not in pamsd.status(), "there are none")
@@ -442,4 +482,5 @@ if __name__ == "__main__":
     sys.exit(run_cases([
         quota_is_counted, kept_over_restarts_and_kills, killed_with_the_machine,
         interface_is_replaced, corrupt_state_is_said, state_that_cannot_be_written,
-        battery_is_low, metered_by_networkmanager, lent_bytes_have_an_end, hours_of_the_day, reload_goes_on, none_configured]))
+        battery_is_low, metered_by_networkmanager, lent_bytes_have_an_end, hours_of_the_day, reload_goes_on, id_that_was_given_away,
+        none_configured]))

@@ -56,6 +56,8 @@ int pams_errno(int nl_error)
 		return -ENOENT;
 	case NLE_PERM:
 		return -EPERM;
+	case NLE_BUSY:
+		return -EBUSY;
 	case NLE_AF_NOSUPPORT:
 		return -EAFNOSUPPORT;
 	case NLE_OPNOTSUPP:

@@ -105,6 +105,7 @@ struct endpoint {
 /* How many, or -errno. */
 int endpoints_read(struct endpoint endpoints[ENDPOINTS_MAX]);
 int endpoint_set_backup(const struct endpoint *endpoint, bool backup);
+/* With id 0 the kernel picks one; -EBUSY: another endpoint has that id. */
 int endpoint_add(const struct endpoint *endpoint);
 int endpoint_remove(const struct endpoint *endpoint);
 void endpoints_close(void);
@@ -145,6 +146,7 @@ struct cap {
 struct held {
 	struct endpoint endpoint;	/* as it was, */
 	bool removed;		/* else it is now a backup */
+	bool id_taken;		/* by another, while it was removed */
 };
 
 struct caps {

@@ -5,11 +5,13 @@
  * A cost is told to the module for whatever leaves through the interface, for a short
  * time, again and again: it ends with the daemon. So is pamsplit told to lend nothing.
  * An endpoint of the path manager that becomes a backup, or is removed, is written down
- * before: so it is given back also after the daemon was killed.
+ * before: so it is given back also after the daemon was killed. If another one took its
+ * id meanwhile it gets one that the kernel picks, after those that keep theirs.
  *
  * With costs-as-backup also the endpoints of an interface that costs more than the
  * cheapest way out become backups: the peer is told by MP_PRIO, which any server knows.
  */
+#include <errno.h>
 #include <string.h>
 
 #include <linux/mptcp.h>
@@ -213,21 +215,43 @@ static bool restore(struct caps *caps, struct held *held)
 		return false;
 	if (effect.backup)
 		endpoint.flags |= MPTCP_PM_ADDR_FLAG_BACKUP;
+	if (held->id_taken)
+		endpoint.id = 0;
 	err = endpoint_add(&endpoint);
+	if (err == -EBUSY && endpoint.id) {
+		held->id_taken = true;
+		return false;
+	}
 	if (err) {
+		held->id_taken = false;
 		complain(caps, &endpoint, "given back", err);
 		return false;
 	}
+	if (held->id_taken)
+		say("an endpoint of %s gets another id: %u is another's now",
+		    endpoint.interface, held->endpoint.id);
+	held->id_taken = false;
 	held->removed = false;
 	if (effect.backup)
 		caps_save(caps);
 	return !effect.backup;
 }
 
+/* Those that aren't there; those first that can have their ids. */
+static void restore_all(struct caps *caps, const struct endpoint *list,
+			int count, bool id_taken)
+{
+	for (unsigned int i = caps->held_count; i--;)
+		if (caps->held[i].id_taken == id_taken &&
+		    !is_in(&caps->held[i].endpoint, list, count) &&
+		    restore(caps, &caps->held[i]))
+			drop(caps, &caps->held[i]);
+}
+
 void caps_settle_endpoints(struct caps *caps)
 {
 	struct endpoint list[ENDPOINTS_MAX];
-	unsigned int before = caps->held_count, i;
+	unsigned int before = caps->held_count;
 	int count = endpoints_read(list);
 
 	if (count < 0) {
@@ -239,10 +263,8 @@ void caps_settle_endpoints(struct caps *caps)
 		find_least_cost(caps, list, count);
 	for (int j = 0; j < count; j++)
 		settle(caps, &list[j]);
-	for (i = caps->held_count; i--;)
-		if (!is_in(&caps->held[i].endpoint, list, count) &&
-		    restore(caps, &caps->held[i]))
-			drop(caps, &caps->held[i]);
+	restore_all(caps, list, count, false);
+	restore_all(caps, list, count, true);
 	if (caps->held_count < before)
 		caps_save(caps);
 }
