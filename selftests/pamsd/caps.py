@@ -7,6 +7,7 @@ corrupt or can't be written, batteries, hours. Prints TAP.
 
 In namespaces of its own: lo is the interface, and files of /proc and /sys are others.
 """
+import calendar
 import contextlib
 import ctypes
 import json
@@ -182,7 +183,10 @@ def corrupt_state_is_said(folder):
     """Nobody knows what was used: all quotas count as used up until the file is removed."""
     file = Path(folder) / "state"
     text = config(folder, cap("a", 'quota = "1G"'), cap("b", "battery-below = 5"))
-    for wrong in ("", "{", "[]", '{"version": 2}', '{"version": 1, "boot": "x", "quotas": {"a": {"now": 5}}}'):
+    for wrong in ("", "{", "[]", '{"version": 2}', '{"version": 1, "boot": "x", "quotas": {"a": {"now": 5}}}',
+                  *(json.dumps({"version": 1, "boot": "x", "quotas": {"a": {
+                      "now": {"begin": begin, "used": 5}, "before": {"begin": before, "used": 0}}}})
+                    for begin, before in ((0, 0), (1970, 0), (20261301, 0), (2**32 - 1, 0), (20261101, 7)))):
         file.write_text(wrong)
         pamsd = Daemon(folder, "caps", text)
         said = caps(pamsd)
@@ -198,6 +202,65 @@ def corrupt_state_is_said(folder):
         check(not caps(pamsd)["a"]["active"], "without the file it begins anew")
         pamsd.stop()
         pamsd.log.unlink()
+
+
+class Clock:
+    """What a daemon takes for the date, and whether it takes that for synchronised."""
+
+    def __init__(self, folder):
+        self.file = Path(folder) / "clock"
+        self.prefix = ("env", f"LD_PRELOAD={daemon.HELPERS}/clock_state.so", f"CLOCK_STATE={self.file}", "TZ=UTC",
+                       "ASAN_OPTIONS=verify_asan_link_order=0")
+
+    def set(self, word, date):
+        new = self.file.with_suffix(".new")
+        new.write_text(f"{word} {calendar.timegm(time.strptime(date, '%Y-%m-%d'))}\n")
+        new.rename(self.file)
+
+
+def period_begun_ahead_of_time(folder):
+    """By a clock that was ahead: at the date that it is once that is known, with what was counted; over a restart, too."""
+    clock = Clock(folder)
+    for restarts in (False, True):
+        clock.set("unsynced", "2099-02-03")
+        pamsd = Daemon(folder, "caps", config(folder, cap("a", 'quota = "1G"')), prefix=clock.prefix)
+        base = counted() - used(pamsd)
+        send(MB)
+        check(caps(pamsd)["a"]["since"] == "2099-02-01", f"{caps(pamsd)}")
+        clock.set("unsynced", "2026-11-22")
+        time.sleep(2)
+        within("it stays, and is counted on", lambda: used(pamsd) == counted() - base)
+        check(caps(pamsd)["a"]["since"] == "2099-02-01", f"{caps(pamsd)}")
+        if restarts:
+            pamsd.stop()
+        clock.set("synced", "2026-11-22")
+        if restarts:
+            pamsd.start()
+        within("it is this month", lambda: caps(pamsd)["a"]["since"] == "2026-11-01")
+        within("with all that was counted", lambda: used(pamsd) == counted() - base)
+        clock.set("synced", "2026-12-01")
+        within("a month begins", lambda: used(pamsd) == 0 and caps(pamsd)["a"]["since"] == "2026-12-01")
+        pamsd.stop()
+        (Path(folder) / "state").unlink()
+
+
+def corrupt_state_and_1970(folder):
+    """Where there is no clock the period that has to end first isn't 1970's."""
+    clock, file = Clock(folder), Path(folder) / "state"
+    for first, word in (("1970-01-01", "synced"), ("1970-01-01", "unsynced"), ("2026-10-20", "synced")):
+        file.write_text("{")
+        clock.set("unsynced", first)
+        pamsd = Daemon(folder, "caps", config(folder, cap("a", 'quota = "1G"')), prefix=clock.prefix)
+        check(caps(pamsd)["a"]["unknown"] and caps(pamsd)["a"]["active"], f"{caps(pamsd)}")
+        pamsd.stop()
+        pamsd.start()
+        clock.set(word, "2026-11-22")
+        within("the date is known", lambda: caps(pamsd)["a"]["since"] == "2026-11-01")
+        check(caps(pamsd)["a"].get("unknown") and caps(pamsd)["a"]["active"], f"{first}, {word}: {caps(pamsd)}")
+        clock.set(word, "2026-12-01")
+        within("a month has ended", lambda: not caps(pamsd)["a"]["active"])
+        pamsd.stop()
+        file.unlink()
 
 
 def state_that_cannot_be_written(folder):
@@ -481,6 +544,7 @@ if __name__ == "__main__":
         print(f"# no network of its own, others may disturb: {why_not}")
     sys.exit(run_cases([
         quota_is_counted, kept_over_restarts_and_kills, killed_with_the_machine,
-        interface_is_replaced, corrupt_state_is_said, state_that_cannot_be_written,
+        interface_is_replaced, corrupt_state_is_said, period_begun_ahead_of_time,
+        corrupt_state_and_1970, state_that_cannot_be_written,
         battery_is_low, metered_by_networkmanager, lent_bytes_have_an_end, hours_of_the_day, reload_goes_on, id_that_was_given_away,
         none_configured]))

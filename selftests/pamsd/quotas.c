@@ -107,14 +107,15 @@ static void another_time_zone(void)
 	struct usage usage = { };
 	time_t noon = 1795348800;	/* 2026-11-22 12:00 UTC */
 
-	usage_turn(&usage, begin_at("UTC", noon, PERIOD_DAY, 1));
+	usage_turn(&usage, begin_at("UTC", noon, PERIOD_DAY, 1), false);
 	usage.now.used = 5;
-	check(!usage_turn(&usage, begin_at("EST5", noon, PERIOD_DAY, 1)));
+	check(!usage_turn(&usage, begin_at("EST5", noon, PERIOD_DAY, 1), false));
 	check(usage.now.used == 5);
 	/* in the east it is tomorrow, and back in the west today */
-	check(usage_turn(&usage, begin_at("NZDT-13", noon, PERIOD_DAY, 1)));
+	check(usage_turn(&usage, begin_at("NZDT-13", noon, PERIOD_DAY, 1),
+			 false));
 	usage.now.used = 2;
-	usage_turn(&usage, begin_at("EST5", noon, PERIOD_DAY, 1));
+	usage_turn(&usage, begin_at("EST5", noon, PERIOD_DAY, 1), false);
 	check(usage.now.begin == 20261122 && usage.now.used == 7);
 }
 
@@ -122,11 +123,11 @@ static void new_period_is_empty(void)
 {
 	struct usage usage = { };
 
-	check(usage_turn(&usage, 20261101));
+	check(usage_turn(&usage, 20261101, false));
 	usage.now.used = 7;
-	check(!usage_turn(&usage, 20261101));
+	check(!usage_turn(&usage, 20261101, false));
 	check(usage.now.used == 7);
-	check(usage_turn(&usage, 20261201));
+	check(usage_turn(&usage, 20261201, false));
 	check(usage.now.used == 0 && usage.now.begin == 20261201);
 }
 
@@ -135,11 +136,11 @@ static void clock_ahead_and_back(void)
 {
 	struct usage usage = { .now = { 20261122, 100 } };
 
-	usage_turn(&usage, 20990101);
+	usage_turn(&usage, 20990101, false);
 	usage.now.used += 5;
-	usage_turn(&usage, 20261122);
+	usage_turn(&usage, 20261122, false);
 	check(usage.now.begin == 20261122 && usage.now.used == 105);
-	usage_turn(&usage, 20261123);
+	usage_turn(&usage, 20261123, false);
 	check(usage.now.used == 0);
 }
 
@@ -148,13 +149,105 @@ static void clock_of_1970(void)
 {
 	struct usage usage = { .now = { 20261122, 100 } };
 
-	check(!usage_turn(&usage, 19700101));
+	check(!usage_turn(&usage, 19700101, false));
 	usage.now.used += 5;
-	check(!usage_turn(&usage, 20261122));
+	check(!usage_turn(&usage, 20261122, false));
 	check(usage.now.begin == 20261122 && usage.now.used == 105);
 	usage.before = (struct spell){ 20261121, 50 };
-	usage_turn(&usage, 19700101);
+	usage_turn(&usage, 19700101, false);
 	check(usage.now.used == 105);
+}
+
+/* Nothing is forgotten that was counted ahead of time; a synchronised clock knows the date. */
+static void period_begun_ahead_of_time(void)
+{
+	struct usage usage = { };
+
+	usage_turn(&usage, 20990101, false);
+	usage.now.used = 5;
+	check(usage_turn(&usage, 20261101, true));
+	check(usage.now.begin == 20261101 && usage.now.used == 5);
+	check(!usage.before.begin && !usage.before.used);
+	check(!usage_turn(&usage, 20261101, true));
+	check(usage_turn(&usage, 20261201, true));
+	check(usage.now.used == 0 && usage.before.used == 5);
+	/* two in a row were, as after two starts with other dates */
+	usage = (struct usage){ .now = { 20990101, 5 },
+				.before = { 20970101, 3 } };
+	check(usage_turn(&usage, 20261101, true));
+	check(usage.now.begin == 20261101 && usage.now.used == 8);
+	check(!usage.before.begin);
+	/* what was used in a month that is over isn't used in this one */
+	usage = (struct usage){ .now = { 20990101, 5 },
+				.before = { 20261001, 100 } };
+	check(usage_turn(&usage, 20261101, true));
+	check(usage.now.begin == 20261101 && usage.now.used == 5);
+	check(usage.before.begin == 20261001 && usage.before.used == 100);
+}
+
+/* Which of the two dates is right can't be known. */
+static void ahead_of_time_unsynchronised(void)
+{
+	struct usage usage = { };
+
+	usage_turn(&usage, 20990101, false);
+	usage.now.used = 5;
+	check(!usage_turn(&usage, 20261101, false));
+	check(!usage_turn(&usage, 20261201, false));
+	check(usage.now.begin == 20990101 && usage.now.used == 5);
+	/* nor is it when it was synchronised once, and isn't any more */
+	usage = (struct usage){ .now = { 20990101, 5 }, .synced = true };
+	check(!usage_turn(&usage, 20261101, false));
+	check(usage.now.begin == 20990101);
+}
+
+/* A file that can't be read: used up until a period has ended, and 1970 is none. */
+static void unknown_until_a_period_ends(void)
+{
+	struct usage usage = { .unknown = true };
+
+	/* the clock runs on, and nothing synchronises it */
+	usage_turn(&usage, 20261101, false);
+	check(usage.unknown);
+	usage_turn(&usage, 20261201, false);
+	check(!usage.unknown);
+	/* it is set, by hand */
+	usage = (struct usage){ .unknown = true };
+	usage_turn(&usage, 19700101, false);
+	usage_turn(&usage, 20261101, false);
+	check(usage.unknown);
+	usage_turn(&usage, 20261201, false);
+	check(!usage.unknown);
+	/* it is synchronised, from the date of the last shutdown on */
+	usage = (struct usage){ .unknown = true };
+	usage_turn(&usage, 20261001, false);
+	usage_turn(&usage, 20261101, true);
+	check(usage.unknown);
+	usage_turn(&usage, 20261201, true);
+	check(!usage.unknown);
+	/* it is in the same period that it is synchronised */
+	usage = (struct usage){ .unknown = true };
+	usage_turn(&usage, 20261101, false);
+	usage_turn(&usage, 20261101, true);
+	usage_turn(&usage, 20261201, false);
+	check(!usage.unknown);
+	/* it was ahead */
+	usage = (struct usage){ .unknown = true };
+	usage_turn(&usage, 20990101, false);
+	usage_turn(&usage, 20261101, true);
+	check(usage.unknown && usage.now.begin == 20261101);
+}
+
+static void dates_are_dates(void)
+{
+	const uint32_t good[] = { 19691231, 19700101, 20261122, 20280229, 20990101 };
+	const uint32_t bad[] = { 0, 5, 1970, 20261301, 20260001, 20261100, 20261132,
+				 20270229, 20261131, UINT32_MAX };
+
+	for (unsigned int i = 0; i < ARRAY_SIZE(good); i++)
+		check(is_date(good[i]));
+	for (unsigned int i = 0; i < ARRAY_SIZE(bad); i++)
+		check(!is_date(bad[i]));
 }
 
 static void slack_is_the_larger(void)
@@ -318,6 +411,10 @@ int main(void)
 	run(new_period_is_empty);
 	run(clock_ahead_and_back);
 	run(clock_of_1970);
+	run(period_begun_ahead_of_time);
+	run(ahead_of_time_unsynchronised);
+	run(unknown_until_a_period_ends);
+	run(dates_are_dates);
 	run(slack_is_the_larger);
 	run(looks_come_in_time);
 	run(file_is_kept);

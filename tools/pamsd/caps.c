@@ -85,17 +85,17 @@ static void judge(struct caps *caps, struct cap *cap, const struct tm *now)
 	bool was = cap->active, needs_none;
 
 	if (config->quota_bytes) {
+		bool was_synced = cap->usage.synced;
 		bool new = usage_turn(&cap->usage,
 				      period_begin(now, config->period,
-						   config->from_day));
+						   config->from_day),
+				      clock_is_synced());
 
-		if (new && cap->usage.before.begin)
-			cap->unknown = false;
-		if (new)
+		if (new || cap->usage.synced != was_synced)
 			cap->saved_bytes = UINT64_MAX;
 	}
 	cap->used_up = config->quota_bytes &&
-		       (cap->unknown ||
+		       (cap->usage.unknown ||
 			cap->usage.now.used >= config->quota_bytes);
 	cap->low = is_low(cap, &caps->battery);
 	cap->in_hours = is_in_hours(config, now);
@@ -381,7 +381,7 @@ static void add_quota(json_t *object, const struct cap *cap)
 {
 	uint64_t quota = cap->config->quota_bytes, used = cap->usage.now.used;
 
-	if (cap->unknown)
+	if (cap->usage.unknown)
 		used = quota;
 	json_object_set_new(object, "quota_bytes", json_integer(quota));
 	json_object_set_new(object, "used_bytes", json_integer(used));
@@ -391,7 +391,7 @@ static void add_quota(json_t *object, const struct cap *cap)
 	json_object_set_new(object, "until",
 			    date_json(period_end(cap->usage.now.begin,
 						 cap->config->period)));
-	if (cap->unknown)
+	if (cap->usage.unknown)
 		json_object_set_new(object, "unknown", json_true());
 }
 

@@ -31,14 +31,18 @@ struct spell {
 struct usage {
 	struct spell now;
 	struct spell before;	/* for a clock that is set back */
+	bool synced;		/* that it is "now" a synchronised clock said */
+	bool unknown;		/* the file couldn't be read: taken as used up */
 };
 
 uint32_t period_begin(const struct tm *now, enum period period,
 		      unsigned int from_day);
 /* The first day of the next one. */
 uint32_t period_end(uint32_t begin, enum period period);
-/* The period that the clock says begins then: is another one? */
-bool usage_turn(struct usage *usage, uint32_t begin);
+/* Can a period begin then? */
+bool is_date(uint32_t begin);
+/* The clock, synchronised or not, says that the period begins then: is it another one? */
+bool usage_turn(struct usage *usage, uint32_t begin, bool synced);
 /* What may be lost or exceeded. */
 uint64_t quota_slack(uint64_t quota);
 /* When to look again, so that no more than the slack passes; rate: the highest seen */
@@ -137,7 +141,6 @@ struct cap {
 	struct capped *on;
 	struct usage usage;
 	uint64_t saved_bytes;	/* of the period, in the file */
-	bool unknown;		/* the file couldn't be read: taken as used up */
 	bool used_up, low, in_hours, metered;	/* reasons */
 	bool active;		/* has one, or needs none */
 };

@@ -44,9 +44,11 @@ static json_t *counter_json(const struct counter *counter)
 
 static json_t *quota_json(const struct cap *cap)
 {
-	return json_pack("{s:o, s:o, s:b}", "now", spell_json(&cap->usage.now),
+	return json_pack("{s:o, s:o, s:b, s:b}",
+			 "now", spell_json(&cap->usage.now),
 			 "before", spell_json(&cap->usage.before),
-			 "unknown", cap->unknown);
+			 "synced", cap->usage.synced,
+			 "unknown", cap->usage.unknown);
 }
 
 static json_t *held_json(const struct held *held)
@@ -126,9 +128,12 @@ static bool take_quota(struct cap *cap, json_t *quotas)
 
 	if (!object || !cap->config->quota_bytes)
 		return true;
-	cap->unknown = json_is_true(json_object_get(object, "unknown"));
+	cap->usage.synced = json_is_true(json_object_get(object, "synced"));
+	cap->usage.unknown = json_is_true(json_object_get(object, "unknown"));
 	return take_spell(&cap->usage.now, json_object_get(object, "now")) &&
-	       take_spell(&cap->usage.before, json_object_get(object, "before"));
+	       take_spell(&cap->usage.before, json_object_get(object, "before")) &&
+	       is_date(cap->usage.now.begin) &&
+	       (!cap->usage.before.begin || is_date(cap->usage.before.begin));
 }
 
 static bool take_counter(struct capped *capped, json_t *interfaces, bool booted)
@@ -214,7 +219,7 @@ void caps_restore(struct caps *caps)
 
 		if (!fine) {
 			memset(&cap->usage, 0, sizeof(cap->usage));
-			cap->unknown = true;
+			cap->usage.unknown = true;
 		}
 		cap->saved_bytes = cap->usage.now.used;
 	}

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * clock - the time since boot, also that asleep, and what may happen only so often by it
+ * clock - the time since boot, also that asleep, what may happen only so often by it,
+ * and whether the clock of dates is right
  */
+#include <sys/timex.h>
 #include <time.h>
 
 #include "pamsd.h"
@@ -19,6 +21,16 @@ uint64_t now_us(void)
 uint64_t now_ms(void)
 {
 	return now_us() / 1000;
+}
+
+/* The kernel's word; it is unsynchronised from the boot until NTP or the like sets it. */
+bool clock_is_synced(void)
+{
+	struct timex timex = { };
+	int state = adjtimex(&timex);
+
+	return state >= 0 && state != TIME_ERROR &&
+	       !(timex.status & STA_UNSYNC);
 }
 
 /* Full at first: the clock is far beyond any burst when it is looked at. */

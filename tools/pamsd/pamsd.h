@@ -251,6 +251,8 @@ int privilege_drop_all(void);
 /* Since boot, with the time asleep. */
 uint64_t now_us(void);
 uint64_t now_ms(void);
+/* Has NTP or the like told the kernel the date? If that can't be known: no. */
+bool clock_is_synced(void);
 
 /* Tokens for what happens at most rate_ps times a second on average. */
 struct bucket {

@@ -10,6 +10,12 @@
  * period before, the bytes of both are one period's: nobody knows in which of them
  * they were used. When it is set back further, to 1970 where there is no clock yet,
  * the period stays what it was.
+ *
+ * Unless the kernel says that the clock is synchronised: then a period that begins
+ * later than that was begun by a clock that was ahead, and the right one takes its
+ * place, with what was counted since that began. And when a clock is synchronised
+ * that wasn't, the date may have been set: a period that only an unsynchronised clock
+ * saw hasn't ended then.
  */
 #include "caps.h"
 
@@ -18,6 +24,8 @@
 #define LOOK_MAX_MS	1000
 /* Before anything was seen: 100 Mbit/s. */
 #define RATE_BYTEPS	12500000
+/* There was no pamsd before: a clock that says so was never set. */
+#define FIRST_DAY	20200101
 
 uint64_t counter_take(struct counter *counter, unsigned int ifindex,
 		      uint64_t bytes)
@@ -66,18 +74,53 @@ uint32_t period_end(uint32_t begin, enum period period)
 	return date(end.tm_year + 1900, end.tm_mon + 1, end.tm_mday);
 }
 
-bool usage_turn(struct usage *usage, uint32_t begin)
+bool is_date(uint32_t begin)
 {
-	if (begin == usage->now.begin)
+	struct tm day = {
+		.tm_year = begin / 10000 - 1900,
+		.tm_mon = begin / 100 % 100 - 1,
+		.tm_mday = begin % 100,
+		.tm_hour = 12,
+	};
+
+	/* with a month or day that there isn't it becomes another date */
+	timegm(&day);
+	return begin / 10000 >= 1900 && begin / 10000 <= 9999 &&
+	       date(day.tm_year + 1900, day.tm_mon + 1, day.tm_mday) == begin;
+}
+
+/* Now that a later one begins: has the period ended, or was the clock set? */
+static bool has_ended(const struct usage *usage, bool synced)
+{
+	return usage->now.begin >= FIRST_DAY && (usage->synced || !synced);
+}
+
+/* A clock that was put right, or is set back to the period before. */
+static bool may_go_back(const struct usage *usage, uint32_t begin, bool synced)
+{
+	return synced || (usage->before.begin && begin >= usage->before.begin);
+}
+
+bool usage_turn(struct usage *usage, uint32_t begin, bool synced)
+{
+	if (begin == usage->now.begin) {
+		usage->synced |= synced;
 		return false;
+	}
 	if (begin > usage->now.begin) {
+		usage->unknown = usage->unknown && !has_ended(usage, synced);
 		usage->before = usage->now;
 		usage->now = (struct spell){ .begin = begin };
+		usage->synced = synced;
 		return true;
 	}
-	if (!usage->before.begin || begin < usage->before.begin)
+	if (!may_go_back(usage, begin, synced))
 		return false;
 	usage->now.begin = begin;
+	usage->synced = synced;
+	/* the one before is over by then */
+	if (synced && usage->before.begin < begin)
+		return true;
 	usage->now.used += usage->before.used;
 	usage->before = (struct spell){ };
 	return true;
