@@ -649,8 +649,8 @@ lends_no_more() { [ "$(total lends)" = 0 ]; }
 lends_again() { [ "$(total lends)" = 1 ]; }
 
 # Where nothing shapes the links the processor limits, here one for all three machines: the split takes at most two and a half
-# times the router's time, and what it adds to an answer is less than 0.3 ms in 99 of 100. In virtual time a processor
-# costs nothing, so this says something in an emulator only.
+# times the router's time, and what it adds to an answer is less than 0.3 ms in 99 of 100. In a user-mode kernel's virtual time
+# a processor costs nothing, 20 MB take some 0.2 ms: no times are compared there.
 unshaped()
 {
 	hs_path=- pipe=-
@@ -663,6 +663,7 @@ unshaped()
 	bulk_and_answers split
 	check "flows that were split" "$(total split)" == 2
 	check "bytes through the splitter" "$(total received)" ">" 50000000
+	! grep -q "User Mode Linux" /proc/cpuinfo || return 0
 	check "2.5 times the router's time in us" "$((5 * $(<"$work/router-bulk") / 2))" ">=" "$(<"$work/split-bulk")"
 	check "99 of 100 answers in us" "$(<"$work/split-answer")" "<" "$(($(<"$work/router-answer") + 300))"
 }
