@@ -170,26 +170,31 @@ static bool is_seen(const struct bank_seen *seen, unsigned int nr, u32 id)
 	return false;
 }
 
+static bool is_in_ranges(const struct pams_bank *bank, unsigned int i)
+{
+	u32 number;
+
+	for (number = bank->first; number != bank->next; number++) {
+		if (bank->range[number % BANK_RANGES].path == i)
+			return true;
+	}
+	return false;
+}
+
 /* A place for a new subflow: one that was never used, or whose subflow has gone, with
  * nothing left of what it was given; or negative.
  */
 static int path_free(const struct pams_bank *bank, const struct bank_seen *seen,
 		     unsigned int nr)
 {
-	bool holds[BANK_PATHS] = {};
 	int free = path_find(bank, 0);
 	unsigned int i;
-	u32 number;
 
-	if (free >= 0)
-		return free;
-	for (number = bank->first; number != bank->next; number++)
-		holds[bank->range[number % BANK_RANGES].path] = true;
-	for (i = 0; i < BANK_PATHS; i++) {
-		if (!holds[i] && !is_seen(seen, nr, bank->path[i].id))
-			return i;
+	for (i = 0; free < 0 && i < BANK_PATHS; i++) {
+		if (!is_seen(seen, nr, bank->path[i].id) && !is_in_ranges(bank, i))
+			free = i;
 	}
-	return -1;
+	return free;
 }
 
 /* What was given to subflows since the last look. */
