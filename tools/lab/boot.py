@@ -14,10 +14,11 @@ import subprocess
 import tempfile
 import time
 
-from host import LabError
+from host import TOP, LabError
 from units import BadInput
 
 MEMORY = "512M"
+ONE_CPU = os.path.join(TOP, "tools", "lab", "one-cpu")
 EPOCH_S = 1_000_000_000     # the guest's clock at boot: 2001-09-09
 TAIL_LINES = 15
 COMPLAINTS = re.compile(r"WARNING: |BUG: |Oops|Kernel panic|blocked for more than|"
@@ -48,7 +49,7 @@ def _command(kernel, real_time):
     # folder: the guest's root shows this machine's /proc until it mounts its
     # own, and there /proc/self is the kernel, started in the folder.
     # Without address randomisation the guest always has the same memory.
-    words = ["setarch", "-R", kernel.program, f"mem={MEMORY}", "root=/dev/root",
+    words = [ONE_CPU, "setarch", "-R", kernel.program, f"mem={MEMORY}", "root=/dev/root",
              "rootfstype=hostfs", "rootflags=/", "rw", "init=/proc/self/cwd/init",
              "uml_dir=./", "umid=uml", "con=null", "con0=fd:0,fd:1", "loglevel=5",
              "panic=-1"]
