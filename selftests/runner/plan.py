@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 """In which order stages run, and how long that takes."""
-SLOTS = 2
+SLOTS = 2           # of stages that compute
+SLOTS_ASLEEP = 1    # of stages that wait for real seconds most of the time, beside those
 
 
 class Queue:
-    """Stages in their order; one starts when what it needs has ended. A stage that
-    must be alone comes last, and nothing beside it."""
+    """Stages in their order; one starts when what it needs has ended, and a slot is
+    free. A stage that must be alone comes last, and nothing beside it."""
 
     def __init__(self, stages):
         self.waiting = list(stages)
@@ -15,7 +16,8 @@ class Queue:
         self.missing = {stage.name: set(stage.needs) & names for stage in stages}
 
     def may_start(self, stage):
-        if len(self.running) == SLOTS or self.missing[stage.name]:
+        beside = sum(other.asleep == stage.asleep for other in self.running)
+        if beside == (SLOTS_ASLEEP if stage.asleep else SLOTS) or self.missing[stage.name]:
             return False
         if any(other.alone for other in self.running):
             return False

@@ -198,6 +198,12 @@ class Plan(unittest.TestCase):
         stages = self.stages(("a", {}), ("b", {}), ("c", {}))
         self.assertEqual(self.estimate(stages, a=10, b=4, c=4), (10, []))
 
+    def test_asleep(self):
+        """One of those that wait runs beside two others, and no second one."""
+        stages = self.stages(("a", {}), ("b", {"asleep": True}), ("c", {}), ("d", {"asleep": True}))
+        self.assertEqual(self.estimate(stages, a=10, b=5, c=8, d=4), (10, []))
+        self.assertEqual(self.estimate(stages, a=10, b=9, c=8, d=4), (13, []))
+
     def test_needs(self):
         stages = self.stages(("a", {}), ("b", {"needs": ("a",)}), ("c", {}))
         self.assertEqual(self.estimate(stages, a=10, b=5, c=3), (15, []))
