@@ -13,7 +13,7 @@ import uuid
 from dataclasses import dataclass
 
 POLL_S = 0.5
-TERM_S = 30     # for a last report
+TERM_S = 30     # for last reports, of all that was told to end
 GRACE_S = 4     # for what is ending by itself
 MARK = "MPTCP_PAMS_STAGE"
 
@@ -46,7 +46,8 @@ def processes():
 
 
 def tree(session, mark):
-    """{pid: name} of all that belong to a command."""
+    """{pid: name} of all that belong to a command, parents before their children: a shell whose
+    child ends first may have ended, too, before its trap is called for."""
     table = processes()
     wanted = f"{MARK}={mark}".encode()
     mine = {pid for pid, (_, its_session, _) in table.items() if its_session == session
@@ -56,7 +57,11 @@ def tree(session, mark):
         more = {pid for pid, (parent, _, _) in table.items() if parent in mine} - mine
         mine |= more
         grown = bool(more)
-    return {pid: table[pid][2] for pid in mine - {os.getpid()}}
+    ordered, level = [], {pid for pid in mine if table[pid][0] not in mine}
+    while level:
+        ordered += sorted(level)
+        level = {pid for pid in mine if table[pid][0] in level}
+    return {pid: table[pid][2] for pid in ordered if pid != os.getpid()}
 
 
 def send(pids, number):
@@ -96,17 +101,17 @@ def run(command, out, cwd, quiet_s, stop=None, env=None):
     child = subprocess.Popen(command, shell=True, cwd=cwd, stdout=out, stderr=subprocess.STDOUT,
                              stdin=subprocess.DEVNULL, start_new_session=True,
                              env={**os.environ, **(env or {}), MARK: mark})
-    size, since, stalled = -1, time.monotonic(), False
+    size, since, stalled, grace_s = -1, time.monotonic(), False, GRACE_S
     while child.poll() is None:
         now = os.fstat(out.fileno()).st_size
         if now != size:
             size, since = now, time.monotonic()
         stalled = time.monotonic() - since >= quiet_s
         if stalled or stop is not None and stop.is_set():
-            # Scripts that trap it have the time for a last report.
+            # Scripts that trap it have the time for a last report, also when the shell that began them has ended.
             send(tree(child.pid, mark), signal.SIGTERM)
-            wait_until(lambda: child.poll() is not None, TERM_S)
+            grace_s = TERM_S
             break
         time.sleep(POLL_S)
-    left = sweep(child.pid, mark, 0 if child.poll() is None else GRACE_S)
+    left = sweep(child.pid, mark, grace_s)
     return Ended(child.wait(), stalled, left)

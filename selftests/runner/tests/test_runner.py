@@ -83,10 +83,22 @@ class Quiet(unittest.TestCase):
         self.assertEqual(alive(word), [])
 
     def test_last_report(self):
-        script = "trap 'echo 3 passed, 0 failed; exit 1' TERM; echo ok 1; sleep 1000 & wait"
-        ended, text, _ = self.run_command(f'bash -c "{script}"; sleep 0.1', QUIET_S)
+        """also when it takes longer than the shell that began it"""
+        script = "trap 'sleep 5; echo 3 passed, 0 failed; exit 1' TERM; echo ok 1; sleep 1000 & wait"
+        with mock.patch.object(process, "TERM_S", 120):
+            ended, text, _ = self.run_command(f'bash -c "{script}"; sleep 0.1', QUIET_S)
         self.assertTrue(ended.stalled)
         self.assertIn("3 passed, 0 failed", text)
+
+    def test_parents_are_told_first(self):
+        """else a shell's child ends, then the shell itself, and its trap is never called"""
+        table = {900: (1, 900, "sh"), 20: (900, 900, "bash"), 700: (900, 900, "bash"), 10: (20, 20, "sleep"),
+                 30: (700, 900, "sleep"), 40: (1, 1, "other")}
+        with mock.patch.object(process, "processes", lambda: table):
+            told = list(process.tree(900, "no such mark"))
+        self.assertEqual(sorted(told), [10, 20, 30, 700, 900])
+        for pid in told[1:]:
+            self.assertLess(told.index(table[pid][0]), told.index(pid))
 
     def test_others_are_left_alone(self):
         with subprocess.Popen(["sleep", "1000"], start_new_session=True) as other:
