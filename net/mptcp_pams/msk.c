@@ -1056,22 +1056,38 @@ static unsigned int stale_subflows(const struct mptcp_sock *msk)
 }
 
 /**
+ * msk_resend_repair_stale - repair if a subflow has become stale since the last time
+ * @msk:	the connection, owned in process context
+ * @resend:	what is pending again
+ *
+ * With a stale subflow the kernel does as with one that closes. In 6.12 a subflow
+ * becomes stale where one to retransmit on is asked for, in 7.3 before that.
+ */
+void msk_resend_repair_stale(struct mptcp_sock *msk, struct msk_resend *resend)
+{
+	unsigned int stale = min(stale_subflows(msk), U8_MAX);
+
+	if (stale > resend->stale)
+		msk_resend_repair(msk, resend);
+	resend->stale = stale;
+}
+
+/**
  * msk_get_retrans - the kernel's choice of a subflow for its retransmission
  * @msk:	the connection, owned in process context
  * @resend:	what is pending again, may be NULL
  *
- * The kernel also counts here how often a subflow did not answer, and makes what a
+ * The kernel may also count here how often a subflow did not answer, and make what a
  * stale one holds pending again.
  *
  * Return: NULL if there is none.
  */
 struct sock *msk_get_retrans(struct mptcp_sock *msk, struct msk_resend *resend)
 {
-	unsigned int stale = stale_subflows(msk);
 	struct sock *ssk = pams_subflow_get_retrans(msk);
 
-	if (resend && stale_subflows(msk) > stale)
-		msk_resend_repair(msk, resend);
+	if (resend)
+		msk_resend_repair_stale(msk, resend);
 	return ssk;
 }
 

@@ -79,6 +79,7 @@ struct msk_window {
  * @origin:	subflow_id that it is kept off
  * @target:	subflow_id that it has to go to; 0: any other
  * @retrans_una: low half of where the kernel's retransmission began last
+ * @stale:	how many subflows the kernel had taken out of use when it was looked at last
  * @keep:	it waits for room, whatever else is pending
  */
 struct msk_resend {
@@ -88,6 +89,7 @@ struct msk_resend {
 	u32 origin;
 	u32 target;
 	u32 retrans_una;
+	u8 stale;
 	bool keep;
 };
 
@@ -169,6 +171,7 @@ bool msk_is_resending(const struct mptcp_sock *msk, const struct msk_resend *res
 void msk_resend_skip(struct mptcp_sock *msk, const struct msk_resend *resend);
 void msk_resend_settle(struct mptcp_sock *msk, struct msk_resend *resend);
 void msk_resend_repair(struct mptcp_sock *msk, struct msk_resend *resend);
+void msk_resend_repair_stale(struct mptcp_sock *msk, struct msk_resend *resend);
 struct sock *msk_get_retrans(struct mptcp_sock *msk, struct msk_resend *resend);
 u32 msk_resend_tail(struct mptcp_sock *msk, struct sock *ssk,
 		    struct msk_sent_again *again, u64 max_bytes,

@@ -413,8 +413,10 @@ static int retransmit(struct mptcp_sock *msk, const struct pams_sched *of_socket
 	u32 wait_us, banked_id = 0;
 	struct sock *ssk;
 
-	if (conn)
+	if (conn) {
 		msk_window_restore(msk, &conn->window);
+		msk_resend_repair_stale(msk, &conn->resend);
+	}
 	if (sched->owns_retransmission &&
 	    !msk_head_is_due(msk, head_due_us, &wait_us)) {
 		msk_set_timeout(msk, usecs_to_jiffies(wait_us));

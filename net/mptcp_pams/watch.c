@@ -456,6 +456,7 @@ static void kick_run(struct pams_conn *conn)
 		return;
 
 	msk_window_restore(msk, &conn->window);
+	msk_resend_repair_stale(msk, &conn->resend);
 	gone_look(conn);
 	if (!msk_is_resending(msk, &conn->resend))
 		conn->lost_id = 0;
