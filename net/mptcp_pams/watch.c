@@ -13,7 +13,7 @@
  *   closely  1 ms, or a quarter of the least round trip, where a scheduler wants it and
  *            several subflows hold a tail; a quarter longer each time nothing arrives
  *   a tick   10 ms, where several subflows hold data; twice as long each time nothing
- *            arrives, a second at most
+ *            arrives, a second at most, and no longer than until one is silent
  *   else     when a subflow will be overdue or silent
  *
  * Silent: a subflow has data outstanding and nothing came back for
@@ -326,11 +326,11 @@ static u32 next_pause_us(struct pams_conn *conn, const struct pams_view *view,
 	u32 delivered = delivered_packets(look);
 	/* a bank drains though TCP has nothing outstanding */
 	bool moved = delivered != conn->delivered || conn->bank;
-	u32 close_us;
+	u32 close_us, pause_us, left_us = quiet_left_us(conn, view, look);
 
 	conn->delivered = delivered;
 	if (!is_at_stake(view))
-		return max(quiet_left_us(conn, view, look), PAMS_TICK_US);
+		return max(left_us, PAMS_TICK_US);
 
 	if (conn->sched->closely && pams_nothing_new(look)) {
 		close_us = clamp(least_rtt_us(view) / 4, PAMS_CLOSE_US, PAMS_TICK_US);
@@ -341,7 +341,11 @@ static u32 next_pause_us(struct pams_conn *conn, const struct pams_view *view,
 	if (moved || conn->reported)
 		return PAMS_TICK_US;
 	conn->backed_off = true;
-	return clamp(2 * conn->pause_us, PAMS_TICK_US, WATCH_PAUSE_MAX_US);
+	pause_us = 2 * conn->pause_us;
+	/* what has been quiet for longer isn't silent yet: nobody knows when */
+	if (left_us)
+		pause_us = min(pause_us, left_us);
+	return clamp(pause_us, PAMS_TICK_US, WATCH_PAUSE_MAX_US);
 }
 
 static bool wait_is_over(const struct pams_conn *conn)
