@@ -15,6 +15,8 @@
  * @lost_from:	of a lost path, while it is under way (@lost): from here,
  * @lost_to:	up to here
  * @lost:	msk_resend_head() has more to do
+ * @spent:	nothing was left to be sent again, and since then nothing was acknowledged
+ *		or transmitted
  */
 struct msk_sent_again {
 	u32 from;
@@ -22,6 +24,7 @@ struct msk_sent_again {
 	u32 lost_from;
 	u32 lost_to;
 	bool lost;
+	bool spent;
 };
 
 /* A stretch of data on a subflow, in both numberings; ends are exclusive. */
@@ -79,6 +82,7 @@ static inline bool range_cut_again(struct msk_range *range,
 /* Drop what is acknowledged, before sequence numbers wrap around it. */
 static inline void again_forget(struct msk_sent_again *again, u32 snd_una)
 {
+	again->spent = false;
 	if (again->from != again->to && !seq_before(snd_una, again->to))
 		again->to = again->from;
 	if (again->lost && !seq_before(snd_una, again->lost_to)) {

@@ -93,6 +93,8 @@ static u32 once_bytes(const struct pams_subflow *sub, const struct tcp_sock *tp)
 	u32 write_seq = READ_ONCE(tp->write_seq);
 	u32 end = sub->again.to == write_seq ? sub->again.from : write_seq;
 
+	if (sub->again.spent)
+		return 0;
 	return max_t(s32, end - READ_ONCE(tp->snd_una), 0);
 }
 
@@ -268,6 +270,8 @@ static bool resend_late(struct pams_conn *conn, struct pams_view *view,
 			resend_count(conn, sub, bytes);
 			return true;
 		}
+		/* else it would be asked again at each look; a bank is another matter */
+		sub->again.spent = !conn->bank;
 		view->nr--;
 		view->sub[from] = view->sub[view->nr];
 		look->ssk[from] = look->ssk[view->nr];

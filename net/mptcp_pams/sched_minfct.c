@@ -130,14 +130,14 @@ static int minfct_best(const struct pams_view *view, u32 *best_us)
 
 /* When the last of what is waited for arrives there: at the end, what wasn't sent again
  * elsewhere. Under a full window it is the first byte that everybody waits for, so all
- * of it is late.
+ * of it is late, unless all of it was sent again.
  */
 static u32 minfct_latest_us(const struct pams_view *view, const struct pams_model *sub)
 {
 	u32 once = view->unscheduled_bytes ? U32_MAX : sub->once_bytes;
 	struct pams_model model = *sub;
 
-	if (!once)
+	if (!sub->once_bytes)
 		return 0;
 	model_trust_guess(&model);
 	model.flight_bytes = min(model.flight_bytes, once);

@@ -64,14 +64,16 @@ static bool half_idle(const struct pams_model *sub)
 	       pad_carried_bytes(srtt_ns, sub->th_byteps);
 }
 
-/* The highest PAD of those that have data outstanding; none if only @best has. */
+/* The highest PAD of those that have data outstanding which wasn't sent again; none if
+ * only @best has.
+ */
 static int highest_pad(const struct pams_view *view, int best)
 {
 	int latest = PAMS_PICK_NONE;
 	unsigned int i;
 
 	for (i = 0; i < view->nr; i++) {
-		if (view->sub[i]->outstanding && i != best &&
+		if (view->sub[i]->outstanding && view->sub[i]->once_bytes && i != best &&
 		    (latest < 0 || view->sub[i]->pad_ns > view->sub[latest]->pad_ns))
 			latest = i;
 	}

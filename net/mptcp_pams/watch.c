@@ -20,9 +20,10 @@
  *
  *   srtt + max(4 * RTT variance, 50 ms)
  *
- * since its last acknowledgment and since the oldest of that data was sent. Where its
- * path is about to be lost (report.c), acknowledgments follow each other closely: then
- * the second part is enough since the last one.
+ * since its last acknowledgment, or since it was sent after a pause. Where its path is
+ * about to be lost (report.c), acknowledgments follow each other closely: then the
+ * second part is enough since the last one, if what that acknowledged, or what was sent
+ * after a pause, was sent that long ago.
  *
  * What a silent subflow holds is sent again elsewhere, and it is given nothing more
  * until something is acknowledged (learn.c). The kernel checks for stale subflows when
@@ -160,37 +161,34 @@ static bool older_than(u32 stamp, u32 limit_us)
 }
 
 /* Asked without the subflow's lock first. After an idle time TCP counts what it
- * delivers from the first packet on; the last acknowledgment is old then.
+ * delivers from the first packet on; the last acknowledgment is old then. What TCP
+ * sends again on a timeout changes none of these times.
  */
 static bool seems_silent(const struct pams_subflow *sub, const struct tcp_sock *tp)
 {
-	u32 limit_us;
-	s32 since_us;
+	s32 answer_us, since_answer_us, since_sent_us;
+	u32 now_us;
 
 	if (sub->silent || !tp->packets_out)
 		return false;
 
-	limit_us = pams_answer_limit_us(sub, tp);
+	answer_us = pams_answer_limit_us(sub, tp);
+	now_us = (u32)tcp_clock_us();
 	/* negative where a paced packet was given a time to come */
-	since_us = (u32)tcp_clock_us() - (u32)READ_ONCE(tp->delivered_mstamp);
-	return since_us > (s32)limit_us &&
-	       older_than(READ_ONCE(tp->rcv_tstamp), limit_us);
+	since_answer_us = now_us - (u32)READ_ONCE(tp->delivered_mstamp);
+	since_sent_us = now_us - (u32)READ_ONCE(tp->first_tx_mstamp);
+	return since_answer_us > answer_us &&
+	       since_sent_us > (s32)pams_silence_limit_us(sub, tp) &&
+	       older_than(READ_ONCE(tp->rcv_tstamp), answer_us);
 }
 
 /* And with it, which also takes in what waited in its backlog. */
 static void silence_confirm(struct pams_conn *conn, struct pams_subflow *sub,
 			    struct sock *ssk)
 {
-	u32 answer_us = pams_answer_limit_us(sub, tcp_sk(ssk));
-	u32 limit_us = pams_silence_limit_us(sub, tcp_sk(ssk));
-	struct tcp_sock *tp = tcp_sk(ssk);
-	struct sk_buff *oldest;
-
 	lock_sock(ssk);
-	oldest = tcp_rtx_queue_head(ssk);
-	if (oldest && older_than(READ_ONCE(tp->rcv_tstamp), answer_us) &&
-	    tcp_clock_us() - tcp_skb_timestamp_us(oldest) > limit_us) {
-		sub->silent_tstamp = READ_ONCE(tp->rcv_tstamp);
+	if (seems_silent(sub, tcp_sk(ssk))) {
+		sub->silent_tstamp = READ_ONCE(tcp_sk(ssk)->rcv_tstamp);
 		sub->silent = true;
 		conn->silent = true;
 	}
@@ -216,7 +214,7 @@ static void silence_look(struct pams_conn *conn)
  */
 static bool stale_check_is_due(const struct pams_conn *conn)
 {
-	return conn->silent && !msk_is_fallback(conn->msk) && !conn->resend.keep &&
+	return pams_watches(conn) && conn->silent && !msk_is_fallback(conn->msk) && !conn->resend.keep &&
 	       !conn->lost_id &&
 	       (s32)(tcp_jiffies32 - conn->stale_at) >= (s32)TCP_RTO_MIN;
 }
@@ -468,8 +466,7 @@ static void kick_run(struct pams_conn *conn)
 		silence_look(conn);
 	if (!resend_all(conn))
 		return;
-	if (pams_watches(conn))
-		stale_check(conn);
+	stale_check(conn);
 	pams_netlink_events(conn);
 
 	if (msk_is_pending(msk))

@@ -117,6 +117,14 @@ idle()
 	wait $! || fail "the transfer did not survive"
 }
 
+# few_kicks - since the server came, by the same measure, as netlink tells
+few_kicks()
+{
+	on_server "$pamsctl" --json stats >"$work/stats"
+	check "kicks in $(($(duration_us) / 1000)) ms, as told" "$(of kicks "$work/stats")" "<=" \
+		"$kicks_per_s * $(duration_us) / 1000000 + $kicks_more"
+}
+
 # And so the totals that netlink tells.
 totals()
 {
@@ -124,9 +132,44 @@ totals()
 	need_tool "$pamsctl"
 	begin "$1"
 	transfer --bytes 1M --rate 100000 --timeout 30000
-	on_server "$pamsctl" --json stats >"$work/stats"
-	check "kicks in $(($(duration_us) / 1000)) ms, as told" "$(of kicks "$work/stats")" "<=" \
-		"$kicks_per_s * $(duration_us) / 1000000 + $kicks_more"
+	few_kicks
+}
+
+# A path that was called silent falsely dies: what is longer doubtful then isn't asked more often.
+dies_after_alarms()
+{
+	local i
+
+	need_module
+	need_tool "$pamsctl"
+	begin "$1"
+	transfer --bytes 5M --rate 500000 --timeout 60000 &
+	sleep 1
+	for i in 1 2 3; do
+		reshape 1 20mbit,10ms,100,loss,100%
+		sleep 0.$((i * 2))
+		reshape 1 20mbit,10ms
+		sleep 1
+	done
+	reshape 1 20mbit,10ms,100,loss,100%
+	wait $! || fail "the transfer did not survive"
+	few_kicks
+}
+
+# A path is silent when a rule gives the connection a scheduler that doesn't look for silence.
+rule_changes()
+{
+	need_module
+	need_tool "$pamsctl"
+	begin rules
+	echo "use $1" | on_server "$pamsctl" rule load -
+	transfer --bytes 5M --rate 500000 --timeout 60000 &
+	sleep 1
+	reshape 1 20mbit,10ms,100,loss,100%
+	sleep 1
+	echo "use minrtt" | on_server "$pamsctl" rule load -
+	wait $! || fail "the transfer did not survive"
+	few_kicks
 }
 
 for sched in $SCHEDS; do
@@ -135,5 +178,8 @@ for sched in $SCHEDS; do
 	add bulk "$sched"
 	add totals "$sched"
 	! can_trace || add idle "$sched"
+	[[ " pams minfct " == *" $sched "* ]] || continue
+	add dies_after_alarms "$sched"
+	add rule_changes "$sched"
 done
 run_cases "$@"

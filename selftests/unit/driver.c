@@ -15,8 +15,8 @@
 
 #define HOP_WORDS	3	/* rate_byteps, owd_us, queued_bytes */
 #define MODEL_WORDS	17	/* see model() */
-#define SUB_WORDS	7	/* pad_ns, th_byteps, srtt_us, room_bytes, idle, in_flight,
-				 * outstanding
+#define SUB_WORDS	8	/* pad_ns, th_byteps, srtt_us, room_bytes, idle, in_flight,
+				 * outstanding, once_bytes
 				 */
 #define CHOICE_WORDS	4	/* idle, stopped, room_bytes, once_bytes */
 
@@ -127,6 +127,7 @@ static const u64 *plain_view(const u64 *in, struct pams_view *view,
 			.idle = in[4],
 			.in_flight = in[5],
 			.outstanding = in[6],
+			.once_bytes = (u32)in[7],
 		};
 		view->sub[i] = &models[i];
 	}

@@ -370,7 +370,11 @@ class TestLate(unittest.TestCase):
 
     def test_all_of_it_while_something_is_unscheduled(self):
         slow = model(125_000, 3_000, 375, 4_000, 1_000)
-        self.assertEqual(late([self.FAST, slow], [True, True], 1, again=[0, 5_000]), 1)
+        self.assertEqual(late([self.FAST, slow], [True, True], 1, again=[0, 4_999]), 1)
+
+    def test_what_was_sent_again_to_the_last_byte(self):
+        slow = model(125_000, 3_000, 375, 4_000, 1_000)
+        self.assertEqual(late([self.FAST, slow], [True, True], 1, again=[0, 5_000]), NONE)
 
     def test_a_unit_that_the_application_still_writes(self):
         """Twice as late, as what follows may make up for it; not what was sent again."""

@@ -169,6 +169,11 @@ class TestLatePams(unittest.TestCase):
         held = sub(120 * MS, 125_000, idle=False, in_flight=False, outstanding=True)
         self.assertEqual(late_pams([self.BEST, held]), (1, 12_500))
 
+    def test_not_what_was_sent_again(self):
+        again = busy(500 * MS, 10**9, once=0)
+        self.assertEqual(late_pams([self.BEST, again]), (NONE, None))
+        self.assertEqual(late_pams([self.BEST, again, self.LATE]), (2, 12_500))
+
     def test_not_the_best_itself(self):
         self.assertEqual(late_pams([sub(20 * MS, 1_000_000)]), (NONE, None))
         self.assertEqual(late_pams([sub(120 * MS, 125_000), busy(20 * MS, 10**9)]), (NONE, None))

@@ -92,10 +92,11 @@ def carried_bytes(spans):
 
 
 def sub(pad_ns=0, rate_byteps=RATE_MIN_BYTEPS, srtt_us=0, idle=True, in_flight=True, room=0,
-        outstanding=None):
+        outstanding=None, once=None):
     """A subflow in a view of minrtt, minpad and pams."""
     outstanding = in_flight if outstanding is None else outstanding
-    return pad_ns, rate_byteps, srtt_us, room, int(idle), int(in_flight), int(outstanding)
+    once = int(outstanding) if once is None else once
+    return pad_ns, rate_byteps, srtt_us, room, int(idle), int(in_flight), int(outstanding), once
 
 
 def picks(name, views):
