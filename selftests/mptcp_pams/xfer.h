@@ -16,6 +16,7 @@
 
 #define CHUNK_BYTES	(64 << 10)	/* of one send or receive */
 #define LINE_BYTES	96		/* longest request line */
+#define TICK_US		2000LL		/* how often a paced transfer sends */
 #define US_PER_S	1000000LL
 
 struct range {

@@ -160,14 +160,17 @@ int flush_out(struct conn *c)
 	return 1;
 }
 
-/* What may be sent by now. */
+/* What may be sent by now: what was due at the last tick, so that it is one piece, not
+ * one and then those of the microseconds that writing it took.
+ */
 static long long due_bytes(const struct conn *c)
 {
-	long long due;
+	long long due, ticks_us;
 
 	if (!c->rate_byteps)
 		return c->left;
-	due = (now_us() - c->start_us) * c->rate_byteps / US_PER_S - c->offset;
+	ticks_us = (now_us() - c->start_us) / TICK_US * TICK_US;
+	due = ticks_us * c->rate_byteps / US_PER_S - c->offset;
 	return due < c->left ? due : c->left;
 }
 

@@ -19,8 +19,6 @@
 #define MPTCP_INFO 1
 #endif
 
-#define TICK_MS		2		/* how often a paced transfer sends */
-
 static struct conn **conns;
 static struct pollfd *fds;
 static size_t nr_conns, nr_failed;
@@ -139,7 +137,7 @@ void run_server(void)
 			};
 			paced = paced || waits_for_tick(conns[i]);
 		}
-		if (poll(fds, nr_conns + 1, paced ? TICK_MS : -1) < 0 &&
+		if (poll(fds, nr_conns + 1, paced ? TICK_US / 1000 : -1) < 0 &&
 		    errno != EINTR)
 			die(1, "poll: %s", strerror(errno));
 		for (i = 0; i < nr_conns; i++) {
