@@ -107,6 +107,7 @@ check:
 # The Debian packages, for the release that this machine runs, and their tests.
 .PHONY: deb
 deb:
+	@$(if $(SUITE),packaging/deb --check-only $(SUITE))
 	@tools/setup.sh package
 	@DEB_OUT=build/deb packaging/deb $(SUITE)
 
