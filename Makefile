@@ -107,6 +107,7 @@ check:
 # The Debian packages, for the release that this machine runs, and their tests.
 .PHONY: deb
 deb:
+	@$(if $(SUITE),packaging/deb --check-only $(SUITE))
 	@tools/setup.sh package
 	@DEB_OUT=build/deb packaging/deb $(SUITE)
 
@@ -179,7 +180,7 @@ help:
 	@echo 'make demo           default against pams and minfct over two paths, as a table and pictures'
 	@echo 'make check          every test but those that take hours; ends with N passed, N failed'
 	@echo 'make check-all      that, and what takes hours: timed selftests in the emulator, debug kernels'
-	@echo 'make selftests      the selftests on this machine, as root, with the module loaded or built'
+	@echo 'make selftests      the selftests on this machine, as root, with the module loaded, installed or built'
 	@echo 'make vm-check       the selftests in a stock kernel; KVER=6.12 or 7, TESTS="a.sh b.sh";'
 	@echo '                    ARCH=arm64, arm64-16k or armmp; KVER=rpi or openwrt for kernels like theirs'
 	@echo 'make upstream-check the kernel'"'"'s own MPTCP selftests under minrtt, minpad, pams, minfct; SCHEDS=, TESTS="SCRIPT [CASE]"'

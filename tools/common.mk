@@ -28,7 +28,8 @@ HARDENING := -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fPI
 ALL_CFLAGS = $(CFLAGS) -std=gnu11 $(WARNINGS) $(HARDENING) -D_GNU_SOURCE \
 	     -DPAMS_VERSION='"$(VERSION)"' -I$(TOOLS)/lib -I$(BUILD)/include \
 	     $(shell $(PKG_CONFIG) --cflags $(LIB_PACKAGES) $(PACKAGES))
-ALL_LDFLAGS = $(LDFLAGS) -pie -Wl,-z,relro,-z,now
+# pamsplit needs neither libnl nor libsodium of LIB_PACKAGES; not every compiler leaves out what is not used.
+ALL_LDFLAGS = $(LDFLAGS) -pie -Wl,-z,relro,-z,now,--as-needed
 ALL_LIBS = $(shell $(PKG_CONFIG) --libs $(LIB_PACKAGES) $(PACKAGES)) $(LDLIBS)
 
 # Only our header of include/uapi: the others are the system's.

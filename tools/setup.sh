@@ -87,7 +87,26 @@ if [ -z "$missing" ]; then
 	exit 0
 fi
 
+# stay_heard - a line every nine seconds, so that nobody takes the installation
+# for stuck; it ends when it is told to, or this script has ended
+stay_heard() {
+	trap exit TERM
+	begin=$(date +%s)
+	ticks=0
+	while kill -0 $$ 2> /dev/null; do
+		sleep 1
+		ticks=$((ticks + 1))
+		[ $((ticks % 9)) != 0 ] ||
+			echo "setup: still installing, $(($(date +%s) - begin)) s" >&2
+	done
+}
+
 echo "setup: installing$missing" >&2
+stay_heard &
+heard=$!
+trap 'kill "$heard" 2> /dev/null; wait "$heard" || :' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM HUP
 as_root apt-get -qq update
 # shellcheck disable=SC2086 # a list of words
 as_root env DEBIAN_FRONTEND=noninteractive DEBCONF_NOWARNINGS=yes \

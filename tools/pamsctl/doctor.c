@@ -142,7 +142,7 @@ static void look_at_scheduler(json_t *list)
 		finding(list, FINE, "scheduler", NULL, "new sockets use %s",
 			chosen);
 	else
-		finding(list, NOTE, "scheduler", "pamsctl sched set pams",
+		finding(list, NOTE, "scheduler", "pamsctl sched set minfct",
 			"new sockets use %s, none of the module's", chosen);
 }
 

@@ -169,6 +169,18 @@ static void advise(json_t *advice, const char *text)
 	json_array_append_new(advice, json_string(text));
 }
 
+static void advise_to_build(json_t *advice, const char *release)
+{
+	json_t *text;
+
+	text = json_sprintf("there is no mptcp_pams.ko for this kernel: "
+			    "install linux-headers-%s, from which the package "
+			    "mptcp-pams-dkms builds it; or run make and make "
+			    "install in the project's folder; or give --module "
+			    "FILE", release);
+	json_array_append_new(advice, text);
+}
+
 /* What is in the way of loading it: nothing if the list stays empty. */
 void module_advice(const struct module *module, json_t *advice)
 {
@@ -181,9 +193,7 @@ void module_advice(const struct module *module, json_t *advice)
 		advise(advice, "MPTCP is switched off: sysctl -w "
 			       "net.mptcp.enabled=1");
 	if (!module->file[0])
-		advise(advice, "there is no mptcp_pams.ko for this kernel: in the "
-			       "project's folder run make, and make install; or "
-			       "give --module FILE");
+		advise_to_build(advice, module->release);
 	else if (!exists(module->file))
 		advise(advice, "the file given with --module does not exist");
 	if (module->must_be_signed && module->file[0] && !module->signed_)

@@ -86,7 +86,8 @@ static void print(const char *name, const char *server, const char *key,
 	printf("\n# 3. On %s, in /etc/pamsd/pamsd.conf:\n", name);
 	print_reporter(stdout, name, server, links, count);
 	printf("\n# 4. On both, as root:\n"
-	       "pamsd --check && systemctl restart pamsd && pamsctl peers\n");
+	       "pamsd --check && systemctl enable pamsd && "
+	       "systemctl restart pamsd && pamsctl peers\n");
 }
 
 int pair_command(struct words *words)

@@ -101,7 +101,8 @@ static int tell(const char *key_file, const char *config, const char *text,
 		       config, text);
 	else
 		printf("written: %s\nnow, as root: ", config);
-	puts("pamsd --check && systemctl restart pamsd && pamsctl peers");
+	puts("pamsd --check && systemctl enable pamsd && "
+	     "systemctl restart pamsd && pamsctl peers");
 	return DONE;
 }
 
