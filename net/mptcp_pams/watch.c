@@ -214,8 +214,8 @@ static void silence_look(struct pams_conn *conn)
  */
 static bool stale_check_is_due(const struct pams_conn *conn)
 {
-	return pams_watches(conn) && conn->silent && !msk_is_fallback(conn->msk) && !conn->resend.keep &&
-	       !conn->lost_id &&
+	return pams_watches(conn) && conn->silent && !msk_is_fallback(conn->msk) &&
+	       !conn->resend.keep && !conn->lost_id &&
 	       (s32)(tcp_jiffies32 - conn->stale_at) >= (s32)TCP_RTO_MIN;
 }
 
