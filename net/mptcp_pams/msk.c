@@ -1164,7 +1164,9 @@ void msk_stale_check(struct mptcp_sock *msk)
 {
 	if (is_pending_again(msk))
 		return;
+	/* the first one in 6.12, the second one in 7.3 */
 	pams_subflow_get_retrans(msk);
+	pams_pm_chk_stale(msk);
 	if (is_pending_again(msk))
 		nothing_again(msk);
 }

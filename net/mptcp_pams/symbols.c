@@ -55,6 +55,11 @@ static struct sock *no_subflow_get_retrans(struct mptcp_sock *msk)
 	return NULL;
 }
 
+/* Kernels without it (6.12) do this in mptcp_subflow_get_retrans(). */
+static void no_pm_chk_stale(const struct mptcp_sock *msk)
+{
+}
+
 static unsigned long no_kallsyms_lookup_name(const char *name)
 {
 	return 0;
@@ -64,6 +69,7 @@ DEFINE_STATIC_CALL(pams_mptcp_register_scheduler, no_register_scheduler);
 DEFINE_STATIC_CALL(pams_mptcp_unregister_scheduler, no_unregister_scheduler);
 DEFINE_STATIC_CALL(pams_mptcp_subflow_active, no_subflow_active);
 DEFINE_STATIC_CALL(pams_mptcp_subflow_get_retrans, no_subflow_get_retrans);
+DEFINE_STATIC_CALL(pams_mptcp_pm_chk_stale, no_pm_chk_stale);
 DEFINE_STATIC_CALL(pams_kallsyms_lookup_name, no_kallsyms_lookup_name);
 
 #define symbol_call(name)	static_call(pams_##name)
@@ -138,13 +144,15 @@ static int __init symbol_missing(const char *name)
 	return -ENOENT;
 }
 
-#define symbol_resolve(name) ({						\
+#define symbol_find(name) ({						\
 	unsigned long __addr = symbol_by_name(#name);			\
 									\
 	if (__addr)							\
 		static_call_update(pams_##name, (void *)__addr);	\
-	__addr ? 0 : symbol_missing(#name);				\
+	__addr;								\
 })
+
+#define symbol_resolve(name)	(symbol_find(name) ? 0 : symbol_missing(#name))
 
 /**
  * pams_symbols_resolve - find every function, or say which is missing
@@ -153,11 +161,15 @@ static int __init symbol_missing(const char *name)
  */
 int __init pams_symbols_resolve(void)
 {
-	return symbols_check_param() ?:
-	       symbol_resolve(mptcp_register_scheduler) ?:
-	       symbol_resolve(mptcp_unregister_scheduler) ?:
-	       symbol_resolve(mptcp_subflow_active) ?:
-	       symbol_resolve(mptcp_subflow_get_retrans);
+	int ret = symbols_check_param() ?:
+		  symbol_resolve(mptcp_register_scheduler) ?:
+		  symbol_resolve(mptcp_unregister_scheduler) ?:
+		  symbol_resolve(mptcp_subflow_active) ?:
+		  symbol_resolve(mptcp_subflow_get_retrans);
+
+	if (!ret)
+		(void)symbol_find(mptcp_pm_chk_stale);
+	return ret;
 }
 
 #endif /* PAMS_SYMBOLS_EXPORTED */
@@ -176,6 +188,13 @@ void __nocfi pams_unregister_scheduler(struct mptcp_sched_ops *ops)
 bool __nocfi pams_subflow_active(struct mptcp_subflow_context *subflow)
 {
 	return symbol_call(mptcp_subflow_active)(subflow);
+}
+
+void __nocfi pams_pm_chk_stale(const struct mptcp_sock *msk)
+{
+#ifndef PAMS_SYMBOLS_EXPORTED
+	symbol_call(mptcp_pm_chk_stale)(msk);
+#endif
 }
 
 struct sock * __nocfi pams_subflow_get_retrans(struct mptcp_sock *msk)

@@ -13,6 +13,7 @@ struct sock;
 int pams_symbols_resolve(void);
 int pams_register_scheduler(struct mptcp_sched_ops *ops);
 void pams_unregister_scheduler(struct mptcp_sched_ops *ops);
+void pams_pm_chk_stale(const struct mptcp_sock *msk);
 bool pams_subflow_active(struct mptcp_subflow_context *subflow);
 struct sock *pams_subflow_get_retrans(struct mptcp_sock *msk);
 

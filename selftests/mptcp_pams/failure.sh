@@ -32,6 +32,21 @@ dies()
 	wait $! || fail "the transfer did not survive"
 }
 
+# The kernel counts it as stale, too, though what it held was sent again long before; path managers go by that.
+dies_and_is_stale()
+{
+	local before
+
+	paths "$1" "$first" "$second"
+	start_server
+	before=$(counter "$server" MPTcpExtSubflowStale)
+	transfer --bytes 5M --timeout 30000 &
+	wait_sent 1 100000
+	blackhole 1 "$first"
+	wait $! || fail "the transfer did not survive"
+	check "stale subflows" "$(counter "$server" MPTcpExtSubflowStale) - $before" "==" 1
+}
+
 dies_under_upload()
 {
 	paths "$1" "$first" "$second"
@@ -143,6 +158,7 @@ initial_subflow_removed()
 
 for sched in $SCHEDS; do
 	add dies "$sched" 1
+	[[ " default pams minfct single redundant " != *" $sched "* ]] || add dies_and_is_stale "$sched"
 	add dies_under_upload "$sched"
 	add backup_stands_by "$sched"
 	add backup_takes_over "$sched"
