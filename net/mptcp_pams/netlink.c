@@ -8,13 +8,13 @@
  */
 #include <linux/ctype.h>
 #include <linux/ktime.h>
-#include <linux/rwsem.h>
 #include <linux/time64.h>
 #include <net/genetlink.h>
 
 #include "netlink-gen.h"
 #include "netlink.h"
 #include "pams.h"
+#include "tell.h"
 #include "trace.h"
 
 static struct pams_net *info_net(const struct genl_info *info)
@@ -235,15 +235,14 @@ static int origin_parse(struct genl_info *info, const char **origin)
 static struct sk_buff *request_msg(const struct genl_info *info, u8 cmd,
 				   int attr_max)
 {
-	struct sk_buff *skb = genlmsg_new(NLMSG_DEFAULT_SIZE, GFP_KERNEL);
+	struct sk_buff *skb;
 	void *head;
-	int err;
+	int err = 0;
 
+	skb = pams_tell_msg(cmd, &head);
 	if (!skb)
 		return NULL;
 
-	head = genlmsg_put(skb, 0, 0, &mptcp_pams_nl_family, 0, cmd);
-	err = head ? 0 : -EMSGSIZE;
 	for (int i = 1; !err && i <= attr_max; i++) {
 		const struct nlattr *attr = info->attrs[i];
 
@@ -263,8 +262,8 @@ static void tell_done(const struct genl_info *info, u8 cmd, int attr_max)
 {
 	struct pams_net *net = info_net(info);
 
-	if (pams_netlink_tell_begin(net))
-		pams_netlink_tell_end(net, request_msg(info, cmd, attr_max));
+	if (pams_tell_begin(net))
+		pams_tell_end(net, request_msg(info, cmd, attr_max));
 }
 
 static int path_set(struct genl_info *info)
@@ -337,59 +336,11 @@ int mptcp_pams_nl_path_flush_doit(struct sk_buff *skb, struct genl_info *info)
 	return 0;
 }
 
-static int put_key(struct sk_buff *skb, const struct pams_path_key *key)
-{
-	bool v4 = key->prefix_len >= 96 && ipv6_addr_v4mapped(&key->address);
-
-	switch (key->kind) {
-	case PAMS_PATH_SUBFLOW:
-		return nla_put_u32(skb, MPTCP_PAMS_A_PATH_TOKEN, key->number) ?:
-		       nla_put_u8(skb, MPTCP_PAMS_A_PATH_LOCAL_ID,
-				  key->local_id) ?:
-		       nla_put_u8(skb, MPTCP_PAMS_A_PATH_REMOTE_ID,
-				  key->remote_id);
-	case PAMS_PATH_INTERFACE:
-		return nla_put_u32(skb, MPTCP_PAMS_A_PATH_IFINDEX, key->number);
-	}
-
-	return (v4 ? nla_put_in_addr(skb, MPTCP_PAMS_A_PATH_ADDRESS4,
-				     key->address.s6_addr32[3]) :
-		     nla_put_in6_addr(skb, MPTCP_PAMS_A_PATH_ADDRESS6,
-				      &key->address)) ?:
-	       nla_put_u8(skb, MPTCP_PAMS_A_PATH_PREFIX_LEN,
-			  key->prefix_len - (v4 ? 96 : 0)) ?:
-	       (key->port ? nla_put_be16(skb, MPTCP_PAMS_A_PATH_PORT,
-					 key->port) : 0);
-}
-
-/* From one moment to a later one in whole milliseconds, rounded up: what has not
- * come yet is never 0. 0 if it isn't later, S32_MAX if it is that or later.
- */
-static s32 from_to_ms(u64 from_ns, u64 to_ns)
-{
-	if (to_ns <= from_ns)
-		return 0;
-	return min_t(u64, DIV_ROUND_UP_ULL(to_ns - from_ns, NSEC_PER_MSEC),
-		     S32_MAX);
-}
-
-/**
- * pams_netlink_until_ms - a moment as it is told
- * @at_ns: the moment
- * @now_ns: ktime
- *
- * Return: milliseconds from now, negative if it is past.
- */
-s32 pams_netlink_until_ms(u64 at_ns, u64 now_ns)
-{
-	return from_to_ms(now_ns, at_ns) - from_to_ms(at_ns, now_ns);
-}
-
 static int put_expiry(struct sk_buff *skb, int attr, u64 at_ns, u64 now_ns)
 {
 	if (at_ns == PAMS_NEVER_NS)
 		return 0;
-	return nla_put_u32(skb, attr, from_to_ms(now_ns, at_ns));
+	return nla_put_u32(skb, attr, pams_tell_ms(now_ns, at_ns));
 }
 
 static int put_pipe(struct sk_buff *skb, const struct pams_report *report,
@@ -405,7 +356,7 @@ static int put_pipe(struct sk_buff *skb, const struct pams_report *report,
 		nla_put_uint(skb, MPTCP_PAMS_A_PATH_HS_RATE,
 			     report->hs_rate_byteps) : 0) ?:
 	       nla_put_u32(skb, MPTCP_PAMS_A_PATH_PIPE_AGE,
-			   from_to_ms(report->pipe_ns, now_ns)) ?:
+			   pams_tell_ms(report->pipe_ns, now_ns)) ?:
 	       put_expiry(skb, MPTCP_PAMS_A_PATH_PIPE_EXPIRES,
 			  report->pipe_expires_ns, now_ns);
 }
@@ -414,13 +365,13 @@ static int put_path(struct sk_buff *skb, const struct pams_path *path,
 		    u64 now_ns)
 {
 	const struct pams_report *report = &path->report;
-	int err = put_key(skb, &path->key);
+	int err = pams_tell_put_key(skb, &path->key);
 
 	if (!err && report->pipe_rate_byteps)
 		err = put_pipe(skb, report, now_ns);
 	if (!err && report->loss_ns)
 		err = nla_put_s32(skb, MPTCP_PAMS_A_PATH_LOSS_TIME,
-				  pams_netlink_until_ms(report->loss_ns, now_ns)) ?:
+				  pams_tell_until_ms(report->loss_ns, now_ns)) ?:
 		      put_expiry(skb, MPTCP_PAMS_A_PATH_LOSS_EXPIRES,
 				 report->loss_expires_ns, now_ns);
 	if (!err && report->loss_ns && report->loss_spread_ms)
@@ -565,102 +516,12 @@ int mptcp_pams_nl_path_get_dumpit(struct sk_buff *skb,
 	return err && !skb->len ? err : skb->len;
 }
 
-/* Events are sent while this is held for reading and @telling is true: the
- * family's groups get other families' numbers when it is gone.
- */
-static DECLARE_RWSEM(tell_lock);
-static bool telling;
-
-/**
- * pams_netlink_tell_begin - does anybody listen?
- * @net:	the namespace
- *
- * Process context.
- *
- * Return: pams_netlink_tell_end() has to follow.
- */
-bool pams_netlink_tell_begin(struct pams_net *net)
-{
-	down_read(&tell_lock);
-	if (telling && genl_has_listeners(&mptcp_pams_nl_family, net->net,
-					  MPTCP_PAMS_NLGRP_EVENTS))
-		return true;
-	up_read(&tell_lock);
-	return false;
-}
-
-/**
- * pams_netlink_tell_end - tell all who listen
- * @net:	the namespace
- * @skb:	the message; NULL: it could not be made
- */
-void pams_netlink_tell_end(struct pams_net *net, struct sk_buff *skb)
-{
-	if (skb)
-		genlmsg_multicast_netns(&mptcp_pams_nl_family, net->net, skb,
-					0, MPTCP_PAMS_NLGRP_EVENTS, GFP_KERNEL);
-	up_read(&tell_lock);
-}
-
-/* The message that tells what has expired, or NULL. */
-static struct sk_buff *expired_msg(const struct pams_path *path, u64 now_ns)
-{
-	const struct pams_report *report = &path->report;
-	struct sk_buff *skb = genlmsg_new(NLMSG_DEFAULT_SIZE, GFP_KERNEL);
-	void *head;
-	int err;
-
-	if (!skb)
-		return NULL;
-
-	head = genlmsg_put(skb, 0, 0, &mptcp_pams_nl_family, 0,
-			   MPTCP_PAMS_CMD_PATH_EXPIRED_NTF);
-	err = head ? put_key(skb, &path->key) : -EMSGSIZE;
-	if (!err && report->pipe_rate_byteps &&
-	    !pams_report_has_pipe(report, now_ns))
-		err = nla_put_uint(skb, MPTCP_PAMS_A_PATH_PIPE_RATE,
-				   report->pipe_rate_byteps);
-	if (!err && report->loss_ns && !pams_report_has_loss(report, now_ns))
-		err = nla_put_s32(skb, MPTCP_PAMS_A_PATH_LOSS_TIME,
-				  pams_netlink_until_ms(report->loss_ns, now_ns));
-	if (!err && report->cost_expires_ns && !pams_report_has_cost(report, now_ns))
-		err = nla_put_u8(skb, MPTCP_PAMS_A_PATH_COST, report->cost);
-	if (err) {
-		nlmsg_free(skb);
-		return NULL;
-	}
-	genlmsg_end(skb, head);
-	return skb;
-}
-
-/**
- * pams_netlink_path_expired - tell whoever listens
- * @net:	the path's namespace
- * @path:	with what has expired
- * @now_ns:	ktime_get_ns()
- *
- * Process context. Tells nobody once the family is going.
- */
-void pams_netlink_path_expired(struct pams_net *net,
-			       const struct pams_path *path, u64 now_ns)
-{
-	if (pams_netlink_tell_begin(net))
-		pams_netlink_tell_end(net, expired_msg(path, now_ns));
-}
-
-static void netlink_tell(bool tell)
-{
-	down_write(&tell_lock);
-	telling = tell;
-	up_write(&tell_lock);
-}
-
 int __init pams_netlink_init(void)
 {
 	int err = genl_register_family(&mptcp_pams_nl_family);
 
 	if (!err)
-		netlink_tell(true);
+		pams_tell_start(&mptcp_pams_nl_family);
 	return err;
 }
 
@@ -669,6 +530,6 @@ int __init pams_netlink_init(void)
  */
 void pams_netlink_exit(void)
 {
-	netlink_tell(false);
+	pams_tell_stop();
 	genl_unregister_family(&mptcp_pams_nl_family);
 }

@@ -1,144 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Connections over netlink: what a decision sees of them, their totals, and what
- * happens to them. A connection is looked at as a decision would, with its socket
+/* Connections over netlink: what a decision sees of them, and their totals; what happens
+ * to them is told by tell_conn.c. A connection is looked at as a decision would, with its socket
  * owned, one at a time; like a decision it may take a sample of Th, or notice a
  * stop.
  */
 #include <net/genetlink.h>
 
 #include "netlink-gen.h"
-#include "netlink.h"
 #include "pams.h"
-
-/* The loss time that counts for the subflow, or NULL; under RCU. */
-static const struct pams_report *loss_report(const struct pams_conn *conn,
-					     const struct pams_subflow *sub,
-					     u64 now_ns)
-{
-	if (sub->generation != (u32)pams_paths_generation(&conn->net->paths) ||
-	    !sub->loss ||
-	    !pams_report_has_loss(&sub->loss->report, now_ns))
-		return NULL;
-	return &sub->loss->report;
-}
-
-static int put_addresses(struct sk_buff *skb, const struct sock *ssk)
-{
-	const struct inet_sock *inet = inet_sk(ssk);
-	int err;
-
-#if IS_ENABLED(CONFIG_IPV6)
-	if (ssk->sk_family == AF_INET6 &&
-	    !ipv6_addr_v4mapped(&ssk->sk_v6_daddr))
-		err = nla_put_in6_addr(skb,
-				       MPTCP_PAMS_A_SUBFLOW_LOCAL_ADDRESS6,
-				       &ssk->sk_v6_rcv_saddr) ?:
-		      nla_put_in6_addr(skb,
-				       MPTCP_PAMS_A_SUBFLOW_REMOTE_ADDRESS6,
-				       &ssk->sk_v6_daddr);
-	else
-#endif
-		err = nla_put_in_addr(skb, MPTCP_PAMS_A_SUBFLOW_LOCAL_ADDRESS4,
-				      inet->inet_saddr) ?:
-		      nla_put_in_addr(skb, MPTCP_PAMS_A_SUBFLOW_REMOTE_ADDRESS4,
-				      ssk->sk_daddr);
-
-	return err ?: nla_put_be16(skb, MPTCP_PAMS_A_SUBFLOW_LOCAL_PORT,
-				   inet->inet_sport) ?:
-		      nla_put_be16(skb, MPTCP_PAMS_A_SUBFLOW_REMOTE_PORT,
-				   ssk->sk_dport);
-}
-
-static int put_tcp(struct sk_buff *skb, const struct tcp_sock *tp)
-{
-	u32 unsent = READ_ONCE(tp->write_seq) - READ_ONCE(tp->snd_nxt);
-	u32 outstanding = READ_ONCE(tp->write_seq) - READ_ONCE(tp->snd_una);
-
-	return nla_put_u32(skb, MPTCP_PAMS_A_SUBFLOW_SRTT,
-			   READ_ONCE(tp->srtt_us) >> 3) ?:
-	       nla_put_u32(skb, MPTCP_PAMS_A_SUBFLOW_MIN_RTT,
-			   tcp_min_rtt(tp)) ?:
-	       nla_put_u32(skb, MPTCP_PAMS_A_SUBFLOW_CWND,
-			   READ_ONCE(tp->snd_cwnd)) ?:
-	       nla_put_u32(skb, MPTCP_PAMS_A_SUBFLOW_IN_FLIGHT,
-			   tcp_packets_in_flight(tp)) ?:
-	       nla_put_u32(skb, MPTCP_PAMS_A_SUBFLOW_MSS,
-			   READ_ONCE(tp->mss_cache)) ?:
-	       nla_put_uint(skb, MPTCP_PAMS_A_SUBFLOW_UNSENT, unsent) ?:
-	       nla_put_uint(skb, MPTCP_PAMS_A_SUBFLOW_OUTSTANDING, outstanding);
-}
-
-static int put_flag(struct sk_buff *skb, int attr, bool set)
-{
-	return set ? nla_put_flag(skb, attr) : 0;
-}
-
-static int put_model(struct sk_buff *skb, const struct pams_model *model)
-{
-	return nla_put_uint(skb, MPTCP_PAMS_A_SUBFLOW_RATE, model->th_byteps) ?:
-	       nla_put_u32(skb, MPTCP_PAMS_A_SUBFLOW_OWD, model->owd_us) ?:
-	       nla_put_uint(skb, MPTCP_PAMS_A_SUBFLOW_PAD_NS, model->pad_ns) ?:
-	       put_flag(skb, MPTCP_PAMS_A_SUBFLOW_IDLE, model->idle) ?:
-	       put_flag(skb, MPTCP_PAMS_A_SUBFLOW_PIPE, model->pipe_byteps) ?:
-	       (model->cost ? nla_put_u8(skb, MPTCP_PAMS_A_SUBFLOW_COST,
-					 model->cost) : 0);
-}
-
-static int put_remembered(struct sk_buff *skb, const struct pams_conn *conn,
-			  const struct pams_subflow *sub)
-{
-	const struct pams_report *report;
-	u64 now_ns = ktime_get_ns();
-	int err = 0;
-
-	rcu_read_lock();
-	report = loss_report(conn, sub, now_ns);
-	if (report)
-		err = nla_put_s32(skb, MPTCP_PAMS_A_SUBFLOW_LOSS_TIME,
-				  pams_netlink_until_ms(report->loss_ns,
-							now_ns));
-	rcu_read_unlock();
-
-	return err ?: put_flag(skb, MPTCP_PAMS_A_SUBFLOW_STOPPED, sub->stopped) ?:
-		      nla_put_uint(skb, MPTCP_PAMS_A_SUBFLOW_REINJECTED,
-				   sub->again_bytes) ?:
-		      nla_put_u32(skb, MPTCP_PAMS_A_SUBFLOW_STOPS, sub->stops);
-}
-
-/* @model is NULL if the subflow isn't usable, @sub if nothing is remembered of it. */
-static int put_subflow(struct sk_buff *skb, const struct pams_conn *conn,
-		       const struct sock *ssk, const struct pams_subflow *sub,
-		       const struct pams_model *model)
-{
-	u8 local_id, remote_id;
-	struct nlattr *nest;
-	int ifindex, err;
-
-	nest = nla_nest_start(skb, MPTCP_PAMS_A_CONN_SUBFLOW);
-	if (!nest)
-		return -EMSGSIZE;
-
-	rcu_read_lock();
-	ifindex = pams_path_ifindex(ssk);
-	rcu_read_unlock();
-	msk_subflow_ids(ssk, &local_id, &remote_id);
-
-	err = nla_put_u32(skb, MPTCP_PAMS_A_SUBFLOW_ID, msk_subflow_id(ssk)) ?:
-	      nla_put_u8(skb, MPTCP_PAMS_A_SUBFLOW_LOCAL_ID, local_id) ?:
-	      nla_put_u8(skb, MPTCP_PAMS_A_SUBFLOW_REMOTE_ID, remote_id) ?:
-	      put_addresses(skb, ssk) ?:
-	      (ifindex ? nla_put_u32(skb, MPTCP_PAMS_A_SUBFLOW_IFINDEX,
-				     ifindex) : 0) ?:
-	      put_tcp(skb, tcp_sk(ssk)) ?:
-	      put_flag(skb, MPTCP_PAMS_A_SUBFLOW_BACKUP,
-		       msk_subflow_is_backup(ssk)) ?:
-	      (model ? put_model(skb, model) :
-		       put_flag(skb, MPTCP_PAMS_A_SUBFLOW_UNUSABLE, true)) ?:
-	      (sub ? put_remembered(skb, conn, sub) : 0);
-	if (!err)
-		nla_nest_end(skb, nest);
-	return err;
-}
+#include "tell.h"
 
 static const struct pams_model *view_find(const struct pams_view *view, u32 id)
 {
@@ -180,13 +50,6 @@ static int put_unit(struct sk_buff *skb, const struct pams_conn *conn,
 					 left_bytes) : 0;
 }
 
-static int put_name(struct sk_buff *skb, const struct pams_conn *conn)
-{
-	return nla_put_u32(skb, MPTCP_PAMS_A_CONN_TOKEN, msk_token(conn->msk)) ?:
-	       nla_put_string(skb, MPTCP_PAMS_A_CONN_SCHEDULER,
-			      conn->sched->name);
-}
-
 /* The msk is owned and wasn't released. */
 static int put_conn(struct sk_buff *skb, struct pams_conn *conn)
 {
@@ -196,7 +59,7 @@ static int put_conn(struct sk_buff *skb, struct pams_conn *conn)
 	int err;
 
 	pams_look(conn, max(conn->sched->detail, PAMS_DETAIL_PAD), &look, &view, NULL);
-	err = put_name(skb, conn) ?:
+	err = pams_tell_put_name(skb, conn) ?:
 	      nla_put_uint(skb, MPTCP_PAMS_A_CONN_UNSCHEDULED,
 			   view.unscheduled_bytes) ?:
 	      put_rule(skb, conn) ?: put_unit(skb, conn, &look) ?:
@@ -206,8 +69,9 @@ static int put_conn(struct sk_buff *skb, struct pams_conn *conn)
 	     ssk = msk_next_subflow(conn->msk, ssk)) {
 		u32 id = msk_subflow_id(ssk);
 
-		err = put_subflow(skb, conn, ssk, pams_subflow_find(conn, id),
-				  view_find(&view, id));
+		err = pams_tell_put_subflow(skb, conn, ssk,
+					    pams_subflow_find(conn, id),
+					    view_find(&view, id));
 	}
 	return err;
 }
@@ -346,86 +210,4 @@ int mptcp_pams_nl_stats_get_doit(struct sk_buff *skb, struct genl_info *info)
 	}
 	genlmsg_end(answer, head);
 	return genlmsg_reply(answer, info);
-}
-
-/* Of a subflow that is there, or by what is remembered of it. NULL without memory. */
-static struct sk_buff *event_msg(struct pams_conn *conn, u8 cmd, const struct sock *ssk,
-				 const struct pams_subflow *sub)
-{
-	struct sk_buff *skb = genlmsg_new(NLMSG_DEFAULT_SIZE, GFP_KERNEL);
-	struct nlattr *nest;
-	void *head;
-	int err;
-
-	if (!skb)
-		return NULL;
-
-	head = genlmsg_put(skb, 0, 0, &mptcp_pams_nl_family, 0, cmd);
-	err = head ? put_name(skb, conn) : -EMSGSIZE;
-	err = err ?: nla_put_uint(skb, MPTCP_PAMS_A_CONN_STOPS,
-				  conn->counts.stops) ?:
-		     nla_put_uint(skb, MPTCP_PAMS_A_CONN_REINJECTED,
-				  conn->counts.reinjected_bytes);
-	if (!err && ssk) {
-		err = put_subflow(skb, conn, ssk, sub, NULL);
-	} else if (!err) {
-		nest = nla_nest_start(skb, MPTCP_PAMS_A_CONN_SUBFLOW);
-		err = nest ? nla_put_u32(skb, MPTCP_PAMS_A_SUBFLOW_ID,
-					 sub->model.id) : -EMSGSIZE;
-		if (!err)
-			nla_nest_end(skb, nest);
-	}
-	if (err) {
-		nlmsg_free(skb);
-		return NULL;
-	}
-	genlmsg_end(skb, head);
-	return skb;
-}
-
-static void tell(struct pams_conn *conn, u8 cmd, const struct sock *ssk,
-		 const struct pams_subflow *sub)
-{
-	if (pams_netlink_tell_begin(conn->net))
-		pams_netlink_tell_end(conn->net, event_msg(conn, cmd, ssk, sub));
-}
-
-/**
- * pams_netlink_subflow_removed - tell whoever listens
- * @conn:	the connection, owned
- * @sub:	what is remembered of the subflow
- */
-void pams_netlink_subflow_removed(struct pams_conn *conn,
-				  const struct pams_subflow *sub)
-{
-	tell(conn, MPTCP_PAMS_CMD_SUBFLOW_REMOVED_NTF, NULL, sub);
-}
-
-/**
- * pams_netlink_events - tell what looks left to be told
- * @conn:	the connection, owned
- *
- * Process context.
- */
-void pams_netlink_events(struct pams_conn *conn)
-{
-	struct sock *ssk;
-
-	if (!conn->events)
-		return;
-
-	conn->events = false;
-	for (ssk = msk_first_subflow(conn->msk); ssk;
-	     ssk = msk_next_subflow(conn->msk, ssk)) {
-		struct pams_subflow *sub =
-			pams_subflow_find(conn, msk_subflow_id(ssk));
-		u8 events = sub ? sub->events : 0;
-
-		if (events & PAMS_EVENT_STOPPED)
-			tell(conn, MPTCP_PAMS_CMD_PATH_STOPPED_NTF, ssk, sub);
-		if (events & PAMS_EVENT_REINJECT)
-			tell(conn, MPTCP_PAMS_CMD_REINJECT_NTF, ssk, sub);
-		if (sub)
-			sub->events = 0;
-	}
 }

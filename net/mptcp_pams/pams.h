@@ -1,25 +1,32 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The map of the module, in the order in which data flows; files call downward only:
+/* The map of the module, in the order in which data flows; files call downward only
+ * (selftests/downward):
  *
  *   main.c      load and unload
- *   netlink.c   reports come in, and what is known goes out; netlink_conn.c, of
- *               connections; netlink_memory.c, of what is remembered; netlink_rules.c,
- *               rules; netlink_unit.c, units; net.c, the sysctls
+ *   netlink*.c  the generic-netlink family: netlink.c, reports come in, and are shown;
+ *               netlink_conn.c, connections; netlink_memory.c, what is remembered;
+ *               netlink_rules.c, rules; netlink_unit.c, units; netlink-gen.c is made
+ *               from the specification
  *   sched.c     the scheduler ops of both kernel ABIs: one decision
  *   watch.c     looks at a connection when the kernel asks nothing: the end of a
  *               wait, a tail that is late, a path that is lost or silent
+ *   tell_conn.c what happens to connections, told over netlink
  *   resend.c    what is late or lost is sent again on another subflow, or copied
  *   look.c      one look at every subflow of a connection -> struct pams_view
- *   split.c     what helpers that end TCP have banked -> models; bank.c reckons it
+ *   split.c     what helpers that end TCP have banked -> models
  *   learn.c     a subflow's model, from its TCP
  *   report.c    pipes and loss times, put into the model
+ *   conn.c      what is remembered of a connection: lifetimes
+ *   net.c       what a namespace has: the sysctls
  *   memory.c    what earlier connections learned of a path
+ *   rules.c     which scheduler a connection has, by the administrator's rules
  *   path.c      what was reported of each path
+ *   tell.c      what has expired of a path, told over netlink
+ *   trace.c     tracepoints
+ *   bank.c      what was acknowledged and not delivered, plain numbers only
+ *   sched_*.c   a choice from a view, plain numbers only (pick.h)
  *   cost.c      costlier paths stand back, plain numbers only
  *   unit.c      what is left of an application's unit, plain numbers only
- *   rules.c     which scheduler a connection has, by the administrator's rules
- *   conn.c      what is remembered of a connection: lifetimes
- *   sched_*.c   a choice from a view, plain numbers only (pick.h)
  *   model.c     what a subflow delivers by when, from plain numbers
  *   pad.c       PAD from plain numbers
  *   msk.c       MPTCP's private structures; no other file knows them

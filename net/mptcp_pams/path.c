@@ -27,8 +27,8 @@
 #include <net/dst.h>
 
 #include "compat/slab.h"
-#include "netlink.h"
 #include "pams.h"
+#include "tell.h"
 
 /* the table is searched for what has expired at most so often */
 #define PATH_SWEEP		max(HZ / 10, 1)
@@ -336,7 +336,7 @@ static u64 path_expire(struct pams_net *net, struct pams_path *path, u64 now_ns)
 	struct pams_report rest = report_rest(&path->report, now_ns);
 	struct pams_path *left;
 
-	pams_netlink_path_expired(net, path, now_ns);
+	pams_tell_expired(net, path, now_ns);
 	atomic64_inc(&net->totals.expired);
 
 	if (report_is_empty(&rest)) {

@@ -38,8 +38,8 @@
 
 #include "features.h"
 #include "compat/hrtimer.h"
-#include "netlink.h"
 #include "pams.h"
+#include "tell.h"
 
 /* the longest wait whatever the PAD: TCP gives up hope of an ACK about then */
 #define WATCH_WAIT_MAX_NS	(2ULL * NSEC_PER_SEC)
@@ -260,7 +260,7 @@ static void gone_look(struct pams_conn *conn)
 	while (i--) {
 		if (is_open(conn->msk, conn->sub[i]->model.id))
 			continue;
-		pams_netlink_subflow_removed(conn, conn->sub[i]);
+		pams_tell_removed(conn, conn->sub[i]);
 		msk_resend_repair(conn->msk, &conn->resend);
 		pams_subflow_drop(conn, i);
 	}
@@ -467,7 +467,7 @@ static void kick_run(struct pams_conn *conn)
 	if (!resend_all(conn))
 		return;
 	stale_check(conn);
-	pams_netlink_events(conn);
+	pams_tell_events(conn);
 
 	if (msk_is_pending(msk))
 		msk_push(msk);

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What is told over netlink without being asked (tell.c, tell_conn.c), and how. */
+#ifndef _MPTCP_PAMS_TELL_H
+#define _MPTCP_PAMS_TELL_H
+
+#include <linux/types.h>
+
+struct genl_family;
+struct pams_conn;
+struct pams_model;
+struct pams_net;
+struct pams_path;
+struct pams_path_key;
+struct pams_subflow;
+struct sk_buff;
+struct sock;
+
+/* tell.c */
+void pams_tell_start(const struct genl_family *family);
+void pams_tell_stop(void);
+bool pams_tell_begin(struct pams_net *net);
+void pams_tell_end(struct pams_net *net, struct sk_buff *skb);
+struct sk_buff *pams_tell_msg(u8 cmd, void **head);
+int pams_tell_put_key(struct sk_buff *skb, const struct pams_path_key *key);
+s32 pams_tell_ms(u64 from_ns, u64 to_ns);
+s32 pams_tell_until_ms(u64 at_ns, u64 now_ns);
+void pams_tell_expired(struct pams_net *net, const struct pams_path *path, u64 now_ns);
+
+/* tell_conn.c */
+int pams_tell_put_name(struct sk_buff *skb, const struct pams_conn *conn);
+int pams_tell_put_subflow(struct sk_buff *skb, const struct pams_conn *conn,
+			  const struct sock *ssk, const struct pams_subflow *sub,
+			  const struct pams_model *model);
+void pams_tell_removed(struct pams_conn *conn, const struct pams_subflow *sub);
+void pams_tell_events(struct pams_conn *conn);
+
+#endif /* _MPTCP_PAMS_TELL_H */
