@@ -46,6 +46,7 @@ struct scene {
 	uint64_t pipe_dies_us;
 	uint64_t client_bursts_us;	/* what the client says comes at its multiples */
 	uint64_t drain_us;
+	uint64_t stranger_us;		/* somebody else's SYN comes to the core */
 	unsigned int pieces;		/* segments put together by offload */
 	uint64_t memory;		/* of the flow, 0: 2 MB */
 	uint64_t lend_byteps;		/* cap of what clients get */
@@ -286,6 +287,18 @@ static void server_pushes(void)
 		world.rto_at_us = world.now_us + 400000;
 }
 
+/* A SYN of a connection that there is: RFC 9293, 3.10.7.4. */
+static void server_challenges(void)
+{
+	const struct scene *scene = world.scene;
+	uint8_t data[256];
+	size_t len = make_data(data, scene->isn + 1 + world.nxt,
+			       scene->client_isn + 1, stamp_now(), TCP_ACK, 0);
+
+	packet_seal(data, len);
+	transmit(CORE_DOWN, data, len);
+}
+
 /* --- receiving them --- */
 
 static void check_up(const struct packet *packet)
@@ -293,7 +306,7 @@ static void check_up(const struct packet *packet)
 	uint32_t have = world.hs_came + world.scene->isn + 1;
 	uint32_t data_ack;
 
-	if (packet->flags & TCP_RST)
+	if (packet->flags & (TCP_RST | TCP_SYN))
 		return;
 	if (!packet_intact(packet))
 		wrong("checksum, to the server");
@@ -329,6 +342,8 @@ static void to_server(uint8_t *data, size_t len)
 		world.server_reset = true;
 		return;
 	}
+	if (packet.flags & TCP_SYN)
+		return server_challenges();
 	acked = packet.ack - world.scene->isn - 1;
 	if (packet.data_ack_len) {
 		uint64_t end = ((uint32_t)packet.data_ack - 0xffff0000U) +
@@ -481,6 +496,15 @@ static uint64_t next_us(void)
 	return at_us > world.now_us ? at_us : world.now_us;
 }
 
+static void stranger_says(void)
+{
+	uint8_t data[256];
+
+	schedule(CORE_UP, world.now_us, data,
+		 make_handshake(data, true, world.scene->client_isn + 100000,
+				0, stamp_now()));
+}
+
 static void step(void)
 {
 	const struct scene *scene = world.scene;
@@ -497,6 +521,9 @@ static void step(void)
 	if (scene->reader_goes_on_us > before_us &&
 	    scene->reader_goes_on_us <= world.now_us)
 		client_says(false);
+	if (scene->stranger_us > before_us &&
+	    scene->stranger_us <= world.now_us)
+		stranger_says();
 	if (scene->drain_us > before_us && scene->drain_us <= world.now_us)
 		split_drain(world.split, world.now_us);
 	if (world.rto_at_us <= world.now_us) {
@@ -659,6 +686,8 @@ static const struct scene scenes[] = {
 	  .lend_byteps = 2000000, .most_us = S(3.7) },
 	{ "the pipe dies", HS, PIPE, 2000000, .pipe_dies_us = S(1),
 	  .resets = true, .most_us = S(1.8) },
+	{ "a stranger's SYN", HS, PIPE, 2000000, .stranger_us = S(1),
+	  .most_us = S(3.6) },
 	{ "it drains", HS, PIPE, 2000000, .drain_us = S(1) },
 	{ "it drains with loss", HS, { MBIT(5), 5000, 150000, 20, 0, 0 },
 	  1000000, .drain_us = S(1) },

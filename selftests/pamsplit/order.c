@@ -10,6 +10,7 @@
 #define STAMP		0xfffffff0	/* it wraps */
 
 static unsigned int resets;	/* that the core made */
+static struct packet last_to_server;	/* of the core's own */
 
 /* The client, as far as it looks at time stamps (RFC 7323, 4 and 5). */
 static struct {
@@ -38,6 +39,8 @@ static void made(void *arg, enum split_side side, uint8_t *packet, size_t len)
 	if (!packet_read(&read, packet, len))
 		return;
 	resets += !!(read.flags & TCP_RST);
+	if (side == TO_SERVER)
+		last_to_server = read;
 	if (side == TO_CLIENT && !(read.flags & TCP_RST))
 		client_gets(&read);
 }
@@ -48,6 +51,7 @@ static void start(void)
 
 	now_us = 1000000;
 	resets = 0;
+	last_to_server = (struct packet){ };
 	client.rcv_nxt = ISN + 1;
 	client.ts_recent = STAMP;
 	client.dropped = 0;
@@ -195,18 +199,118 @@ static void syn_of_a_flow_that_was_left(void)
 }
 
 /* With another number it is another flow, which begins. */
-static void syn_with_another_number(void)
+static void other_flow(void)
 {
-	start();
-	open_flow(split, now_us, data, ISN, STAMP, WINDOW);
 	check(goes_on(give(make_handshake(data, true, ISN + 100000, 0, STAMP))));
 	check(split_flows(split) == 1);
-	check(split_counters(split)->flows == 1);
 	check(goes_on(give(make_handshake(data, false, ISN, ISN + 100001,
 					  STAMP))));
 	check(goes_on(give(make_ack(data, true, ISN + 100001, ISN + 1, STAMP,
 				    WINDOW))));
+}
+
+static void syn_with_another_number_before_the_answer(void)
+{
+	start();
+	check(goes_on(give_syn(STAMP)));
+	other_flow();
+	check(split_counters(split)->flows == 1);
+	split_free(split);
+}
+
+/* A flow with 4 segments of which the client has the first; the rest is banked. */
+static void bank_some(void)
+{
+	start();
+	open_flow(split, now_us, data, ISN, STAMP, WINDOW);
+	for (unsigned int i = 0; i < 4; i++)
+		give(make_data(data, ISN + 1 + i * PAYLOAD, ISN + 1, STAMP + 10,
+			       TCP_ACK, PAYLOAD));
+	give(make_ack(data, false, ISN + 1, ISN + 1 + PAYLOAD, STAMP + 20,
+		      WINDOW));
+	check(after(last_to_server.ack, ISN + 1 + PAYLOAD));
+}
+
+/* While the flow lives it passes as it is, and nothing becomes of the flow. */
+static void give_other_syn(void)
+{
+	check(give(make_handshake(data, true, ISN + 100000, 0, STAMP)) ==
+	      SPLIT_PASS);
+	check(split_flows(split) == 1);
+	check(split_counters(split)->flows == 1);
+}
+
+/* The server's answer to it: where it is. */
+static void give_challenge(void)
+{
+	check(goes_on(give(make_data(data, ISN + 1 + 4 * PAYLOAD, ISN + 1,
+				     STAMP + 20, TCP_ACK, 0))));
+}
+
+/* A stranger's: the client acknowledges the rest, and all goes on. */
+static void syn_of_a_stranger(void)
+{
+	bank_some();
+	give_other_syn();
+	give_challenge();
+	give(make_ack(data, false, ISN + 1, ISN + 1 + 4 * PAYLOAD, STAMP + 30,
+		      WINDOW));
+	check(split_counters(split)->delivered_bytes == 4 * PAYLOAD);
+	check(last_to_server.ack == ISN + 1 + 4 * PAYLOAD);
+	check(split_counters(split)->unknown == 0 && resets == 0);
+	split_free(split);
+}
+
+static enum split_verdict give_reset(bool up, uint32_t seq)
+{
+	static const uint8_t none[4];
+
+	return give(make(data, up, seq, 0, TCP_RST, 0, none, 0, 0));
+}
+
+/* The client has begun anew: it refuses the server's answer, which ends the flow. */
+static void syn_of_a_client_that_began_anew(void)
+{
+	bank_some();
+	give_other_syn();
+	give_challenge();
+	check(give_reset(true, ISN + 1) == SPLIT_PASS);
+	check(split_flows(split) == 0);
+	other_flow();
 	check(split_counters(split)->flows == 2);
+	split_free(split);
+}
+
+/*
+ * The server has forgotten the flow, too, and answers the SYN, and an acknowledgment
+ * of the flow's by a reset.
+ */
+static void syn_when_both_began_anew(void)
+{
+	bank_some();
+	give_other_syn();
+	check(give(make_handshake(data, false, ISN + 50000, ISN + 100001,
+				  STAMP)) == SPLIT_TAKEN);
+	check(split_flows(split) == 1);
+	check(last_to_server.seq == ISN + 1);
+	check(last_to_server.flags == TCP_ACK);
+	give_reset(false, last_to_server.ack);
+	check(split_flows(split) == 0);
+	other_flow();
+	check(split_counters(split)->flows == 2);
+	split_free(split);
+}
+
+/* The same while the handshake's third packet is missing. */
+static void syn_with_another_number_after_the_answer(void)
+{
+	start();
+	check(goes_on(give_syn(STAMP)));
+	check(goes_on(give_answer(STAMP)));
+	check(give(make_handshake(data, true, ISN + 100000, 0, STAMP)) ==
+	      SPLIT_PASS);
+	check(goes_on(give_third(STAMP + 20)));
+	check_split();
 	split_free(split);
 }
 
@@ -297,7 +401,11 @@ int main(void)
 	run(syn_before_the_answer_over_the_cap);
 	run(syn_after_the_answer_over_the_cap);
 	run(syn_of_a_flow_that_was_left);
-	run(syn_with_another_number);
+	run(syn_with_another_number_before_the_answer);
+	run(syn_with_another_number_after_the_answer);
+	run(syn_of_a_stranger);
+	run(syn_of_a_client_that_began_anew);
+	run(syn_when_both_began_anew);
 	run(data_after_a_bare_one_beyond_the_window);
 	run(data_after_a_bare_one_below_the_window);
 	run(bare_one_after_newer_ones);

@@ -130,6 +130,8 @@ struct flow {
 
 	/* the handshake */
 	uint32_t client_isn;
+	uint32_t other_isn;	/* of a SYN that came later, and passed */
+	bool has_other;
 	uint16_t client_mss, server_mss;
 	uint8_t client_scale, server_scale;
 	uint64_t answer_us;	/* the SYN-ACK went on */
@@ -233,6 +235,7 @@ void flow_stop_timers(struct flow *flow);
 #define RESET_PERFORMANCE	0x05
 void flow_reset(struct flow *flow, uint8_t reason);
 void reset_end_of(const struct flow *flow, struct split_end *end);
+void reset_provoke(const struct flow *flow);
 void reset_send(struct split *split, const struct split_end *end,
 		enum split_side side, uint8_t reason);
 
@@ -246,6 +249,8 @@ void heap_remove(struct flow *flow);
 
 /* open.c: the verdicts on packets with SYN */
 enum split_verdict open_syn(struct flow *flow, struct packet *packet);
+enum split_verdict open_other_syn(struct flow *flow,
+				  const struct packet *packet);
 enum split_verdict open_answer(struct flow *flow, struct packet *packet,
 			       uint64_t now_us);
 

@@ -245,6 +245,8 @@ static enum split_verdict take_syn(struct split *split, struct packet *packet,
 	key_of(&key, packet, true);
 	flow = flow_find(split, &key, packet->v6);
 	if (flow && packet->seq != flow->client_isn) {
+		if (flow->state == ANSWERED || flow->state == SPLITTING)
+			return open_other_syn(flow, packet);
 		flow_free(flow);	/* the ports are used again */
 		flow = NULL;
 	}
