@@ -6,10 +6,12 @@
  * window and the pace allow (bbr.c). Loss is found by time (RACK, RFC 8985,
  * acked.c), the tail's by a probe after two round trips (TLP, there, too), and
  * at last by the timer of RFC 6298, whose variance has a floor of 50 ms. A
- * closed window is probed as RFC 9293 has it (3.8.6.1).
+ * closed window is probed as RFC 9293 has it (3.8.6.1), by the last byte that the
+ * client has: what has no data Linux answers but every 500 ms.
  *
  * A client of which nothing is heard over two of those timeouts, and a minimal
  * time, is gone: the flow is reset, so that the server sends the data elsewhere.
+ * Behind a closed window it has half a second more.
  */
 #include <string.h>
 
@@ -21,6 +23,7 @@
 #define BURST_US	1000	/* what was missed of the pace is made up for */
 #define TAIL_DELAY_US	200000	/* a client's delayed acknowledgment */
 #define PROBE_MIN_US	10000
+#define ANSWERS_US	500000	/* some answer no more often what they have */
 
 static uint64_t rto(const struct flow *flow)
 {
@@ -70,7 +73,9 @@ static void pace(struct flow *flow, uint64_t bytes, uint64_t now_us)
 		flow->pace_next_us += bytes * SECOND_US / rate;
 }
 
-static void transmit(struct flow *flow, const struct segment *segment)
+/* With the headers of @segment's packet. */
+static void transmit_bytes(struct flow *flow, const struct segment *segment,
+			   const uint8_t *bytes)
 {
 	const struct block *block = segment->block;
 	uint32_t len = block->payload_at + segment->len;
@@ -84,10 +89,7 @@ static void transmit(struct flow *flow, const struct segment *segment)
 	struct packet read;
 
 	memcpy(data, block->data, block->payload_at);
-	if (segment->len)
-		memcpy(data + block->payload_at, block->data +
-		       block->payload_at + (segment->seq - block->seq),
-		       segment->len);
+	memcpy(data + block->payload_at, bytes, segment->len);
 	if (segment->push)
 		flags |= TCP_PSH;
 	if (segment->fin)
@@ -106,6 +108,14 @@ static void transmit(struct flow *flow, const struct segment *segment)
 	}
 	packet_seal(data, len);
 	flow->split->out(flow->split->arg, TO_CLIENT, data, len);
+}
+
+static void transmit(struct flow *flow, const struct segment *segment)
+{
+	const struct block *block = segment->block;
+
+	transmit_bytes(flow, segment, block->data + block->payload_at +
+		       (segment->len ? segment->seq - block->seq : 0));
 }
 
 static uint32_t weight(const struct segment *segment)
@@ -264,13 +274,15 @@ static void time_out(struct flow *flow, uint64_t now_us)
 	deliver_arm(flow, now_us);
 }
 
-/* As much as the window has room for; else something old, to be answered. */
+/* As much as the window has room for; else an old byte, to be answered. */
 static void probe_window(struct flow *flow, uint64_t now_us)
 {
 	struct segment *segment = flow->unsent;
 	uint32_t room = 0;
 
 	flow->split->counters.probes++;
+	if (flow->backoffs == 1)
+		flow->heard_us = now_us;	/* the first in vain, if it is */
 	if (!segment)
 		return;
 	if (after(flow->right_edge, segment->seq))
@@ -281,21 +293,23 @@ static void probe_window(struct flow *flow, uint64_t now_us)
 	} else {
 		struct segment probe = *segment;
 
-		probe.seq = segment->seq - 1;
-		probe.len = 0;
+		probe.seq = flow->una - 1;
+		probe.len = 1;
 		probe.fin = false;
 		probe.push = false;
-		transmit(flow, &probe);
+		transmit_bytes(flow, &probe, &flow->una_byte);
 	}
 	deliver_arm(flow, now_us);
 }
 
 /* One more in vain; false if that was one too many, and the flow is gone. */
-static bool go_on(struct flow *flow, uint64_t now_us)
+static bool go_on(struct flow *flow, uint64_t answers_us, uint64_t now_us)
 {
+	uint64_t silent_us = flow->split->options.silent_us + answers_us;
+
 	flow->backoffs++;
 	if ((flow->backoffs >= DEAD_BACKOFFS &&
-	     now_us - flow->heard_us >= flow->split->options.silent_us) ||
+	     now_us - flow->heard_us >= silent_us) ||
 	    flow->backoffs > BACKOFFS_MAX) {
 		flow_reset(flow, RESET_PERFORMANCE);
 		return false;
@@ -310,12 +324,12 @@ bool deliver_timers(struct flow *flow, uint64_t now_us)
 	if (flow->probe_at_us <= now_us)
 		probe_tail(flow, now_us);
 	if (flow->rto_at_us <= now_us) {
-		if (!go_on(flow, now_us))
+		if (!go_on(flow, 0, now_us))
 			return false;
 		time_out(flow, now_us);
 	}
 	if (flow->persist_at_us <= now_us) {
-		if (!go_on(flow, now_us))
+		if (!go_on(flow, ANSWERS_US, now_us))
 			return false;
 		probe_window(flow, now_us);
 	}

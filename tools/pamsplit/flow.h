@@ -156,6 +156,7 @@ struct flow {
 
 	/* the client's side */
 	uint32_t una;		/* the client has all before it */
+	uint8_t una_byte;	/* the byte before it, once there is one */
 	uint32_t snd_nxt;	/* it was sent all before it */
 	uint32_t right_edge;
 	uint32_t tsval_out;	/* the highest that was sent to it */
