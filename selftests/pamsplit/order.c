@@ -247,18 +247,24 @@ static void give_challenge(void)
 				     STAMP + 20, TCP_ACK, 0))));
 }
 
-/* A stranger's: the client acknowledges the rest, and all goes on. */
-static void syn_of_a_stranger(void)
+/* The client acknowledges the rest. */
+static void all_arrives(void)
 {
-	bank_some();
-	give_other_syn();
-	give_challenge();
 	give(make_ack(data, false, ISN + 1, ISN + 1 + 4 * PAYLOAD, STAMP + 30,
 		      WINDOW));
 	check(split_counters(split)->delivered_bytes == 4 * PAYLOAD);
 	check(last_to_server.ack == ISN + 1 + 4 * PAYLOAD);
 	check(split_counters(split)->unknown == 0 && resets == 0);
 	split_free(split);
+}
+
+/* A stranger's: all goes on. */
+static void syn_of_a_stranger(void)
+{
+	bank_some();
+	give_other_syn();
+	give_challenge();
+	all_arrives();
 }
 
 static enum split_verdict give_reset(bool up, uint32_t seq)
@@ -311,6 +317,101 @@ static void syn_with_another_number_after_the_answer(void)
 	      SPLIT_PASS);
 	check(goes_on(give_third(STAMP + 20)));
 	check_split();
+	split_free(split);
+}
+
+/* --- a RST, which an end believes only if its number is exact --- */
+
+/* The server is asked by an acknowledgment whether that was its own (RFC 5961, 3.2). */
+static void rst_in_the_servers_name(void)
+{
+	bank_some();
+	for (int32_t off = -500000; off <= 500000; off += 250000) {
+		uint32_t acks = split_counters(split)->early_acks;
+
+		check(give_reset(false, ISN + 1 + 4 * PAYLOAD + off + 1) ==
+		      SPLIT_TAKEN);
+		check(split_counters(split)->early_acks == acks + 1);
+	}
+	check(give_reset(false, ISN + 1 + PAYLOAD) == SPLIT_TAKEN);
+	check(split_flows(split) == 1);
+	all_arrives();
+}
+
+/* The server judges, which knows best what comes next. */
+static void rst_in_the_clients_name(void)
+{
+	bank_some();
+	for (int32_t off = -500000; off <= 500000; off += 250000)
+		check(give_reset(true, ISN + 2 + off) == SPLIT_PASS);
+	check(give_reset(true, ISN) == SPLIT_PASS);
+	check(split_flows(split) == 1);
+	all_arrives();
+}
+
+static void rst_of(bool client, uint32_t seq, bool counts)
+{
+	bank_some();
+	give_reset(client, seq);
+	check(split_flows(split) == !counts);
+	split_free(split);
+}
+
+/* Between what the server was told and what came; both ends of it, and no more. */
+static void rst_of_the_server(void)
+{
+	uint32_t acked;
+
+	bank_some();
+	acked = last_to_server.ack;
+	split_free(split);
+	rst_of(false, acked - 1, false);
+	rst_of(false, acked, true);
+	rst_of(false, ISN + 1 + 4 * PAYLOAD, true);
+	rst_of(false, ISN + 2 + 4 * PAYLOAD, false);
+}
+
+static void rst_of_the_client(void)
+{
+	rst_of(true, ISN + 1, true);
+}
+
+/* What came last before it is lost: the number lies beyond, and the answer is exact. */
+static void rst_of_the_server_behind_a_hole(void)
+{
+	bank_some();
+	check(give_reset(false, ISN + 1 + 6 * PAYLOAD) == SPLIT_TAKEN);
+	check(split_flows(split) == 1);
+	check(resets == 0);
+	give_reset(false, last_to_server.ack);
+	check(split_flows(split) == 0);
+	check(resets == 1);
+	split_free(split);
+}
+
+/* It passes: what was left is known to the ends alone. */
+static void rst_of_a_flow_that_was_left(void)
+{
+	start();
+	open_flow(split, now_us, data, ISN, STAMP, WINDOW);
+	split_drain(split, now_us);
+	check(give_reset(false, ISN + 100000) == SPLIT_LEAVE);
+	check(split_flows(split) == 1);
+	split_free(split);
+}
+
+static void rst_before_the_answer(void)
+{
+	static const uint8_t none[4];
+
+	start();
+	check(goes_on(give_syn(STAMP)));
+	check(give_reset(false, ISN + 1) == SPLIT_PASS);
+	check(give_reset(true, ISN + 2) == SPLIT_PASS);
+	check(split_flows(split) == 1);
+	check(give(make(data, false, 0, ISN + 1, TCP_RST | TCP_ACK, 0, none, 0,
+			0)) == SPLIT_PASS);
+	check(split_flows(split) == 0);
 	split_free(split);
 }
 
@@ -406,6 +507,13 @@ int main(void)
 	run(syn_of_a_stranger);
 	run(syn_of_a_client_that_began_anew);
 	run(syn_when_both_began_anew);
+	run(rst_in_the_servers_name);
+	run(rst_in_the_clients_name);
+	run(rst_of_the_server);
+	run(rst_of_the_client);
+	run(rst_of_the_server_behind_a_hole);
+	run(rst_of_a_flow_that_was_left);
+	run(rst_before_the_answer);
 	run(data_after_a_bare_one_beyond_the_window);
 	run(data_after_a_bare_one_below_the_window);
 	run(bare_one_after_newer_ones);
