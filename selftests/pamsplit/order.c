@@ -493,6 +493,28 @@ static void bare_one_of_a_stranger(void)
 	check(client.ts_recent == STAMP + 20);
 }
 
+/* --- timers --- */
+
+/*
+ * The client is silent, and more is sent to it: the timer runs from the first on
+ * (RFC 6298, 5.1), for 60 ms with a round trip of 10 ms.
+ */
+static void more_that_is_sent_moves_no_timer(void)
+{
+	unsigned int i;
+
+	start();
+	open_flow(split, now_us, data, ISN, STAMP, WINDOW);
+	for (i = 0; i < 30 && !split_counters(split)->timeouts; i++) {
+		server_says(i * 100, STAMP + 10 + i, 100);
+		pass(0);
+	}
+	printf("# timed out after %u0 ms, %llu probes\n", i,
+	       (unsigned long long)split_counters(split)->probes);
+	check(i <= 7);
+	split_free(split);
+}
+
 int main(void)
 {
 	run(syn_after_the_answer);
@@ -518,5 +540,6 @@ int main(void)
 	run(data_after_a_bare_one_below_the_window);
 	run(bare_one_after_newer_ones);
 	run(bare_one_of_a_stranger);
+	run(more_that_is_sent_moves_no_timer);
 	return tap_end();
 }

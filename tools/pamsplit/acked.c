@@ -222,12 +222,12 @@ void acked_packet(struct flow *flow, const struct packet *packet,
 		flow->probed = false;
 		measure(flow, &round, now_us);
 		acked_find_lost(flow, now_us);
-		deliver_arm(flow, now_us);
+		deliver_restart_timers(flow, now_us);
 	} else if (closed) {
 		/* an answer to the probe: the client is there */
 		flow->backoffs = 0;
 		if (edge != flow->right_edge)
-			deliver_arm(flow, now_us);
+			deliver_restart_timers(flow, now_us);
 	}
 	if (flow->recovering && !before(flow->una, flow->recover_seq))
 		flow->recovering = false;

@@ -301,7 +301,7 @@ static void sent_as_it_is(struct flow *flow, uint64_t now_us)
 {
 	while (flow->unsent)
 		deliver_sent(flow, flow->unsent, now_us);
-	deliver_arm(flow, now_us);
+	deliver_start_timers(flow, now_us);
 }
 
 static bool is_stale(const struct flow *flow, const struct packet *packet)

@@ -38,13 +38,27 @@ static bool can_send(const struct flow *flow, const struct segment *segment)
 	       !after(segment->seq + segment->len, flow->right_edge);
 }
 
-/* Timers of what is in flight, from now on. */
-void deliver_arm(struct flow *flow, uint64_t now_us)
+static uint64_t probe_us(const struct flow *flow)
+{
+	uint64_t us = 2ULL * flow->srtt_us;
+
+	if (flow->in_flight <= flow->client_mss)
+		us += TAIL_DELAY_US;
+	return us < PROBE_MIN_US ? PROBE_MIN_US : us;
+}
+
+/*
+ * Timers of what is in flight. The retransmission timer goes on if it runs (RFC
+ * 6298, 5.1), the tail's probe comes after what was sent last (RFC 8985, 7.2).
+ */
+void deliver_start_timers(struct flow *flow, uint64_t now_us)
 {
 	bool waits = flow->in_flight || flow->lost_bytes;
-	uint64_t probe_us = 2ULL * flow->srtt_us;
 
-	flow->rto_at_us = waits ? now_us + rto(flow) : NEVER_US;
+	if (!waits)
+		flow->rto_at_us = NEVER_US;
+	else if (flow->rto_at_us == NEVER_US)
+		flow->rto_at_us = now_us + rto(flow);
 	flow->probe_at_us = NEVER_US;
 	flow->persist_at_us = NEVER_US;
 	if (!waits && flow->unsent && before(flow->unsent->seq, flow->rcv_nxt) &&
@@ -53,12 +67,15 @@ void deliver_arm(struct flow *flow, uint64_t now_us)
 	if (flow->probed || flow->lost_bytes || !flow->in_flight ||
 	    flow->backoffs || !flow->srtt_us)
 		return;
-	if (flow->in_flight <= flow->client_mss)
-		probe_us += TAIL_DELAY_US;
-	if (probe_us < PROBE_MIN_US)
-		probe_us = PROBE_MIN_US;
-	if (now_us + probe_us < flow->rto_at_us)
-		flow->probe_at_us = now_us + probe_us;
+	if (now_us + probe_us(flow) < flow->rto_at_us)
+		flow->probe_at_us = now_us + probe_us(flow);
+}
+
+/* All anew: something has arrived, or was sent again for a timer. */
+void deliver_restart_timers(struct flow *flow, uint64_t now_us)
+{
+	flow->rto_at_us = NEVER_US;
+	deliver_start_timers(flow, now_us);
 }
 
 /* --- one segment --- */
@@ -213,7 +230,7 @@ void deliver_send(struct flow *flow, uint64_t now_us)
 	}
 	if (sent || (flow->persist_at_us == NEVER_US && flow->unsent &&
 		     !flow->in_flight && !flow->lost_bytes))
-		deliver_arm(flow, now_us);
+		deliver_start_timers(flow, now_us);
 }
 
 /*
@@ -252,7 +269,7 @@ static void probe_tail(struct flow *flow, uint64_t now_us)
 		deliver_sent(flow, segment, now_us);
 		transmit(flow, segment);
 	}
-	deliver_arm(flow, now_us);
+	deliver_restart_timers(flow, now_us);
 }
 
 /* All that isn't known to have come is lost: start again from the front. */
@@ -271,7 +288,7 @@ static void time_out(struct flow *flow, uint64_t now_us)
 	flow->recover_seq = flow->snd_nxt;
 	bbr_timeout(flow);
 	flow->pace_next_us = now_us;
-	deliver_arm(flow, now_us);
+	deliver_restart_timers(flow, now_us);
 }
 
 /* As much as the window has room for; else an old byte, to be answered. */
@@ -299,7 +316,7 @@ static void probe_window(struct flow *flow, uint64_t now_us)
 		probe.push = false;
 		transmit_bytes(flow, &probe, &flow->una_byte);
 	}
-	deliver_arm(flow, now_us);
+	deliver_restart_timers(flow, now_us);
 }
 
 /* One more in vain; false if that was one too many, and the flow is gone. */

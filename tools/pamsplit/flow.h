@@ -278,7 +278,8 @@ bool deliver_at_once(const struct flow *flow, const struct packet *packet,
 		     uint64_t now_us);
 void deliver_sent(struct flow *flow, struct segment *segment, uint64_t now_us);
 void deliver_lost(struct flow *flow, struct segment *segment);
-void deliver_arm(struct flow *flow, uint64_t now_us);
+void deliver_start_timers(struct flow *flow, uint64_t now_us);
+void deliver_restart_timers(struct flow *flow, uint64_t now_us);
 bool deliver_timers(struct flow *flow, uint64_t now_us);
 
 /* lend.c */
