@@ -287,6 +287,8 @@ int main(int argc, char **argv)
 	};
 	static char buffer[BUFSIZ];
 	int option, index = 0;
+	uid_t uid;
+	gid_t gid;
 
 	/* for one of its own the C library asks what the descriptor is, which the worker may not */
 	setvbuf(stderr, buffer, _IOLBF, sizeof(buffer));
@@ -315,5 +317,7 @@ int main(int argc, char **argv)
 		say("whose subflows? --client PREFIX or --pipe INTERFACE");
 		return EXIT_USAGE;
 	}
+	if (confine_find(settings.user, &uid, &gid))
+		return EXIT_USAGE;
 	return run(&settings);
 }
