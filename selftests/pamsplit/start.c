@@ -116,8 +116,8 @@ int confine_find(const char *user, uid_t *uid, gid_t *gid)
 
 static void no_process_for_the_worker(void)
 {
-	char *arguments[] = { "pamsplit", "--client", "10.0.0.1", "--control",
-			      "", "run", NULL };
+	char *arguments[7] = { "pamsplit", "--client", "10.0.0.1",
+			       "--control", "", "run" };
 
 	check(pamsplit_main(ARRAY_LEN(arguments) - 1, arguments) ==
 	      EXIT_FAILURE);

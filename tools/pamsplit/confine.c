@@ -44,23 +44,19 @@ static bool is_confined(uint64_t id)
 int confine_find(const char *user, uid_t *uid, gid_t *gid)
 {
 	const struct passwd *entry = getpwnam(user);
-	unsigned long long number;
+	unsigned long long number = 0;
 	char *end;
 
 	errno = 0;
-	number = strtoull(user, &end, 10);
-	if (entry) {
-		*uid = entry->pw_uid;
-		*gid = entry->pw_gid;
-	} else if (!isdigit((unsigned char)*user) || *end) {
+	if (!entry)
+		number = strtoull(user, &end, 10);
+	if (!entry && (!isdigit((unsigned char)*user) || *end)) {
 		say("--user: there is no user '%s'", user);
 		return -1;
-	} else {
-		*uid = number;
-		*gid = number;
 	}
-	if ((entry || (!errno && is_confined(number))) && is_confined(*uid) &&
-	    is_confined(*gid))
+	*uid = entry ? entry->pw_uid : number;
+	*gid = entry ? entry->pw_gid : number;
+	if (!errno && is_confined(entry ? *uid : number) && is_confined(*gid))
 		return 0;
 	say("--user '%s': neither 0, which is root, nor beyond %u, for the user and its group",
 	    user, UINT32_MAX - 1);
