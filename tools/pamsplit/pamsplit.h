@@ -59,7 +59,6 @@ uint64_t now_us(void);
 int rules_add(const struct settings *settings, uint8_t id);
 int rules_remove(void);
 int rules_only_reset(uint8_t id);
-bool rules_left_behind(void);
 
 /* raw.c */
 struct raw;
