@@ -12,6 +12,8 @@
 static unsigned int resets;	/* that the core made */
 static struct packet last_to_server;	/* of the core's own */
 
+static size_t mtu;		/* of the pipe, 0: any */
+
 /* The client, as far as it looks at time stamps (RFC 7323, 4 and 5). */
 static struct {
 	uint32_t rcv_nxt, ts_recent;
@@ -41,7 +43,9 @@ static void made(void *arg, enum split_side side, uint8_t *packet, size_t len)
 	resets += !!(read.flags & TCP_RST);
 	if (side == TO_SERVER)
 		last_to_server = read;
-	if (side == TO_CLIENT && !(read.flags & TCP_RST))
+	if (side == TO_CLIENT && mtu && len > mtu)
+		split_too_large(split, packet, len, mtu);
+	else if (side == TO_CLIENT && !(read.flags & TCP_RST))
 		client_gets(&read);
 }
 
@@ -424,7 +428,8 @@ static void server_says(uint32_t at, uint32_t stamp, uint32_t payload)
 	size_t len = make_data(data, ISN + 1 + at, ISN + 1, stamp, TCP_ACK,
 			       payload);
 
-	if (goes_on(give(len)) && packet_read(&packet, data, len))
+	if (goes_on(give(len)) && (!mtu || len <= mtu) &&
+	    packet_read(&packet, data, len))
 		client_gets(&packet);
 }
 
@@ -515,6 +520,36 @@ static void more_that_is_sent_moves_no_timer(void)
 	split_free(split);
 }
 
+/* --- another pipe, which takes smaller packets --- */
+
+static void a_pipe_with_a_smaller_mtu(void)
+{
+	const uint32_t payload = 1300;
+	unsigned int i;
+
+	start();
+	open_flow(split, now_us, data, ISN, STAMP, WINDOW);
+	server_says(0, STAMP + 10, payload);
+	client_says(WINDOW);
+	mtu = 1000;
+	for (i = 1; i < 6; i++)
+		server_says(i * payload, STAMP + 20, payload);
+	for (i = 0; i < 40 && client.rcv_nxt != ISN + 1 + 6 * payload; i++) {
+		pass(10000);
+		client_says(WINDOW);
+	}
+	for (i = 6; i < 9; i++) {
+		server_says(i * payload, STAMP + 30, payload);
+		pass(10000);
+		client_says(WINDOW);
+	}
+	mtu = 0;
+	check(client.rcv_nxt == ISN + 1 + 9 * payload);
+	check(split_counters(split)->delivered_bytes == 9 * payload);
+	check(split_counters(split)->timeouts <= 1 && resets == 0);
+	split_free(split);
+}
+
 int main(void)
 {
 	run(syn_after_the_answer);
@@ -541,5 +576,6 @@ int main(void)
 	run(bare_one_after_newer_ones);
 	run(bare_one_of_a_stranger);
 	run(more_that_is_sent_moves_no_timer);
+	run(a_pipe_with_a_smaller_mtu);
 	return tap_end();
 }

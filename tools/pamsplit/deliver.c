@@ -187,6 +187,16 @@ void deliver_sent(struct flow *flow, struct segment *segment, uint64_t now_us)
 	pace(flow, segment->len + segment->block->payload_at, now_us);
 }
 
+/* Cut it to what the pipe takes, if that has become less. */
+static void fit(struct flow *flow, struct segment *segment)
+{
+	const struct block *block = segment->block;
+	uint32_t options = block->payload_at - block->tcp_at - 20;
+
+	if (segment->len > bank_largest(flow, options))
+		bank_cut(flow, segment, bank_largest(flow, options));
+}
+
 static struct segment *first_lost(const struct flow *flow)
 {
 	struct segment *at = flow->lost_bytes ? flow->head : NULL;
@@ -214,6 +224,8 @@ void deliver_send(struct flow *flow, uint64_t now_us)
 		segment = first_lost(flow);
 		if (!segment && can_send(flow, flow->unsent))
 			segment = flow->unsent;
+		if (segment)
+			fit(flow, segment);
 		if (!segment || window_is_full(flow, segment) ||
 		    flow->pace_next_us > now_us ||
 		    (!segment->sent && !lend_may_send(flow, now_us)))
@@ -243,7 +255,7 @@ bool deliver_at_once(const struct flow *flow, const struct packet *packet,
 	uint64_t flight = flow->in_flight + packet->payload_len;
 
 	return flow->state == SPLITTING && !flow->unsent &&
-	       !flow->lost_bytes && packet->seq == flow->rcv_nxt &&
+	       !flow->smaller && !flow->lost_bytes && packet->seq == flow->rcv_nxt &&
 	       packet->ack == flow->server_ack && !packet->sack_at &&
 	       !before(packet->tsval, flow->tsval_out) &&
 	       (!flow->in_flight || flight <= flow->bbr.cwnd) &&
@@ -266,6 +278,7 @@ static void probe_tail(struct flow *flow, uint64_t now_us)
 			segment = segment->prev;
 	}
 	if (segment) {
+		fit(flow, segment);
 		deliver_sent(flow, segment, now_us);
 		transmit(flow, segment);
 	}

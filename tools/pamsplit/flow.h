@@ -21,6 +21,7 @@
 #include "split.h"
 
 #define SECOND_US	1000000ULL
+#define MSS_MIN		88
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 
 /* A received packet, shared by its segments. */
@@ -133,6 +134,7 @@ struct flow {
 	uint32_t other_isn;	/* of a SYN that came later, and passed */
 	bool has_other;
 	uint16_t client_mss, server_mss;
+	bool smaller;		/* client_mss is, since the pipe's MTU is */
 	uint8_t client_scale, server_scale;
 	uint64_t answer_us;	/* the SYN-ACK went on */
 
@@ -263,6 +265,7 @@ void bank_empty(struct flow *flow);
 uint32_t bank_banked(const struct flow *flow);
 struct segment *bank_cut(struct flow *flow, struct segment *segment,
 			 uint32_t len);
+uint32_t bank_largest(const struct flow *flow, uint32_t options);
 
 /* early.c */
 uint32_t early_target(const struct flow *flow);

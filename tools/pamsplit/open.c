@@ -14,7 +14,7 @@
 static bool can_be_split(const struct packet *packet)
 {
 	return packet->mptcp & 1 << MP_JOIN && packet->has_stamp &&
-	       packet->has_scale && packet->mss >= 88;
+	       packet->has_scale && packet->mss >= MSS_MIN;
 }
 
 static enum split_verdict without_ecn(struct packet *packet)

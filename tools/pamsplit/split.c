@@ -418,6 +418,27 @@ enum split_verdict split_packet(struct split *split, uint64_t now_us,
 	return verdict;
 }
 
+/* What is too large already is cut when it is sent next. */
+void split_too_large(struct split *split, uint8_t *data, size_t len,
+		     uint32_t mtu)
+{
+	struct packet packet;
+	struct flow_key key;
+	struct flow *flow;
+	uint32_t headers;
+
+	if (!packet_read(&packet, data, len))
+		return;
+	key_of(&key, &packet, false);
+	flow = flow_find(split, &key, packet.v6);
+	headers = packet.tcp_at + 20;
+	if (!flow || mtu < headers + MSS_MIN ||
+	    mtu - headers >= flow->client_mss)
+		return;
+	flow->client_mss = mtu - headers;
+	flow->smaller = true;
+}
+
 /* --- all flows --- */
 
 void split_drain(struct split *split, uint64_t now_us)
