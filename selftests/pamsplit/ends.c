@@ -44,6 +44,8 @@ struct scene {
 	uint64_t reader_stops_us, reader_goes_on_us;
 	uint64_t pipe_rate_at_us, pipe_rate_byteps;
 	uint64_t pipe_dies_us;
+	uint64_t pipe_narrow_us;	/* from then on it takes packets up to ... */
+	uint32_t pipe_mtu;		/* ... that many bytes */
 	uint64_t client_bursts_us;	/* what the client says comes at its multiples */
 	uint64_t drain_us;
 	uint64_t stranger_us;		/* somebody else's SYN comes to the core */
@@ -435,13 +437,27 @@ static void to_client(uint8_t *data, size_t len)
 		client_says(false);
 }
 
-/* What the core makes or lets through leaves it here. */
+static bool is_too_large(size_t len)
+{
+	return world.scene->pipe_mtu && len > world.scene->pipe_mtu &&
+	       world.now_us >= world.scene->pipe_narrow_us;
+}
+
+/*
+ * What the core makes or lets through leaves it here. Of what is too large it knows
+ * only if it was its own.
+ */
 static void leave_core(void *arg, enum split_side side, uint8_t *data,
 		       size_t len)
 {
 	struct packet packet;
 
-	(void)arg;
+	if (side == TO_CLIENT && is_too_large(len)) {
+		if (arg)
+			split_too_large(world.split, data, len,
+					world.scene->pipe_mtu);
+		return;
+	}
 	if (!packet_read(&packet, data, len))
 		return wrong("a packet that can't be read");
 	if (side == TO_SERVER)
@@ -575,7 +591,7 @@ static void start(const struct scene *scene, unsigned int seed)
 	options.lend_byteps = scene->lend_byteps;
 	world.scene = scene;
 	world.now_us = 1000000;
-	world.split = split_new(&options, leave_core, NULL);
+	world.split = split_new(&options, leave_core, &world);
 	world.has = calloc(1, scene->bytes);
 	world.came = calloc(1, scene->bytes);
 	world.rcv_nxt = scene->isn + 1;
@@ -707,6 +723,11 @@ static const struct scene scenes[] = {
 	  .lend_byteps = 2000000, .most_us = S(3.7) },
 	{ "the pipe dies", HS, PIPE, 2000000, .pipe_dies_us = S(1),
 	  .resets = true, .most_us = S(1.8) },
+	{ "another pipe with a smaller MTU", HS, PIPE, 1000000,
+	  .pipe_narrow_us = S(0.5), .pipe_mtu = 1280, .most_us = S(2.5) },
+	{ "the same with loss and offload", HS,
+	  { MBIT(5), 5000, 150000, 20, 20, 20 }, 500000, .pieces = 3,
+	  .pipe_narrow_us = S(0.3), .pipe_mtu = 600, .most_us = S(4) },
 	{ "a stranger's SYN", HS, PIPE, 2000000, .stranger_us = S(1),
 	  .most_us = S(3.6) },
 	{ "it drains", HS, PIPE, 2000000, .drain_us = S(1) },
