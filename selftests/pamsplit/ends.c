@@ -44,8 +44,11 @@ struct scene {
 	uint64_t reader_stops_us, reader_goes_on_us;
 	uint64_t pipe_rate_at_us, pipe_rate_byteps;
 	uint64_t pipe_dies_us;
+	uint64_t pipe_narrow_us;	/* from then on it takes packets up to ... */
+	uint32_t pipe_mtu;		/* ... that many bytes */
 	uint64_t client_bursts_us;	/* what the client says comes at its multiples */
 	uint64_t drain_us;
+	uint64_t stranger_us;		/* somebody else's SYN comes to the core */
 	unsigned int pieces;		/* segments put together by offload */
 	uint64_t memory;		/* of the flow, 0: 2 MB */
 	uint64_t lend_byteps;		/* cap of what clients get */
@@ -85,6 +88,7 @@ static struct {
 	uint32_t highest;		/* ... up to here */
 	uint32_t unread;
 	bool client_reset, fin_came;
+	uint64_t answered_us;		/* the last without data that wasn't due */
 	uint32_t ts_recent;
 
 	/* what may be */
@@ -286,6 +290,18 @@ static void server_pushes(void)
 		world.rto_at_us = world.now_us + 400000;
 }
 
+/* A SYN of a connection that there is: RFC 9293, 3.10.7.4. */
+static void server_challenges(void)
+{
+	const struct scene *scene = world.scene;
+	uint8_t data[256];
+	size_t len = make_data(data, scene->isn + 1 + world.nxt,
+			       scene->client_isn + 1, stamp_now(), TCP_ACK, 0);
+
+	packet_seal(data, len);
+	transmit(CORE_DOWN, data, len);
+}
+
 /* --- receiving them --- */
 
 static void check_up(const struct packet *packet)
@@ -293,7 +309,7 @@ static void check_up(const struct packet *packet)
 	uint32_t have = world.hs_came + world.scene->isn + 1;
 	uint32_t data_ack;
 
-	if (packet->flags & TCP_RST)
+	if (packet->flags & (TCP_RST | TCP_SYN))
 		return;
 	if (!packet_intact(packet))
 		wrong("checksum, to the server");
@@ -329,6 +345,8 @@ static void to_server(uint8_t *data, size_t len)
 		world.server_reset = true;
 		return;
 	}
+	if (packet.flags & TCP_SYN)
+		return server_challenges();
 	acked = packet.ack - world.scene->isn - 1;
 	if (packet.data_ack_len) {
 		uint64_t end = ((uint32_t)packet.data_ack - 0xffff0000U) +
@@ -359,6 +377,19 @@ static void to_server(uint8_t *data, size_t len)
 	server_pushes();
 }
 
+/*
+ * As Linux: without data only what lies outside of the window is answered, and
+ * that twice a second at most (tcp_invalid_ratelimit).
+ */
+static bool answers_bare(const struct packet *packet)
+{
+	if (!before(packet->seq, world.rcv_nxt) ||
+	    world.now_us - world.answered_us < 500000)
+		return false;
+	world.answered_us = world.now_us;
+	return true;
+}
+
 static void to_client(uint8_t *data, size_t len)
 {
 	const struct scene *scene = world.scene;
@@ -381,10 +412,11 @@ static void to_client(uint8_t *data, size_t len)
 	if (!after(packet.seq, world.rcv_nxt))
 		world.ts_recent = packet.tsval;
 	for (uint32_t i = 0; i < packet.payload_len; i++) {
+		if (packet.seq + i == scene->isn)
+			continue;	/* a probe before any data */
 		if (offset + i >= scene->bytes ||
 		    data[packet.payload_at + i] != pattern(offset + i)) {
-			if (packet.payload_len > 1)
-				wrong("a wrong byte");
+			wrong("a wrong byte");
 			continue;
 		}
 		if (!world.has[offset + i])
@@ -400,16 +432,32 @@ static void to_client(uint8_t *data, size_t len)
 	if (packet.flags & TCP_FIN &&
 	    world.rcv_nxt - scene->isn - 1 == scene->bytes)
 		world.fin_came = true;
-	client_says(false);
+	if (packet.payload_len || packet.flags & TCP_FIN ||
+	    answers_bare(&packet))
+		client_says(false);
 }
 
-/* What the core makes or lets through leaves it here. */
+static bool is_too_large(size_t len)
+{
+	return world.scene->pipe_mtu && len > world.scene->pipe_mtu &&
+	       world.now_us >= world.scene->pipe_narrow_us;
+}
+
+/*
+ * What the core makes or lets through leaves it here. Of what is too large it knows
+ * only if it was its own.
+ */
 static void leave_core(void *arg, enum split_side side, uint8_t *data,
 		       size_t len)
 {
 	struct packet packet;
 
-	(void)arg;
+	if (side == TO_CLIENT && is_too_large(len)) {
+		if (arg)
+			split_too_large(world.split, data, len,
+					world.scene->pipe_mtu);
+		return;
+	}
 	if (!packet_read(&packet, data, len))
 		return wrong("a packet that can't be read");
 	if (side == TO_SERVER)
@@ -481,6 +529,15 @@ static uint64_t next_us(void)
 	return at_us > world.now_us ? at_us : world.now_us;
 }
 
+static void stranger_says(void)
+{
+	uint8_t data[256];
+
+	schedule(CORE_UP, world.now_us, data,
+		 make_handshake(data, true, world.scene->client_isn + 100000,
+				0, stamp_now()));
+}
+
 static void step(void)
 {
 	const struct scene *scene = world.scene;
@@ -497,6 +554,9 @@ static void step(void)
 	if (scene->reader_goes_on_us > before_us &&
 	    scene->reader_goes_on_us <= world.now_us)
 		client_says(false);
+	if (scene->stranger_us > before_us &&
+	    scene->stranger_us <= world.now_us)
+		stranger_says();
 	if (scene->drain_us > before_us && scene->drain_us <= world.now_us)
 		split_drain(world.split, world.now_us);
 	if (world.rto_at_us <= world.now_us) {
@@ -531,7 +591,7 @@ static void start(const struct scene *scene, unsigned int seed)
 	options.lend_byteps = scene->lend_byteps;
 	world.scene = scene;
 	world.now_us = 1000000;
-	world.split = split_new(&options, leave_core, NULL);
+	world.split = split_new(&options, leave_core, &world);
 	world.has = calloc(1, scene->bytes);
 	world.came = calloc(1, scene->bytes);
 	world.rcv_nxt = scene->isn + 1;
@@ -639,6 +699,10 @@ static const struct scene scenes[] = {
 	{ "a reader that stops for 5 s", HS, PIPE, 1000000,
 	  .window = 256 << 10, .reader_stops_us = S(0.3),
 	  .reader_goes_on_us = S(5.3), .most_us = S(8) },
+	{ "the same behind a round trip of 2 ms", HS,
+	  { MBIT(5), 1000, 150000, 0, 0, 0 }, 1000000,
+	  .window = 256 << 10, .reader_stops_us = S(0.3),
+	  .reader_goes_on_us = S(5.3), .most_us = S(8) },
 	/* which answers each probe, though seldom */
 	{ "the same behind a round trip of 300 ms", HS,
 	  { MBIT(5), 150000, 150000, 0, 0, 0 }, 1000000,
@@ -659,6 +723,13 @@ static const struct scene scenes[] = {
 	  .lend_byteps = 2000000, .most_us = S(3.7) },
 	{ "the pipe dies", HS, PIPE, 2000000, .pipe_dies_us = S(1),
 	  .resets = true, .most_us = S(1.8) },
+	{ "another pipe with a smaller MTU", HS, PIPE, 1000000,
+	  .pipe_narrow_us = S(0.5), .pipe_mtu = 1280, .most_us = S(2.5) },
+	{ "the same with loss and offload", HS,
+	  { MBIT(5), 5000, 150000, 20, 20, 20 }, 500000, .pieces = 3,
+	  .pipe_narrow_us = S(0.3), .pipe_mtu = 600, .most_us = S(4) },
+	{ "a stranger's SYN", HS, PIPE, 2000000, .stranger_us = S(1),
+	  .most_us = S(3.6) },
 	{ "it drains", HS, PIPE, 2000000, .drain_us = S(1) },
 	{ "it drains with loss", HS, { MBIT(5), 5000, 150000, 20, 0, 0 },
 	  1000000, .drain_us = S(1) },

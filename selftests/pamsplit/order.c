@@ -10,6 +10,9 @@
 #define STAMP		0xfffffff0	/* it wraps */
 
 static unsigned int resets;	/* that the core made */
+static struct packet last_to_server;	/* of the core's own */
+
+static size_t mtu;		/* of the pipe, 0: any */
 
 /* The client, as far as it looks at time stamps (RFC 7323, 4 and 5). */
 static struct {
@@ -38,7 +41,11 @@ static void made(void *arg, enum split_side side, uint8_t *packet, size_t len)
 	if (!packet_read(&read, packet, len))
 		return;
 	resets += !!(read.flags & TCP_RST);
-	if (side == TO_CLIENT && !(read.flags & TCP_RST))
+	if (side == TO_SERVER)
+		last_to_server = read;
+	if (side == TO_CLIENT && mtu && len > mtu)
+		split_too_large(split, packet, len, mtu);
+	else if (side == TO_CLIENT && !(read.flags & TCP_RST))
 		client_gets(&read);
 }
 
@@ -48,6 +55,7 @@ static void start(void)
 
 	now_us = 1000000;
 	resets = 0;
+	last_to_server = (struct packet){ };
 	client.rcv_nxt = ISN + 1;
 	client.ts_recent = STAMP;
 	client.dropped = 0;
@@ -195,18 +203,219 @@ static void syn_of_a_flow_that_was_left(void)
 }
 
 /* With another number it is another flow, which begins. */
-static void syn_with_another_number(void)
+static void other_flow(void)
 {
-	start();
-	open_flow(split, now_us, data, ISN, STAMP, WINDOW);
 	check(goes_on(give(make_handshake(data, true, ISN + 100000, 0, STAMP))));
 	check(split_flows(split) == 1);
-	check(split_counters(split)->flows == 1);
 	check(goes_on(give(make_handshake(data, false, ISN, ISN + 100001,
 					  STAMP))));
 	check(goes_on(give(make_ack(data, true, ISN + 100001, ISN + 1, STAMP,
 				    WINDOW))));
+}
+
+static void syn_with_another_number_before_the_answer(void)
+{
+	start();
+	check(goes_on(give_syn(STAMP)));
+	other_flow();
+	check(split_counters(split)->flows == 1);
+	split_free(split);
+}
+
+/* A flow with 4 segments of which the client has the first; the rest is banked. */
+static void bank_some(void)
+{
+	start();
+	open_flow(split, now_us, data, ISN, STAMP, WINDOW);
+	for (unsigned int i = 0; i < 4; i++)
+		give(make_data(data, ISN + 1 + i * PAYLOAD, ISN + 1, STAMP + 10,
+			       TCP_ACK, PAYLOAD));
+	give(make_ack(data, false, ISN + 1, ISN + 1 + PAYLOAD, STAMP + 20,
+		      WINDOW));
+	check(after(last_to_server.ack, ISN + 1 + PAYLOAD));
+}
+
+/* While the flow lives it passes as it is, and nothing becomes of the flow. */
+static void give_other_syn(void)
+{
+	check(give(make_handshake(data, true, ISN + 100000, 0, STAMP)) ==
+	      SPLIT_PASS);
+	check(split_flows(split) == 1);
+	check(split_counters(split)->flows == 1);
+}
+
+/* The server's answer to it: where it is. */
+static void give_challenge(void)
+{
+	check(goes_on(give(make_data(data, ISN + 1 + 4 * PAYLOAD, ISN + 1,
+				     STAMP + 20, TCP_ACK, 0))));
+}
+
+/* The client acknowledges the rest. */
+static void all_arrives(void)
+{
+	give(make_ack(data, false, ISN + 1, ISN + 1 + 4 * PAYLOAD, STAMP + 30,
+		      WINDOW));
+	check(split_counters(split)->delivered_bytes == 4 * PAYLOAD);
+	check(last_to_server.ack == ISN + 1 + 4 * PAYLOAD);
+	check(split_counters(split)->unknown == 0 && resets == 0);
+	split_free(split);
+}
+
+/* A stranger's: all goes on. */
+static void syn_of_a_stranger(void)
+{
+	bank_some();
+	give_other_syn();
+	give_challenge();
+	all_arrives();
+}
+
+static enum split_verdict give_reset(bool up, uint32_t seq)
+{
+	static const uint8_t none[4];
+
+	return give(make(data, up, seq, 0, TCP_RST, 0, none, 0, 0));
+}
+
+/* The client has begun anew: it refuses the server's answer, which ends the flow. */
+static void syn_of_a_client_that_began_anew(void)
+{
+	bank_some();
+	give_other_syn();
+	give_challenge();
+	check(give_reset(true, ISN + 1) == SPLIT_PASS);
+	check(split_flows(split) == 0);
+	other_flow();
 	check(split_counters(split)->flows == 2);
+	split_free(split);
+}
+
+/*
+ * The server has forgotten the flow, too, and answers the SYN, and an acknowledgment
+ * of the flow's by a reset.
+ */
+static void syn_when_both_began_anew(void)
+{
+	bank_some();
+	give_other_syn();
+	check(give(make_handshake(data, false, ISN + 50000, ISN + 100001,
+				  STAMP)) == SPLIT_TAKEN);
+	check(split_flows(split) == 1);
+	check(last_to_server.seq == ISN + 1);
+	check(last_to_server.flags == TCP_ACK);
+	give_reset(false, last_to_server.ack);
+	check(split_flows(split) == 0);
+	other_flow();
+	check(split_counters(split)->flows == 2);
+	split_free(split);
+}
+
+/* The same while the handshake's third packet is missing. */
+static void syn_with_another_number_after_the_answer(void)
+{
+	start();
+	check(goes_on(give_syn(STAMP)));
+	check(goes_on(give_answer(STAMP)));
+	check(give(make_handshake(data, true, ISN + 100000, 0, STAMP)) ==
+	      SPLIT_PASS);
+	check(goes_on(give_third(STAMP + 20)));
+	check_split();
+	split_free(split);
+}
+
+/* --- a RST, which an end believes only if its number is exact --- */
+
+/* The server is asked by an acknowledgment whether that was its own (RFC 5961, 3.2). */
+static void rst_in_the_servers_name(void)
+{
+	bank_some();
+	for (int32_t off = -500000; off <= 500000; off += 250000) {
+		uint32_t acks = split_counters(split)->early_acks;
+
+		check(give_reset(false, ISN + 1 + 4 * PAYLOAD + off + 1) ==
+		      SPLIT_TAKEN);
+		check(split_counters(split)->early_acks == acks + 1);
+	}
+	check(give_reset(false, ISN + 1 + PAYLOAD) == SPLIT_TAKEN);
+	check(split_flows(split) == 1);
+	all_arrives();
+}
+
+/* The server judges, which knows best what comes next. */
+static void rst_in_the_clients_name(void)
+{
+	bank_some();
+	for (int32_t off = -500000; off <= 500000; off += 250000)
+		check(give_reset(true, ISN + 2 + off) == SPLIT_PASS);
+	check(give_reset(true, ISN) == SPLIT_PASS);
+	check(split_flows(split) == 1);
+	all_arrives();
+}
+
+static void rst_of(bool client, uint32_t seq, bool counts)
+{
+	bank_some();
+	give_reset(client, seq);
+	check(split_flows(split) == !counts);
+	split_free(split);
+}
+
+/* Between what the server was told and what came; both ends of it, and no more. */
+static void rst_of_the_server(void)
+{
+	uint32_t acked;
+
+	bank_some();
+	acked = last_to_server.ack;
+	split_free(split);
+	rst_of(false, acked - 1, false);
+	rst_of(false, acked, true);
+	rst_of(false, ISN + 1 + 4 * PAYLOAD, true);
+	rst_of(false, ISN + 2 + 4 * PAYLOAD, false);
+}
+
+static void rst_of_the_client(void)
+{
+	rst_of(true, ISN + 1, true);
+}
+
+/* What came last before it is lost: the number lies beyond, and the answer is exact. */
+static void rst_of_the_server_behind_a_hole(void)
+{
+	bank_some();
+	check(give_reset(false, ISN + 1 + 6 * PAYLOAD) == SPLIT_TAKEN);
+	check(split_flows(split) == 1);
+	check(resets == 0);
+	give_reset(false, last_to_server.ack);
+	check(split_flows(split) == 0);
+	check(resets == 1);
+	split_free(split);
+}
+
+/* It passes: what was left is known to the ends alone. */
+static void rst_of_a_flow_that_was_left(void)
+{
+	start();
+	open_flow(split, now_us, data, ISN, STAMP, WINDOW);
+	split_drain(split, now_us);
+	check(give_reset(false, ISN + 100000) == SPLIT_LEAVE);
+	check(split_flows(split) == 1);
+	split_free(split);
+}
+
+static void rst_before_the_answer(void)
+{
+	static const uint8_t none[4];
+
+	start();
+	check(goes_on(give_syn(STAMP)));
+	check(give_reset(false, ISN + 1) == SPLIT_PASS);
+	check(give_reset(true, ISN + 2) == SPLIT_PASS);
+	check(split_flows(split) == 1);
+	check(give(make(data, false, 0, ISN + 1, TCP_RST | TCP_ACK, 0, none, 0,
+			0)) == SPLIT_PASS);
+	check(split_flows(split) == 0);
 	split_free(split);
 }
 
@@ -219,7 +428,8 @@ static void server_says(uint32_t at, uint32_t stamp, uint32_t payload)
 	size_t len = make_data(data, ISN + 1 + at, ISN + 1, stamp, TCP_ACK,
 			       payload);
 
-	if (goes_on(give(len)) && packet_read(&packet, data, len))
+	if (goes_on(give(len)) && (!mtu || len <= mtu) &&
+	    packet_read(&packet, data, len))
 		client_gets(&packet);
 }
 
@@ -288,6 +498,58 @@ static void bare_one_of_a_stranger(void)
 	check(client.ts_recent == STAMP + 20);
 }
 
+/* --- timers --- */
+
+/*
+ * The client is silent, and more is sent to it: the timer runs from the first on
+ * (RFC 6298, 5.1), for 60 ms with a round trip of 10 ms.
+ */
+static void more_that_is_sent_moves_no_timer(void)
+{
+	unsigned int i;
+
+	start();
+	open_flow(split, now_us, data, ISN, STAMP, WINDOW);
+	for (i = 0; i < 30 && !split_counters(split)->timeouts; i++) {
+		server_says(i * 100, STAMP + 10 + i, 100);
+		pass(0);
+	}
+	printf("# timed out after %u0 ms, %llu probes\n", i,
+	       (unsigned long long)split_counters(split)->probes);
+	check(i <= 7);
+	split_free(split);
+}
+
+/* --- another pipe, which takes smaller packets --- */
+
+static void a_pipe_with_a_smaller_mtu(void)
+{
+	const uint32_t payload = 1300;
+	unsigned int i;
+
+	start();
+	open_flow(split, now_us, data, ISN, STAMP, WINDOW);
+	server_says(0, STAMP + 10, payload);
+	client_says(WINDOW);
+	mtu = 1000;
+	for (i = 1; i < 6; i++)
+		server_says(i * payload, STAMP + 20, payload);
+	for (i = 0; i < 40 && client.rcv_nxt != ISN + 1 + 6 * payload; i++) {
+		pass(10000);
+		client_says(WINDOW);
+	}
+	for (i = 6; i < 9; i++) {
+		server_says(i * payload, STAMP + 30, payload);
+		pass(10000);
+		client_says(WINDOW);
+	}
+	mtu = 0;
+	check(client.rcv_nxt == ISN + 1 + 9 * payload);
+	check(split_counters(split)->delivered_bytes == 9 * payload);
+	check(split_counters(split)->timeouts <= 1 && resets == 0);
+	split_free(split);
+}
+
 int main(void)
 {
 	run(syn_after_the_answer);
@@ -297,10 +559,23 @@ int main(void)
 	run(syn_before_the_answer_over_the_cap);
 	run(syn_after_the_answer_over_the_cap);
 	run(syn_of_a_flow_that_was_left);
-	run(syn_with_another_number);
+	run(syn_with_another_number_before_the_answer);
+	run(syn_with_another_number_after_the_answer);
+	run(syn_of_a_stranger);
+	run(syn_of_a_client_that_began_anew);
+	run(syn_when_both_began_anew);
+	run(rst_in_the_servers_name);
+	run(rst_in_the_clients_name);
+	run(rst_of_the_server);
+	run(rst_of_the_client);
+	run(rst_of_the_server_behind_a_hole);
+	run(rst_of_a_flow_that_was_left);
+	run(rst_before_the_answer);
 	run(data_after_a_bare_one_beyond_the_window);
 	run(data_after_a_bare_one_below_the_window);
 	run(bare_one_after_newer_ones);
 	run(bare_one_of_a_stranger);
+	run(more_that_is_sent_moves_no_timer);
+	run(a_pipe_with_a_smaller_mtu);
 	return tap_end();
 }

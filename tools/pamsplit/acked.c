@@ -179,6 +179,14 @@ static void note_window(struct flow *flow, const struct packet *packet)
 	flow->right_edge = seq_max(flow->right_edge, edge);
 }
 
+static uint8_t last_byte(const struct segment *segment)
+{
+	const struct block *block = segment->block;
+
+	return block->data[block->payload_at + segment->seq - block->seq +
+			   segment->len - 1];
+}
+
 void acked_packet(struct flow *flow, const struct packet *packet,
 		  uint64_t now_us)
 {
@@ -204,6 +212,8 @@ void acked_packet(struct flow *flow, const struct packet *packet,
 			flow->sacked_segments--;
 		else
 			arrived(flow, flow->head, &round, now_us);
+		if (flow->head->len)
+			flow->una_byte = last_byte(flow->head);
 		bank_drop_first(flow);
 	}
 	read_sacks(flow, packet, &round, now_us);
@@ -212,12 +222,12 @@ void acked_packet(struct flow *flow, const struct packet *packet,
 		flow->probed = false;
 		measure(flow, &round, now_us);
 		acked_find_lost(flow, now_us);
-		deliver_arm(flow, now_us);
+		deliver_restart_timers(flow, now_us);
 	} else if (closed) {
 		/* an answer to the probe: the client is there */
 		flow->backoffs = 0;
 		if (edge != flow->right_edge)
-			deliver_arm(flow, now_us);
+			deliver_restart_timers(flow, now_us);
 	}
 	if (flow->recovering && !before(flow->una, flow->recover_seq))
 		flow->recovering = false;

@@ -132,17 +132,35 @@ struct segment *bank_cut(struct flow *flow, struct segment *segment,
 		return NULL;
 	rest->push = segment->push;
 	rest->fin = segment->fin;
+	/* both halves were sent, and to those that weren't that doesn't matter */
+	if (segment->sent && flow->unsent == rest)
+		flow->unsent = rest->next;
+	rest->sent = segment->sent;
+	rest->in_flight = segment->in_flight;
+	rest->lost = segment->lost;
+	rest->again = segment->again;
+	rest->sacked = segment->sacked;
+	flow->sacked_segments += segment->sacked;
+	rest->sent_us = segment->sent_us;
+	rest->delivered = segment->delivered;
+	rest->delivered_us = segment->delivered_us;
+	rest->first_sent_us = segment->first_sent_us;
+	rest->app_limited = segment->app_limited;
 	segment->push = false;
 	segment->fin = false;
 	segment->len = len;
 	return rest;
 }
 
+/* With so many bytes of TCP's options. */
+uint32_t bank_largest(const struct flow *flow, uint32_t options)
+{
+	return flow->client_mss - options;
+}
+
 static uint32_t largest(const struct flow *flow, const struct packet *packet)
 {
-	uint32_t options = packet->payload_at - packet->tcp_at - 20;
-
-	return flow->client_mss - options;
+	return bank_largest(flow, packet->payload_at - packet->tcp_at - 20);
 }
 
 /* Fill [from, to) before @next; the last one that was made, or NULL. */
@@ -301,7 +319,7 @@ static void sent_as_it_is(struct flow *flow, uint64_t now_us)
 {
 	while (flow->unsent)
 		deliver_sent(flow, flow->unsent, now_us);
-	deliver_arm(flow, now_us);
+	deliver_start_timers(flow, now_us);
 }
 
 static bool is_stale(const struct flow *flow, const struct packet *packet)

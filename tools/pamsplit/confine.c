@@ -5,6 +5,7 @@
  * Once all is open the worker is another user that keeps CAP_NET_ADMIN, without
  * which the kernel takes no verdict, and the few system calls of its loop.
  */
+#include <ctype.h>
 #include <errno.h>
 #include <grp.h>
 #include <pwd.h>
@@ -33,22 +34,32 @@ static int keep_only(uint32_t caps)
 	return syscall(SYS_capset, &header, data);
 }
 
+/* 0 is none that is confined, and -1 means to setresuid() that nothing changes. */
+static bool is_confined(uint64_t id)
+{
+	return id && id < UINT32_MAX;
+}
+
 /* A name, or a number where there are no names. */
 int confine_find(const char *user, uid_t *uid, gid_t *gid)
 {
 	const struct passwd *entry = getpwnam(user);
+	unsigned long long number = 0;
 	char *end;
 
-	if (entry) {
-		*uid = entry->pw_uid;
-		*gid = entry->pw_gid;
-		return 0;
+	errno = 0;
+	if (!entry)
+		number = strtoull(user, &end, 10);
+	if (!entry && (!isdigit((unsigned char)*user) || *end)) {
+		say("--user: there is no user '%s'", user);
+		return -1;
 	}
-	*uid = strtoul(user, &end, 10);
-	*gid = *uid;
-	if (*user && !*end)
+	*uid = entry ? entry->pw_uid : number;
+	*gid = entry ? entry->pw_gid : number;
+	if (!errno && is_confined(entry ? *uid : number) && is_confined(*gid))
 		return 0;
-	say("--user: there is no user '%s'", user);
+	say("--user '%s': neither 0, which is root, nor beyond %u, for the user and its group",
+	    user, UINT32_MAX - 1);
 	return -1;
 }
 

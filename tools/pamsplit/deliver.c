@@ -6,10 +6,12 @@
  * window and the pace allow (bbr.c). Loss is found by time (RACK, RFC 8985,
  * acked.c), the tail's by a probe after two round trips (TLP, there, too), and
  * at last by the timer of RFC 6298, whose variance has a floor of 50 ms. A
- * closed window is probed as RFC 9293 has it (3.8.6.1).
+ * closed window is probed as RFC 9293 has it (3.8.6.1), by the last byte that the
+ * client has: what has no data Linux answers but every 500 ms.
  *
  * A client of which nothing is heard over two of those timeouts, and a minimal
  * time, is gone: the flow is reset, so that the server sends the data elsewhere.
+ * Behind a closed window it has half a second more.
  */
 #include <string.h>
 
@@ -21,6 +23,7 @@
 #define BURST_US	1000	/* what was missed of the pace is made up for */
 #define TAIL_DELAY_US	200000	/* a client's delayed acknowledgment */
 #define PROBE_MIN_US	10000
+#define ANSWERS_US	500000	/* some answer no more often what they have */
 
 static uint64_t rto(const struct flow *flow)
 {
@@ -35,13 +38,27 @@ static bool can_send(const struct flow *flow, const struct segment *segment)
 	       !after(segment->seq + segment->len, flow->right_edge);
 }
 
-/* Timers of what is in flight, from now on. */
-void deliver_arm(struct flow *flow, uint64_t now_us)
+static uint64_t probe_us(const struct flow *flow)
+{
+	uint64_t us = 2ULL * flow->srtt_us;
+
+	if (flow->in_flight <= flow->client_mss)
+		us += TAIL_DELAY_US;
+	return us < PROBE_MIN_US ? PROBE_MIN_US : us;
+}
+
+/*
+ * Timers of what is in flight. The retransmission timer goes on if it runs (RFC
+ * 6298, 5.1), the tail's probe comes after what was sent last (RFC 8985, 7.2).
+ */
+void deliver_start_timers(struct flow *flow, uint64_t now_us)
 {
 	bool waits = flow->in_flight || flow->lost_bytes;
-	uint64_t probe_us = 2ULL * flow->srtt_us;
 
-	flow->rto_at_us = waits ? now_us + rto(flow) : NEVER_US;
+	if (!waits)
+		flow->rto_at_us = NEVER_US;
+	else if (flow->rto_at_us == NEVER_US)
+		flow->rto_at_us = now_us + rto(flow);
 	flow->probe_at_us = NEVER_US;
 	flow->persist_at_us = NEVER_US;
 	if (!waits && flow->unsent && before(flow->unsent->seq, flow->rcv_nxt) &&
@@ -50,12 +67,15 @@ void deliver_arm(struct flow *flow, uint64_t now_us)
 	if (flow->probed || flow->lost_bytes || !flow->in_flight ||
 	    flow->backoffs || !flow->srtt_us)
 		return;
-	if (flow->in_flight <= flow->client_mss)
-		probe_us += TAIL_DELAY_US;
-	if (probe_us < PROBE_MIN_US)
-		probe_us = PROBE_MIN_US;
-	if (now_us + probe_us < flow->rto_at_us)
-		flow->probe_at_us = now_us + probe_us;
+	if (now_us + probe_us(flow) < flow->rto_at_us)
+		flow->probe_at_us = now_us + probe_us(flow);
+}
+
+/* All anew: something has arrived, or was sent again for a timer. */
+void deliver_restart_timers(struct flow *flow, uint64_t now_us)
+{
+	flow->rto_at_us = NEVER_US;
+	deliver_start_timers(flow, now_us);
 }
 
 /* --- one segment --- */
@@ -70,7 +90,9 @@ static void pace(struct flow *flow, uint64_t bytes, uint64_t now_us)
 		flow->pace_next_us += bytes * SECOND_US / rate;
 }
 
-static void transmit(struct flow *flow, const struct segment *segment)
+/* With the headers of @segment's packet. */
+static void transmit_bytes(struct flow *flow, const struct segment *segment,
+			   const uint8_t *bytes)
 {
 	const struct block *block = segment->block;
 	uint32_t len = block->payload_at + segment->len;
@@ -84,10 +106,7 @@ static void transmit(struct flow *flow, const struct segment *segment)
 	struct packet read;
 
 	memcpy(data, block->data, block->payload_at);
-	if (segment->len)
-		memcpy(data + block->payload_at, block->data +
-		       block->payload_at + (segment->seq - block->seq),
-		       segment->len);
+	memcpy(data + block->payload_at, bytes, segment->len);
 	if (segment->push)
 		flags |= TCP_PSH;
 	if (segment->fin)
@@ -106,6 +125,14 @@ static void transmit(struct flow *flow, const struct segment *segment)
 	}
 	packet_seal(data, len);
 	flow->split->out(flow->split->arg, TO_CLIENT, data, len);
+}
+
+static void transmit(struct flow *flow, const struct segment *segment)
+{
+	const struct block *block = segment->block;
+
+	transmit_bytes(flow, segment, block->data + block->payload_at +
+		       (segment->len ? segment->seq - block->seq : 0));
 }
 
 static uint32_t weight(const struct segment *segment)
@@ -160,6 +187,16 @@ void deliver_sent(struct flow *flow, struct segment *segment, uint64_t now_us)
 	pace(flow, segment->len + segment->block->payload_at, now_us);
 }
 
+/* Cut it to what the pipe takes, if that has become less. */
+static void fit(struct flow *flow, struct segment *segment)
+{
+	const struct block *block = segment->block;
+	uint32_t options = block->payload_at - block->tcp_at - 20;
+
+	if (segment->len > bank_largest(flow, options))
+		bank_cut(flow, segment, bank_largest(flow, options));
+}
+
 static struct segment *first_lost(const struct flow *flow)
 {
 	struct segment *at = flow->lost_bytes ? flow->head : NULL;
@@ -187,6 +224,8 @@ void deliver_send(struct flow *flow, uint64_t now_us)
 		segment = first_lost(flow);
 		if (!segment && can_send(flow, flow->unsent))
 			segment = flow->unsent;
+		if (segment)
+			fit(flow, segment);
 		if (!segment || window_is_full(flow, segment) ||
 		    flow->pace_next_us > now_us ||
 		    (!segment->sent && !lend_may_send(flow, now_us)))
@@ -203,7 +242,7 @@ void deliver_send(struct flow *flow, uint64_t now_us)
 	}
 	if (sent || (flow->persist_at_us == NEVER_US && flow->unsent &&
 		     !flow->in_flight && !flow->lost_bytes))
-		deliver_arm(flow, now_us);
+		deliver_start_timers(flow, now_us);
 }
 
 /*
@@ -216,7 +255,7 @@ bool deliver_at_once(const struct flow *flow, const struct packet *packet,
 	uint64_t flight = flow->in_flight + packet->payload_len;
 
 	return flow->state == SPLITTING && !flow->unsent &&
-	       !flow->lost_bytes && packet->seq == flow->rcv_nxt &&
+	       !flow->smaller && !flow->lost_bytes && packet->seq == flow->rcv_nxt &&
 	       packet->ack == flow->server_ack && !packet->sack_at &&
 	       !before(packet->tsval, flow->tsval_out) &&
 	       (!flow->in_flight || flight <= flow->bbr.cwnd) &&
@@ -239,10 +278,11 @@ static void probe_tail(struct flow *flow, uint64_t now_us)
 			segment = segment->prev;
 	}
 	if (segment) {
+		fit(flow, segment);
 		deliver_sent(flow, segment, now_us);
 		transmit(flow, segment);
 	}
-	deliver_arm(flow, now_us);
+	deliver_restart_timers(flow, now_us);
 }
 
 /* All that isn't known to have come is lost: start again from the front. */
@@ -261,16 +301,18 @@ static void time_out(struct flow *flow, uint64_t now_us)
 	flow->recover_seq = flow->snd_nxt;
 	bbr_timeout(flow);
 	flow->pace_next_us = now_us;
-	deliver_arm(flow, now_us);
+	deliver_restart_timers(flow, now_us);
 }
 
-/* As much as the window has room for; else something old, to be answered. */
+/* As much as the window has room for; else an old byte, to be answered. */
 static void probe_window(struct flow *flow, uint64_t now_us)
 {
 	struct segment *segment = flow->unsent;
 	uint32_t room = 0;
 
 	flow->split->counters.probes++;
+	if (flow->backoffs == 1)
+		flow->heard_us = now_us;	/* the first in vain, if it is */
 	if (!segment)
 		return;
 	if (after(flow->right_edge, segment->seq))
@@ -281,21 +323,23 @@ static void probe_window(struct flow *flow, uint64_t now_us)
 	} else {
 		struct segment probe = *segment;
 
-		probe.seq = segment->seq - 1;
-		probe.len = 0;
+		probe.seq = flow->una - 1;
+		probe.len = 1;
 		probe.fin = false;
 		probe.push = false;
-		transmit(flow, &probe);
+		transmit_bytes(flow, &probe, &flow->una_byte);
 	}
-	deliver_arm(flow, now_us);
+	deliver_restart_timers(flow, now_us);
 }
 
 /* One more in vain; false if that was one too many, and the flow is gone. */
-static bool go_on(struct flow *flow, uint64_t now_us)
+static bool go_on(struct flow *flow, uint64_t answers_us, uint64_t now_us)
 {
+	uint64_t silent_us = flow->split->options.silent_us + answers_us;
+
 	flow->backoffs++;
 	if ((flow->backoffs >= DEAD_BACKOFFS &&
-	     now_us - flow->heard_us >= flow->split->options.silent_us) ||
+	     now_us - flow->heard_us >= silent_us) ||
 	    flow->backoffs > BACKOFFS_MAX) {
 		flow_reset(flow, RESET_PERFORMANCE);
 		return false;
@@ -310,12 +354,12 @@ bool deliver_timers(struct flow *flow, uint64_t now_us)
 	if (flow->probe_at_us <= now_us)
 		probe_tail(flow, now_us);
 	if (flow->rto_at_us <= now_us) {
-		if (!go_on(flow, now_us))
+		if (!go_on(flow, 0, now_us))
 			return false;
 		time_out(flow, now_us);
 	}
 	if (flow->persist_at_us <= now_us) {
-		if (!go_on(flow, now_us))
+		if (!go_on(flow, ANSWERS_US, now_us))
 			return false;
 		probe_window(flow, now_us);
 	}

@@ -55,7 +55,13 @@ void early_wanted(struct flow *flow)
 	flow->split->to_ack = flow;
 }
 
-/* Ranges beyond the first hole: the newest, then the others from the front. */
+/*
+ * Ranges beyond the first hole: the newest, then the others from the front. What
+ * came before the hole and isn't acknowledged yet is none of them, though the
+ * server may send it again: an ACK that later ends within a range looks to Linux
+ * like a receiver that has discarded it (tcp_check_sack_reneging()), and costs a
+ * timeout.
+ */
 unsigned int early_ranges(const struct flow *flow, struct range *ranges,
 			  unsigned int max)
 {

@@ -21,6 +21,7 @@
 #include "split.h"
 
 #define SECOND_US	1000000ULL
+#define MSS_MIN		88
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 
 /* A received packet, shared by its segments. */
@@ -130,7 +131,10 @@ struct flow {
 
 	/* the handshake */
 	uint32_t client_isn;
+	uint32_t other_isn;	/* of a SYN that came later, and passed */
+	bool has_other;
 	uint16_t client_mss, server_mss;
+	bool smaller;		/* client_mss is, since the pipe's MTU is */
 	uint8_t client_scale, server_scale;
 	uint64_t answer_us;	/* the SYN-ACK went on */
 
@@ -154,6 +158,7 @@ struct flow {
 
 	/* the client's side */
 	uint32_t una;		/* the client has all before it */
+	uint8_t una_byte;	/* the byte before it, once there is one */
 	uint32_t snd_nxt;	/* it was sent all before it */
 	uint32_t right_edge;
 	uint32_t tsval_out;	/* the highest that was sent to it */
@@ -233,6 +238,7 @@ void flow_stop_timers(struct flow *flow);
 #define RESET_PERFORMANCE	0x05
 void flow_reset(struct flow *flow, uint8_t reason);
 void reset_end_of(const struct flow *flow, struct split_end *end);
+void reset_provoke(const struct flow *flow);
 void reset_send(struct split *split, const struct split_end *end,
 		enum split_side side, uint8_t reason);
 
@@ -246,6 +252,8 @@ void heap_remove(struct flow *flow);
 
 /* open.c: the verdicts on packets with SYN */
 enum split_verdict open_syn(struct flow *flow, struct packet *packet);
+enum split_verdict open_other_syn(struct flow *flow,
+				  const struct packet *packet);
 enum split_verdict open_answer(struct flow *flow, struct packet *packet,
 			       uint64_t now_us);
 
@@ -257,6 +265,7 @@ void bank_empty(struct flow *flow);
 uint32_t bank_banked(const struct flow *flow);
 struct segment *bank_cut(struct flow *flow, struct segment *segment,
 			 uint32_t len);
+uint32_t bank_largest(const struct flow *flow, uint32_t options);
 
 /* early.c */
 uint32_t early_target(const struct flow *flow);
@@ -272,7 +281,8 @@ bool deliver_at_once(const struct flow *flow, const struct packet *packet,
 		     uint64_t now_us);
 void deliver_sent(struct flow *flow, struct segment *segment, uint64_t now_us);
 void deliver_lost(struct flow *flow, struct segment *segment);
-void deliver_arm(struct flow *flow, uint64_t now_us);
+void deliver_start_timers(struct flow *flow, uint64_t now_us);
+void deliver_restart_timers(struct flow *flow, uint64_t now_us);
 bool deliver_timers(struct flow *flow, uint64_t now_us);
 
 /* lend.c */

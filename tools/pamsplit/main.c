@@ -193,12 +193,10 @@ static int choose(uint8_t *id, uint64_t *seed)
 	return 0;
 }
 
-/* The worker dies with its guard: then the rules reset what is left. */
-static int start(const struct settings *settings, uint8_t id,
-		 const struct worker_files *files)
+/* From before there are rules: they go before the process does. */
+static void block_signals(sigset_t *old)
 {
-	sigset_t blocked, old;
-	int pid, status;
+	sigset_t blocked;
 
 	sigemptyset(&blocked);
 	sigaddset(&blocked, SIGTERM);
@@ -206,10 +204,18 @@ static int start(const struct settings *settings, uint8_t id,
 	sigaddset(&blocked, SIGUSR1);
 	sigaddset(&blocked, SIGUSR2);
 	sigaddset(&blocked, SIGCHLD);
-	sigprocmask(SIG_BLOCK, &blocked, &old);
-	pid = fork();
+	sigprocmask(SIG_BLOCK, &blocked, old);
+}
+
+/* The worker dies with its guard: then the rules reset what is left. */
+static int start(const struct settings *settings, uint8_t id,
+		 const struct worker_files *files, const sigset_t *old)
+{
+	int pid = fork();
+
 	if (pid < 0) {
 		say("fork: %s", strerror(errno));
+		rules_remove();
 		return EXIT_FAILURE;
 	}
 	if (!pid) {
@@ -217,17 +223,17 @@ static int start(const struct settings *settings, uint8_t id,
 		/* until the worker takes them */
 		signal(SIGUSR1, SIG_IGN);
 		signal(SIGUSR2, SIG_IGN);
-		sigprocmask(SIG_SETMASK, &old, NULL);
+		sigprocmask(SIG_SETMASK, old, NULL);
 		_exit(worker_run(settings, files));
 	}
-	status = guard_watch(files->guard, pid, files->raw, id);
-	return status;
+	return guard_watch(files->guard, pid, files->raw, id);
 }
 
 static int run(struct settings *settings)
 {
 	struct worker_files files = { .control = -1 };
 	int status = EXIT_FAILURE;
+	sigset_t old;
 	uint8_t id;
 
 	if (choose(&id, &settings->split.seed))
@@ -243,8 +249,9 @@ static int run(struct settings *settings)
 		if (files.control < 0)
 			goto free_files;
 	}
+	block_signals(&old);
 	if (!rules_add(settings, id))
-		status = start(settings, id, &files);
+		status = start(settings, id, &files, &old);
 	if (files.control >= 0) {
 		close(files.control);
 		unlink(settings->control);
@@ -287,6 +294,8 @@ int main(int argc, char **argv)
 	};
 	static char buffer[BUFSIZ];
 	int option, index = 0;
+	uid_t uid;
+	gid_t gid;
 
 	/* for one of its own the C library asks what the descriptor is, which the worker may not */
 	setvbuf(stderr, buffer, _IOLBF, sizeof(buffer));
@@ -315,5 +324,7 @@ int main(int argc, char **argv)
 		say("whose subflows? --client PREFIX or --pipe INTERFACE");
 		return EXIT_USAGE;
 	}
+	if (confine_find(settings.user, &uid, &gid))
+		return EXIT_USAGE;
 	return run(&settings);
 }

@@ -14,7 +14,7 @@
 static bool can_be_split(const struct packet *packet)
 {
 	return packet->mptcp & 1 << MP_JOIN && packet->has_stamp &&
-	       packet->has_scale && packet->mss >= 88;
+	       packet->has_scale && packet->mss >= MSS_MIN;
 }
 
 static enum split_verdict without_ecn(struct packet *packet)
@@ -52,9 +52,38 @@ enum split_verdict open_syn(struct flow *flow, struct packet *packet)
 	return without_ecn(packet);
 }
 
+/*
+ * Another connection's SYN, or a stranger's, while the flow lives: what is banked
+ * can't be given up for it. A server that has the flow answers by an
+ * acknowledgment (RFC 9293, 3.10.7.4), which a client that has it ignores, and
+ * one that began anew answers by a reset.
+ */
+enum split_verdict open_other_syn(struct flow *flow,
+				  const struct packet *packet)
+{
+	flow->other_isn = packet->seq;
+	flow->has_other = true;
+	return SPLIT_PASS;
+}
+
+/*
+ * The server took the other SYN, so it has forgotten the flow, or a stranger says
+ * so. It is asked: who doesn't know the flow answers by a reset that is exact. The
+ * client sends its SYN once more.
+ */
+static bool answers_other(const struct flow *flow, const struct packet *packet)
+{
+	return flow->has_other && packet->ack == flow->other_isn + 1 &&
+	       (flow->state == ANSWERED || flow->state == SPLITTING);
+}
+
 enum split_verdict open_answer(struct flow *flow, struct packet *packet,
 			       uint64_t now_us)
 {
+	if (answers_other(flow, packet)) {
+		reset_provoke(flow);
+		return SPLIT_TAKEN;
+	}
 	if (flow->state == SPLITTING)
 		return SPLIT_PASS;	/* once more */
 	if (packet->ack != flow->client_isn + 1)

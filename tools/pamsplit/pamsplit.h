@@ -59,7 +59,6 @@ uint64_t now_us(void);
 int rules_add(const struct settings *settings, uint8_t id);
 int rules_remove(void);
 int rules_only_reset(uint8_t id);
-bool rules_left_behind(void);
 
 /* raw.c */
 struct raw;
@@ -69,6 +68,11 @@ void raw_free(struct raw *raw);
 void raw_put(void *raw, enum split_side side, uint8_t *data, size_t len);
 void raw_flush(struct raw *raw);
 uint64_t raw_failed(const struct raw *raw);
+
+/* Who is told of packets that are larger than the MTU there. */
+typedef void (*raw_large_fn)(void *arg, uint8_t *data, size_t len,
+			     uint32_t mtu);
+void raw_on_large(struct raw *raw, raw_large_fn large, void *arg);
 
 /* queue.c */
 struct queue;

@@ -6,12 +6,18 @@
  * connection tracking, to which it would be a connection of its own where
  * addresses are translated. What goes to the server is tracked and translated
  * like the client's own.
+ *
+ * One that is too large for its interface, since the client is reached by another
+ * one now, is told of with that one's MTU, for which the sockets keep the errors.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
+
+#include <linux/errqueue.h>
 
 #include "pamsplit.h"
 
@@ -39,19 +45,24 @@ struct lane {
 struct raw {
 	struct lane lanes[4];	/* to client and server, IPv4 and IPv6 */
 	uint64_t failed;
+	raw_large_fn large;
+	void *large_arg;
 };
 
 static int open_lane(bool v6, bool to_client)
 {
-	const int size = BUFFER_BYTES, mark = MARK_MADE;
+	const int size = BUFFER_BYTES, mark = MARK_MADE, one = 1;
 	int fd = socket(v6 ? AF_INET6 : AF_INET, SOCK_RAW | SOCK_CLOEXEC,
 			IPPROTO_RAW);
 
 	if (fd < 0)
 		return -1;
 	if (setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof(size)) ||
-	    (to_client && setsockopt(fd, SOL_SOCKET, SO_MARK, &mark,
-				     sizeof(mark)))) {
+	    (to_client && (setsockopt(fd, SOL_SOCKET, SO_MARK, &mark,
+				      sizeof(mark)) ||
+			   setsockopt(fd, v6 ? IPPROTO_IPV6 : IPPROTO_IP,
+				      v6 ? IPV6_RECVERR : IP_RECVERR, &one,
+				      sizeof(one))))) {
 		close(fd);
 		return -1;
 	}
@@ -83,6 +94,51 @@ void raw_free(struct raw *raw)
 	free(raw);
 }
 
+void raw_on_large(struct raw *raw, raw_large_fn large, void *arg)
+{
+	raw->large = large;
+	raw->large_arg = arg;
+}
+
+/* What the socket's errors say, 0: nothing. */
+static uint32_t read_mtu(int fd)
+{
+	union {
+		struct cmsghdr header;
+		char bytes[512];
+	} control;
+	struct msghdr message = { .msg_control = &control };
+	uint32_t mtu = 0;
+
+	for (;;) {
+		struct cmsghdr *at;
+
+		message.msg_controllen = sizeof(control);
+		if (recvmsg(fd, &message, MSG_ERRQUEUE | MSG_DONTWAIT) < 0)
+			return mtu;
+		at = CMSG_FIRSTHDR(&message);
+		for (; at; at = CMSG_NXTHDR(&message, at)) {
+			struct sock_extended_err error;
+
+			if (at->cmsg_type != IP_RECVERR &&
+			    at->cmsg_type != IPV6_RECVERR)
+				continue;
+			memcpy(&error, CMSG_DATA(at), sizeof(error));
+			if (error.ee_errno == EMSGSIZE)
+				mtu = error.ee_info;
+		}
+	}
+}
+
+static void tell_large(const struct raw *raw, const struct lane *lane,
+		       struct iovec *part)
+{
+	uint32_t mtu = read_mtu(lane->fd);
+
+	if (raw->large && mtu)
+		raw->large(raw->large_arg, part->iov_base, part->iov_len, mtu);
+}
+
 /* What a full queue or a missing route swallows is a loss like another. */
 static void flush(struct raw *raw, struct lane *lane)
 {
@@ -108,6 +164,8 @@ static void flush(struct raw *raw, struct lane *lane)
 				    lane->count - sent, MSG_DONTWAIT);
 
 		if (done <= 0) {
+			if (done < 0 && errno == EMSGSIZE)
+				tell_large(raw, lane, &parts[sent]);
 			raw->failed++;
 			done = 1;
 		}

@@ -24,8 +24,8 @@ void reset_end_of(const struct flow *flow, struct split_end *end)
 	};
 }
 
-static size_t make_reset(uint8_t *data, const struct split_end *end,
-			 enum split_side side, uint8_t reason)
+static size_t make_bare(uint8_t *data, const struct split_end *end,
+			enum split_side side, uint8_t flags, uint8_t reason)
 {
 	bool up = side == TO_SERVER;
 	const struct address *from = up ? &end->client : &end->server;
@@ -38,8 +38,8 @@ static size_t make_reset(uint8_t *data, const struct split_end *end,
 		.tcp_at = end->v6 ? 40 : 20,
 		.seq = up ? end->to_server_seq : end->to_client_seq,
 		.ack = up ? end->to_server_ack : end->to_client_ack,
-		.flags = TCP_RST | TCP_ACK,
-		.has_reset = true,
+		.flags = flags,
+		.has_reset = flags & TCP_RST,
 		.reset_reason = reason,
 	};
 
@@ -60,6 +60,23 @@ static size_t make_reset(uint8_t *data, const struct split_end *end,
 	put16(header + bare.tcp_at, from_port);
 	put16(header + bare.tcp_at + 2, to_port);
 	return packet_make(data, &bare);
+}
+
+static size_t make_reset(uint8_t *data, const struct split_end *end,
+			 enum split_side side, uint8_t reason)
+{
+	return make_bare(data, end, side, TCP_RST | TCP_ACK, reason);
+}
+
+/* An acknowledgment, which a server that has forgotten the flow answers by a RST. */
+void reset_provoke(const struct flow *flow)
+{
+	uint8_t data[HEADER_MAX];
+	struct split_end end;
+
+	reset_end_of(flow, &end);
+	flow->split->out(flow->split->arg, TO_SERVER, data,
+			 make_bare(data, &end, TO_SERVER, TCP_ACK, 0));
 }
 
 size_t split_end_reset(uint8_t *data, const struct split_end *end,

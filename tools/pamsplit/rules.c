@@ -9,10 +9,12 @@
  *			is dead, or doesn't know, is answered by a reset
  *	output -300	what the splitter makes for the client isn't tracked
  *
- * A connection's mark is a number that each run chooses anew. If a table of an
- * earlier run is found, that one ended badly: what has a mark of a run before
- * is reset. After a start of the machine the marks are gone: then MPTCP in mid-
- * stream, of a connection that isn't known, is reset, too.
+ * A connection's mark is a number that each run chooses anew, and an empty chain
+ * of the table has it in its name. If a table of an earlier run is found, that one
+ * ended badly: what has the mark of a run that it names is reset. The marks of a
+ * run that ended well stay, too, on what was left, and mean nothing. After a start
+ * of the machine the marks are gone: then MPTCP in mid-stream, of a connection that
+ * isn't known, is reset, too.
  */
 #include <arpa/inet.h>
 #include <stdio.h>
@@ -28,8 +30,15 @@
 #define MARK_MASK	0xff000000U
 #define MARK_SHIFT	24
 #define STARTED_S	600	/* so long a machine counts as just started */
+#define RUN_CHAIN	"run_"	/* and two digits */
 
-static int run(const char *commands, bool quietly)
+/* Runs that ended badly, by number; the first one stands for all there were. */
+struct ended {
+	bool any;
+	bool runs[256];
+};
+
+static int run(const char *commands, bool quietly, char **output)
 {
 	struct nft_ctx *nft = nft_ctx_new(NFT_CTX_DEFAULT);
 	int status;
@@ -43,18 +52,62 @@ static int run(const char *commands, bool quietly)
 	status = nft_run_cmd_from_buffer(nft, commands);
 	if (status && !quietly)
 		say("nftables: %s", nft_ctx_get_error_buffer(nft));
+	if (!status && output)
+		*output = strdup(nft_ctx_get_output_buffer(nft));
 	nft_ctx_free(nft);
 	return status ? -1 : 0;
 }
 
-bool rules_left_behind(void)
+/* What the table names that an earlier run has left, if there is one. */
+static void find_ended(struct ended *ended)
 {
-	return !run("list table " TABLE, true);
+	const char *start = "chain " RUN_CHAIN, *at;
+	char *table = NULL;
+	bool named = false;
+
+	*ended = (struct ended){ };
+	if (run("list table " TABLE, true, &table))
+		return;
+	ended->any = true;
+	at = table ? strstr(table, start) : NULL;
+	for (; at; at = strstr(at, start)) {
+		unsigned int id;
+
+		at += strlen(start);
+		if (sscanf(at, "%2x", &id) != 1)
+			continue;
+		ended->runs[id] = true;
+		named = true;
+	}
+	if (!named)
+		ended->runs[0] = true;
+	free(table);
 }
 
 int rules_remove(void)
 {
-	return run("add table " TABLE "\ndelete table " TABLE, false);
+	return run("add table " TABLE "\ndelete table " TABLE, false, NULL);
+}
+
+/* An empty table, but for its run's name and those of the ones that ended badly. */
+static void add_table(FILE *out, uint8_t id, const struct ended *ended)
+{
+	fprintf(out, "add table " TABLE "\ndelete table " TABLE
+		"\nadd table " TABLE "\n");
+	for (unsigned int i = 0; i < ARRAY_LEN(ended->runs); i++)
+		if (i == id || ended->runs[i])
+			fprintf(out, "add chain " TABLE " " RUN_CHAIN "%02x\n",
+				i);
+}
+
+static void reset_ended(FILE *out, const struct ended *ended)
+{
+	for (unsigned int i = 0; i < ARRAY_LEN(ended->runs); i++)
+		if (ended->runs[i])
+			fprintf(out, "add rule " TABLE " split ct mark & 0x%x "
+				"%s%x meta l4proto tcp reject with tcp reset\n",
+				MARK_MASK, i ? "== 0x" : "!= ",
+				i << MARK_SHIFT);
 }
 
 static void add_prefix(FILE *out, const struct prefix *prefix)
@@ -95,7 +148,7 @@ static bool just_started(void)
 }
 
 static void add_split(FILE *out, const struct settings *settings, uint8_t id,
-		      bool left_behind)
+		      const struct ended *ended)
 {
 	uint32_t mark = (uint32_t)id << MARK_SHIFT;
 	char then[512];
@@ -115,9 +168,7 @@ static void add_split(FILE *out, const struct settings *settings, uint8_t id,
 	fprintf(out, "add rule " TABLE " split ct mark & 0x%x == 0x%x "
 		"meta l4proto tcp queue num %u bypass\n", MARK_MASK, mark,
 		settings->queue);
-	if (left_behind)
-		fprintf(out, "add rule " TABLE " split ct mark & 0x%x != 0 "
-			"meta l4proto tcp reject with tcp reset\n", MARK_MASK);
+	reset_ended(out, ended);
 	if (just_started())
 		each_client(out, settings,
 			    "tcp flags & (syn | rst) == 0x0 ct state new "
@@ -145,7 +196,7 @@ static void add_after(FILE *out, uint8_t id)
 /* The stream's text is there once it is closed. */
 static int run_written(char **commands, FILE *out)
 {
-	int status = fclose(out) ? -1 : run(*commands, false);
+	int status = fclose(out) ? -1 : run(*commands, false, NULL);
 
 	free(*commands);
 	return status;
@@ -153,18 +204,18 @@ static int run_written(char **commands, FILE *out)
 
 int rules_add(const struct settings *settings, uint8_t id)
 {
-	bool left_behind = rules_left_behind();
+	struct ended ended;
 	char *commands = NULL;
 	size_t len;
 	FILE *out = open_memstream(&commands, &len);
 
 	if (!out)
 		return -1;
-	if (left_behind)
+	find_ended(&ended);
+	if (ended.any)
 		say("an earlier run ended badly: its flows are reset");
-	fprintf(out, "add table " TABLE "\ndelete table " TABLE
-		"\nadd table " TABLE "\n");
-	add_split(out, settings, id, left_behind);
+	add_table(out, id, &ended);
+	add_split(out, settings, id, &ended);
 	add_after(out, id);
 	fprintf(out, "add chain " TABLE " made { type filter hook output "
 		"priority -300; }\n");
@@ -176,14 +227,15 @@ int rules_add(const struct settings *settings, uint8_t id)
 /* New connections aren't split any more; those that were are reset. */
 int rules_only_reset(uint8_t id)
 {
+	struct ended ended;
 	char *commands = NULL;
 	size_t len;
 	FILE *out = open_memstream(&commands, &len);
 
 	if (!out)
 		return -1;
-	fprintf(out, "add table " TABLE "\ndelete table " TABLE
-		"\nadd table " TABLE "\n");
+	find_ended(&ended);
+	add_table(out, id, &ended);
 	add_after(out, id);
 	return run_written(&commands, out);
 }

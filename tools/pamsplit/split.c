@@ -245,6 +245,8 @@ static enum split_verdict take_syn(struct split *split, struct packet *packet,
 	key_of(&key, packet, true);
 	flow = flow_find(split, &key, packet->v6);
 	if (flow && packet->seq != flow->client_isn) {
+		if (flow->state == ANSWERED || flow->state == SPLITTING)
+			return open_other_syn(flow, packet);
 		flow_free(flow);	/* the ports are used again */
 		flow = NULL;
 	}
@@ -323,15 +325,39 @@ static void tell_left(struct flow *flow, uint64_t now_us)
 	flow_set_timer(flow);
 }
 
-/* Would the end believe this reset? What isn't of the flow is ignored. */
+static bool lies_in(uint32_t seq, uint32_t from, uint32_t to)
+{
+	return !before(seq, from) && !after(seq, to);
+}
+
+/*
+ * Is it one that its end could send? Else somebody guesses, or something before it
+ * is missing. The server then is asked: who has no such connection any more
+ * answers by an exact one (RFC 5961, 3.2). The client's goes on: the server knows
+ * best what it expects.
+ */
 static bool reset_counts(const struct flow *flow, const struct packet *packet,
 			 bool to_server)
 {
-	uint32_t expected = to_server ? flow->client_nxt : flow->rcv_nxt;
+	if (flow->state == OPENING)
+		return to_server ? packet->seq == flow->client_isn + 1
+				 : packet->ack == flow->client_isn + 1;
+	if (to_server)
+		return lies_in(packet->seq, flow->server_ack,
+			       flow->client_nxt);
+	return lies_in(packet->seq, flow->ack_out, flow->rcv_nxt);
+}
 
-	if (flow->state == OPENING || flow->state == LEFT)
-		return true;
-	return packet->seq - (expected - (1 << 20)) < 2 << 20;
+static enum split_verdict doubt_reset(struct flow *flow, bool to_server)
+{
+	if (to_server || flow->state == OPENING)
+		return SPLIT_PASS;
+	if (flow->data_ack_len)
+		early_send(flow);
+	else
+		reset_provoke(flow);
+	flow_set_timer(flow);
+	return SPLIT_TAKEN;
 }
 
 /* A bare acknowledgment from before it was left: the server was told later ones. */
@@ -364,9 +390,9 @@ enum split_verdict split_packet(struct split *split, uint64_t now_us,
 	}
 	if (!flow)
 		return unknown(split, &packet);
-	if (packet.flags & TCP_RST) {
+	if (packet.flags & TCP_RST && flow->state != LEFT) {
 		if (!reset_counts(flow, &packet, to_server))
-			return SPLIT_PASS;
+			return doubt_reset(flow, to_server);
 		return take_reset(flow, &packet, to_server);
 	}
 	if (flow->state == LEFT && to_server && is_late(flow, &packet))
@@ -390,6 +416,27 @@ enum split_verdict split_packet(struct split *split, uint64_t now_us,
 	}
 	flow_set_timer(flow);
 	return verdict;
+}
+
+/* What is too large already is cut when it is sent next. */
+void split_too_large(struct split *split, uint8_t *data, size_t len,
+		     uint32_t mtu)
+{
+	struct packet packet;
+	struct flow_key key;
+	struct flow *flow;
+	uint32_t headers;
+
+	if (!packet_read(&packet, data, len))
+		return;
+	key_of(&key, &packet, false);
+	flow = flow_find(split, &key, packet.v6);
+	headers = packet.tcp_at + 20;
+	if (!flow || mtu < headers + MSS_MIN ||
+	    mtu - headers >= flow->client_mss)
+		return;
+	flow->client_mss = mtu - headers;
+	flow->smaller = true;
 }
 
 /* --- all flows --- */

@@ -109,6 +109,13 @@ void split_free(struct split *split);
 enum split_verdict split_packet(struct split *split, uint64_t now_us,
 				uint8_t *data, size_t len);
 
+/*
+ * One that the core made for a client is larger than the way there takes: so are
+ * others, until they are cut anew. It may be called while the core makes one.
+ */
+void split_too_large(struct split *split, uint8_t *data, size_t len,
+		     uint32_t mtu);
+
 /* A burst of packets is over: what is to be acknowledged is. */
 void split_flush(struct split *split, uint64_t now_us);
 

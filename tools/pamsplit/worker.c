@@ -254,6 +254,11 @@ static void tear_down(struct worker *worker)
 	split_free(worker->split);
 }
 
+static void on_large(void *arg, uint8_t *data, size_t len, uint32_t mtu)
+{
+	split_too_large(arg, data, len, mtu);
+}
+
 int worker_run(const struct settings *settings,
 	       const struct worker_files *files)
 {
@@ -266,6 +271,7 @@ int worker_run(const struct settings *settings,
 	} else if (confine_user(settings->user) || confine_calls()) {
 		worker.failed = true;
 	} else {
+		raw_on_large(files->raw, on_large, worker.split);
 		notify("READY=1");
 		event_base_dispatch(worker.base);
 	}

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * rules - whose connections a start resets: those of runs that ended badly
+ *
+ * rules.c beside an nftables that keeps one table, and is asked what it was told.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <nftables/libnftables.h>
+
+#include "../pamsd/tap.h"
+#include "pamsplit.h"
+
+#define MARK(id)	"ct mark & 0xff000000 == 0x" id "000000 "
+#define RESETS		"meta l4proto tcp reject with tcp reset"
+
+static const struct settings settings = {
+	.pipes = { "h2" },
+	.pipe_count = 1,
+	.queue = 1,
+};
+
+static char table[1 << 14];	/* as it is listed; "": there is none */
+static char told[1 << 14];	/* the commands that made it */
+
+void say(const char *format, ...)
+{
+	(void)format;
+}
+
+/* --- nftables --- */
+
+struct nft_ctx *nft_ctx_new(uint32_t flags)
+{
+	(void)flags;
+	return (struct nft_ctx *)table;
+}
+
+void nft_ctx_free(struct nft_ctx *ctx)
+{
+	(void)ctx;
+}
+
+int nft_ctx_buffer_error(struct nft_ctx *ctx)
+{
+	(void)ctx;
+	return 0;
+}
+
+int nft_ctx_buffer_output(struct nft_ctx *ctx)
+{
+	(void)ctx;
+	return 0;
+}
+
+const char *nft_ctx_get_error_buffer(struct nft_ctx *ctx)
+{
+	(void)ctx;
+	return "";
+}
+
+const char *nft_ctx_get_output_buffer(struct nft_ctx *ctx)
+{
+	(void)ctx;
+	return table;
+}
+
+/* Of the chains the names, of the rules nothing. */
+static void make_table(const char *commands)
+{
+	const char *at = commands;
+	char name[100];
+
+	snprintf(told, sizeof(told), "%s", commands);
+	snprintf(table, sizeof(table), "table inet pamsplit {\n");
+	while ((at = strstr(at, "add chain inet pamsplit "))) {
+		at += strlen("add chain inet pamsplit ");
+		if (sscanf(at, "%99[a-z0-9_]", name) == 1)
+			snprintf(table + strlen(table),
+				 sizeof(table) - strlen(table),
+				 "\tchain %s {\n\t}\n", name);
+	}
+	strncat(table, "}\n", sizeof(table) - strlen(table) - 1);
+}
+
+int nft_run_cmd_from_buffer(struct nft_ctx *ctx, const char *commands)
+{
+	(void)ctx;
+	if (!strncmp(commands, "list", 4))
+		return *table ? 0 : -1;
+	make_table(commands);
+	if (!strcmp(commands, "add table inet pamsplit\ndelete table inet pamsplit"))
+		*table = '\0';
+	return 0;
+}
+
+/* --- runs --- */
+
+static void start(uint8_t id)
+{
+	check(!rules_add(&settings, id));
+}
+
+static bool resets(const char *what)
+{
+	char rule[200];
+
+	snprintf(rule, sizeof(rule), "add rule inet pamsplit split %s" RESETS,
+		 what);
+	return strstr(told, rule);
+}
+
+static bool resets_all(void)
+{
+	return resets("ct mark & 0xff000000 != 0 ");
+}
+
+static void the_first_run_resets_nothing(void)
+{
+	*table = '\0';
+	start(0x1a);
+	check(!resets_all() && !resets(MARK("1a")));
+	check(!rules_remove());
+}
+
+/* What the first one left goes on through the third. */
+static void a_run_after_one_that_was_killed(void)
+{
+	*table = '\0';
+	start(0x1a);
+	rules_remove();
+	start(0x2b);
+	start(0x3c);
+	check(resets(MARK("2b")));
+	check(!resets(MARK("1a")) && !resets_all());
+}
+
+static void a_run_after_two_that_were_killed(void)
+{
+	*table = '\0';
+	start(0x05);
+	start(0x2b);
+	start(0x3c);
+	check(resets(MARK("5")) && resets(MARK("2b")));
+	check(!resets(MARK("3c")) && !resets_all());
+}
+
+/* Whose parent was left to make the rules that reset. */
+static void a_run_after_one_whose_worker_was_killed(void)
+{
+	*table = '\0';
+	start(0x05);
+	start(0x2b);
+	check(!rules_only_reset(0x2b));
+	start(0x3c);
+	check(resets(MARK("5")) && resets(MARK("2b")) && !resets_all());
+}
+
+/* By chance it has the number of the other one. */
+static void a_run_of_the_same_number(void)
+{
+	*table = '\0';
+	start(0x2b);
+	start(0x2b);
+	check(resets(MARK("2b")));
+}
+
+/* An earlier version named no runs. */
+static void a_run_after_an_earlier_version(void)
+{
+	snprintf(table, sizeof(table),
+		 "table inet pamsplit {\n\tchain split {\n\t}\n}\n");
+	start(0x3c);
+	check(resets_all());
+	start(0x4d);
+	check(resets_all());
+}
+
+int main(void)
+{
+	run(the_first_run_resets_nothing);
+	run(a_run_after_one_that_was_killed);
+	run(a_run_after_two_that_were_killed);
+	run(a_run_after_one_whose_worker_was_killed);
+	run(a_run_of_the_same_number);
+	run(a_run_after_an_earlier_version);
+	return tap_end();
+}
