@@ -300,7 +300,7 @@ struct pams_expected {
  * @lost_id:	subflow_id whose lost data is being sent again, 0: none
  * @late_bytes:	sent again for being late; the budget is for these
  * @epoch_bytes: of these, in the current epoch,
- * @epoch_end:	which ends then, a round trip after it began; tcp_jiffies32
+ * @epoch_end:	which ends then, a tick after it began; tcp_jiffies32
  * @first_bytes: what its rule says of redundant; 0: nothing
  * @overflow:	what its rule says of costlier paths
  * @cost:	what is remembered of them
@@ -376,9 +376,8 @@ struct pams_conn {
 	u32 split_nr;
 };
 
-/* The budget that README tells: 1,024 bytes for a connection and 128 more for each
- * subflow, with up to as many as the kernel's path manager opens. Lockdep makes timers
- * and work items larger.
+/* figures.md tells: with up to five subflows all of it is within 1,024 bytes and 128 for
+ * each subflow. Lockdep makes timers and work items larger.
  */
 static_assert(sizeof(struct pams_subflow) <= 224);
 static_assert(IS_ENABLED(CONFIG_LOCKDEP) || sizeof(struct pams_conn) <= 640);
