@@ -101,8 +101,9 @@ struct msk_resend {
  * @unscheduled_bytes:	how much there is
  * @cuts:		hand over no more than that, though a fragment has more
  * @alone:		what is new and comes behind what is sent again takes another
- *			decision, which knows the window: beyond it a receiver drops what
- *			a helper has acknowledged
+ *			decision, which knows what else of a lost path has to go first,
+ *			and the window: beyond it a receiver drops what a helper has
+ *			acknowledged
  */
 struct msk_order {
 	struct sock *ssk;

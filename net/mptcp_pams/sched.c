@@ -189,7 +189,7 @@ static int hand_over(struct pams_conn *conn, const struct msk_look *look,
 		.cuts = conn->sched->cuts ||
 			view->sub[target]->horizon_us != MODEL_HORIZON_NONE ||
 			view->sub[target]->cost,
-		.alone = conn->bank || conn->resend.target,
+		.alone = conn->bank || conn->resend.target || conn->resend.keep,
 	};
 
 	return msk_hand_over(conn->msk, &conn->window, &conn->resend, &order);
