@@ -6,7 +6,6 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <net/if.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -22,6 +21,7 @@
 #include <linux/userfaultfd.h>
 
 #include "../pamsd/tap.h"
+#include "own_network.h"
 #include "pamsplit.h"
 
 #define DATAGRAMS	10
@@ -47,33 +47,6 @@ static bool name_loopback(const char *name, const char *new_name)
 	done = !ioctl(fd, SIOCSIFNAME, &request);
 	close(fd);
 	return done;
-}
-
-static bool set_loopback(bool up)
-{
-	struct ifreq request = { .ifr_name = "lo", .ifr_flags = up ? IFF_UP : 0 };
-	int fd = socket(AF_INET, SOCK_DGRAM, 0);
-	bool done = !ioctl(fd, SIOCSIFFLAGS, &request);
-
-	close(fd);
-	return done;
-}
-
-/* As root of a user namespace where it has to be. */
-static bool own_network(void)
-{
-	unsigned int uid = getuid();
-	FILE *map;
-
-	if (!unshare(CLONE_NEWNET))
-		return set_loopback(true);
-	if (unshare(CLONE_NEWUSER | CLONE_NEWNET))
-		return false;
-	map = fopen("/proc/self/uid_map", "w");
-	if (!map)
-		return false;
-	fprintf(map, "0 %u 1", uid);
-	return !fclose(map) && set_loopback(true);
 }
 
 /* To a port where nobody listens. */

@@ -2,17 +2,13 @@
 /*
  * raw - that a packet too large for its interface is told of, with its MTU
  */
-#include <net/if.h>
-#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "../pamsd/tap.h"
+#include "own_network.h"
 #include "packet.h"
 #include "pamsplit.h"
 
@@ -36,33 +32,14 @@ static void on_large(void *arg, uint8_t *data, size_t len, uint32_t mtu)
 	told_mtu = mtu;
 }
 
-static bool set_loopback(void)
+static bool set_mtu(void)
 {
-	struct ifreq request = { .ifr_name = "lo", .ifr_flags = IFF_UP };
+	struct ifreq request = { .ifr_name = "lo", .ifr_mtu = MTU };
 	int fd = socket(AF_INET, SOCK_DGRAM, 0);
-	bool done = !ioctl(fd, SIOCSIFFLAGS, &request);
+	bool done = !ioctl(fd, SIOCSIFMTU, &request);
 
-	request.ifr_mtu = MTU;
-	done = done && !ioctl(fd, SIOCSIFMTU, &request);
 	close(fd);
 	return done;
-}
-
-/* As root of a user namespace where it has to be. */
-static bool be_alone(void)
-{
-	unsigned int uid = geteuid();
-	FILE *map;
-
-	if (!unshare(CLONE_NEWNET))
-		return set_loopback();
-	if (unshare(CLONE_NEWUSER | CLONE_NEWNET))
-		return false;
-	map = fopen("/proc/self/uid_map", "w");
-	if (!map)
-		return false;
-	fprintf(map, "0 %u 1", uid);
-	return !fclose(map) && set_loopback();
 }
 
 static void put(struct raw *raw, bool v6, uint16_t len)
@@ -119,7 +96,7 @@ static void too_large_for_ipv6(void)
 
 int main(void)
 {
-	if (!be_alone()) {
+	if (!own_network() || !set_mtu()) {
 		skip(too_large_for_ipv4, "no namespace of its own here");
 		skip(too_large_for_ipv6, "no namespace of its own here");
 		return tap_end();
