@@ -221,41 +221,6 @@ struct pams_subflow {
 };
 
 /**
- * struct pams_sched - one of our schedulers
- * @name:	as the sysctl has it
- * @pick:	the choice, see pick.h; NULL: rules choose another one (rules.c)
- * @late:	whose data to send again, and how much of it; NULL: none is
- * @copy:	where what was sent is sent a second time; NULL: nowhere
- * @detail:	what @model.pad_ns has to be
- * @window_shift: 2^-n of the receive window stays free; 0: as look.c has it
- * @cuts:	hands over less than a fragment
- * @keeps_to_window: hands over nothing ahead of a window that no acknowledgment opened
- * @closely:	looks at a tail more often than each tick
- * @watches:	subflows that go silent are noticed
- * @owns_retransmission: @late decides what is late, so the kernel's retransmission
- *		waits until the head is overdue
- */
-enum pams_detail {
-	PAMS_DETAIL_ROOM,	/* round-trip times and room */
-	PAMS_DETAIL_PAD,	/* PADs too */
-	PAMS_DETAIL_ARRIVAL,	/* by the model of model.c, and what is expected to join */
-};
-
-struct pams_sched {
-	const char *name;
-	int (*pick)(const struct pams_view *view, u32 *bytes);
-	int (*late)(const struct pams_view *view, u32 eta_percent, u64 *bytes);
-	int (*copy)(const struct pams_view *view, u32 *bytes);
-	enum pams_detail detail;
-	u8 window_shift;
-	bool cuts;
-	bool keeps_to_window;
-	bool closely;
-	bool watches;
-	bool owns_retransmission;
-};
-
-/**
  * struct pams_expected - a path that is expected to join (memory.c)
  * @memory:	what is remembered of it; a use is counted while this is set
  * @hint:	when, and with what

@@ -144,26 +144,58 @@ static inline int pams_lowest_pad_but(const struct pams_view *view, u32 origin)
 	return lowest;
 }
 
-/* Each returns an index into @sub, PAMS_PICK_NONE or PAMS_PICK_DEFER, and in @bytes,
- * if it says so, how many bytes at most are to be handed over.
- */
-int pams_pick_minrtt(const struct pams_view *view, u32 *bytes);
-int pams_pick_minpad(const struct pams_view *view, u32 *bytes);
-int pams_pick_pams(const struct pams_view *view, u32 *bytes);
-int pams_pick_minfct(const struct pams_view *view, u32 *bytes);
-int pams_pick_single(const struct pams_view *view, u32 *bytes);
-int pams_pick_redundant(const struct pams_view *view, u32 *bytes);
+/* What @pad_ns of the models has to hold before a scheduler chooses. */
+enum pams_detail {
+	PAMS_DETAIL_ROOM,	/* nothing: round-trip times and room are enough */
+	PAMS_DETAIL_PAD,	/* the PAD (pad.c) */
+	PAMS_DETAIL_ARRIVAL,	/* the arrival by model.c, also of paths expected to join */
+};
 
-/* Each returns the index of the subflow whose data is late and worth sending again
- * elsewhere, or PAMS_PICK_NONE, and in @bytes how much of it at most.
+/**
+ * struct pams_sched - a scheduler: how it chooses, and what it wants of the files that
+ *	look, watch and send again for all of them
+ * @name:	as net.mptcp.scheduler has it
+ * @pick:	chooses the subflow that is given new data. Returns its index in the view,
+ *		PAMS_PICK_NONE or PAMS_PICK_DEFER, and may lower @bytes, the most that is
+ *		handed over. NULL: the rules choose another scheduler (rules.c)
+ * @late:	chooses the subflow whose unacknowledged data is sent again on another one.
+ *		Returns its index or PAMS_PICK_NONE, and in @bytes the most that is sent
+ *		again. @eta_percent is the sysctl reinject_eta_percent. NULL: late data is
+ *		not sent again
+ * @copy:	chooses the subflow that is given a copy of what another one was given, from
+ *		@state's @copied on. Returns its index or PAMS_PICK_NONE, and in @bytes the
+ *		most that is copied. NULL: nothing is copied
+ * @detail:	what the models' @pad_ns has to hold
+ * @window_shift: 2^-n of the receive window stays free while there are several
+ *		subflows; 0: as look.c has it
+ * @cuts:	less than a data fragment may be handed over
+ * @keeps_to_window: nothing is handed over ahead of a window that no acknowledgment
+ *		has opened yet
+ * @closely:	a tail is looked at every millisecond, not every 10 ms (watch.c)
+ * @watches:	the connection is watched for subflows that go silent (watch.c)
+ * @owns_retransmission: @late decides what is late, so the kernel's own retransmission
+ *		waits until the first missing byte is overdue
  */
-int pams_late_pams(const struct pams_view *view, u32 eta_percent, u64 *bytes);
-int pams_late_minfct(const struct pams_view *view, u32 eta_percent, u64 *bytes);
-int pams_late_redundant(const struct pams_view *view, u32 eta_percent, u64 *bytes);
+struct pams_sched {
+	const char *name;
+	int (*pick)(const struct pams_view *view, u32 *bytes);
+	int (*late)(const struct pams_view *view, u32 eta_percent, u64 *bytes);
+	int (*copy)(const struct pams_view *view, u32 *bytes);
+	enum pams_detail detail;
+	u8 window_shift;
+	bool cuts;
+	bool keeps_to_window;
+	bool closely;
+	bool watches;
+	bool owns_retransmission;
+};
 
-/* Returns the index of the subflow that is given a copy now of what another one was
- * given, from @state's @copied on, or PAMS_PICK_NONE, and in @bytes how much at most.
- */
-int pams_copy_redundant(const struct pams_view *view, u32 *bytes);
+/* each at the end of its sched_*.c */
+extern const struct pams_sched pams_sched_minrtt;
+extern const struct pams_sched pams_sched_minpad;
+extern const struct pams_sched pams_sched_pams;
+extern const struct pams_sched pams_sched_minfct;
+extern const struct pams_sched pams_sched_single;
+extern const struct pams_sched pams_sched_redundant;
 
 #endif /* _MPTCP_PAMS_PICK_H */

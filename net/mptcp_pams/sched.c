@@ -15,64 +15,15 @@
 /* What is near enough to the end of the data, or of the window, to look closely. */
 #define SCHED_SOON_BYTES	(64 * 1024)
 
-static const struct pams_sched sched_minrtt = {
-	.name		= "minrtt",
-	.pick		= pams_pick_minrtt,
-};
-
-static const struct pams_sched sched_minpad = {
-	.name		= "minpad",
-	.pick		= pams_pick_minpad,
-	.detail		= PAMS_DETAIL_PAD,
-};
-
-static const struct pams_sched sched_pams = {
-	.name		= "pams",
-	.pick		= pams_pick_pams,
-	.late		= pams_late_pams,
-	.detail		= PAMS_DETAIL_PAD,
-	.watches	= true,
-};
-
-static const struct pams_sched sched_minfct = {
-	.name		= "minfct",
-	.pick		= pams_pick_minfct,
-	.late		= pams_late_minfct,
-	.detail		= PAMS_DETAIL_ARRIVAL,
-	.window_shift	= 3,
-	.cuts		= true,
-	.keeps_to_window = true,
-	.closely	= true,
-	.watches	= true,
-	.owns_retransmission = true,
-};
-
-static const struct pams_sched sched_single = {
-	.name		= "single",
-	.pick		= pams_pick_single,
-	.detail		= PAMS_DETAIL_PAD,
-	.watches	= true,
-};
-
-static const struct pams_sched sched_redundant = {
-	.name		= "redundant",
-	.pick		= pams_pick_redundant,
-	.copy		= pams_copy_redundant,
-	.late		= pams_late_redundant,
-	.detail		= PAMS_DETAIL_PAD,
-	.closely	= true,
-	.watches	= true,
-};
-
 /* The rules say which of the others. */
-static const struct pams_sched sched_rules = {
+static const struct pams_sched pams_sched_rules = {
 	.name		= "rules",
 };
 
 /* What a rule may choose. */
 static const struct pams_sched * const sched_choices[] = {
-	&sched_minrtt, &sched_minpad, &sched_pams, &sched_minfct, &sched_single,
-	&sched_redundant,
+	&pams_sched_minrtt, &pams_sched_minpad, &pams_sched_pams, &pams_sched_minfct,
+	&pams_sched_single, &pams_sched_redundant,
 };
 
 /**
@@ -95,8 +46,8 @@ const struct pams_sched *pams_sched_find(const char *name)
 /* A connection's state, with the scheduler that it has now. */
 static struct pams_conn *followed(struct pams_conn *conn, const struct pams_sched *of_socket)
 {
-	if (conn && of_socket == &sched_rules)
-		pams_rules_follow(conn, &sched_minfct);
+	if (conn && of_socket == &pams_sched_rules)
+		pams_rules_follow(conn, &pams_sched_minfct);
 	return conn;
 }
 
@@ -451,8 +402,8 @@ static int retransmit(struct mptcp_sock *msk, const struct pams_sched *of_socket
 static int _name##_get_subflow(struct mptcp_sock *msk,			\
 			       struct mptcp_sched_data *data)		\
 {									\
-	return data->reinject ? retransmit(msk, &sched_##_name) :	\
-				decide(msk, &sched_##_name);		\
+	return data->reinject ? retransmit(msk, &pams_sched_##_name) :	\
+				decide(msk, &pams_sched_##_name);	\
 }									\
 static struct mptcp_sched_ops _name##_ops = {				\
 	.get_subflow	= _name##_get_subflow,				\
@@ -462,11 +413,11 @@ static struct mptcp_sched_ops _name##_ops = {				\
 #define SCHED_OPS(_name)						\
 static int _name##_get_send(struct mptcp_sock *msk)			\
 {									\
-	return decide(msk, &sched_##_name);				\
+	return decide(msk, &pams_sched_##_name);			\
 }									\
 static int _name##_get_retrans(struct mptcp_sock *msk)			\
 {									\
-	return retransmit(msk, &sched_##_name);				\
+	return retransmit(msk, &pams_sched_##_name);			\
 }									\
 static struct mptcp_sched_ops _name##_ops = {				\
 	.get_send	= _name##_get_send,				\
@@ -506,7 +457,7 @@ const struct pams_sched *pams_sched_of(const struct mptcp_sock *msk)
 
 	if (!ops || ops->owner != THIS_MODULE)
 		return NULL;
-	return ops == &rules_ops ? &sched_rules : pams_sched_find(ops->name);
+	return ops == &rules_ops ? &pams_sched_rules : pams_sched_find(ops->name);
 }
 
 static void unregister_first(unsigned int nr)

@@ -82,7 +82,7 @@ static bool minfct_divides(const struct pams_model *target, u32 bytes)
 	       target->pad_ns + MINFCT_BURST_US * NSEC_PER_USEC;
 }
 
-int pams_pick_minfct(const struct pams_view *view, u32 *bytes)
+static int minfct_pick(const struct pams_view *view, u32 *bytes)
 {
 	u64 wanted = min(view->left_bytes, view->buffer_bytes);
 	int target = pams_lowest_pad(view);
@@ -147,7 +147,7 @@ static u32 minfct_latest_us(const struct pams_view *view, const struct pams_mode
 }
 
 /**
- * pams_late_minfct - whose data would arrive earlier if it was sent again?
+ * minfct_late - whose data would arrive earlier if it was sent again?
  * @view:		of now
  * @eta_percent:	not used: minfct has a share of its own
  * @bytes:		all of it
@@ -157,7 +157,7 @@ static u32 minfct_latest_us(const struct pams_view *view, const struct pams_mode
  *
  * Return: an index into @sub, or PAMS_PICK_NONE.
  */
-int pams_late_minfct(const struct pams_view *view, u32 eta_percent, u64 *bytes)
+static int minfct_late(const struct pams_view *view, u32 eta_percent, u64 *bytes)
 {
 	u32 best_us = 0, latest_us = 0, late_us;
 	int best = minfct_best(view, &best_us);
@@ -180,3 +180,16 @@ int pams_late_minfct(const struct pams_view *view, u32 eta_percent, u64 *bytes)
 				     best_us + best_us / MINFCT_LATE_SHARE;
 	return latest_us > late_us ? latest : PAMS_PICK_NONE;
 }
+
+const struct pams_sched pams_sched_minfct = {
+	.name		= "minfct",
+	.pick		= minfct_pick,
+	.late		= minfct_late,
+	.detail		= PAMS_DETAIL_ARRIVAL,
+	.window_shift	= 3,
+	.cuts		= true,
+	.keeps_to_window = true,
+	.closely	= true,
+	.watches	= true,
+	.owns_retransmission = true,
+};

@@ -5,7 +5,13 @@
  */
 #include "pick.h"
 
-int pams_pick_minpad(const struct pams_view *view, u32 *bytes)
+static int minpad_pick(const struct pams_view *view, u32 *bytes)
 {
 	return pams_lowest_pad(view);
 }
+
+const struct pams_sched pams_sched_minpad = {
+	.name		= "minpad",
+	.pick		= minpad_pick,
+	.detail		= PAMS_DETAIL_PAD,
+};

@@ -8,7 +8,7 @@
  */
 #include "pick.h"
 
-int pams_pick_minrtt(const struct pams_view *view, u32 *bytes)
+static int minrtt_pick(const struct pams_view *view, u32 *bytes)
 {
 	int target = PAMS_PICK_NONE;
 	unsigned int i;
@@ -24,3 +24,8 @@ int pams_pick_minrtt(const struct pams_view *view, u32 *bytes)
 
 	return target;
 }
+
+const struct pams_sched pams_sched_minrtt = {
+	.name		= "minrtt",
+	.pick		= minrtt_pick,
+};

@@ -34,7 +34,7 @@
 #include "pad.h"
 #include "pick.h"
 
-int pams_pick_pams(const struct pams_view *view, u32 *bytes)
+static int pams_pick(const struct pams_view *view, u32 *bytes)
 {
 	int target = pams_lowest_pad(view);
 	u64 diff_bytes = 0;
@@ -80,7 +80,7 @@ static int highest_pad(const struct pams_view *view, int best)
 	return latest;
 }
 
-int pams_late_pams(const struct pams_view *view, u32 eta_percent, u64 *bytes)
+static int pams_late(const struct pams_view *view, u32 eta_percent, u64 *bytes)
 {
 	int best = pams_lowest_pad(view);
 	int latest = highest_pad(view, best);
@@ -100,3 +100,11 @@ int pams_late_pams(const struct pams_view *view, u32 eta_percent, u64 *bytes)
 	*bytes = pad_carried_bytes(late_ns, view->sub[latest]->th_byteps);
 	return latest;
 }
+
+const struct pams_sched pams_sched_pams = {
+	.name		= "pams",
+	.pick		= pams_pick,
+	.late		= pams_late,
+	.detail		= PAMS_DETAIL_PAD,
+	.watches	= true,
+};

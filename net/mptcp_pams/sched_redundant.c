@@ -72,14 +72,14 @@ static int redundant_other(const struct pams_view *view, int lead)
 	return other;
 }
 
-int pams_pick_redundant(const struct pams_view *view, u32 *bytes)
+static int redundant_pick(const struct pams_view *view, u32 *bytes)
 {
 	int lead = pick_index(view, view->state->lead);
 
 	if (!redundant_left(view)) {
 		view->state->other = 0;
 		return view->sent_bytes < view->first_bytes ? pams_lowest_pad(view) :
-							      pams_pick_pams(view, bytes);
+							      pams_sched_pams.pick(view, bytes);
 	}
 	if (redundant_is_alive(view, lead))
 		return view->sub[lead]->idle ? lead : PAMS_PICK_NONE;
@@ -87,7 +87,7 @@ int pams_pick_redundant(const struct pams_view *view, u32 *bytes)
 	return redundant_other(view, lead) < 0 ? pams_lowest_pad(view) : PAMS_PICK_NONE;
 }
 
-int pams_copy_redundant(const struct pams_view *view, u32 *bytes)
+static int redundant_copy(const struct pams_view *view, u32 *bytes)
 {
 	int lead = pick_index(view, view->state->lead);
 	u32 left = redundant_left(view);
@@ -103,8 +103,18 @@ int pams_copy_redundant(const struct pams_view *view, u32 *bytes)
 }
 
 /* What is sent on two subflows is late on neither. */
-int pams_late_redundant(const struct pams_view *view, u32 eta_percent, u64 *bytes)
+static int redundant_late(const struct pams_view *view, u32 eta_percent, u64 *bytes)
 {
 	return view->sent_bytes <= view->first_bytes ? PAMS_PICK_NONE :
-	       pams_late_pams(view, eta_percent, bytes);
+	       pams_sched_pams.late(view, eta_percent, bytes);
 }
+
+const struct pams_sched pams_sched_redundant = {
+	.name		= "redundant",
+	.pick		= redundant_pick,
+	.copy		= redundant_copy,
+	.late		= redundant_late,
+	.detail		= PAMS_DETAIL_PAD,
+	.closely	= true,
+	.watches	= true,
+};

@@ -86,7 +86,7 @@ static bool single_changes(const struct pams_view *view, int lead, int other)
 	return (s32)(view->now_ms - state->since_ms) >= SINGLE_LASTING_MS;
 }
 
-int pams_pick_single(const struct pams_view *view, u32 *bytes)
+static int single_pick(const struct pams_view *view, u32 *bytes)
 {
 	int lead = pick_index(view, view->state->lead);
 	int other = single_best(view, lead);
@@ -97,3 +97,10 @@ int pams_pick_single(const struct pams_view *view, u32 *bytes)
 		return pams_lowest_pad(view);
 	return view->sub[lead]->idle ? lead : PAMS_PICK_NONE;
 }
+
+const struct pams_sched pams_sched_single = {
+	.name		= "single",
+	.pick		= single_pick,
+	.detail		= PAMS_DETAIL_PAD,
+	.watches	= true,
+};
