@@ -1173,6 +1173,10 @@ void msk_stale_check(struct mptcp_sock *msk)
 
 /* --- at load --- */
 
+/* of snd_burst, see push_bit_is_right() */
+#define PROBE_SEND	BIT(0)
+#define PROBE_RETRANS	BIT(1)
+
 static int check_size(struct socket *sock)
 {
 	unsigned int size = sock->sk->sk_prot->obj_size;
@@ -1197,15 +1201,57 @@ static bool fallback_bit_is_right(struct mptcp_sock *msk)
 	       after.mptcpi_flags & MPTCP_INFO_FLAG_FALLBACK;
 }
 
-/* The kernel takes a bit that it knows when the socket is released. */
+/* A scheduler that notes in snd_burst what the kernel asks it for. */
+static int probe_send(struct mptcp_sock *msk)
+{
+	msk->snd_burst |= PROBE_SEND;
+	return -EAGAIN;
+}
+
+static int probe_retrans(struct mptcp_sock *msk)
+{
+	msk->snd_burst |= PROBE_RETRANS;
+	return -EAGAIN;
+}
+
+#ifdef PAMS_HAVE_GET_SUBFLOW
+static int probe_get_subflow(struct mptcp_sock *msk, struct mptcp_sched_data *data)
+{
+	return data->reinject ? probe_retrans(msk) : probe_send(msk);
+}
+
+static struct mptcp_sched_ops probe_sched = {
+	.get_subflow	= probe_get_subflow,
+};
+#else
+static struct mptcp_sched_ops probe_sched = {
+	.get_send	= probe_send,
+	.get_retrans	= probe_retrans,
+};
+#endif
+
+/* When the socket is released, the kernel clears each bit that it knows, and does what that
+ * one is for. A push with data pending asks the scheduler for a decision. So does what
+ * follows a retransmission, but that has asked for another decision before.
+ */
 static bool push_bit_is_right(struct mptcp_sock *msk)
 {
 	struct sock *sk = (struct sock *)msk;
+	struct mptcp_sched_ops *sched;
+	struct mptcp_data_frag dfrag = {};
 
 	lock_sock(sk);
+	sched = msk->sched;
+	msk->sched = &probe_sched;
+	msk->first_pending = &dfrag;
+	msk->snd_burst = 0;
 	msk_push(msk);
 	release_sock(sk);
-	return !(READ_ONCE(msk->cb_flags) & MSK_CB_PUSH_PENDING);
+
+	msk->first_pending = NULL;
+	msk->sched = sched;
+	return msk->snd_burst == PROBE_SEND &&
+	       !(READ_ONCE(msk->cb_flags) & MSK_CB_PUSH_PENDING);
 }
 
 /**
@@ -1225,7 +1271,7 @@ int msk_check(struct socket *sock)
 	if (err)
 		return err;
 	if (!fallback_bit_is_right(msk) || !push_bit_is_right(msk)) {
-		pr_err("mptcp_pams: the bits of MPTCP's flags have another meaning in this kernel: please report it\n");
+		pr_err("mptcp_pams: bits of MPTCP's flags or cb_flags have another meaning in this kernel: please report it\n");
 		return -ENOEXEC;
 	}
 	return 0;
