@@ -33,17 +33,18 @@
 #include <linux/random.h>
 #include <linux/slab.h>
 #include <linux/time64.h>
+#include <linux/timekeeping.h>
 
 #include "pams.h"
 
 /* What was learned holds for ten minutes: a train of requests profits, a laptop that
  * comes back to another room doesn't suffer.
  */
-#define MEMORY_AGE		(600 * HZ)
+#define MEMORY_AGE_S		600
 /* A path that hasn't joined by then isn't waited for. */
 #define MEMORY_JOIN_MAX_US	(500 * USEC_PER_MSEC)
 /* While nothing changes, so often at most is it noted that it still holds. */
-#define MEMORY_REFRESH		(10 * HZ)
+#define MEMORY_REFRESH_S	10
 /* How many paths that are in use are passed over to make room. */
 #define MEMORY_TRIES_MAX	16
 
@@ -73,9 +74,17 @@ static struct pams_remembered *memory_find(struct pams_memory *memory,
 	return NULL;
 }
 
+/* Seconds in 32 bits don't wrap while a machine runs: jiffies do, and an entry that nobody
+ * has used for long would count as fresh again.
+ */
+static u32 memory_age_s(const struct pams_remembered *path)
+{
+	return (u32)ktime_get_seconds() - READ_ONCE(path->used_s);
+}
+
 static bool memory_is_fresh(const struct pams_remembered *path)
 {
-	return time_before(jiffies, READ_ONCE(path->used) + MEMORY_AGE);
+	return memory_age_s(path) < MEMORY_AGE_S;
 }
 
 /* Who has it in use frees it. */
@@ -130,7 +139,7 @@ static struct pams_remembered *memory_add(struct pams_net *net,
 
 	path->net = net;
 	path->key = *key;
-	path->used = jiffies;
+	path->used_s = ktime_get_seconds();
 	path->began = jiffies - PAMS_MEMORY_NEWCOMERS;
 	hlist_add_head(&path->bucket, memory_bucket(memory, key));
 	list_add(&path->list, &memory->list);
@@ -271,7 +280,7 @@ u32 pams_memory_learn(struct pams_remembered *path, u32 old_byteps, u32 byteps,
 
 	if (!path || (change <= old_byteps / 8 &&
 		      proven_byteps <= was_proven + was_proven / 8 &&
-		      time_before(jiffies, READ_ONCE(path->used) + MEMORY_REFRESH)))
+		      memory_age_s(path) < MEMORY_REFRESH_S))
 		return old_byteps;
 
 	spin_lock_bh(&path->net->memory.lock);
@@ -287,7 +296,7 @@ u32 pams_memory_learn(struct pams_remembered *path, u32 old_byteps, u32 byteps,
 	/* beside others it may never have met an empty queue */
 	WRITE_ONCE(path->rtt_us, path->flows == 1 ? rtt_us :
 					min(pams_memory_rtt_us(path), rtt_us));
-	WRITE_ONCE(path->used, jiffies);
+	WRITE_ONCE(path->used_s, ktime_get_seconds());
 	spin_unlock_bh(&path->net->memory.lock);
 	return byteps;
 }
@@ -388,7 +397,7 @@ static void memory_show(const struct pams_remembered *path,
 		.join_us = path->join_us,
 		.joined = path->joined,
 		.flows = path->flows,
-		.age_ms = jiffies_to_msecs(jiffies - path->used),
+		.age_ms = min(memory_age_s(path), U32_MAX / MSEC_PER_SEC) * MSEC_PER_SEC,
 	};
 }
 

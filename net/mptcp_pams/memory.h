@@ -37,8 +37,9 @@ struct pams_memory_key {
  * @users:	subflows that use it now, and connections that expect it
  * @flows:	of these the subflows,
  * @told:	of these those that have said what the path gives them
- * @used:	jiffies, when it was learned from last
- * @began:	jiffies, when a connection began on it last
+ * @used_s:	when it was learned from last, low half of ktime_get_seconds()
+ * @began:	when a connection began on it last, jiffies; they wrap after 50 days or
+ *		more, so for a moment then it seems to begin again
  * @sum_byteps:	what those subflows say the path gives them
  * @total_byteps: what the path carries in all; 0: not known yet
  * @proven_byteps: the most that one subflow was seen to carry
@@ -56,7 +57,7 @@ struct pams_remembered {
 	u32 users;
 	u32 flows;
 	u32 told;
-	unsigned long used;
+	u32 used_s;
 	unsigned long began;
 	u64 sum_byteps;
 	u32 total_byteps;
@@ -146,8 +147,9 @@ static inline bool pams_memory_is_shared(const struct pams_remembered *path)
  */
 static inline bool pams_memory_has_newcomers(const struct pams_remembered *path)
 {
-	return pams_memory_is_shared(path) &&
-	       time_before(jiffies, READ_ONCE(path->began) + PAMS_MEMORY_NEWCOMERS);
+	unsigned long began = READ_ONCE(path->began);	/* before jiffies */
+
+	return pams_memory_is_shared(path) && jiffies - began < PAMS_MEMORY_NEWCOMERS;
 }
 
 /* Its least round-trip time, U32_MAX if none is known; without the lock. */
