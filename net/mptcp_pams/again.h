@@ -6,6 +6,7 @@
 #ifndef _MPTCP_PAMS_AGAIN_H
 #define _MPTCP_PAMS_AGAIN_H
 
+#include <linux/minmax.h>
 #include <linux/types.h>
 
 /**
@@ -77,6 +78,14 @@ static inline bool range_cut_again(struct msk_range *range,
 		return false;
 	return !again->lost || again->lost_from == again->lost_to ||
 	       range_cut(range, again->lost_from, again->lost_to, tail);
+}
+
+/* A subflow was to be given data up to @handed_end: how much more of the @most bytes that
+ * follow was it given?
+ */
+static inline u32 range_excess(u32 write_seq, u32 handed_end, u32 most)
+{
+	return seq_before(handed_end, write_seq) ? min(write_seq - handed_end, most) : 0;
 }
 
 /* Drop what is acknowledged, before sequence numbers wrap around it. */

@@ -290,8 +290,7 @@ static void window_move(struct mptcp_sock *msk, struct msk_window *window,
  * @window:	what the kernel was told
  *
  * A narrowed end is never below snd_nxt for new data, and the end of the range for
- * what is sent again. An acknowledgment may set it right before: then more is handed
- * over.
+ * what is sent again. An acknowledgment may set it right before (struct msk_window).
  */
 void msk_window_restore(struct mptcp_sock *msk, struct msk_window *window)
 {
@@ -347,32 +346,36 @@ static s64 window_takes(const struct mptcp_sock *msk, const struct msk_order *or
  * from beyond that end.
  */
 static void hand_over_again(struct mptcp_sock *msk, struct msk_window *window,
-			    const struct msk_resend *resend, u32 bytes, bool alone)
+			    struct msk_resend *resend, const struct msk_order *order,
+			    u32 bytes)
 {
 	const struct mptcp_data_frag *dfrag = msk->first_pending;
 	u64 next = dfrag->data_seq + dfrag->already_sent;
 	bool again = msk_is_resending(msk, resend);
 	bool cut = again && before64(resend->end, resend->sent_end);
 
-	msk->snd_burst = cut || (again && alone) ? resend->end - next : bytes;
-	if (cut)
+	msk->snd_burst = cut || (again && order->alone) ? resend->end - next : bytes;
+	if (cut) {
+		resend->handed_id = msk_subflow_id(order->ssk);
+		resend->handed_end = tcp_sk(order->ssk)->write_seq + (u32)(resend->end - next);
 		window_move(msk, window, true, resend->end);
-	else
+	} else {
 		msk_window_restore(msk, window);
+	}
 }
 
 /**
  * msk_hand_over - have the kernel give data to a subflow
  * @msk:	the connection, with something pending
  * @window:	what the kernel was told of its receive window
- * @resend:	what is pending again
+ * @resend:	what is pending again; it is noted where that goes
  * @order:	the decision
  *
  * Return: 0, or -EAGAIN if the window takes less than a packet and an
  * acknowledgment will come.
  */
 int msk_hand_over(struct mptcp_sock *msk, struct msk_window *window,
-		  const struct msk_resend *resend, const struct msk_order *order)
+		  struct msk_resend *resend, const struct msk_order *order)
 {
 	u32 bytes = min_t(u32, order->bytes, MSK_BURST_MAX_BYTES);
 	bool cuts = order->cuts;
@@ -382,7 +385,7 @@ int msk_hand_over(struct mptcp_sock *msk, struct msk_window *window,
 		bytes = whole_packets(bytes, packet_bytes(msk, order->ssk),
 				      order->unscheduled_bytes);
 	if (!next_is_new(msk)) {
-		hand_over_again(msk, window, resend, bytes, order->alone);
+		hand_over_again(msk, window, resend, order, bytes);
 		subflow_schedule(order->ssk);
 		return 0;
 	}
@@ -753,6 +756,7 @@ static u32 range_set_pending(struct mptcp_sock *msk, const struct sock *ssk,
 	resend->sent_end = sent_end;
 	resend->origin = msk_subflow_id(ssk);
 	resend->target = 0;
+	resend->handed_id = 0;
 	return range->end - range->start;
 }
 
@@ -949,6 +953,32 @@ bool msk_is_resending(const struct mptcp_sock *msk, const struct msk_resend *res
 
 	return bytes && next &&
 	       next->data_seq + next->already_sent - resend->start < bytes;
+}
+
+/**
+ * msk_resend_excess - what was sent again beyond a range
+ * @msk:	the connection, before anything else is handed over or pending again
+ * @resend:	the range; what is found of it is told once
+ *
+ * For the reason see struct msk_window. A subflow that has gone since tells nothing.
+ *
+ * Return: bytes of the fragment behind the range that had been sent elsewhere.
+ */
+u32 msk_resend_excess(struct mptcp_sock *msk, struct msk_resend *resend)
+{
+	struct mptcp_subflow_context *subflow;
+	u32 id = resend->handed_id;
+
+	resend->handed_id = 0;
+	if (!id)
+		return 0;
+	list_for_each_entry(subflow, &msk->conn_list, node) {
+		if (subflow_id(subflow) == id)
+			return range_excess(tcp_sk(subflow->tcp_sock)->write_seq,
+					    resend->handed_end,
+					    resend->sent_end - resend->end);
+	}
+	return 0;
 }
 
 /* What follows in the fragment was sent before. */

@@ -65,6 +65,17 @@ struct msk_look {
  * struct msk_window - within a fragment the kernel keeps to nothing but the receive
  *		       window's end, so with a decision it is told a nearer one
  * @end:	what the peer said, while the kernel was told a nearer one; else 0
+ *
+ * An acknowledgment that arrives on another subflow before the push has come to that end
+ * tells the kernel the peer's one again. Then the rest of the fragment is handed over
+ * too: up to 32 KB less one byte beyond the decision, and never beyond the peer's end.
+ *
+ * The acknowledgment takes the data lock. A push in softirq to the subflow that the
+ * decision was asked for holds it from the decision on, so this can't happen there. It
+ * can where the push has the msk owned, which doesn't hold that lock, and where softirq
+ * leaves the push to another subflow's turn (MPTCP_DELEGATE_SEND). There is no way to
+ * keep the acknowledgment from it, but what a push did shows afterwards: the next look
+ * finds new data in TCP's numbers, and msk_resend_excess() what was sent again.
  */
 struct msk_window {
 	u64 end;
@@ -78,6 +89,9 @@ struct msk_window {
  * @sent_end:	what follows up to here, in the same fragment, is not
  * @origin:	subflow_id that it is kept off
  * @target:	subflow_id that it has to go to; 0: any other
+ * @handed_id:	subflow_id that it was handed over to, with a nearer end of the receive
+ *		window; 0: no more, see msk_resend_excess()
+ * @handed_end:	TCP's write_seq there, once all of it and no more was sent
  * @retrans_una: low half of where the kernel's retransmission began last
  * @stale:	how many subflows the kernel had taken out of use when it was looked at last
  * @keep:	it waits for room, whatever else is pending
@@ -88,6 +102,8 @@ struct msk_resend {
 	u64 sent_end;
 	u32 origin;
 	u32 target;
+	u32 handed_id;
+	u32 handed_end;
 	u32 retrans_una;
 	u8 stale;
 	bool keep;
@@ -141,7 +157,7 @@ void msk_look(struct mptcp_sock *msk, const struct msk_window *window,
 bool msk_schedule_any(struct mptcp_sock *msk);
 void msk_set_timeout(struct mptcp_sock *msk, long timeout);
 int msk_hand_over(struct mptcp_sock *msk, struct msk_window *window,
-		  const struct msk_resend *resend, const struct msk_order *order);
+		  struct msk_resend *resend, const struct msk_order *order);
 void msk_window_restore(struct mptcp_sock *msk, struct msk_window *window);
 
 bool msk_is_pending(const struct mptcp_sock *msk);
@@ -169,6 +185,7 @@ bool msk_subflow_is_backup(const struct sock *ssk);
 bool msk_subflow_is_usable(const struct sock *ssk);
 
 bool msk_is_resending(const struct mptcp_sock *msk, const struct msk_resend *resend);
+u32 msk_resend_excess(struct mptcp_sock *msk, struct msk_resend *resend);
 void msk_resend_skip(struct mptcp_sock *msk, const struct msk_resend *resend);
 void msk_resend_settle(struct mptcp_sock *msk, struct msk_resend *resend);
 void msk_resend_repair(struct mptcp_sock *msk, struct msk_resend *resend);

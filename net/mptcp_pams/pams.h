@@ -263,7 +263,8 @@ struct pams_expected {
  * @unit:	where the application's units end
  * @resend:	what is pending again
  * @lost_id:	subflow_id whose lost data is being sent again, 0: none
- * @late_bytes:	sent again for being late; the budget is for these
+ * @late_bytes:	sent again for being late, and of a range's fragment behind it; the budget
+ *		is for these
  * @epoch_bytes: of these, in the current epoch,
  * @epoch_end:	which ends then, a tick after it began; tcp_jiffies32
  * @first_bytes: what its rule says of redundant; 0: nothing
@@ -392,6 +393,7 @@ void pams_watch_exit(void);
 bool pams_resend_wanted(struct pams_conn *conn, struct pams_view *view,
 			const struct msk_look *look);
 bool pams_resend(struct pams_conn *conn);
+void pams_resend_count_excess(struct pams_conn *conn);
 bool pams_copy_wanted(const struct pams_conn *conn, const struct pams_view *view,
 		      int target);
 

@@ -9,7 +9,8 @@
  *
  *   late bytes <= a tenth of what the application wrote
  *
- * in every case. pams' r is for a tick (10 ms).
+ * in every case but for the last fragment (32 KB), see struct msk_window. pams' r is for
+ * a tick (10 ms).
  *
  * Lost: all that a stopped or silent subflow (report.c, watch.c) can't deliver, and what is
  * banked behind it (split.c), which is lost where nothing comes out of a bank, too;
@@ -204,6 +205,29 @@ static void resend_count(struct pams_conn *conn, struct pams_subflow *sub, u32 b
 	if (sub)
 		sub->again_bytes += bytes;
 	pams_count(conn, &conn->counts.reinjected_bytes, bytes);
+}
+
+/**
+ * pams_resend_count_excess - count what was sent again beyond a range
+ * @conn:	the connection, owned or with its data lock held, before anything else is sent
+ *
+ * Of what is late it is part of the share, so that the next range is the smaller. What
+ * was copied isn't copied again.
+ */
+void pams_resend_count_excess(struct pams_conn *conn)
+{
+	u32 bytes = msk_resend_excess(conn->msk, &conn->resend);
+
+	if (likely(!bytes))
+		return;
+	if (conn->resend.target) {
+		if (conn->state.copied == (u32)conn->resend.end)
+			conn->state.copied += bytes;
+	} else if (!conn->resend.keep) {
+		conn->late_bytes += bytes;
+		conn->epoch_bytes += bytes;
+	}
+	resend_count(conn, NULL, bytes);
 }
 
 static bool resend_lost(struct pams_conn *conn, const struct pams_view *view,

@@ -69,6 +69,7 @@ static int pick_again(const struct pams_view *view, const struct msk_resend *res
  */
 static bool after_resend(struct pams_conn *conn)
 {
+	pams_resend_count_excess(conn);
 	if (msk_is_resending(conn->msk, &conn->resend))
 		return true;
 
@@ -366,6 +367,7 @@ static int retransmit(struct mptcp_sock *msk, const struct pams_sched *of_socket
 
 	if (conn) {
 		msk_window_restore(msk, &conn->window);
+		pams_resend_count_excess(conn);
 		msk_resend_repair_stale(msk, &conn->resend);
 	}
 	if (sched->owns_retransmission &&

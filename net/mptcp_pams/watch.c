@@ -442,6 +442,7 @@ static bool resend_all(struct pams_conn *conn)
 		if (!pams_conn_is_current(conn))
 			return false;
 		msk_window_restore(conn->msk, &conn->window);
+		pams_resend_count_excess(conn);
 		msk_resend_settle(conn->msk, &conn->resend);
 	}
 	return true;
@@ -458,6 +459,7 @@ static void kick_run(struct pams_conn *conn)
 		return;
 
 	msk_window_restore(msk, &conn->window);
+	pams_resend_count_excess(conn);
 	msk_resend_repair_stale(msk, &conn->resend);
 	gone_look(conn);
 	if (!msk_is_resending(msk, &conn->resend))

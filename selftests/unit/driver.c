@@ -44,6 +44,7 @@ void unit_unit_mark(u32 *marks, u64 write_seq, u64 snd_nxt, u32 bytes);
 u64 unit_unit_left(u32 *marks, u64 write_seq, u64 snd_nxt, u64 unscheduled_bytes);
 void unit_forget(u32 *again, u32 snd_una);
 int unit_cut_again(u64 *range, const u32 *again, int tail);
+u32 unit_excess(u32 write_seq, u32 handed_end, u32 most);
 void unit_bank_begin(u32 snd_nxt, u32 snd_una, u32 now_us);
 void unit_bank_look(const u32 *seen, unsigned int nr, u32 snd_nxt, u32 snd_una, u32 now_us);
 int unit_bank_path(u32 id, u32 *out);
@@ -458,6 +459,11 @@ int unit_cut_again(u64 *range, const u32 *again, int tail)
 	range[2] = one.seq;
 	range[3] = one.seq_end;
 	return left;
+}
+
+u32 unit_excess(u32 write_seq, u32 handed_end, u32 most)
+{
+	return range_excess(write_seq, handed_end, most);
 }
 
 static struct pams_bank bank;
