@@ -217,7 +217,7 @@ static noinline struct pams_conn *conn_add(struct mptcp_sock *msk,
 	conn->sched = sched;
 	conn->server = msk_is_server(msk);
 	conn->local_key = msk_local_key(msk);
-	conn->epoch_end = tcp_jiffies32;
+	conn->epoch_begin = tcp_jiffies32;
 	conn->stale_at = tcp_jiffies32;
 	u64_stats_init(&conn->counting);
 	refcount_set(&conn->refs, 1);

@@ -852,11 +852,12 @@ u32 msk_resend_first(struct mptcp_sock *msk, const struct sock *ssk, u64 start, 
 		     struct msk_resend *resend)
 {
 	struct msk_range range = { .start = start, .end = end };
+	u64 snd_una = snd_una_of(msk);	/* it advances meanwhile */
 	struct mptcp_data_frag *dfrag;
 	u32 bytes;
 
-	if (before64(start, msk->snd_una))
-		range.start = msk->snd_una;
+	if (before64(start, snd_una))
+		range.start = snd_una;
 	if (!before64(range.start, end))
 		return 0;
 	dfrag = fragment_of(msk, range.start);

@@ -266,7 +266,7 @@ struct pams_expected {
  * @late_bytes:	sent again for being late, and of a range's fragment behind it; the budget
  *		is for these
  * @epoch_bytes: of these, in the current epoch,
- * @epoch_end:	which ends then, a tick after it began; tcp_jiffies32
+ * @epoch_begin: which began then and lasts for a tick; tcp_jiffies32
  * @first_bytes: what its rule says of redundant; 0: nothing
  * @overflow:	what its rule says of costlier paths
  * @cost:	what is remembered of them
@@ -323,7 +323,7 @@ struct pams_conn {
 	struct msk_resend resend;
 	u64 late_bytes;
 	u32 epoch_bytes;
-	u32 epoch_end;
+	u32 epoch_begin;
 	u32 first_bytes;
 	u32 rules_generation;
 	struct cost_overflow overflow;

@@ -111,8 +111,9 @@ static u64 late_budget(const struct pams_conn *conn, const struct msk_look *look
 /* Of what the scheduler calls late, what wasn't sent again in this tick yet. */
 static u64 epoch_left(struct pams_conn *conn, u64 bytes)
 {
-	if ((s32)(tcp_jiffies32 - conn->epoch_end) >= 0) {
-		conn->epoch_end = tcp_jiffies32 + usecs_to_jiffies(PAMS_TICK_US);
+	/* unsigned: a connection may rest for longer than 2^31 jiffies */
+	if (tcp_jiffies32 - conn->epoch_begin >= usecs_to_jiffies(PAMS_TICK_US)) {
+		conn->epoch_begin = tcp_jiffies32;
 		conn->epoch_bytes = 0;
 	}
 	return bytes > conn->epoch_bytes ? bytes - conn->epoch_bytes : 0;

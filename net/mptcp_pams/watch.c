@@ -216,7 +216,7 @@ static bool stale_check_is_due(const struct pams_conn *conn)
 {
 	return pams_watches(conn) && conn->silent && !msk_is_fallback(conn->msk) &&
 	       !conn->resend.keep && !conn->lost_id &&
-	       (s32)(tcp_jiffies32 - conn->stale_at) >= (s32)TCP_RTO_MIN;
+	       tcp_jiffies32 - conn->stale_at >= TCP_RTO_MIN;
 }
 
 static void stale_check(struct pams_conn *conn)
