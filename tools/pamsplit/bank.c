@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * bank - the server's side: what arrives is kept until the client has it
+ * bank - the server's side: keeps the data that arrives until the client has it
  *
- * Segments lie in order of their sequence numbers, holes among them; none
- * overlaps another. A packet larger than a segment is cut at the client's
- * maximum segment size: all its pieces have its options, since a mapping of
- * MPTCP may be said more than once.
+ * Segments are kept in the order of their sequence numbers, with holes between them; no
+ * two overlap. A packet larger than a segment is cut at the client's
+ * maximum segment size: all pieces have its options, since an MPTCP mapping may be sent
+ * more than once.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -92,7 +92,7 @@ void bank_empty(struct flow *flow)
 	flow->sacked_segments = 0;
 }
 
-/* Before @next, or last. */
+/* Insert a segment before @next, or as the last one. */
 static struct segment *insert(struct flow *flow, struct segment *next,
 			      struct block *block, uint32_t seq, uint32_t len)
 {
@@ -116,7 +116,7 @@ static struct segment *insert(struct flow *flow, struct segment *next,
 		next->prev = segment;
 	else
 		flow->tail = segment;
-	/* all that was sent lies before what comes */
+	/* sent segments lie before all unsent ones */
 	if (flow->unsent == next)
 		flow->unsent = segment;
 	return segment;
@@ -132,7 +132,7 @@ struct segment *bank_cut(struct flow *flow, struct segment *segment,
 		return NULL;
 	rest->push = segment->push;
 	rest->fin = segment->fin;
-	/* both halves were sent, and to those that weren't that doesn't matter */
+	/* the second half was sent if the first one was */
 	if (segment->sent && flow->unsent == rest)
 		flow->unsent = rest->next;
 	rest->sent = segment->sent;
@@ -152,7 +152,7 @@ struct segment *bank_cut(struct flow *flow, struct segment *segment,
 	return rest;
 }
 
-/* With so many bytes of TCP's options. */
+/* The most payload of a packet to the client with so many bytes of TCP options. */
 uint32_t bank_largest(const struct flow *flow, uint32_t options)
 {
 	return flow->client_mss - options;
@@ -163,7 +163,7 @@ static uint32_t largest(const struct flow *flow, const struct packet *packet)
 	return bank_largest(flow, packet->payload_at - packet->tcp_at - 20);
 }
 
-/* Fill [from, to) before @next; the last one that was made, or NULL. */
+/* Make segments of [from, to) before @next. Returns the last one, or NULL. */
 static struct segment *fill(struct flow *flow, struct segment *next,
 			    struct block *block, const struct packet *packet,
 			    uint32_t from, uint32_t to)
@@ -193,7 +193,7 @@ static struct segment *behind(const struct flow *flow, uint32_t seq)
 	return found;
 }
 
-/* What is new of the packet, into the holes; the new bytes. */
+/* Store the packet's new data into the holes. Returns the number of new bytes. */
 static uint32_t store(struct flow *flow, const struct packet *packet,
 		      struct block *block)
 {
@@ -223,7 +223,7 @@ static uint32_t store(struct flow *flow, const struct packet *packet,
 	return stored;
 }
 
-/* A FIN is a segment of its own, the last there is. */
+/* Store a FIN: a segment of its own, the last one. */
 static void store_fin(struct flow *flow, const struct packet *packet,
 		      struct block *block)
 {
@@ -249,7 +249,7 @@ static void advance(struct flow *flow)
 		flow->rcv_nxt = segment_end(at);
 }
 
-/* It acknowledges no less than the server did before, and no more than was sent. */
+/* Does it acknowledge no less than the server did before, and no more than was sent? */
 static bool ack_is_right(const struct flow *flow, const struct packet *packet)
 {
 	return packet->flags & TCP_ACK &&
@@ -271,9 +271,9 @@ static void note_server(struct flow *flow, const struct packet *packet)
 }
 
 /*
- * It has no data, and passes at once: with an acknowledgment, or MPTCP's news.
- * The client takes no segment from beyond its window, and none with an older time
- * stamp than it has seen. What is banked comes after this one.
+ * Pass a packet without data at once: it has an acknowledgment, or an MPTCP option.
+ * The client accepts no segment from beyond its window, nor one with an older time
+ * stamp than it has seen, so both are changed if need be. Banked data comes after it.
  */
 static enum split_verdict pass_bare(struct flow *flow, struct packet *packet)
 {
@@ -282,7 +282,7 @@ static enum split_verdict pass_bare(struct flow *flow, struct packet *packet)
 	bool late = packet->has_stamp &&
 		    before(packet->tsval, flow->tsval_out);
 
-	/* a probe: of the window, or whether the other end is alive */
+	/* a window probe or a keepalive */
 	if (before(packet->seq, flow->rcv_nxt)) {
 		flow->unacked = 2;
 		early_send(flow);
@@ -305,7 +305,7 @@ static enum split_verdict duplicate(struct flow *flow,
 	flow->split->counters.duplicates++;
 	flow->dsack.from = packet->seq;
 	flow->dsack.to = packet->seq + packet->payload_len;
-	/* below what was acknowledged, or it would be read as news */
+	/* a D-SACK has to lie below the acknowledgment, else it is read as new data */
 	flow->has_dsack = packet->payload_len &&
 			  !after(flow->dsack.to, flow->ack_out);
 	if (!flow->has_dsack)
@@ -314,7 +314,7 @@ static enum split_verdict duplicate(struct flow *flow,
 	return SPLIT_TAKEN;
 }
 
-/* Mark what lies there as sent: the packet itself goes on. */
+/* Mark the unsent segments as sent: the packet that they are of goes on itself. */
 static void sent_as_it_is(struct flow *flow, uint64_t now_us)
 {
 	while (flow->unsent)
