@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * split - packets, timers, and when a flow is left
+ * split - takes packets, runs timers, and steps out of flows
  *
- * A flow that nothing is banked of is consistent without the splitter, which
- * then can step out of it. Any other one can only be reset.
+ * A flow of which nothing is banked is consistent without the splitter, which
+ * can then step out of it. Any other flow can only be reset.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "flow.h"
 
-#define OPENING_US	(75 * SECOND_US)	/* a handshake's end */
-#define LEFT_US		(5 * SECOND_US)		/* what was queued has come */
+#define OPENING_US	(75 * SECOND_US)	/* after this time a handshake is over */
+#define LEFT_US		(5 * SECOND_US)		/* by then the queued packets have come */
 #define IDLE_US		(24 * 3600 * SECOND_US)
-#define DRAIN_US	(2 * SECOND_US)		/* for what isn't banked */
+#define DRAIN_US	(2 * SECOND_US)		/* a flow waits for its unacknowledged data */
 
 const struct split_options split_defaults = {
 	.limit_bytes = 128 << 10,
@@ -54,7 +54,7 @@ void split_free(struct split *split)
 	free(split);
 }
 
-/* In mid-stream, and not known: of a time before, or it was reset. */
+/* Refuse a packet in mid-stream of an unknown flow: an old one, or one that was reset. */
 static enum split_verdict unknown(struct split *split,
 				  const struct packet *packet)
 {
@@ -62,7 +62,7 @@ static enum split_verdict unknown(struct split *split,
 	return packet->flags & TCP_RST ? SPLIT_PASS : SPLIT_REFUSED;
 }
 
-/* The server was told of nothing that the client doesn't have. */
+/* Is nothing of the flow banked: has the client all that was acknowledged to the server? */
 bool flow_is_through(const struct flow *flow)
 {
 	return !before(flow->una, flow->ack_out);
@@ -81,7 +81,7 @@ static void leave(struct flow *flow, uint64_t now_us)
 	flow_set_timer(flow);
 }
 
-/* While it drains, what can still be sent is, for a while. */
+/* May the splitter step out of the flow? It first sends what it holds, for DRAIN_US. */
 static bool may_leave(const struct flow *flow, uint64_t now_us)
 {
 	return flow->leaving && flow_is_through(flow) &&
@@ -105,7 +105,7 @@ static uint64_t end_of_life(const struct flow *flow)
 	case ANSWERED:
 		return flow->used_us + OPENING_US;
 	case LEFT:
-		/* after both FINs hardly anything comes that it could be told of */
+		/* after both FINs hardly a packet comes for which to give the verdict */
 		if (!flow->told && flow->fin_seen && flow->client_fin)
 			return flow->used_us + OPENING_US;
 		return flow->used_us + (flow->told ? LEFT_US : IDLE_US);
@@ -117,7 +117,7 @@ static uint64_t end_of_life(const struct flow *flow)
 	return flow->used_us + IDLE_US;
 }
 
-/* Only what is next to be sent, and has to wait for its time, needs a timer. */
+/* When the pace allows the next segment, if there is one that may be sent. */
 static uint64_t pace_timer(const struct flow *flow)
 {
 	const struct segment *next = flow->unsent;
@@ -173,7 +173,7 @@ uint64_t split_next_us(const struct split *split)
 
 void split_timers(struct split *split, uint64_t now_us)
 {
-	/* each once: what is due again at once waits for the next call */
+	/* each flow once: one that is due again at once waits for the next call */
 	for (unsigned int i = split->heap_count; i; i--) {
 		if (!split->heap_count || split->heap[1]->timer_us > now_us)
 			break;
@@ -247,7 +247,7 @@ static enum split_verdict take_syn(struct split *split, struct packet *packet,
 	if (flow && packet->seq != flow->client_isn) {
 		if (flow->state == ANSWERED || flow->state == SPLITTING)
 			return open_other_syn(flow, packet);
-		flow_free(flow);	/* the ports are used again */
+		flow_free(flow);	/* a new connection uses the ports again */
 		flow = NULL;
 	}
 	if (!flow && split->lends_nothing)
@@ -270,7 +270,7 @@ static enum split_verdict take_syn(struct split *split, struct packet *packet,
 	return verdict;
 }
 
-/* What offload has put together had headers of its own each. */
+/* Count a packet's bytes, with the headers of all packets that offload put together. */
 static void count_lent(struct flow *flow, const struct packet *packet)
 {
 	uint32_t options = packet->payload_at - packet->tcp_at - 20;
@@ -290,11 +290,11 @@ static enum split_verdict downward(struct flow *flow, struct packet *packet,
 	if (packet->flags & TCP_SYN)
 		return open_answer(flow, packet, now_us);
 	if (flow->state == OPENING)
-		return SPLIT_PASS;	/* of a connection before */
+		return SPLIT_PASS;	/* it is of a former connection */
 	return bank_packet(flow, packet, now_us);
 }
 
-/* A reset counts at once, wherever the client is: see flow_reset(). */
+/* Take a RST: it ends the flow at once, whatever the client has: see flow_reset(). */
 static enum split_verdict take_reset(struct flow *flow, struct packet *packet,
 				     bool to_server)
 {
@@ -315,7 +315,7 @@ static enum split_verdict take_reset(struct flow *flow, struct packet *packet,
 	return verdict;
 }
 
-/* Its packets come here no more, but for those that wait already. */
+/* Note that the verdict SPLIT_LEAVE was given: only packets already queued still come. */
 static void tell_left(struct flow *flow, uint64_t now_us)
 {
 	if (flow->told)
@@ -331,10 +331,10 @@ static bool lies_in(uint32_t seq, uint32_t from, uint32_t to)
 }
 
 /*
- * Is it one that its end could send? Else somebody guesses, or something before it
- * is missing. The server then is asked: who has no such connection any more
- * answers by an exact one (RFC 5961, 3.2). The client's goes on: the server knows
- * best what it expects.
+ * Is the RST's sequence number one that its end could send? Otherwise somebody guesses, or
+ * data before it is missing. Then the server is asked: one that has no such connection any
+ * more answers with an exact RST (RFC 5961, 3.2). A RST of the client's goes on: the server
+ * knows best what it expects.
  */
 static bool reset_counts(const struct flow *flow, const struct packet *packet,
 			 bool to_server)
@@ -360,7 +360,9 @@ static enum split_verdict doubt_reset(struct flow *flow, bool to_server)
 	return SPLIT_TAKEN;
 }
 
-/* A bare acknowledgment from before it was left: the server was told later ones. */
+/*
+ * Is it a bare acknowledgment from before the flow was left? The server has had later ones.
+ */
 static bool is_late(const struct flow *flow, const struct packet *packet)
 {
 	return packet->has_stamp && !packet->payload_len &&
@@ -378,7 +380,7 @@ enum split_verdict split_packet(struct split *split, uint64_t now_us,
 	bool to_server = true;
 
 	if (!packet_read(&packet, data, len))
-		return SPLIT_PASS;	/* the ends refuse it */
+		return SPLIT_PASS;	/* an invalid packet, which the ends refuse */
 	if ((packet.flags & (TCP_SYN | TCP_ACK)) == TCP_SYN)
 		return take_syn(split, &packet, now_us);
 	key_of(&key, &packet, true);
@@ -418,7 +420,7 @@ enum split_verdict split_packet(struct split *split, uint64_t now_us,
 	return verdict;
 }
 
-/* What is too large already is cut when it is sent next. */
+/* Segments that are too large already are cut when they are sent next. */
 void split_too_large(struct split *split, uint8_t *data, size_t len,
 		     uint32_t mtu)
 {
