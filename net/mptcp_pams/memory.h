@@ -147,7 +147,7 @@ static inline bool pams_memory_is_shared(const struct pams_remembered *path)
  */
 static inline bool pams_memory_has_newcomers(const struct pams_remembered *path)
 {
-	unsigned long began = READ_ONCE(path->began);	/* before jiffies */
+	unsigned long began = READ_ONCE(path->began);	/* read before jiffies */
 
 	return pams_memory_is_shared(path) && jiffies - began < PAMS_MEMORY_NEWCOMERS;
 }
