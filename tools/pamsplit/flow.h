@@ -68,7 +68,7 @@ static inline uint32_t segment_end(const struct segment *segment)
 
 struct bbr {
 	enum { STARTUP, DRAIN, PROBE_BW, PROBE_RTT } mode;
-	uint64_t bw_of_round[BW_ROUNDS];	/* each round's highest rate, by its number modulo */
+	uint64_t bw_of_round[BW_ROUNDS];	/* highest rate of a round, by its number modulo */
 	uint64_t rounds;
 	uint64_t round_ends;	/* delivered bytes at which the round ends */
 	uint64_t full_bw;
@@ -80,7 +80,7 @@ struct bbr {
 	uint64_t probe_rtt_until_us;
 	uint64_t together_since_us;	/* since then acknowledgments come faster than bw */
 	uint64_t together_bytes;	/* acknowledged since then */
-	uint64_t extra, extra_before;	/* most bytes beyond bw in these and the former 5 rounds */
+	uint64_t extra, extra_before;	/* most bytes beyond bw in these, and in the former rounds */
 	uint64_t extra_rounds;		/* round in which the count for extra began */
 	uint64_t cwnd;
 	uint64_t rate_byteps;	/* pacing rate */
