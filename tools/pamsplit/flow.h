@@ -80,7 +80,7 @@ struct bbr {
 	uint64_t probe_rtt_until_us;
 	uint64_t together_since_us;	/* since then acknowledgments come faster than bw */
 	uint64_t together_bytes;	/* acknowledged since then */
-	uint64_t extra, extra_before;	/* most bytes beyond bw in these, and in the former rounds */
+	uint64_t extra, extra_before;	/* most bytes beyond bw in these, and the former rounds */
 	uint64_t extra_rounds;		/* round in which the count for extra began */
 	uint64_t cwnd;
 	uint64_t rate_byteps;	/* pacing rate */
