@@ -15,9 +15,10 @@ begin_unloaded()
 # refused TEXT [PARAMETER...]: the module does not load, says TEXT in one line, and leaves nothing
 refused()
 {
-	local text=$1 said mark="refused: $BASHPID"
+	local text=$1 said mark
 	shift
 
+	refusals=$((${refusals-0} + 1)) mark="refused: $BASHPID, $refusals"
 	echo "$mark" >/dev/kmsg
 	! load "$@" || fail "loaded with: $*"
 	! loaded || fail "is there although the load failed"
