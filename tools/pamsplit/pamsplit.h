@@ -24,6 +24,7 @@
 #define ARRAY_LEN(a)	(sizeof(a) / sizeof((a)[0]))
 #define CLIENTS_MAX	64
 #define PIPES_MAX	8
+#define SILENCE_MS	500	/* a worker that doesn't beat for so long hangs */
 #define PAMSPLIT_CONTROL "/run/pamsplit/socket"
 
 /* Bits of a packet's mark; a connection's mark is the run's own, see rules.c. */
