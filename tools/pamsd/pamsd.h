@@ -15,6 +15,45 @@
  *	                                            pamsplit.c
  *	                  caps.c -> caps_keep.c -> keep.c
  *
+ * Files call downward only (selftests/downward):
+ *
+ *	main.c			init and exit
+ *	config.c		the configuration's file,
+ *	config_check.c		and what is asked of each value in it
+ *	control.c plugin.c	who tells the daemon of losses, and asks it,
+ *	lines.c			by lines of JSON
+ *	server.c		the sockets on which reports come in,
+ *	filter.c		what the kernel drops there,
+ *	peer.c			who has sent them,
+ *	held.c			the paths that they reported,
+ *	session.c		and how old they are
+ *	reporter.c		when to report what,
+ *	source_*.c		of what is measured:
+ *	flows.c estimate.c	a pipe's flows and its throughput
+ *	subflows.c		the subflows of MPTCP connections, by interface
+ *	diag.c tcpinfo.c	TCP sockets
+ *	target.c		a server that is reported to,
+ *	announce.c		until it acknowledges,
+ *	resolve.c		and its addresses
+ *	links.c			the interfaces
+ *	traffic.c		the first packet after a silence
+ *	caps.c			interfaces that are to be used less,
+ *	caps_apply.c		what the kernel is told for that,
+ *	endpoint.c exits.c pamsplit.c
+ *				and who else,
+ *	caps_keep.c keep.c	what a file keeps of it,
+ *	battery.c counter.c metered.c quota.c
+ *				and the reasons
+ *	rules.c			the kernel's table of rules
+ *	kernel.c		feeds the module
+ *	source.c		a netlink socket
+ *	address.c		addresses and prefixes
+ *	key.c			keys
+ *	file.c			files that are read whole
+ *	privilege.c		what the daemon and its plugins may do
+ *	log.c			messages
+ *	clock.c			the time since boot
+ *
  * One thread, one event loop. Units: times in ms or us since boot, rates in
  * bytes per second.
  */

@@ -214,7 +214,7 @@ void acked_packet(struct flow *flow, const struct packet *packet,
 			arrived(flow, flow->head, &round, now_us);
 		if (flow->head->len)
 			flow->una_byte = last_byte(flow->head);
-		bank_drop_first(flow);
+		store_drop_first(flow);
 	}
 	read_sacks(flow, packet, &round, now_us);
 	if (round.acked) {

@@ -9,9 +9,9 @@
  * window is probed as RFC 9293 says (3.8.6.1), with the last byte that the
  * client has: Linux answers packets without data only every 500 ms.
  *
- * A client is gone if nothing is heard of it over two of those timeouts and a minimal
- * time: the flow is reset, so that the server sends the data elsewhere.
- * With a closed window the client has half a second more.
+ * A client of which nothing is heard over two of those timeouts, and a minimal
+ * time, is gone: split.c resets the flow, so that the server sends the data
+ * elsewhere. Behind a closed window it has half a second more.
  */
 #include <string.h>
 
@@ -193,8 +193,8 @@ static void fit(struct flow *flow, struct segment *segment)
 	const struct block *block = segment->block;
 	uint32_t options = block->payload_at - block->tcp_at - 20;
 
-	if (segment->len > bank_largest(flow, options))
-		bank_cut(flow, segment, bank_largest(flow, options));
+	if (segment->len > store_largest(flow, options))
+		store_cut(flow, segment, store_largest(flow, options));
 }
 
 static struct segment *first_lost(const struct flow *flow)
@@ -320,7 +320,7 @@ static void probe_window(struct flow *flow, uint64_t now_us)
 		return;
 	if (after(flow->right_edge, segment->seq))
 		room = flow->right_edge - segment->seq;
-	if (room && room < segment->len && bank_cut(flow, segment, room)) {
+	if (room && room < segment->len && store_cut(flow, segment, room)) {
 		deliver_sent(flow, segment, now_us);
 		transmit(flow, segment);
 	} else {
@@ -335,28 +335,19 @@ static void probe_window(struct flow *flow, uint64_t now_us)
 	deliver_restart_timers(flow, now_us);
 }
 
-/*
- * Count another timeout or probe without an answer. Returns false if it was one too many,
- * and the flow was reset.
- */
+/* One more in vain; false if that was one too many. */
 static bool go_on(struct flow *flow, uint64_t answers_us, uint64_t now_us)
 {
 	uint64_t silent_us = flow->split->options.silent_us + answers_us;
 
 	flow->backoffs++;
-	if ((flow->backoffs >= DEAD_BACKOFFS &&
-	     now_us - flow->heard_us >= silent_us) ||
-	    flow->backoffs > BACKOFFS_MAX) {
-		flow_reset(flow, RESET_PERFORMANCE);
-		return false;
-	}
-	return true;
+	return flow->backoffs <= BACKOFFS_MAX &&
+	       (flow->backoffs < DEAD_BACKOFFS ||
+		now_us - flow->heard_us < silent_us);
 }
 
 bool deliver_timers(struct flow *flow, uint64_t now_us)
 {
-	if (flow->reorder_at_us <= now_us)
-		acked_find_lost(flow, now_us);
 	if (flow->probe_at_us <= now_us)
 		probe_tail(flow, now_us);
 	if (flow->rto_at_us <= now_us) {

@@ -150,7 +150,7 @@ void early_flush(struct flow *flow, uint64_t now_us)
 {
 	bool hole = flow->tail && after(flow->tail->seq, flow->rcv_nxt);
 	bool news = after(early_target(flow), flow->ack_out);
-	uint32_t banked = bank_banked(flow);
+	uint32_t banked = flow_banked(flow);
 
 	if (banked > flow->split->counters.banked_max)
 		flow->split->counters.banked_max = banked;

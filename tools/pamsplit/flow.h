@@ -2,18 +2,22 @@
 /*
  * flow - what the parts of the core share
  *
- *	split.c		takes packets, runs timers, and steps out of flows
- *	table.c		finds flows and their clients
- *	heap.c		sorts flows by their next timer
- *	reset.c		ends a flow that can't go on
- *	open.c		follows the handshake
- *	bank.c		the server's side: keeps what arrives, in order
- *	early.c		the server's side: acknowledges what arrives
- *	deliver.c	the client's side: sends, and sends again
- *	acked.c		the client's side: takes its acknowledgments
- *	bbr.c		the client's side: congestion control
- *	lend.c		keeps the cap on the rate of all clients together
- *	upward.c	rewrites what the client sends
+ * The map; files call downward only (selftests/downward):
+ *
+ *	split.c		packets, timers, and when a flow is left
+ *	open.c		the handshake
+ *	bank.c		what the server sends: kept, and sent on
+ *	upward.c	what the client sends
+ *	acked.c		what it acknowledges
+ *	deliver.c	the client's side: sending, and when to send again
+ *	bbr.c		its congestion control
+ *	early.c		what the server is told has arrived
+ *	reset.c		the end of a flow that can't go on
+ *	table.c		flows and their clients
+ *	lend.c		the cap of what all clients get
+ *	store.c		a flow's segments, in order
+ *	heap.c		flows by their next timer
+ *	packet.c	packets, read and made
  */
 #ifndef PAMSPLIT_FLOW_H
 #define PAMSPLIT_FLOW_H
@@ -223,6 +227,17 @@ struct split {
 	struct split_counters counters;
 };
 
+/* What the server was told has come, and the client doesn't have. */
+static inline uint32_t flow_banked(const struct flow *flow)
+{
+	return before(flow->una, flow->ack_out) ? flow->ack_out - flow->una : 0;
+}
+
+static inline bool flow_is_through(const struct flow *flow)
+{
+	return !flow_banked(flow);
+}
+
 /* table.c */
 struct flow **table_new(void);
 struct flow *flow_find(const struct split *split, const struct flow_key *key,
@@ -242,9 +257,20 @@ void reset_provoke(const struct flow *flow);
 void reset_send(struct split *split, const struct split_end *end,
 		enum split_side side, uint8_t reason);
 
-/* split.c */
-void flow_set_timer(struct flow *flow);
-bool flow_is_through(const struct flow *flow);
+/* store.c */
+struct block *block_new(struct flow *flow, const struct packet *packet);
+void block_put(struct flow *flow, struct block *block);
+bool store_has_room(const struct flow *flow, uint64_t bytes);
+uint32_t store_data(struct flow *flow, const struct packet *packet,
+		    struct block *block);
+void store_fin(struct flow *flow, const struct packet *packet,
+	       struct block *block);
+void store_advance(struct flow *flow);
+struct segment *store_cut(struct flow *flow, struct segment *segment,
+			  uint32_t len);
+uint32_t store_largest(const struct flow *flow, uint32_t options);
+void store_drop_first(struct flow *flow);
+void store_empty(struct flow *flow);
 
 /* heap.c */
 void heap_set(struct flow *flow, uint64_t at_us);
@@ -260,12 +286,6 @@ enum split_verdict open_answer(struct flow *flow, struct packet *packet,
 /* bank.c */
 enum split_verdict bank_packet(struct flow *flow, struct packet *packet,
 			       uint64_t now_us);
-void bank_drop_first(struct flow *flow);
-void bank_empty(struct flow *flow);
-uint32_t bank_banked(const struct flow *flow);
-struct segment *bank_cut(struct flow *flow, struct segment *segment,
-			 uint32_t len);
-uint32_t bank_largest(const struct flow *flow, uint32_t options);
 
 /* early.c */
 uint32_t early_target(const struct flow *flow);
@@ -283,6 +303,7 @@ void deliver_sent(struct flow *flow, struct segment *segment, uint64_t now_us);
 void deliver_lost(struct flow *flow, struct segment *segment);
 void deliver_start_timers(struct flow *flow, uint64_t now_us);
 void deliver_restart_timers(struct flow *flow, uint64_t now_us);
+/* False: the client is gone. */
 bool deliver_timers(struct flow *flow, uint64_t now_us);
 
 /* lend.c */
@@ -293,7 +314,9 @@ uint64_t lend_rate_byteps(const struct flow *flow);
 uint64_t lend_limit_bytes(const struct split *split);
 void lend_forget(struct flow *flow);
 uint64_t lend_next_us(const struct split *split);
-void lend_timers(struct split *split, uint64_t now_us);
+/* The one that may send now, since it waits the longest; NULL: none may. */
+struct flow *lend_begin_turn(struct split *split, uint64_t now_us);
+void lend_end_turn(struct split *split);
 
 /* acked.c */
 void acked_packet(struct flow *flow, const struct packet *packet,

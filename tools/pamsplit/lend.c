@@ -93,18 +93,18 @@ uint64_t lend_next_us(const struct split *split)
 	return split->options.lend_byteps ? split->lend_next_us : 0;
 }
 
-/* Each of those that wait once, while there is room for it. */
-void lend_timers(struct split *split, uint64_t now_us)
+struct flow *lend_begin_turn(struct split *split, uint64_t now_us)
 {
-	for (unsigned int i = split->count; i; i--) {
-		struct flow *flow = split->lend_first;
+	struct flow *flow = split->lend_first;
 
-		if (!flow || !is_open(split, now_us))
-			return;
-		lend_forget(flow);
-		split->lend_turn = flow;
-		deliver_send(flow, now_us);
-		split->lend_turn = NULL;
-		flow_set_timer(flow);
-	}
+	if (!flow || !is_open(split, now_us))
+		return NULL;
+	lend_forget(flow);
+	split->lend_turn = flow;
+	return flow;
+}
+
+void lend_end_turn(struct split *split)
+{
+	split->lend_turn = NULL;
 }

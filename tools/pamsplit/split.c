@@ -62,26 +62,7 @@ static enum split_verdict unknown(struct split *split,
 	return packet->flags & TCP_RST ? SPLIT_PASS : SPLIT_REFUSED;
 }
 
-/* Is nothing of the flow banked: has the client all that was acknowledged to the server? */
-bool flow_is_through(const struct flow *flow)
-{
-	return !before(flow->una, flow->ack_out);
-}
-
-static void leave(struct flow *flow, uint64_t now_us)
-{
-	if (flow->state == SPLITTING && after(flow->una, flow->ack_out))
-		early_send(flow);
-	bank_empty(flow);
-	lend_forget(flow);
-	flow_forget_to_ack(flow);
-	flow_stop_timers(flow);
-	flow->state = LEFT;
-	flow->used_us = now_us;
-	flow_set_timer(flow);
-}
-
-/* May the splitter step out of the flow? It first sends what it holds, for DRAIN_US. */
+/* While it drains, what can still be sent is, for a while. */
 static bool may_leave(const struct flow *flow, uint64_t now_us)
 {
 	return flow->leaving && flow_is_through(flow) &&
@@ -131,7 +112,7 @@ static uint64_t pace_timer(const struct flow *flow)
 	return flow->pace_next_us;
 }
 
-void flow_set_timer(struct flow *flow)
+static void set_timer(struct flow *flow)
 {
 	uint64_t at = end_of_life(flow);
 
@@ -142,6 +123,19 @@ void flow_set_timer(struct flow *flow)
 	at = lesser(at, flow->persist_at_us);
 	at = lesser(at, pace_timer(flow));
 	heap_set(flow, at);
+}
+
+static void leave(struct flow *flow, uint64_t now_us)
+{
+	if (flow->state == SPLITTING && after(flow->una, flow->ack_out))
+		early_send(flow);
+	store_empty(flow);
+	lend_forget(flow);
+	flow_forget_to_ack(flow);
+	flow_stop_timers(flow);
+	flow->state = LEFT;
+	flow->used_us = now_us;
+	set_timer(flow);
 }
 
 static void run_timers(struct flow *flow, uint64_t now_us)
@@ -158,10 +152,28 @@ static void run_timers(struct flow *flow, uint64_t now_us)
 	}
 	if (flow->ack_by_us <= now_us)
 		early_send(flow);
-	if (!deliver_timers(flow, now_us))
+	if (flow->reorder_at_us <= now_us)
+		acked_find_lost(flow, now_us);
+	if (!deliver_timers(flow, now_us)) {
+		flow_reset(flow, RESET_PERFORMANCE);
 		return;
+	}
 	deliver_send(flow, now_us);
-	flow_set_timer(flow);
+	set_timer(flow);
+}
+
+/* Each of those that wait for the cap once, while there is room for it. */
+static void take_turns(struct split *split, uint64_t now_us)
+{
+	for (unsigned int i = split->count; i; i--) {
+		struct flow *flow = lend_begin_turn(split, now_us);
+
+		if (!flow)
+			return;
+		deliver_send(flow, now_us);
+		lend_end_turn(split);
+		set_timer(flow);
+	}
 }
 
 uint64_t split_next_us(const struct split *split)
@@ -179,7 +191,7 @@ void split_timers(struct split *split, uint64_t now_us)
 			break;
 		run_timers(split->heap[1], now_us);
 	}
-	lend_timers(split, now_us);
+	take_turns(split, now_us);
 }
 
 void split_lend(struct split *split, uint64_t byteps)
@@ -200,7 +212,7 @@ void split_flush(struct split *split, uint64_t now_us)
 		split->to_ack = flow->next_to_ack;
 		flow->to_ack = false;
 		early_flush(flow, now_us);
-		flow_set_timer(flow);
+		set_timer(flow);
 	}
 }
 
@@ -266,7 +278,7 @@ static enum split_verdict take_syn(struct split *split, struct packet *packet,
 	verdict = open_syn(flow, packet);
 	flow->used_us = now_us;
 	flow->told |= verdict == SPLIT_LEAVE;
-	flow_set_timer(flow);
+	set_timer(flow);
 	return verdict;
 }
 
@@ -322,7 +334,7 @@ static void tell_left(struct flow *flow, uint64_t now_us)
 		return;
 	flow->told = true;
 	flow->used_us = now_us;
-	flow_set_timer(flow);
+	set_timer(flow);
 }
 
 static bool lies_in(uint32_t seq, uint32_t from, uint32_t to)
@@ -356,7 +368,7 @@ static enum split_verdict doubt_reset(struct flow *flow, bool to_server)
 		early_send(flow);
 	else
 		reset_provoke(flow);
-	flow_set_timer(flow);
+	set_timer(flow);
 	return SPLIT_TAKEN;
 }
 
@@ -416,7 +428,7 @@ enum split_verdict split_packet(struct split *split, uint64_t now_us,
 	} else if (may_leave(flow, now_us)) {
 		leave(flow, now_us);
 	}
-	flow_set_timer(flow);
+	set_timer(flow);
 	return verdict;
 }
 
@@ -454,7 +466,7 @@ void split_drain(struct split *split, uint64_t now_us)
 		if (flow->state == OPENING || flow->state == ANSWERED ||
 		    may_leave(flow, now_us))
 			leave(flow, now_us);
-		flow_set_timer(flow);
+		set_timer(flow);
 	}
 }
 
@@ -519,7 +531,7 @@ void split_each(const struct split *split, split_info_fn fn, void *arg)
 			.server = flow->key.server,
 			.client_port = flow->key.client_port,
 			.server_port = flow->key.server_port,
-			.banked_bytes = bank_banked(flow),
+			.banked_bytes = flow_banked(flow),
 			.waiting_bytes = flow->rcv_nxt - flow->una,
 			.rate_byteps = lend_rate_byteps(flow),
 			.srtt_us = flow->srtt_us,
