@@ -335,7 +335,7 @@ static void probe_window(struct flow *flow, uint64_t now_us)
 	deliver_restart_timers(flow, now_us);
 }
 
-/* One more in vain; false if that was one too many. */
+/* Count another timeout or probe without an answer; false if it was one too many. */
 static bool go_on(struct flow *flow, uint64_t answers_us, uint64_t now_us)
 {
 	uint64_t silent_us = flow->split->options.silent_us + answers_us;
