@@ -178,13 +178,33 @@ static void model_keep_share(struct pams_model *model,
 	model->idle &= model->room_bytes > 0;
 }
 
-static void keep_little(const struct pams_conn *conn, struct pams_subflow *sub,
-			u32 mss_bytes)
+/* Would a subflow that is expected to join deliver a packet before this one has delivered
+ * all that is left? If not, data that is kept back for it only arrives later.
+ */
+static bool expected_helps(const struct pams_view *view, const struct pams_model *model)
 {
-	if (sub->model.unanswered)
-		model_keep_to_window(&sub->model);
-	if (sub->memory && (expects(conn) || pams_memory_has_newcomers(sub->memory)))
-		model_keep_share(&sub->model, sub->memory, mss_bytes);
+	unsigned int i;
+
+	for (i = view->nr; i < view->nr + view->nr_expected; i++) {
+		if (model_is_sooner(view->sub[i], PICK_PACKET_BYTES, model, view->left_bytes))
+			return true;
+	}
+	return false;
+}
+
+static void view_keep_little(struct pams_view *view, u32 mss_bytes)
+{
+	unsigned int i;
+
+	for (i = 0; i < view->nr; i++) {
+		struct pams_model *model = view->sub[i];
+		const struct pams_remembered *path = pams_subflow_of(model)->memory;
+
+		if (model->unanswered)
+			model_keep_to_window(model);
+		if (path && (pams_memory_has_newcomers(path) || expected_helps(view, model)))
+			model_keep_share(model, path, mss_bytes);
+	}
 }
 
 /* Set the models' pad_ns, in the way that the scheduler wants (@detail). */
@@ -305,8 +325,6 @@ void pams_look(struct pams_conn *conn, enum pams_detail detail,
 			   detail == PAMS_DETAIL_ARRIVAL ? &now_us : NULL);
 		/* a subflow that becomes usable again may still be silent */
 		conn->silent |= sub->silent;
-		if (conn->sched->keeps_to_window)
-			keep_little(conn, sub, look->mss_bytes);
 		view->sub[nr++] = &sub->model;
 	}
 	look->nr = nr;
@@ -323,4 +341,6 @@ void pams_look(struct pams_conn *conn, enum pams_detail detail,
 	if (expected && unlikely(expects(conn)) &&
 	    likely(!READ_ONCE(conn->net->paths.nr_costly)))
 		view_expected(conn, look, view, expected);
+	if (conn->sched->keeps_to_window)
+		view_keep_little(view, look->mss_bytes);
 }

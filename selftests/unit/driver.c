@@ -35,6 +35,7 @@ void unit_model_window(const u64 *in, u64 *out);
 void unit_model_trust(const u64 *in, u64 *out);
 u64 unit_model_pad(const u64 *in, u32 bytes);
 u32 unit_model_arrival(const u64 *in, u32 bytes);
+int unit_model_is_sooner(const u64 *in, u32 bytes, const u64 *other, u64 other_bytes);
 u64 unit_model_carried(const u64 *in, u64 span_us);
 int unit_minfct(const u64 *in, const u64 *models, u32 *bytes);
 int unit_late_minfct(const u64 *in, const u64 *models, u64 *bytes);
@@ -233,6 +234,13 @@ u32 unit_model_arrival(const u64 *in, u32 bytes)
 	struct pams_model one = model(in);
 
 	return model_arrival_us(&one, bytes);
+}
+
+int unit_model_is_sooner(const u64 *in, u32 bytes, const u64 *other, u64 other_bytes)
+{
+	struct pams_model one = model(in), two = model(other);
+
+	return model_is_sooner(&one, bytes, &two, other_bytes);
 }
 
 u64 unit_model_carried(const u64 *in, u64 span_us)

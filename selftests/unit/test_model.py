@@ -4,7 +4,7 @@
 import unittest
 
 from unit import (QUEUED_MAX_BYTES, RATE_MIN_BYTEPS, ROUNDS_MAX, SPAN_MAX_US, U32_MAX, U64_MAX,
-                  UNKNOWN, any_model, arrival_us, carried, direct_ns, helper_ns, model,
+                  UNKNOWN, any_model, arrival_us, carried, direct_ns, helper_ns, is_sooner, model,
                   model_pad_ns, rng, spread, trusted, window_and_rate)
 
 MS = 1_000_000      # ns
@@ -90,6 +90,22 @@ class TestArrival(unittest.TestCase):
     def test_never_beyond_the_longest_span(self):
         one = model(125, 60_000_000, 0, U32_MAX, U32_MAX)
         self.assertEqual(arrival_us(one, U32_MAX), 30_000_000 + SPAN_MAX_US)
+
+
+class TestIsSooner(unittest.TestCase):
+    # 1 MB/s, 20 ms, a window of 20,000 bytes: n more are there after 10 ms and n us less 20 ms.
+    FIRST = model(1_000_000, 20_000, 20_000)
+
+    def test_what_joins_helps_with_what_the_first_path_has_not_delivered_by_then(self):
+        # a packet of 1,500 bytes there: 30 + 10 + 1.5 ms
+        joins = model(1_000_000, 20_000, 20_000, wait_us=30_000)
+        self.assertFalse(is_sooner(joins, 1_500, self.FIRST, 51_500))
+        self.assertTrue(is_sooner(joins, 1_500, self.FIRST, 51_501))
+
+    def test_no_end_is_later_than_anything(self):
+        joins = model(1_000_000, 20_000, 20_000, wait_us=1_000_000)
+        self.assertTrue(is_sooner(joins, 1_500, self.FIRST, U64_MAX))
+        self.assertFalse(is_sooner(self.FIRST, U32_MAX, self.FIRST, U64_MAX))
 
 
 class TestCarried(unittest.TestCase):

@@ -40,6 +40,7 @@ LIB.unit_model_pad.argtypes = [U64_P, ctypes.c_uint32]
 LIB.unit_model_pad.restype = ctypes.c_uint64
 LIB.unit_model_arrival.argtypes = [U64_P, ctypes.c_uint32]
 LIB.unit_model_arrival.restype = ctypes.c_uint32
+LIB.unit_model_is_sooner.argtypes = [U64_P, ctypes.c_uint32, U64_P, ctypes.c_uint64]
 LIB.unit_model_carried.argtypes = [U64_P, ctypes.c_uint64]
 LIB.unit_model_carried.restype = ctypes.c_uint64
 LIB.unit_late_pams.argtypes = [U64_P, ctypes.c_uint32, U64_P]
@@ -225,6 +226,13 @@ def model_pad_ns(one, count):
 def arrival_us(one, count):
     data = array("Q", one)
     return LIB.unit_model_arrival(_pointer(data, ctypes.c_uint64), count)
+
+
+def is_sooner(one, count, other, other_count):
+    """Does what one is given arrive before what the other one is given?"""
+    data, others = array("Q", one), array("Q", other)
+    return bool(LIB.unit_model_is_sooner(_pointer(data, ctypes.c_uint64), count,
+                                         _pointer(others, ctypes.c_uint64), other_count))
 
 
 def carried(one, span_us):
