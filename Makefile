@@ -128,7 +128,7 @@ VM_KERNEL = $(KVER)$(addprefix -,$(filter-out amd64,$(ARCH)))
 .PHONY: vm-check
 vm-check:
 	@selftests/vm/run --check-only '$(VM_KERNEL)' $(TESTS)
-	@tools/setup.sh $(if $(filter $(VM_KERNEL),6.12 7),stock,cross)
+	@tools/setup.sh $(if $(filter 6.12 7 %-generic %-rt,$(VM_KERNEL)),stock,cross)
 	@$(if $(TESTS),,MATRIX=vm-check )selftests/vm/run '$(VM_KERNEL)' $(TESTS)
 	@selftests/matrix write
 
@@ -182,7 +182,7 @@ help:
 	@echo 'make check-all      that, and what takes hours: timed selftests in the emulator, debug kernels'
 	@echo 'make selftests      the selftests on this machine, as root, with the module loaded, installed or built'
 	@echo 'make vm-check       the selftests in a stock kernel; KVER=6.12 or 7, TESTS="a.sh b.sh";'
-	@echo '                    ARCH=arm64, arm64-16k or armmp; KVER=rpi or openwrt for kernels like theirs'
+	@echo '                    KVER=6.12-rt or 6.12-generic; ARCH=arm64, arm64-16k or armmp; KVER=rpi or openwrt for kernels like theirs'
 	@echo 'make upstream-check the kernel'"'"'s own MPTCP selftests under minrtt, minpad, pams, minfct; SCHEDS=, TESTS="SCRIPT [CASE]"'
 	@echo 'make debug-check    the selftests in a kernel with lockdep, KASAN and kmemleak; TESTS="a.sh b.sh"'
 	@echo 'make unit style     the parts of make check that boot nothing'

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A timer whose function runs in softirq, on every supported kernel. */
+/* Sets up a timer whose function runs in softirq, on every supported kernel. */
 #ifndef _PAMS_COMPAT_HRTIMER_H
 #define _PAMS_COMPAT_HRTIMER_H
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* MPTCP's functions whose declarations are in a header private to the kernel's
- * net/mptcp: one that every kernel exports, and those for schedulers, for kernels
- * that export them (patches/).
+/* Functions of MPTCP that the kernel declares in a header private to net/mptcp: one that
+ * every kernel exports, and those for schedulers, which only kernels with patches/ export.
  */
 #ifndef _PAMS_COMPAT_MPTCP_H
 #define _PAMS_COMPAT_MPTCP_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Typed allocation, for kernels before 7.0. */
+/* kzalloc_obj(), for kernels before 7.0, which don't have it. */
 #ifndef _PAMS_COMPAT_SLAB_H
 #define _PAMS_COMPAT_SLAB_H
 

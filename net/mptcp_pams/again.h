@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Which bytes of a subflow were sent again elsewhere: plain numbers, TCP's sequence
- * numbers of the subflow. They wrap, so two of them compare only while they are less
- * than 2^31 bytes apart: what was acknowledged has to be forgotten (again_forget()).
+/* Which bytes of a subflow were sent again elsewhere, in the subflow's TCP sequence numbers.
+ * Two of these compare only while they are less than 2^31 bytes apart, so ranges that are
+ * acknowledged have to be forgotten (again_forget()).
  */
 #ifndef _MPTCP_PAMS_AGAIN_H
 #define _MPTCP_PAMS_AGAIN_H
 
+#include <linux/minmax.h>
 #include <linux/types.h>
 
 /**
- * struct msk_sent_again - what of a subflow was sent again elsewhere
- * @from:	from here,
- * @to:		up to here; equal: nothing was
- * @lost_from:	of a lost path, while it is under way (@lost): from here,
- * @lost_to:	up to here
- * @lost:	msk_resend_head() has more to do
- * @spent:	nothing was left to be sent again, and since then nothing was acknowledged
- *		or transmitted
+ * struct msk_sent_again - the data of a subflow that was sent again elsewhere
+ * @from:	first byte of the range that was sent again
+ * @to:		end of that range, exclusive; equal to @from: there is none
+ * @lost_from:	while @lost: first byte of the range that was sent again since the path was
+ *		lost
+ * @lost_to:	end of that range, exclusive
+ * @lost:	a lost path's data is being sent again: msk_resend_head() has more to do
+ * @spent:	nothing was left to send again, and nothing was acknowledged or transmitted
+ *		since
  */
 struct msk_sent_again {
 	u32 from;
@@ -27,7 +29,9 @@ struct msk_sent_again {
 	bool spent;
 };
 
-/* A stretch of data on a subflow, in both numberings; ends are exclusive. */
+/* A range of data on a subflow, as data sequence numbers (@start, @end) and as TCP's (@seq,
+ * @seq_end); ends are exclusive.
+ */
 struct msk_range {
 	u64 start, end;
 	u32 seq, seq_end;
@@ -50,8 +54,8 @@ static inline void range_drop_tail(struct msk_range *range, u32 bytes)
 	range->seq_end -= bytes;
 }
 
-/* Cut off what lies from @from to @to; false if nothing is left. If that is in the
- * middle, what is before it stays, or with @tail what is behind.
+/* Cut the bytes from @from to @to out of a range; false if nothing is left of it. If they
+ * are in the middle, the part before them stays, or with @tail the part behind them.
  */
 static inline bool range_cut(struct msk_range *range, u32 from, u32 to, bool tail)
 {
@@ -68,7 +72,7 @@ static inline bool range_cut(struct msk_range *range, u32 from, u32 to, bool tai
 	return true;
 }
 
-/* Cut off what was sent again before; false if nothing is left. */
+/* Cut the bytes that were sent again out of a range; false if nothing is left of it. */
 static inline bool range_cut_again(struct msk_range *range,
 				   const struct msk_sent_again *again, bool tail)
 {
@@ -79,7 +83,15 @@ static inline bool range_cut_again(struct msk_range *range,
 	       range_cut(range, again->lost_from, again->lost_to, tail);
 }
 
-/* Drop what is acknowledged, before sequence numbers wrap around it. */
+/* How many of the @most bytes behind @handed_end a subflow was given, too, though it was to be
+ * given data only up to there.
+ */
+static inline u32 range_excess(u32 write_seq, u32 handed_end, u32 most)
+{
+	return seq_before(handed_end, write_seq) ? min(write_seq - handed_end, most) : 0;
+}
+
+/* Forget ranges that are acknowledged, before the sequence numbers wrap around to them. */
 static inline void again_forget(struct msk_sent_again *again, u32 snd_una)
 {
 	again->spent = false;

@@ -1,42 +1,44 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What a helper that splits TCP has acknowledged and not delivered yet: its bank.
+/* Estimates the bank of a helper that splits TCP: the data that it has acknowledged and not
+ * delivered yet.
  *
- * TCP's acknowledgment and the DATA_ACK come together from a receiver. A helper that
- * splits sends the first and repeats the last of the second. So data that a subflow was
- * given and has acknowledged, and that has no DATA_ACK, lies in the helper's bank, or at
- * the receiver behind a hole that another subflow has to fill.
+ * A receiver sends TCP's acknowledgment and the DATA_ACK together. A helper that splits
+ * TCP sends acknowledgments of its own, with the receiver's latest DATA_ACK. So if a
+ * subflow's TCP has acknowledged data that has no DATA_ACK, the data lies in the helper's
+ * bank, or at the receiver behind a hole that another subflow has to fill.
  *
- * To tell these apart, what each subflow was given is logged, in ranges: the data
- * sequence number, and TCP's. Of the byte that the receiver waits for (the head):
+ * To tell these two apart the data given to each subflow is logged in ranges, with its data
+ * sequence numbers and TCP's. The head is the byte that the receiver waits for.
  *
- *   head acknowledged by the TCP of the subflow that was given it: it is banked there,
- *   and so is all that this subflow was given later, since a pipe keeps the order
+ *   The head was given to this subflow, whose TCP has acknowledged it: the head is banked
+ *   here, and so is all that this subflow was given later, since a pipe keeps the order.
  *
  *     banked  = held - (write_seq - snd_una)       held: given and without a DATA_ACK
- *     rate    = what got a DATA_ACK between two such looks / the time between them,
- *               no less than that if the bank was empty meanwhile
+ *     rate    = bytes that got a DATA_ACK between two such looks / the time between them,
+ *               or more if the bank was empty meanwhile
  *
- *   head elsewhere: what the pipe has delivered meanwhile isn't known, so
+ *   The head is elsewhere: it isn't known what the pipe has delivered since, so
  *
  *     banked  = min(held - (write_seq - snd_una), banked + acknowledged - rate * time)
  *
- * A pipe that is never the last to bring what is missing may have become faster: the
- * rate grows by a quarter each 100 ms without a head there. What it is given then tells.
+ * If the head is never on a subflow its pipe may have become faster: the rate grows by a
+ * quarter for each 100 ms without a head. The subflow is then given more, which shows the
+ * true rate.
  *
- * A subflow is split where 20 ms long the head, whenever it is on it, is banked with 8 KB
- * and more, and moves on: a receiver that is slow to process says its DATA_ACK sooner,
- * one that dropped something says none.
+ * A subflow is split if for 20 ms the head, whenever it is on this subflow, is banked with
+ * 8 KB and more, and moves on. (A receiver that is slow to process sends its DATA_ACK
+ * sooner; one that dropped something sends none.)
  *
- * What was sent again elsewhere and got its DATA_ACK from there is in the pipe
- * nevertheless (spent), before all that came later. It is gone after its bytes / rate,
- * or when something behind it has come.
+ * Data that was sent again elsewhere, and got its DATA_ACK from there, still is in the pipe,
+ * before all later data (spent). It is gone after its bytes / rate, or when data behind it
+ * gets a DATA_ACK.
  *
- * Units: bytes, microseconds, bytes per second; all sequence numbers wrap at 2^32, what
- * is compared lies within 2^31.
+ * Units: bytes, microseconds, bytes per second; all sequence numbers wrap at 2^32, and two
+ * that are compared lie within 2^31.
  *
- * Ignored: two subflows that are given data between the same two looks (their parts may be
- * swapped), data sent again (it isn't logged), ranges beyond BANK_RANGES (the oldest are
- * forgotten).
+ * Ignored: that two subflows may be given data between the same two looks (their parts may
+ * be swapped), data sent again (it isn't logged), ranges beyond BANK_RANGES (the oldest
+ * are forgotten).
  */
 #include <linux/kernel.h>
 #include <linux/math64.h>
@@ -50,14 +52,18 @@
 
 #define BANK_SPLIT_BYTES	8192U
 #define BANK_SPLIT_US		20000U
-/* a sample of the rate: so long, and as many bytes, or it took ten times as long */
+/* a sample of the rate takes at least this time, and this many bytes or ten times the time */
 #define BANK_SAMPLE_US		20000U
 #define BANK_SAMPLE_BYTES	6000U
-/* A pipe that stands still that long is one that pamsplit resets, or there is none. */
+/* If a pipe delivers nothing for this time, pamsplit resets the subflow, or there is no
+ * pamsplit.
+ */
 #define BANK_STILL_US		500000U
 #define BANK_RAISE_US		100000U
 #define BANK_RANGE_MAX		0xffffU
-/* What is sent again of a lost path without knowing that it was there. */
+/* At most this much that was sent before the log began is sent again for a lost path, though
+ * it may have been sent on another one.
+ */
 #define BANK_UNLOGGED_MAX	262144U
 
 static struct bank_range *range_at(struct pams_bank *bank, u32 number)
@@ -66,11 +72,11 @@ static struct bank_range *range_at(struct pams_bank *bank, u32 number)
 }
 
 /**
- * bank_begin - log from here on
- * @bank:	zeroed
+ * bank_begin - begin the log
+ * @bank:	the log, zeroed
  * @snd_nxt:	low half of the next data sequence number
- * @snd_una:	and of the first without a DATA_ACK
- * @now_us:	the time
+ * @snd_una:	low half of the first one without a DATA_ACK
+ * @now_us:	low half of TCP's clock
  */
 void bank_begin(struct pams_bank *bank, u32 snd_nxt, u32 snd_una, u32 now_us)
 {
@@ -93,11 +99,11 @@ static int path_find(const struct pams_bank *bank, u32 id)
 }
 
 /**
- * bank_path_of - what is known of a subflow
- * @bank:	the connection's
- * @id:		its number
+ * bank_path_of - the log's entry of a subflow
+ * @bank:	the connection's log
+ * @id:		subflow_id
  *
- * Return: NULL if nothing is.
+ * Return: NULL if it has none.
  */
 const struct bank_path *bank_path_of(const struct pams_bank *bank, u32 id)
 {
@@ -181,8 +187,8 @@ static bool is_in_ranges(const struct pams_bank *bank, unsigned int i)
 	return false;
 }
 
-/* A place for a new subflow: one that was never used, or whose subflow has gone, with
- * nothing left of what it was given; or negative.
+/* A free entry for a new subflow, or negative: one that was never used, or whose subflow has
+ * gone with no range left.
  */
 static int path_free(const struct pams_bank *bank, const struct bank_seen *seen,
 		     unsigned int nr)
@@ -197,7 +203,7 @@ static int path_free(const struct pams_bank *bank, const struct bank_seen *seen,
 	return free;
 }
 
-/* What was given to subflows since the last look. */
+/* Log the data that was given to subflows since the last look. */
 static void log_given(struct pams_bank *bank, const struct bank_seen *seen,
 		      unsigned int nr, u32 snd_nxt)
 {
@@ -231,7 +237,7 @@ static void log_given(struct pams_bank *bank, const struct bank_seen *seen,
 	bank->snd_nxt = snd_nxt;
 }
 
-/* What got a DATA_ACK since then. */
+/* Drop the data that got a DATA_ACK since the last look from the log. */
 static void log_passed(struct pams_bank *bank, u32 snd_una)
 {
 	while (bank->first != bank->next) {
@@ -244,7 +250,7 @@ static void log_passed(struct pams_bank *bank, u32 snd_una)
 		bytes = min_t(u32, snd_una - range->start, range->bytes);
 		once = min_t(u32, bytes, range->once);
 		if (once) {
-			/* and so has all before it */
+			/* the pipe has delivered this, so all before it, too */
 			path_spend(path, U32_MAX);
 			path_drop(path, once);
 			path->passed_bytes += once;
@@ -260,7 +266,7 @@ static void log_passed(struct pams_bank *bank, u32 snd_una)
 	}
 }
 
-/* The subflow in whose bank the head is, or -1. */
+/* The index of the subflow in whose bank the head is, or -1. */
 static int head_of(struct pams_bank *bank)
 {
 	const struct bank_range *range = range_at(bank, bank->first);
@@ -305,7 +311,9 @@ static void sample_rate(struct bank_path *path, bool dry, u32 now_us)
 	path->sample_bytes = path->passed_bytes;
 }
 
-/* Nothing comes out: the receiver has dropped something. */
+/* Take back that a subflow is split: nothing is delivered, so the receiver has dropped
+ * something.
+ */
 static void path_is_not_split(struct bank_path *path, u32 now_us)
 {
 	path_spend(path, U32_MAX);
@@ -319,9 +327,9 @@ static void path_is_not_split(struct bank_path *path, u32 now_us)
 }
 
 /**
- * bank_head_us - how long the first missing byte has been the next in a pipe
- * @bank:	the connection's, its @head is a subflow
- * @now_us:	the time
+ * bank_head_us - how long the first missing byte has been the next one in its pipe
+ * @bank:	the connection's log; its @head is a subflow
+ * @now_us:	low half of TCP's clock
  */
 u32 bank_head_us(const struct pams_bank *bank, u32 now_us)
 {
@@ -376,13 +384,13 @@ static void path_look(struct pams_bank *bank, unsigned int i, u32 acked, u32 now
 }
 
 /**
- * bank_look - what was given to subflows and acknowledged since the last look
- * @bank:	the connection's
- * @seen:	its usable subflows
- * @nr:		how many
+ * bank_look - log what was given to subflows and acknowledged since the last look
+ * @bank:	the connection's log
+ * @seen:	the numbers of its usable subflows
+ * @nr:		number of these subflows
  * @snd_nxt:	low half of the next data sequence number
- * @snd_una:	and of the first without a DATA_ACK
- * @now_us:	the time
+ * @snd_una:	low half of the first one without a DATA_ACK
+ * @now_us:	low half of TCP's clock
  */
 void bank_look(struct pams_bank *bank, const struct bank_seen *seen, unsigned int nr,
 	       u32 snd_nxt, u32 snd_una, u32 now_us)
@@ -416,7 +424,7 @@ static bool is_banked(const struct bank_path *path, const struct bank_range *ran
 	return seq_before(range->seq, path->snd_una);
 }
 
-/* Of that range, what is banked and wasn't sent again. */
+/* How many bytes of a range are banked and weren't sent again elsewhere. */
 static u32 once_of(const struct bank_path *path, const struct bank_range *range)
 {
 	return is_banked(path, range) ?
@@ -425,10 +433,10 @@ static u32 once_of(const struct bank_path *path, const struct bank_range *range)
 
 /**
  * bank_once_bytes - how much of a bank wasn't sent again elsewhere
- * @bank:	the connection's
- * @path:	the subflow's
+ * @bank:	the connection's log
+ * @path:	the subflow's entry
  *
- * At most what is thought to be there: the oldest may have been delivered.
+ * At most @banked_bytes: the oldest data may have been delivered.
  */
 u32 bank_once_bytes(const struct pams_bank *bank, const struct bank_path *path)
 {
@@ -445,10 +453,10 @@ u32 bank_once_bytes(const struct pams_bank *bank, const struct bank_path *path)
 
 /**
  * bank_last_once - the newest part of a bank that wasn't sent again elsewhere
- * @bank:	the connection's
- * @path:	the subflow's
- * @start:	low half of its data sequence number
- * @bytes:	how much
+ * @bank:	the connection's log
+ * @path:	the subflow's entry
+ * @start:	set to the low half of the part's data sequence number
+ * @bytes:	set to its size
  *
  * Return: false if there is none.
  */
@@ -474,7 +482,7 @@ bool bank_last_once(const struct pams_bank *bank, const struct bank_path *path,
 	return false;
 }
 
-/* The oldest part of a bank that wasn't sent again and isn't thought to be delivered. */
+/* The oldest part of a bank that wasn't sent again and, as far as is known, isn't delivered. */
 static bool first_once(const struct pams_bank *bank, const struct bank_path *path,
 		       u32 *start, u32 *bytes)
 {
@@ -503,7 +511,7 @@ static bool first_once(const struct pams_bank *bank, const struct bank_path *pat
 	return false;
 }
 
-/* The receiver waits for what was sent before the log began: it isn't known on which path. */
+/* Was the first missing byte sent before the log began? Then its subflow isn't known. */
 static bool is_unlogged(const struct pams_bank *bank)
 {
 	return seq_before(bank->snd_una, bank->begin) &&
@@ -511,15 +519,15 @@ static bool is_unlogged(const struct pams_bank *bank)
 }
 
 /**
- * bank_next_lost - what a lost path's bank has to have sent again next, in its order
- * @bank:	the connection's
- * @id:		the subflow's number
- * @start:	low half of its data sequence number
- * @bytes:	how much
+ * bank_next_lost - the next part of a lost path's bank to send again, the oldest first
+ * @bank:	the connection's log
+ * @id:		subflow_id
+ * @start:	set to the low half of the part's data sequence number
+ * @bytes:	set to its size
  *
- * The receiver waits for the oldest. bank_lost_sent() steps over it. A path that wasn't
- * seen to be split has a bank, too, if the receiver waits for what it has acknowledged, or
- * for what nobody is known to have.
+ * bank_lost_sent() steps over the part. A subflow that isn't known to be split has a bank,
+ * too, if its TCP has acknowledged the byte that the receiver waits for, or if nobody knows
+ * which subflow that byte was sent on.
  *
  * Return: false if there is none.
  */
@@ -554,10 +562,10 @@ bool bank_next_lost(struct pams_bank *bank, u32 id, u32 *start, u32 *bytes)
 }
 
 /**
- * bank_lost_sent - the beginning of what bank_next_lost() said was sent again
- * @bank:	the connection's
- * @id:		the subflow's number
- * @bytes:	so much of it
+ * bank_lost_sent - note that the part which bank_next_lost() returned was sent again
+ * @bank:	the connection's log
+ * @id:		subflow_id
+ * @bytes:	how much of the part's beginning was sent again
  */
 void bank_lost_sent(struct pams_bank *bank, u32 id, u32 bytes)
 {
@@ -569,12 +577,13 @@ void bank_lost_sent(struct pams_bank *bank, u32 id, u32 bytes)
 }
 
 /**
- * bank_sent_again - data was sent again elsewhere
- * @bank:	the connection's
- * @start:	low half of its data sequence number
- * @bytes:	how much
+ * bank_sent_again - note that data was sent again elsewhere
+ * @bank:	the connection's log
+ * @start:	low half of the data's sequence number
+ * @bytes:	its size
  *
- * From the end on: what follows it in the same range was, too, or never is.
+ * Data that follows in the same range counts as sent again, too: ranges are sent again from
+ * their end on.
  */
 void bank_sent_again(struct pams_bank *bank, u32 start, u32 bytes)
 {

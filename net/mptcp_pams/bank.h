@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What a helper that splits TCP has acknowledged and not delivered yet, from the numbers
- * of the sender alone. Plain numbers; bank.c has the equations, split.c fills it in.
+/* Estimates how much a helper that splits TCP has acknowledged and not delivered yet, from
+ * the sender's numbers alone. bank.c has the equations, split.c passes in the numbers.
  */
 #ifndef _MPTCP_PAMS_BANK_H
 #define _MPTCP_PAMS_BANK_H
@@ -11,12 +11,12 @@
 #define BANK_PATHS	8U	/* the path manager's limit */
 
 /**
- * struct bank_range - data that a subflow was given in one go
- * @start:	low half of its first byte's data sequence number
- * @bytes:	how much of it has no DATA_ACK
- * @once:	how much of that, from @start on, wasn't sent again elsewhere
- * @seq:	TCP's sequence number of its first byte
- * @path:	index of the subflow
+ * struct bank_range - data without a DATA_ACK that a subflow was given in one go
+ * @start:	low half of the first byte's data sequence number
+ * @bytes:	number of bytes
+ * @once:	number of bytes, from @start on, that weren't sent again elsewhere
+ * @seq:	TCP's sequence number of the first byte
+ * @path:	index of the subflow in struct pams_bank
  */
 struct bank_range {
 	u32 start;
@@ -27,30 +27,32 @@ struct bank_range {
 };
 
 /**
- * struct bank_path - a subflow
- * @id:		the connection's number for it, 0: none
- * @write_seq:	TCP's, behind what was logged
- * @snd_una:	TCP's
- * @held_bytes:	in ranges, without a DATA_ACK; and @spent_bytes
- * @spent_bytes: that have a DATA_ACK since they were sent again elsewhere, and that the
- *		pipe brings nevertheless, before anything else
- * @banked_bytes: of these, acknowledged by TCP and, as far as is known, not delivered
- * @passed_bytes: of ranges, that got a DATA_ACK
- * @rate_byteps: at which the pipe delivers, 0 if unknown
- * @update_us:	when @banked_bytes was reckoned
- * @last_us:	when the first missing byte was here last, or @rate_byteps was raised since
- * @spent_us:	when there were @spent_bytes last
- * @sample_us:	when the sample of the rate was begun,
- * @sample_bytes: at these @passed_bytes
- * @full_us:	since when the first missing byte has always been here, whenever it was on
- *		this path at all, with data of some size behind it
- * @lost_at:	low half of the data sequence number of what is sent again next since the
- *		pipe is dead,
- * @lost_end:	and behind that part
- * @lost:	what it has acknowledged was sent again, or is to be, since its path is lost
- * @sampling:	there is a sample under way,
- * @sample_ran_dry: and nothing was banked for a part of it
- * @full:	@full_us holds
+ * struct bank_path - a subflow, and the bank of the helper behind it; times of TCP's clock
+ * @id:		subflow_id, 0: this entry is free
+ * @write_seq:	TCP's write_seq at the last look; what is before it is logged
+ * @snd_una:	TCP's snd_una at the last look
+ * @held_bytes:	the subflow's bytes in ranges, and @spent_bytes
+ * @spent_bytes: bytes that were sent again elsewhere, and got their DATA_ACK from there; the
+ *		pipe still delivers them, before anything else
+ * @banked_bytes: those of @held_bytes that TCP has acknowledged and that, as far as is known,
+ *		are not delivered
+ * @passed_bytes: bytes in ranges that got a DATA_ACK, and weren't sent again elsewhere
+ * @rate_byteps: rate at which the pipe delivers, 0 if unknown
+ * @update_us:	when @banked_bytes was computed
+ * @last_us:	when the first missing byte last was on this subflow, or nothing was held; moved
+ *		on each time that @rate_byteps is raised
+ * @spent_us:	when @spent_bytes was last above 0
+ * @sample_us:	when the sample of the rate began
+ * @sample_bytes: @passed_bytes when it began
+ * @full_us:	since when the first missing byte, whenever it was on this subflow, was banked
+ *		with BANK_SPLIT_BYTES or more
+ * @lost_at:	low half of the data sequence number of the next byte to send again, of the part
+ *		that bank_next_lost() returned
+ * @lost_end:	end of that part
+ * @lost:	the path is lost: data that TCP has acknowledged has to be sent again, too
+ * @sampling:	a sample of the rate is under way
+ * @sample_ran_dry: nothing was banked for a part of the sample
+ * @full:	@full_us is valid
  * @split:	a helper ends this subflow's TCP
  */
 struct bank_path {
@@ -78,17 +80,17 @@ struct bank_path {
 };
 
 /**
- * struct pams_bank - of a connection
- * @begin:	low half of the data sequence number from which on it was logged
- * @snd_nxt:	and behind what was logged
- * @snd_una:	low half of the first byte without a DATA_ACK
+ * struct pams_bank - the log of a connection; data sequence numbers are low halves
+ * @begin:	data sequence number where the log begins
+ * @snd_nxt:	data sequence number behind the last byte that is logged
+ * @snd_una:	data sequence number of the first byte without a DATA_ACK
  * @moved_us:	when @snd_una last advanced
- * @head:	the subflow that holds the first missing byte, and has an acknowledgment for
- *		it; or negative
- * @first:	number of the oldest range,
- * @next:	and behind the newest; modulo BANK_RANGES an index
+ * @head:	index of the subflow whose TCP has acknowledged the first missing byte; or
+ *		negative
+ * @first:	number of the oldest range; modulo BANK_RANGES it is an index
+ * @next:	number behind the newest range
  * @path:	the subflows
- * @range:	in the order of their data sequence numbers
+ * @range:	the ranges, in the order of their data sequence numbers
  */
 struct pams_bank {
 	u32 begin;
@@ -103,10 +105,10 @@ struct pams_bank {
 };
 
 /**
- * struct bank_seen - a subflow at a look
- * @id:		the connection's number for it
- * @write_seq:	TCP's
- * @snd_una:	TCP's
+ * struct bank_seen - a subflow's numbers at a look
+ * @id:		subflow_id
+ * @write_seq:	TCP's write_seq
+ * @snd_una:	TCP's snd_una
  */
 struct bank_seen {
 	u32 id;

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What is remembered of each connection, and of its subflows: lifetimes.
+/* Makes and frees the states of connections and of their subflows: lifetimes.
  *
- * An entry is made with the first decision and goes when the kernel takes the
- * scheduler back; listeners and connections that send nothing have none. The
- * socket points to it: an MPTCP socket has room for a congestion control's state
- * (icsk_ca_priv) and no congestion control of its own, only its subflows have one.
- * The kernel clears that room when the socket is disconnected. A table finds
- * entries for a release, for what disconnect() left behind and for whoever walks.
+ * A connection's state is made at its first decision, and goes when the kernel releases
+ * the scheduler; listeners and connections that send nothing have none. The socket points
+ * to it: an MPTCP socket has room for a congestion control's state (icsk_ca_priv), but
+ * only its subflows have a congestion control. The kernel clears that room when the
+ * socket is disconnected. Where the pointer doesn't help, a table finds the state: when
+ * the scheduler is released, for the state that disconnect() left behind, and for walks
+ * over all connections.
  *
- * The table is read under RCU; an entry is freed after a grace period by whoever
- * drops its last reference, its subflows with it. The timer and a pending kick
- * (watch.c) hold a reference each, on the entry and on the socket. Without an entry
- * (no memory) a decision is the first subflow that takes more.
+ * The table is read under RCU. Whoever drops a state's last reference frees it after a
+ * grace period, with the subflows' states. The timer and a pending kick (watch.c) hold a
+ * reference each, on the state and on the socket. If there is no memory for a state, a
+ * decision takes the first subflow that accepts more.
  *
- * disconnect() keeps the socket and its scheduler: the entry is dead when the
- * connection's key is another one, and a new one is made.
+ * disconnect() keeps the socket and its scheduler: if the connection's key is another one
+ * the state is dead, and a new one is made.
  */
 #include <linux/hashtable.h>
 #include <linux/mutex.h>
@@ -26,7 +27,7 @@
 
 #include "pams.h"
 
-/* 64 KB; at 10,000 connections a lookup still meets hardly more than one entry */
+/* 64 KB; with 10,000 connections a lookup still meets hardly more than one of them */
 #define CONN_TABLE_BITS		13
 
 static DEFINE_HASHTABLE(conn_table, CONN_TABLE_BITS);
@@ -34,18 +35,18 @@ static DEFINE_SPINLOCK(conn_table_lock);	/* for writers; readers use RCU */
 static struct kmem_cache *conn_cache;
 static struct kmem_cache *subflow_cache;
 static struct kmem_cache *bank_cache;
-static atomic_t conn_count;	/* whether in the table or not */
+static atomic_t conn_count;	/* all states, in the table or not */
 
 /* A sum that is being made, see pams_conn_sum(). */
 struct conn_summing {
 	const struct pams_net *net;
 	struct pams_counts *sum;
-	unsigned int bucket;	/* what is in those before it has been counted */
+	unsigned int bucket;	/* the buckets before this one have been counted */
 };
 
 static DEFINE_MUTEX(conn_sum_mutex);	/* one sum at a time */
 static struct conn_summing *conn_summing;	/* or NULL; under conn_table_lock */
-static void (*conn_setup)(struct pams_conn *conn);	/* of what looks at it later */
+static void (*conn_setup)(struct pams_conn *conn);	/* prepares timer and kick */
 
 static struct pams_conn **conn_slot(struct mptcp_sock *msk)
 {
@@ -54,10 +55,10 @@ static struct pams_conn **conn_slot(struct mptcp_sock *msk)
 }
 
 /**
- * pams_conn_reset - a socket just got one of our schedulers
+ * pams_conn_reset - prepare a socket that just got one of our schedulers
  * @msk:	the socket; any context
  *
- * What its memory held before is nobody's.
+ * Clears the pointer to the state, whatever that memory held before.
  */
 void pams_conn_reset(struct mptcp_sock *msk)
 {
@@ -96,14 +97,14 @@ static void conn_unref(struct pams_conn *conn)
 		conn_free(conn);
 }
 
-/* One for whoever comes back to the connection later; its socket stays, too. */
+/* Take a reference on the state and on the socket, to come back to the connection later. */
 void pams_conn_hold(struct pams_conn *conn)
 {
 	sock_hold((struct sock *)conn->msk);
 	refcount_inc(&conn->refs);
 }
 
-/* Gives it back; the socket isn't owned. */
+/* Give back the references of pams_conn_hold(). The caller doesn't own the socket. */
 void pams_conn_put(struct pams_conn *conn)
 {
 	struct sock *sk = (struct sock *)conn->msk;
@@ -112,7 +113,7 @@ void pams_conn_put(struct pams_conn *conn)
 	sock_put(sk);
 }
 
-/* Whoever owns the connection may be counting. */
+/* Add a connection's totals to a sum, again if its owner has changed them meanwhile. */
 static void counts_add(struct pams_counts *sum, const struct pams_conn *conn)
 {
 	const struct pams_counts *counts = &conn->counts;
@@ -141,7 +142,7 @@ static struct pams_conn *conn_find(const struct mptcp_sock *msk)
 	return NULL;
 }
 
-/* Out of the table; conn_release() has to follow. */
+/* Take a state out of the table; conn_release() has to follow. */
 static void conn_unhash(struct pams_conn *conn)
 {
 	unsigned int bucket = hash_min((unsigned long)conn->msk, CONN_TABLE_BITS);
@@ -154,8 +155,8 @@ static void conn_unhash(struct pams_conn *conn)
 	hash_del_rcu(&conn->node);
 }
 
-/* Once, when it was taken out of the table. The socket may be owned by the caller,
- * so its reference isn't the last one.
+/* Give up a state that was just taken out of the table. The caller may own the socket, so
+ * the timer's and the kick's references on it are not the last ones.
  */
 static void conn_release(struct pams_conn *conn)
 {
@@ -205,7 +206,7 @@ static noinline struct pams_conn *conn_add(struct mptcp_sock *msk,
 	struct sock *sk = (struct sock *)msk;
 	struct pams_conn *conn;
 
-	pams_conn_del(msk);	/* what disconnect() left behind */
+	pams_conn_del(msk);	/* a state that disconnect() left behind */
 
 	conn = kmem_cache_zalloc(conn_cache, GFP_ATOMIC | __GFP_NOWARN);
 	if (!conn)
@@ -217,7 +218,7 @@ static noinline struct pams_conn *conn_add(struct mptcp_sock *msk,
 	conn->sched = sched;
 	conn->server = msk_is_server(msk);
 	conn->local_key = msk_local_key(msk);
-	conn->epoch_end = tcp_jiffies32;
+	conn->epoch_begin = tcp_jiffies32;
 	conn->stale_at = tcp_jiffies32;
 	u64_stats_init(&conn->counting);
 	refcount_set(&conn->refs, 1);
@@ -231,7 +232,7 @@ static noinline struct pams_conn *conn_add(struct mptcp_sock *msk,
 }
 
 /**
- * pams_conn_known - what is remembered of a connection, if there is anything
+ * pams_conn_known - the state of a connection, if it has one
  * @msk:	the connection, owned or with its data lock held
  *
  * Return: valid until the socket is released or disconnected, or NULL.
@@ -244,11 +245,11 @@ struct pams_conn *pams_conn_known(struct mptcp_sock *msk)
 }
 
 /**
- * pams_conn_get - the same, begun if there is nothing yet
+ * pams_conn_get - the state of a connection, made if it has none yet
  * @msk:	the connection, owned or with its data lock held
  * @sched:	its scheduler
  *
- * Return: valid as long, or NULL if there is no memory for it.
+ * Return: valid until the socket is released or disconnected; NULL if there is no memory.
  */
 struct pams_conn *pams_conn_get(struct mptcp_sock *msk,
 				const struct pams_sched *sched)
@@ -260,8 +261,9 @@ struct pams_conn *pams_conn_get(struct mptcp_sock *msk,
  * pams_conn_is_current - is this still the state of its socket's connection?
  * @conn:	the state; its socket is owned, or its data lock held and nobody owns it
  *
- * Not after disconnect(), also while the next connection has no state yet: until its
- * handshake is over it bears the old one's key, and for good if it falls back to TCP.
+ * It isn't after disconnect(), even while the next connection has no state yet. The key
+ * doesn't tell: until its handshake is over the next connection bears the old key, and for
+ * good if it falls back to TCP.
  */
 bool pams_conn_is_current(const struct pams_conn *conn)
 {
@@ -269,15 +271,16 @@ bool pams_conn_is_current(const struct pams_conn *conn)
 }
 
 /**
- * pams_subflow_get - what is known of a subflow
+ * pams_subflow_get - the state of a subflow, made if it has none yet
  * @conn:	its connection
- * @place:	of the subflow among those that are usable
+ * @place:	the subflow's index among the usable ones
  * @ssk:	its TCP socket
  * @id:		subflow_id
  *
- * States are kept in the order of the usable subflows; those of others are behind.
+ * Moves the state to @place: @conn->sub has the states of the usable subflows in their
+ * order, and those of other subflows behind.
  *
- * Return: NULL if there is no memory.
+ * Return: the state, or NULL if there is no memory.
  */
 struct pams_subflow *pams_subflow_get(struct pams_conn *conn, unsigned int place,
 				      const struct sock *ssk, u32 id)
@@ -311,9 +314,9 @@ struct pams_subflow *pams_subflow_get(struct pams_conn *conn, unsigned int place
 }
 
 /**
- * pams_subflow_drop - a subflow has gone
+ * pams_subflow_drop - forget a subflow
  * @conn:	its connection
- * @place:	in @sub
+ * @place:	index of its state in @conn->sub
  */
 void pams_subflow_drop(struct pams_conn *conn, unsigned int place)
 {
@@ -323,9 +326,9 @@ void pams_subflow_drop(struct pams_conn *conn, unsigned int place)
 	subflow_free(sub);
 }
 
-/* The first bucket from that one on with something in it; false at the end. Whoever walks
- * over all connections holds the lock for one bucket at a time, since there may be very
- * many, and softirqs are off meanwhile. May sleep.
+/* Move *@bucket on to the first bucket from there that isn't empty; false at the end. A walk
+ * over all connections holds the lock for one bucket at a time: there may be very many
+ * connections, and softirqs are off while it is held. May sleep.
  */
 static bool conn_bucket_find(unsigned long *bucket)
 {
@@ -336,9 +339,9 @@ static bool conn_bucket_find(unsigned long *bucket)
 }
 
 /**
- * pams_conn_for_each - do something with all connections of a namespace
+ * pams_conn_for_each - call a function for all connections of a namespace
  * @net:	the namespace
- * @each:	what; atomic
+ * @each:	the function; it may not sleep
  *
  * Connections that come meanwhile may be missed. May sleep.
  */
@@ -360,12 +363,12 @@ void pams_conn_for_each(struct pams_net *net, void (*each)(struct pams_conn *con
 /**
  * pams_conn_next - walk over a namespace's connections, one at a time
  * @net:	the namespace
- * @bucket:	0 at first
- * @skip:	0 at first
+ * @bucket:	how far the walk has come; 0 at first
+ * @skip:	connections of @bucket that were returned; 0 at first
  *
  * Connections that come or go meanwhile may be missed or met twice. May sleep.
  *
- * Return: with pams_conn_hold(), or NULL at the end.
+ * Return: a connection, held (pams_conn_hold()), or NULL at the end.
  */
 struct pams_conn *pams_conn_next(const struct pams_net *net,
 				 unsigned long *bucket, unsigned long *skip)
@@ -389,7 +392,7 @@ struct pams_conn *pams_conn_next(const struct pams_net *net,
 	return NULL;
 }
 
-/* Of what is there; returns how many. */
+/* Add the totals of all connections in the table. Returns how many there are. */
 static u32 conn_sum_buckets(struct conn_summing *summing)
 {
 	const struct pams_conn *conn;
@@ -413,12 +416,12 @@ static u32 conn_sum_buckets(struct conn_summing *summing)
 /**
  * pams_conn_sum - the totals of a namespace's connections
  * @net:	the namespace
- * @sum:	of those that are there, and that have gone
+ * @sum:	set to the totals of its connections, open and closed
  *
- * A connection that goes before its bucket's turn has come is counted as it goes
+ * A connection that goes before the sum has come to its bucket is counted as it goes
  * (conn_unhash()), so totals never fall. May sleep.
  *
- * Return: how many are there.
+ * Return: number of open connections.
  */
 u32 pams_conn_sum(const struct pams_net *net, struct pams_counts *sum)
 {
@@ -441,10 +444,10 @@ u32 pams_conn_sum(const struct pams_net *net, struct pams_counts *sum)
 }
 
 /**
- * pams_conn_open_bank - give a connection a log of what its subflows are given
- * @conn:	the connection, without one yet
+ * pams_conn_open_bank - give a connection a log of the data that its subflows are given
+ * @conn:	the connection, which has none yet
  *
- * It is freed with the connection. Return: false if there is no memory.
+ * The log is freed with the connection's state. Return: false if there is no memory.
  */
 bool pams_conn_open_bank(struct pams_conn *conn)
 {
@@ -453,7 +456,7 @@ bool pams_conn_open_bank(struct pams_conn *conn)
 }
 
 /**
- * pams_conn_init - make room for connections
+ * pams_conn_init - make the slab caches of connections
  * @setup:	called for each new one, to prepare its timer and its kick
  */
 int __init pams_conn_init(void (*setup)(struct pams_conn *conn))
@@ -473,10 +476,10 @@ int __init pams_conn_init(void (*setup)(struct pams_conn *conn))
 }
 
 /**
- * pams_conn_wait - wait until nothing is left of any connection
+ * pams_conn_wait - wait until all states of connections are freed
  *
- * No socket has our schedulers any more. A timer of one that was released a moment ago
- * may still be armed, for a second at most.
+ * No socket has our schedulers any more. But the function of a timer may have been running
+ * when its socket was released; it may be armed for a second more at most.
  */
 void pams_conn_wait(void)
 {

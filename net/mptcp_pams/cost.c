@@ -1,29 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Costlier paths are used only for what the cheaper ones can't deliver in time.
  *
- * A filter between what is known of the paths and a scheduler's choice: a subflow that is
- * spared looks like one that is stopped, so that no scheduler knows of costs. With
+ * This is a filter on the view before a scheduler chooses: a subflow that is spared looks
+ * like one that is stopped, so that no scheduler knows of costs. With
  *
  *   span    the delay that is allowed, or the factor times what a packet takes there
  *   surplus = waiting - sum of carried[j](span)   over the cheaper subflows j that live
  *
  * a subflow is spared unless surplus > 0 and each cheaper one either is busy or would
  * deliver a packet later than the span: the cheaper ones are filled first. It is given
- * no more than the surplus. What waits is what the application has written; how much it
- * would write into a larger buffer nobody knows.
+ * no more than the surplus. With a delay, waiting is what the application has written: how
+ * much it would write into a larger buffer nobody knows.
  *
- * A delay needs no memory: the surplus goes away when it was sent. A factor f of the
- * completion time does, since the time of data whose end isn't known is that of their
- * rate. The costlier paths get a share of all that is sent,
+ * A delay needs no state: the surplus goes away once it is sent. A factor f of the
+ * completion time needs one: where the end of the data isn't known, a completion time f
+ * times as long means a rate of R / f. The costlier paths get a share of all that is sent,
  *
  *   share = 1 - f * Rc / R       Rc: rate of the cheapest paths, R: of all
  *
- * which makes the rate of all together R / f, and is the least that does. What they are
- * behind their share is a credit, of a fragment or two: who has sent little for an hour
- * hasn't saved anything for the next minute. While the rate of a costlier path is
- * unknown it is tried: its share is everything.
+ * which is the least that makes the rate of all together R / f. What they were not given of
+ * their share is their credit, of a fragment or two at most: a connection that has sent
+ * little for an hour hasn't saved anything for the next minute. While the rate of a
+ * costlier path is unknown that path is tried: then the share is everything.
  *
- * Subflows whose path is lost or silent don't live, so nothing is spared for them.
+ * A subflow that is lost or silent isn't alive: it neither spares a costlier one nor
+ * counts as a cheaper one.
  *
  * Ignores: what the receive window leaves of the rates.
  */
@@ -52,7 +53,7 @@ static u32 least_cost(const struct pams_view *view)
 
 /**
  * cost_differs - does any subflow cost more than another one that lives?
- * @view:	of now
+ * @view:	the connection's view
  */
 bool cost_differs(const struct pams_view *view)
 {
@@ -75,8 +76,8 @@ static void model_spare(struct pams_model *model)
 }
 
 /**
- * cost_spare - nothing goes over costlier paths
- * @view:	of now
+ * cost_spare - take all costlier paths out of a view
+ * @view:	changed: these paths look stopped
  */
 void cost_spare(struct pams_view *view)
 {
@@ -89,9 +90,9 @@ void cost_spare(struct pams_view *view)
 	}
 }
 
-/* What it can carry per second, as far as known: of a window that grows, all that the
- * path is known to take; else no more than the window lets leave. The first samples of a
- * path without a queue tell too much of it.
+/* The rate that a subflow can reach, as far as known: while its window grows, the path's
+ * capacity; otherwise what the window lets leave, since the first samples of a path
+ * without a queue show too much capacity.
  */
 static u32 rate_byteps(const struct pams_model *model)
 {
@@ -99,7 +100,7 @@ static u32 rate_byteps(const struct pams_model *model)
 	       model->limit_byteps : model->rate_byteps;
 }
 
-/* Of what is sent, in 1/COST_SHARE_ONE, for the paths that cost more than that. */
+/* The share of the data for paths that cost more than @least, in 1/COST_SHARE_ONE. */
 static u32 costly_share(const struct pams_view *view, u32 least, u32 percent)
 {
 	u64 cheap = 0, all = 0, needed;
@@ -121,7 +122,9 @@ static u32 costly_share(const struct pams_view *view, u32 least, u32 percent)
 	return needed < COST_SHARE_ONE ? COST_SHARE_ONE - needed : 0;
 }
 
-/* What was sent since went over the subflow that leads. */
+/* Bring the credit up to date: data sent since the last decision went to the leading
+ * subflow, which may be a costlier one.
+ */
 static void credit_update(const struct pams_view *view, u32 least, u32 percent,
 			  struct cost_state *state)
 {
@@ -136,8 +139,8 @@ static void credit_update(const struct pams_view *view, u32 least, u32 percent,
 	state->credit_bytes = clamp_t(s64, credit, -COST_CREDIT_BYTES, COST_CREDIT_BYTES);
 }
 
-/* How much of what waits the ones of less cost can't deliver within the span; 0 as long
- * as one of them could be given something, and of less than a packet.
+/* How much of the waiting data the subflows that cost less than @cost can't deliver within
+ * the span. 0 if one of them could be given something, or if it is less than a packet.
  */
 static u64 surplus_bytes(const struct pams_view *view, u32 cost, u64 span_us, u64 waiting)
 {
@@ -157,11 +160,11 @@ static u64 surplus_bytes(const struct pams_view *view, u32 cost, u64 span_us, u6
 }
 
 /**
- * cost_spare_but - nothing goes over costlier paths but for what overflows
- * @view:	of now
- * @overflow:	what that is
- * @state:	written
- * @waiting_bytes: what the application has written and nobody was given yet
+ * cost_spare_but - allow costlier paths only for what the cheaper ones can't deliver in time
+ * @view:	changed: costlier paths look stopped, or have less room
+ * @overflow:	what they may be used for
+ * @state:	state between decisions, updated
+ * @waiting_bytes: what the application has written and no subflow was given yet
  */
 void cost_spare_but(struct pams_view *view, const struct cost_overflow *overflow,
 		    struct cost_state *state, u64 waiting_bytes)
@@ -178,7 +181,7 @@ void cost_spare_but(struct pams_view *view, const struct cost_overflow *overflow
 	if (!overflow->delay_ms) {
 		credit_update(view, least, overflow->percent, state);
 		most = max(state->credit_bytes, 0);
-		/* what would still be written counts as well */
+		/* the application's waiting to write more counts as data without end */
 		waiting_bytes = view->left_bytes;
 	}
 	for (i = 0; i < view->nr && most; i++) {

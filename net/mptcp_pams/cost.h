@@ -8,12 +8,13 @@
 struct pams_view;
 
 /**
- * struct cost_overflow - what a path may be used for while one of less cost lives
- * @delay_ms:	what the cheaper ones would deliver later than that; 0: see @percent
- * @percent:	what the time to completion would be longer for than so many percent of
- *		that over all paths, at least 100; 0: nothing
- * @copies:	what is sent a second time, too
- * @said:	by a rule; else the sysctls count
+ * struct cost_overflow - what a costlier path may be used for while a cheaper one lives
+ * @delay_ms:	for data that the cheaper paths would deliver later than this; 0: see
+ *		@percent
+ * @percent:	so that the time to completion is at most this much, 100 or more, of that
+ *		over all paths; 0: for nothing
+ * @copies:	also for data that is sent a second time
+ * @said:	a rule sets the above; otherwise the sysctls count
  */
 struct cost_overflow {
 	u32 delay_ms;
@@ -23,9 +24,9 @@ struct cost_overflow {
 };
 
 /**
- * struct cost_state - what is remembered between decisions, of a factor; 0 at first
- * @sent_bytes:	of the connection, at the last one; modulo 2^32
- * @credit_bytes: what the costlier paths may be given now
+ * struct cost_state - state between decisions, for an overflow in percent; 0 at first
+ * @sent_bytes:	bytes that the connection had sent at the last decision; modulo 2^32
+ * @credit_bytes: bytes that costlier paths may be given now; negative: above their share
  */
 struct cost_state {
 	u32 sent_bytes;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the target kernel has (PAMS_HAVE_*), without MPTCP's private structures. */
+/* The target kernel's features (PAMS_HAVE_*), without the layout of MPTCP's private structures. */
 #ifndef _MPTCP_PAMS_FEATURES_H
 #define _MPTCP_PAMS_FEATURES_H
 

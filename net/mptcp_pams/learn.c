@@ -9,58 +9,59 @@
  *   OWD    = srtt - minRTT/2
  *   Th    += (cwnd * mss / srtt - Th) / 4     at most once per quarter of an RTT
  *
- * What srtt exceeds minRTT by is queueing, and it is in the direction of the data: OWD
- * is half of the propagation plus all of the queueing. Bytes in flight aren't part of
- * Bs: srtt holds the queueing they cause. In slow start Th is the sample as it is: the
- * window doubles each RTT, and an average would only tell what it used to be.
+ * srtt - minRTT is queueing, all of it in the direction of the data: OWD is half of the
+ * propagation plus all of the queueing. Bytes in flight aren't part of Bs: srtt holds the
+ * queueing they cause. In slow start Th is the latest sample: the window doubles each RTT,
+ * and an average would only tell what it used to be.
  *
- * Least of all is known of a path's capacity. TCP keeps, of the packet that was
- * acknowledged last, its round-trip time and the rate at which packets arrived
+ * A path's capacity can't be read anywhere. TCP keeps, for the packet that was
+ * acknowledged last, its round-trip time and the rate at which packets were delivered
  * while it was on its way. With n packets delivered in that time, and m the
  * least round-trip time:
  *
- *   n / rtt        is what the path carried, so it carries no less
- *   n / (rtt - m)  is no less than the capacity: n packets at most stood in
- *                  front, and took rtt - m. Of a burst over an empty path it is
- *                  the capacity itself, known after the first window
+ *   n / rtt        was carried, so the capacity is no less
+ *   n / (rtt - m)  is no less than the capacity: at most n packets stood in
+ *                  front, and took rtt - m to leave. For a burst over an empty
+ *                  path it is the capacity itself, known after the first window
  *
- * While a queue stood all the time, the path was busy, and the first is the
- * capacity. Halfway to a lower figure goes what was believed, four times a round
- * trip. Before the first sample path memory may know (memory.c).
+ * If a queue stood during the whole sample, the path was busy, and n / rtt is the
+ * capacity. Four times a round trip a lower sample pulls the capacity halfway down.
+ * Before the first sample path memory may know the capacity (memory.c).
  *
- * Called where look.c is; TCP's state is read without its lock.
+ * Called in the context of look.c; TCP's state is read without the subflow's lock.
  */
 #include <linux/math64.h>
 
 #include "pad.h"
 #include "pams.h"
 
-/* fewer packets than these are no stream: a delayed acknowledgment makes them late */
+/* with fewer packets a delayed acknowledgment distorts a sample too much */
 #define LEARN_PACKETS_MIN	5
-/* A receiver may acknowledge a single packet after 40 ms only: as long a queue of
- * one sample, or of a few packets, tells nothing.
+/* A receiver may delay the acknowledgment of a single packet by 40 ms. So more queueing
+ * than this, in one sample alone or with a few packets, tells nothing.
  */
 #define LEARN_DELAYED_US	30000U
-/* Of a path that carried nothing yet 32 Mbit/s are believed: with less a near path is
- * left for a far one at the start, with more a window waits before a slow one. 12 and
- * 32 Mbit/s were tried.
+/* A path that carried nothing yet is taken for one of 32 Mbit/s. With less, data goes to a
+ * far path at the start though a near one is better; with more, a whole window waits
+ * before a slow path. 12 and 32 Mbit/s were tried.
  */
 #define LEARN_UNKNOWN_BYTEPS	4000000U
-/* a round trip on one host takes less; what follows divides by it */
+/* round-trip times are divided by, so none is less; it takes less within one host */
 #define LEARN_RTT_MIN_US	50U
-/* Th: weight of a sample is 1/4, and how often there is one */
+/* Th: a sample's weight is 1/4, and there are at most four samples per RTT */
 #define LEARN_TH_SHIFT		2
 #define LEARN_TH_PER_RTT	4
-/* A subflow is silent after the RTT, four times its variance, and at least this much:
- * a delayed acknowledgment (40 ms) and some.
+/* A subflow is silent after srtt and four times the RTT's variance, but at least this much:
+ * a bit more than an acknowledgment may be delayed (40 ms).
  */
 #define LEARN_SILENCE_MIN_US	(50 * USEC_PER_MSEC)
 #define LEARN_ALARMS_MAX	3
-/* A false alarm counts that long: a train's tunnels come at such intervals. */
+/* A false alarm is forgotten after this time: a train's tunnels come at such intervals. */
 #define LEARN_ALARM_AGE_S	30
 
-/* a sample of what was delivered, in bytes times 10^6; @sparse: it was sent more slowly
- * than it arrived
+/* A sample of TCP's delivery rate: @scaled / 10^6 bytes in @interval_us, of which the last
+ * packet waited @queue_us in queues; @sparse if they were sent more slowly than the path
+ * would have carried them.
  */
 struct learn_sample {
 	u64 scaled;
@@ -74,16 +75,16 @@ static u32 rate_of(u64 scaled, u32 span_us)
 	return min_t(u64, div_u64(scaled, span_us), MODEL_RATE_UNKNOWN - 1);
 }
 
-/* A queue stands where the round trip takes a quarter longer: half as much is
- * what delays vary by.
+/* Did the sample meet a queue? Its round trip took more than a quarter longer than the least
+ * one; delays without a queue vary by half as much.
  */
 static bool sample_is_queued(const struct learn_sample *sample, u32 rtt_us)
 {
 	return sample->queue_us > rtt_us / 4;
 }
 
-/* Of a few packets over a path of which nothing is known, what n / (rtt - m) says is
- * better than a constant, unless the last of them was acknowledged late.
+/* Guess the capacity from a few packets, as n / (rtt - m): for a path of which nothing is
+ * known that is better than a constant, unless the last acknowledgment was delayed.
  */
 static void learn_guess(struct pams_subflow *sub, const struct learn_sample *sample,
 			u32 rtt_us)
@@ -107,12 +108,12 @@ static void learn_capacity(struct pams_subflow *sub, const struct tcp_sock *tp,
 
 	sub->learned_proven_byteps = max(sub->learned_proven_byteps, carried);
 	if (sub->learned_limit_byteps && carried > sub->learned_limit_byteps) {
-		/* without a queue it could carry more, so nothing is known */
+		/* without a queue the path could carry more: its capacity is unknown */
 		sub->learned_limit_byteps = queued ? carried : 0;
 		sub->remembered = false;
 		return;
 	}
-	/* one delayed acknowledgment looks like a queue; a second sample tells */
+	/* a delayed acknowledgment looks like a queue, too: wait for a second sample */
 	doubtful = sample->queue_us > LEARN_DELAYED_US &&
 		   (sub->idle || !sub->queued);
 	sub->queued = queued;
@@ -123,7 +124,7 @@ static void learn_capacity(struct pams_subflow *sub, const struct tcp_sock *tp,
 	if (!queued || doubtful)
 		return;
 
-	/* was the path busy all the while? */
+	/* n / rtt if the path was busy during the whole sample, else n / (rtt - m) */
 	bound = now_us - sub->empty_us > sample->interval_us && !sample->sparse ?
 		carried : rate_of(sample->scaled, sample->queue_us);
 	if (!sub->learned_limit_byteps || sub->remembered) {
@@ -142,7 +143,7 @@ static void learn_capacity(struct pams_subflow *sub, const struct tcp_sock *tp,
 					MODEL_RATE_MIN_BYTEPS);
 }
 
-/* Is there something new to learn? Asked before it costs a division. */
+/* Learn from the delivery rate that TCP keeps, if it has one, and tell path memory. */
 static void learn_sample(struct pams_subflow *sub, const struct tcp_sock *tp,
 			 u32 rtt_us)
 {
@@ -150,17 +151,17 @@ static void learn_sample(struct pams_subflow *sub, const struct tcp_sock *tp,
 	u32 sample_rtt_us = READ_ONCE(tp->rack.rtt_us);
 	struct learn_sample sample;
 
-	/* the last acknowledgment of all may have been delayed */
+	/* TCP has no valid sample */
 	if (!packets)
 		return;
 
 	sample.scaled = (u64)packets * tp->mss_cache * USEC_PER_SEC;
 	sample.interval_us = max(READ_ONCE(tp->rate_interval_us), 1U);
 	sample.queue_us = sample_rtt_us > rtt_us ? sample_rtt_us - rtt_us : 0;
-	/* TCP's interval is the longer one of sending and of arriving: a round trip */
+	/* TCP's interval is the longer one of sending and of delivering, which is a round trip */
 	sample.sparse = sample.interval_us > sample_rtt_us + sample_rtt_us / 2;
 	if (!tp->packets_out)
-		/* no less is sure, however late the last acknowledgment of all was */
+		/* the acknowledgment may have been delayed: the true rate is no lower */
 		sub->learned_proven_byteps = max(sub->learned_proven_byteps,
 						 rate_of(sample.scaled, sample.interval_us));
 	else if (packets < LEARN_PACKETS_MIN)
@@ -174,7 +175,7 @@ static void learn_sample(struct pams_subflow *sub, const struct tcp_sock *tp,
 				  sub->learned_proven_byteps, rtt_us);
 }
 
-/* Th, the throughput of MPBond: from cwnd / RTT, a division per sample. */
+/* Update Th, MPBond's throughput, from cwnd / RTT; one division per sample. */
 static void learn_th(struct pams_subflow *sub, const struct tcp_sock *tp, u32 cwnd,
 		     u32 srtt_us)
 {
@@ -196,8 +197,8 @@ static void learn_th(struct pams_subflow *sub, const struct tcp_sock *tp, u32 cw
 	sub->th_us = now_us;
 }
 
-/* TCP restarts from a smaller window after an idle time longer than the RTO,
- * but only once data is queued, hence after the decision: reckon with it.
+/* The congestion window that the next data meets. After an idle time longer than the RTO
+ * TCP makes it smaller, but only once data is queued, which is after the decision.
  */
 static u32 window_packets(const struct sock *ssk)
 {
@@ -219,8 +220,8 @@ static u32 window_packets(const struct sock *ssk)
 	return max(cwnd, floor);
 }
 
-/* Until its own samples say better it gets an equal share, of those that are there.
- * Returns its share of what the path is sure to carry.
+/* Take an equal share of the remembered path's capacity for the subflow's, until its own
+ * samples say better. Returns its share of what the path is sure to carry.
  */
 static u32 learn_share(struct pams_subflow *sub)
 {
@@ -231,7 +232,7 @@ static u32 learn_share(struct pams_subflow *sub)
 	return hint.proven_byteps;
 }
 
-/* What TCP lets leave per second, where it paces (BBR, and hosts with fq). */
+/* TCP's pacing rate, where it paces (BBR, and hosts with fq). */
 static u32 pacing_byteps(const struct sock *ssk)
 {
 	if (READ_ONCE(ssk->sk_pacing_status) == SK_PACING_NONE)
@@ -250,13 +251,13 @@ static void model_set_path(struct pams_subflow *sub, u32 cwnd_bytes, u32 rtt_us,
 	if (!sub->learned_limit_byteps && !sub->guessed)
 		model->proven_byteps = max(model->proven_byteps, LEARN_UNKNOWN_BYTEPS);
 	model->proven_byteps = min(model->proven_byteps, pacing);
-	/* less than a window per round trip: a larger window changes nothing */
+	/* if pacing allows less than a window per round trip, it is the limit */
 	if ((u64)pacing * rtt_us < (u64)cwnd_bytes * USEC_PER_SEC)
 		limit = min(limit, pacing);
 	model->guessed = !sub->learned_limit_byteps && sub->guessed;
 	model->th_byteps = sub->learned_th_byteps;
 
-	/* two divisions, where the last look hasn't made them already */
+	/* if nothing has changed since the last look this saves two divisions */
 	if (model->cwnd_bytes == cwnd_bytes && model->rtt_us == rtt_us &&
 	    model->limit_byteps == limit)
 		return;
@@ -273,7 +274,7 @@ static void model_set_room(struct pams_model *model, const struct sock *ssk, u32
 	u64 mss = READ_ONCE(tp->mss_cache);
 	u64 queued = model->backlog_bytes;
 	u64 window = (cwnd - min(tcp_packets_in_flight(tp), cwnd)) * mss;
-	/* 2^20 us are a second, and a pacing rate has at most 44 bits */
+	/* takes 2^20 us for a second; a pacing rate has at most 44 bits */
 	u64 ahead = max_t(u64, 2 * mss,
 			  (u64)READ_ONCE(ssk->sk_pacing_rate) * ahead_us >> 20);
 	u64 room = window + ahead > queued ? window + ahead - queued : 0;
@@ -283,8 +284,8 @@ static void model_set_room(struct pams_model *model, const struct sock *ssk, u32
 		      READ_ONCE(ssk->sk_wmem_queued) < READ_ONCE(ssk->sk_sndbuf);
 }
 
-/* Until something of a burst is acknowledged, its first packet and what TCP holds for
- * the last delivery bear the same time.
+/* Is nothing of a burst acknowledged yet, or nothing outstanding? When TCP sends after an
+ * idle time it sets both times to the same value; an acknowledgment makes them differ.
  */
 static bool is_unanswered(const struct tcp_sock *tp)
 {
@@ -292,9 +293,10 @@ static bool is_unanswered(const struct tcp_sock *tp)
 	       (u32)READ_ONCE(tp->first_tx_mstamp) == (u32)READ_ONCE(tp->delivered_mstamp);
 }
 
-/* Positive: until the first acknowledgment of a burst. Negative: one is overdue, by one
- * and a half round trips, and the time of two packets: the receiver may wait for a
- * second one before it acknowledges.
+/* The model's due_us. Positive: how long until the first acknowledgment of a burst.
+ * Negative: how long one is overdue. It is due after one and a half round trips and the
+ * time of two packets, since a receiver may wait for a second packet before it
+ * acknowledges.
  */
 static s32 due_us(const struct pams_subflow *sub, const struct tcp_sock *tp, bool tail,
 		  u32 *now_us)
@@ -308,7 +310,7 @@ static s32 due_us(const struct pams_subflow *sub, const struct tcp_sock *tp, boo
 	if (!model->unanswered && !tail)
 		return 0;
 
-	/* reading the clock costs as much as a subflow: once for all of them */
+	/* reading the clock costs as much as one subflow's look: read it once for all */
 	if (!*now_us)
 		*now_us = (u32)tcp_clock_us() ?: 1;
 	since_us = *now_us - (u32)READ_ONCE(tp->delivered_mstamp);
@@ -320,13 +322,15 @@ static s32 due_us(const struct pams_subflow *sub, const struct tcp_sock *tp, boo
 	return tail && (s32)(since_us - limit_us) > 0 ? (s32)(limit_us - since_us) : 0;
 }
 
-/* It comes round after 18 hours: an alarm counts again for a moment then. */
+/* TCP's clock in seconds, low half. It wraps after 18 hours: then an old false alarm counts
+ * again for a moment.
+ */
 static u16 now_s(void)
 {
 	return tcp_jiffies32 / HZ;
 }
 
-/* How many false alarms still count. */
+/* How many of the subflow's false alarms are not forgotten yet. */
 static u8 alarms_left(const struct pams_subflow *sub)
 {
 	u16 age_s = now_s() - sub->alarm_s;
@@ -335,13 +339,15 @@ static u8 alarms_left(const struct pams_subflow *sub)
 	return sub->alarms > over ? sub->alarms - over : 0;
 }
 
-/* A silent subflow answered: had TCP not given up on anything, the alarm was false. */
+/* End a subflow's silence if it has answered. The alarm was false if TCP's retransmission
+ * timer had not fired.
+ */
 static void learn_answer(struct pams_subflow *sub, const struct sock *ssk)
 {
 	if (READ_ONCE(tcp_sk(ssk)->rcv_tstamp) == sub->silent_tstamp)
 		return;
 	sub->silent = false;
-	/* report.c does it for usable ones, and may not be asked once this one is */
+	/* report.c clears it otherwise, but isn't called if no report holds */
 	if (!sub->loss)
 		sub->stopped = false;
 	if (inet_csk(ssk)->icsk_ca_state < TCP_CA_Loss) {
@@ -361,7 +367,7 @@ static noinline void learn_all(struct pams_subflow *sub, const struct sock *ssk,
 	u32 cwnd = window_packets(ssk);
 	u32 rtt_us;
 
-	/* a subflow that has no RTT sample yet gets TCP's timeout for one */
+	/* without an RTT sample TCP's timeout stands in for one */
 	model->srtt_us = srtt_us ?: jiffies_to_usecs(READ_ONCE(inet_csk(ssk)->icsk_rto));
 	rtt_us = clamp(min(tcp_min_rtt(tp), model->srtt_us), LEARN_RTT_MIN_US,
 		       MODEL_SPAN_MAX_US);
@@ -388,7 +394,7 @@ static noinline void learn_all(struct pams_subflow *sub, const struct sock *ssk,
 			   inet_csk(ssk)->icsk_ca_state < TCP_CA_Loss;
 	model->moving = model->outstanding &&
 			inet_csk(ssk)->icsk_ca_state < TCP_CA_Loss;
-	/* the receiver may have delayed its acknowledgment until now */
+	/* the receiver may have delayed the single packet's acknowledgment until now */
 	if (model->alone && tp->packets_out > 1)
 		sub->burst_us = (u32)READ_ONCE(tp->tcp_mstamp);
 	model->alone = tp->packets_out == 1;
@@ -405,10 +411,10 @@ static noinline void learn_all(struct pams_subflow *sub, const struct sock *ssk,
  * pams_learn - bring a subflow's model up to date
  * @sub:	the subflow
  * @ssk:	its TCP socket
- * @ahead_us:	how much more than its window it may be given, at its pacing rate
- * @tail:	nothing is left to be scheduled: look at what is overdue, too
- * @now_us:	low half of TCP's clock, 0 if it wasn't read yet; NULL if nobody asks for
- *		what is due
+ * @ahead_us:	it may be given more than its window, by this time at its pacing rate
+ * @tail:	nothing new can be sent, so find overdue acknowledgments, too
+ * @now_us:	low half of TCP's clock; 0: not read yet, is set when it is; NULL: the
+ *		scheduler doesn't use @due_us
  */
 void pams_learn(struct pams_subflow *sub, const struct sock *ssk, u32 ahead_us,
 		bool tail, u32 *now_us)
@@ -417,7 +423,7 @@ void pams_learn(struct pams_subflow *sub, const struct sock *ssk, u32 ahead_us,
 	u32 write_seq = READ_ONCE(tp->write_seq);
 	u32 delivered = READ_ONCE(tp->delivered);
 	u32 packets = tp->packets_out;
-	/* with nothing outstanding the window shrinks with time, jiffy by jiffy */
+	/* with nothing outstanding the window shrinks as time passes (window_packets()) */
 	u32 seen_us = packets ? (u32)READ_ONCE(tp->tcp_mstamp) : tcp_jiffies32;
 	bool acknowledged = delivered != sub->seen_delivered;
 	s32 due;
@@ -427,7 +433,7 @@ void pams_learn(struct pams_subflow *sub, const struct sock *ssk, u32 ahead_us,
 	if (unlikely(sub->silent))
 		learn_answer(sub, ssk);
 
-	/* What reports changed is put in anew each time. */
+	/* Reports change the model after this: with one, begin from TCP's numbers each time. */
 	if (acknowledged || seen_us != sub->seen_us ||
 	    write_seq != sub->seen_write_seq || packets != sub->seen_packets ||
 	    sub->reported || !sub->model.rtt_us) {
@@ -446,12 +452,12 @@ void pams_learn(struct pams_subflow *sub, const struct sock *ssk, u32 ahead_us,
 }
 
 /**
- * pams_silence_limit_us - after how long without an answer is a subflow silent?
+ * pams_silence_limit_us - the time without an answer after which a subflow is silent
  * @sub:	the subflow
  * @tp:		its TCP socket
  *
- * srtt + max(4 * RTT variance, 50 ms): TCP's own timeout is some 200 ms later at least.
- * Each false alarm doubles it, three times at most; half a minute without one halves it.
+ * It is srtt + max(4 * RTT variance, 50 ms); TCP's own timeout has 200 ms in place of 50.
+ * Each false alarm doubles it, three times at most; each half minute without one halves it.
  */
 u32 pams_silence_limit_us(const struct pams_subflow *sub, const struct tcp_sock *tp)
 {
@@ -463,13 +469,13 @@ u32 pams_silence_limit_us(const struct pams_subflow *sub, const struct tcp_sock 
 }
 
 /**
- * pams_answer_limit_us - how long ago may a subflow's last answer be at most?
+ * pams_answer_limit_us - how long ago a subflow's last answer may be before it is silent
  * @sub:	the subflow
  * @tp:		its TCP socket
  *
- * As long as it takes to be silent. But a stopped subflow, whose path is about to be
- * lost, has packets under way one behind the other: their acknowledgments come as
- * closely, and a pause of less than a round trip is the loss.
+ * As a rule it is pams_silence_limit_us(). But if the path is about to be lost, and the
+ * subflow stopped for that, its packets are under way close behind each other. Then their
+ * acknowledgments come as closely, and a pause of less than a round trip means the loss.
  */
 u32 pams_answer_limit_us(const struct pams_subflow *sub, const struct tcp_sock *tp)
 {

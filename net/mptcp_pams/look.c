@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-/* One look at a connection: the models of its usable subflows, brought up to date,
- * with what was reported and what path memory expects, as a view for a scheduler.
+/* One look at a connection: brings the models of its usable subflows up to date, puts in
+ * what was reported and which paths are expected to join, and makes a view of them for a
+ * scheduler.
  *
  * Called with the msk owned, or with its data lock held and no owner.
  */
@@ -11,10 +12,10 @@
 
 #define LOOK_WINDOW_SHIFT	4
 
-/* Up to where data may be sent. Some of the window stays free: a receiver that holds a
- * window full of what came out of order may have no memory left for what it waits for,
- * whoever sends it again, since what it promised counts payload alone, in packets that
- * are full; some kernels (6.12) then take nothing more from any subflow, for ever. The
+/* The data sequence number up to which data may be sent. A part of the receive window stays
+ * free: the window counts payload in full packets, so a receiver that holds a whole window
+ * out of order may have no memory left for the byte that it waits for, even if that is
+ * sent again. Some kernels (6.12) then accept nothing more from any subflow, for ever. The
  * last packet of a fragment wastes 1/24 of its memory.
  */
 static u64 window_end(const struct pams_conn *conn, const struct msk_look *look)
@@ -26,7 +27,7 @@ static u64 window_end(const struct pams_conn *conn, const struct msk_look *look)
 	return look->window_end - ((look->window_end - look->snd_una) >> shift);
 }
 
-/* How much of the connection is to be sent on two subflows. */
+/* How many of the connection's first bytes are to be sent on two subflows. */
 static u64 first_bytes(const struct pams_conn *conn)
 {
 	if (!conn->sched->copy)
@@ -34,14 +35,14 @@ static u64 first_bytes(const struct pams_conn *conn)
 	return conn->first_bytes ?: READ_ONCE(conn->net->redundant_bytes) ?: U64_MAX;
 }
 
-/* The first subflow's path says what else joins, and when. */
+/* Ask path memory which paths will join a connection that begins on @first, and when. */
 static void expect(struct pams_conn *conn, struct pams_remembered *first)
 {
 	struct pams_remembered *others[PAMS_EXPECTED_MAX];
 	unsigned int i, nr;
 
 	if (conn->expected[0].memory || conn->expected[1].memory)
-		return;		/* its state had been dropped for another one's */
+		return;		/* asked before: the first subflow's state was dropped since */
 	nr = pams_memory_expect(first, others, PAMS_EXPECTED_MAX);
 	for (i = 0; i < nr; i++)
 		conn->expected[i] = (struct pams_expected){
@@ -56,8 +57,8 @@ static void expect_no_more(struct pams_expected *expected)
 	expected->memory = NULL;
 }
 
-/* How long after the first decision it could be used: TCP's clock still tells of the
- * handshake, which may be long ago if nobody had anything to send.
+/* How long after the first decision the subflow could be used. tcp_mstamp still is the time
+ * of its handshake, which may be long ago if the connection had nothing to send.
  */
 static u64 joined_after_us(const struct pams_conn *conn, const struct sock *ssk)
 {
@@ -67,7 +68,7 @@ static u64 joined_after_us(const struct pams_conn *conn, const struct sock *ssk)
 	return joined_us > first_us ? joined_us - first_us : 0;
 }
 
-/* A subflow that was not there before. */
+/* Tell path memory of a new subflow: on which path the connection began, or which joined. */
 static noinline void subflow_is_new(struct pams_conn *conn, struct pams_subflow *sub,
 				    const struct sock *ssk)
 {
@@ -86,14 +87,14 @@ static noinline void subflow_is_new(struct pams_conn *conn, struct pams_subflow 
 	}
 }
 
-/* A path that will join, in place of a subflow: its first window leaves then. */
+/* Make a model of a path that will join: it sends its first window in @wait_us. */
 static void model_expected(struct pams_model *model,
 			   const struct pams_memory_hint *hint, u32 wait_us, u32 mss_bytes)
 {
 	*model = (struct pams_model){
 		.rtt_us = max(hint->rtt_us, 1U),
 		.limit_byteps = hint->limit_byteps ?: MODEL_RATE_UNKNOWN,
-		/* 0 if it has been forgotten since it was asked for */
+		/* the hint's is 0 if path memory forgot the path since */
 		.proven_byteps = hint->limit_byteps ?:
 				 max(hint->proven_byteps, MODEL_RATE_MIN_BYTEPS),
 		.cwnd_bytes = TCP_INIT_CWND * mss_bytes,
@@ -107,7 +108,9 @@ static void model_expected(struct pams_model *model,
 	model->pad_ns = (u64)model_arrival_us(model, PICK_PACKET_BYTES) * NSEC_PER_USEC;
 }
 
-/* Those that are still to come. Twice the time is long enough to wait. */
+/* Add the paths that are expected to join to the view. A path that hasn't joined after
+ * twice its usual time is no longer expected.
+ */
 static void view_expected(struct pams_conn *conn, const struct msk_look *look,
 			  struct pams_view *view, struct pams_model *room)
 {
@@ -137,8 +140,8 @@ static bool expects(const struct pams_conn *conn)
 	return conn->expected[0].memory || conn->expected[1].memory;
 }
 
-/* While nothing of a burst is acknowledged, what is handed over ahead of the window
- * keeps nothing busy, and can't be recalled when another subflow joins.
+/* Hand over no more than the window lets leave. Until a burst's first acknowledgment,
+ * data beyond the window would only wait, and can't be recalled when a subflow joins.
  */
 static void model_keep_to_window(struct pams_model *model)
 {
@@ -149,12 +152,11 @@ static void model_keep_to_window(struct pams_model *model)
 	model->idle &= model->room_bytes > 0;
 }
 
-/* Of a path where other connections begin, and while it is worth to keep something for
- * those still to join, as much as keeps it busy: its part of the path's bandwidth-delay
- * product, and a packet.
- * More waits in the path's queue, can't be recalled, and has the handshakes of new
- * connections wait behind it, or dropped, which costs them a second. What others have
- * in the queue is in the connection's own round trip, so then the path's counts.
+/* Hand over no more than keeps the path busy: the subflow's part of its bandwidth-delay
+ * product, and a packet. More would wait in the path's queue, where it can't be recalled
+ * for a path that joins, and where the handshakes of new connections wait behind it or are
+ * dropped, which costs these a second. On a shared path the queue of others is in this
+ * subflow's round-trip time, so the least one that path memory knows is used.
  */
 static void model_keep_share(struct pams_model *model,
 			     const struct pams_remembered *path, u32 mss_bytes)
@@ -168,7 +170,7 @@ static void model_keep_share(struct pams_model *model,
 		return;
 	share = div_u64((u64)model->limit_byteps * rtt_us, USEC_PER_SEC);
 	share = (div_u64(share, mss_bytes) + 1) * mss_bytes;
-	/* what a packet carries is a bit less than the MSS */
+	/* a packet carries a bit less than the MSS */
 	if (share <= held + mss_bytes / 2)
 		model->room_bytes = 0;
 	else
@@ -176,8 +178,8 @@ static void model_keep_share(struct pams_model *model,
 	model->idle &= model->room_bytes > 0;
 }
 
-/* Would one that is expected to join bring something before this one has brought all? If
- * not, what is kept back for it only arrives later.
+/* Would a subflow that is expected to join deliver a packet before this one has delivered
+ * all that is left? If not, data that is kept back for it only arrives later.
  */
 static bool expected_helps(const struct pams_view *view, const struct pams_model *model)
 {
@@ -205,7 +207,7 @@ static void view_keep_little(struct pams_view *view, u32 mss_bytes)
 	}
 }
 
-/* When the next data would arrive, as the scheduler reckons. */
+/* Set the models' pad_ns, in the way that the scheduler wants (@detail). */
 static void view_set_pads(struct pams_view *view, enum pams_detail detail)
 {
 	unsigned int i;
@@ -216,7 +218,7 @@ static void view_set_pads(struct pams_view *view, enum pams_detail detail)
 		struct pams_model *model = view->sub[i];
 		struct pams_subflow *sub = pams_subflow_of(model);
 
-		/* a division or two, where nothing has changed since the last look */
+		/* if nothing has changed since the last look this saves a division or two */
 		if (sub->pad_of_bytes && sub->pad_of_bytes == view->fragment_bytes)
 			continue;
 		sub->pad_of_bytes = view->fragment_bytes;
@@ -236,7 +238,9 @@ static struct cost_overflow overflow_of(const struct pams_conn *conn)
 	};
 }
 
-/* Costlier paths stand back, each kind of data for itself. */
+/* Take costlier paths out of the view, by the rule for this kind of data: new data, data
+ * that is sent again (@again), or data that is sent on two subflows.
+ */
 static noinline void view_spare(struct pams_conn *conn, const struct msk_look *look,
 				struct pams_view *view, bool again)
 {
@@ -257,11 +261,11 @@ static noinline void view_spare(struct pams_conn *conn, const struct msk_look *l
 /**
  * pams_look - look at every usable subflow once
  * @conn:	the connection, owned or with its data lock held
- * @detail:	what the models' @pad_ns has to be
+ * @detail:	how the models' @pad_ns is computed
  * @look:	filled in
- * @view:	filled in; its models are the connection's, until the next look
- * @expected:	room for what is expected to join; NULL: this is about data that was sent
- *		before
+ * @view:	filled in; its models are the connection's own, valid until the next look
+ * @expected:	PAMS_EXPECTED_MAX models, for paths that are expected to join; NULL: the
+ *		look is about data that was sent before
  */
 void pams_look(struct pams_conn *conn, enum pams_detail detail,
 	       struct msk_look *look, struct pams_view *view,
@@ -290,8 +294,8 @@ void pams_look(struct pams_conn *conn, enum pams_detail detail,
 							  look->snd_nxt,
 							  look->unscheduled_bytes);
 	}
-	/* A packet, even where less is left of a fragment: minfct waits for subflows where a
-	 * packet arrives sooner, and an idle one mustn't be among them.
+	/* A packet, even if less is left of the fragment: minfct waits for subflows where a
+	 * packet arrives sooner than on the target, and no idle one may be among them.
 	 */
 	view->fragment_bytes = conn->sched->cuts ? PICK_PACKET_BYTES : look->fragment_bytes;
 	view->sent_bytes = look->snd_nxt - conn->first_seq;
@@ -300,8 +304,9 @@ void pams_look(struct pams_conn *conn, enum pams_detail detail,
 	view->snd_una = look->snd_una;
 	view->now_ms = jiffies_to_msecs(tcp_jiffies32);
 	view->state = &conn->state;
-	/* The application is woken up once a third of the send buffer is free. Half:
-	 * what is ahead fills the receiver's memory, see window_end().
+	/* Two thirds of the send buffer: the application is woken up once a third is free.
+	 * Half of the window: data that is ahead fills the receiver's memory, see
+	 * window_end().
 	 */
 	view->buffer_bytes = min(READ_ONCE(sk->sk_sndbuf) / 3 * 2ULL,
 				 (look->window_end - look->snd_una) / 2);
@@ -311,14 +316,14 @@ void pams_look(struct pams_conn *conn, enum pams_detail detail,
 							    look->id[i]);
 
 		if (unlikely(!sub))
-			continue;	/* no memory: not used */
+			continue;	/* without memory the subflow isn't used */
 		if (unlikely(!sub->model.rtt_us))
 			subflow_is_new(conn, sub, look->ssk[i]);
 		look->ssk[nr] = look->ssk[i];
 		look->id[nr] = look->id[i];
 		pams_learn(sub, look->ssk[i], ahead_us, tail,
 			   detail == PAMS_DETAIL_ARRIVAL ? &now_us : NULL);
-		/* one that comes back, as after having been a backup, may still be */
+		/* a subflow that becomes usable again may still be silent */
 		conn->silent |= sub->silent;
 		view->sub[nr++] = &sub->model;
 	}
@@ -332,7 +337,7 @@ void pams_look(struct pams_conn *conn, enum pams_detail detail,
 	view_set_pads(view, detail);
 	if (unlikely(conn->reported || conn->costly))
 		view_spare(conn, look, view, !expected);
-	/* what will join may be one that costs more */
+	/* a path that is expected to join may cost more: don't wait for it */
 	if (expected && unlikely(expects(conn)) &&
 	    likely(!READ_ONCE(conn->net->paths.nr_costly)))
 		view_expected(conn, look, view, expected);

@@ -10,7 +10,7 @@
 #include "netlink.h"
 #include "pams.h"
 
-/* Is the running kernel what this module was built for? A socket tells. */
+/* Check on a new socket that the running kernel is the one this module was built for. */
 static int __init main_check_kernel(void)
 {
 	struct socket *sock;

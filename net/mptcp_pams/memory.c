@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Path memory: what connections learned of the path between two addresses serves the
- * next one between them, and those that run beside it.
+/* Path memory: what connections learned of the path between two addresses serves later
+ * connections between them, and those that run at the same time.
  *
- * Of each path is kept
+ * For each path it keeps
  *
- *   total    what it carries: what the subflows that use it say it gives them, summed
- *            up; while not all of them have said it, the most of that
+ *   total    the path's capacity: the sum of what its subflows say that it gives each of
+ *            them; while not all have said so, the highest such sum
  *   m        its least round-trip time
  *   join     how long after the first decision of a connection it could be used
  *   others   the paths that join connections which begin on this one
  *
  * A new subflow begins with an equal share of the total, in place of a constant for all
  * unknown paths, until its own samples say better (learn.c). A connection that begins
- * on one path knows what will join, when, and what that carries: minfct then keeps to
- * little on a slow first path (sched_minfct.c).
+ * on a path knows which paths will join, when, and what they carry: minfct then sends only
+ * a little on a slow first path (sched_minfct.c).
  *
- * It is a hint, never more: behind one address may be many hosts, and a path may have
- * changed. So a sample of a subflow's own replaces it, and entries age.
+ * All this is a hint only: many hosts may be behind one address, and a path may have
+ * changed. So a subflow's own sample replaces it, and paths are forgotten with time.
  *
- * Bounded: 1,024 paths in a namespace; the one that was used longest ago goes first.
- * The lock, one for all, is taken when a subflow or a connection comes or goes, and when
- * a capacity changes by an eighth. What a path may give is read without it, as often as
- * something is acknowledged: the figures may be of different moments.
+ * A namespace has at most 1,024 paths; the one that was used longest ago is dropped first.
+ * One lock guards them all. It is taken when a subflow or a connection comes or goes, and
+ * when a capacity changes by an eighth. The figures are read without it, as often as
+ * something is acknowledged, so they may be of different moments.
  *
  * A path is made in atomic context: with the msk owned on behalf of the task that sends,
- * whose memory cgroup is charged for it, or in softirq, where nobody is. The bound holds
- * in both cases: 1,024 paths of 200 bytes, and a table of 2 KB.
+ * whose memory cgroup is charged, or in softirq, where no cgroup is. The bound holds in
+ * both cases: 1,024 paths of 200 bytes, and a table of 2 KB.
  */
 #include <linux/jhash.h>
 #include <linux/jiffies.h>
@@ -33,18 +33,19 @@
 #include <linux/random.h>
 #include <linux/slab.h>
 #include <linux/time64.h>
+#include <linux/timekeeping.h>
 
 #include "pams.h"
 
-/* What was learned holds for ten minutes: a train of requests profits, a laptop that
- * comes back to another room doesn't suffer.
+/* What was learned holds for ten minutes: long enough for a series of requests, and short
+ * enough for a laptop that is carried to another room.
  */
-#define MEMORY_AGE		(600 * HZ)
-/* A path that hasn't joined by then isn't waited for. */
+#define MEMORY_AGE_S		600
+/* A path that takes longer to join isn't waited for. */
 #define MEMORY_JOIN_MAX_US	(500 * USEC_PER_MSEC)
-/* While nothing changes, so often at most is it noted that it still holds. */
-#define MEMORY_REFRESH		(10 * HZ)
-/* How many paths that are in use are passed over to make room. */
+/* While nothing changes, a path's time of use is renewed at most this often. */
+#define MEMORY_REFRESH_S	10
+/* At most this many paths that are in use are passed over to make room for a new one. */
 #define MEMORY_TRIES_MAX	16
 
 static u32 memory_seed __read_mostly;
@@ -73,12 +74,20 @@ static struct pams_remembered *memory_find(struct pams_memory *memory,
 	return NULL;
 }
 
-static bool memory_is_fresh(const struct pams_remembered *path)
+/* Seconds in 32 bits don't wrap while a machine runs: jiffies do, and an entry that nobody
+ * has used for long would count as fresh again.
+ */
+static u32 memory_age_s(const struct pams_remembered *path)
 {
-	return time_before(jiffies, READ_ONCE(path->used) + MEMORY_AGE);
+	return (u32)ktime_get_seconds() - READ_ONCE(path->used_s);
 }
 
-/* Who has it in use frees it. */
+static bool memory_is_fresh(const struct pams_remembered *path)
+{
+	return memory_age_s(path) < MEMORY_AGE_S;
+}
+
+/* Forget a path. If it is in use, its last user frees it. */
 static void memory_remove(struct pams_memory *memory, struct pams_remembered *path)
 {
 	hlist_del_init(&path->bucket);
@@ -89,8 +98,8 @@ static void memory_remove(struct pams_memory *memory, struct pams_remembered *pa
 		kmem_cache_free(memory_cache, path);
 }
 
-/* Room for one more: false if the paths that were used longest ago are all in use, or
- * there is no memory.
+/* Make room for one more path. Returns false if there is no memory, or if all the paths that
+ * were used longest ago are in use.
  */
 static bool memory_make_room(struct pams_memory *memory)
 {
@@ -130,7 +139,7 @@ static struct pams_remembered *memory_add(struct pams_net *net,
 
 	path->net = net;
 	path->key = *key;
-	path->used = jiffies;
+	path->used_s = ktime_get_seconds();
 	path->began = jiffies - PAMS_MEMORY_NEWCOMERS;
 	hlist_add_head(&path->bucket, memory_bucket(memory, key));
 	list_add(&path->list, &memory->list);
@@ -139,8 +148,8 @@ static struct pams_remembered *memory_add(struct pams_net *net,
 	return path;
 }
 
-/* The same link-local addresses may be on several links. TCP binds a socket to the link
- * of its link-local address.
+/* The key of a subflow's path. The same link-local addresses may be on several links, so the
+ * link is part of the key; TCP has bound the socket to it.
  */
 static void memory_key(const struct sock *ssk, struct pams_memory_key *key)
 {
@@ -159,7 +168,7 @@ static void memory_key(const struct sock *ssk, struct pams_memory_key *key)
 }
 
 /**
- * pams_memory_get - a subflow begins to use its path
+ * pams_memory_get - the path of a subflow that begins to use it
  * @net:	its namespace
  * @ssk:	its TCP socket
  *
@@ -185,9 +194,9 @@ struct pams_remembered *pams_memory_get(struct pams_net *net, const struct sock 
 }
 
 /**
- * pams_memory_put - what pams_memory_get() or pams_memory_expect() returned isn't used
+ * pams_memory_put - give back a use of a path that was expected
  * @path:	the path, may be NULL
- * @byteps:	what the subflow said last that it gave; 0 if it was only expected
+ * @byteps:	the capacity that the subflow told last; 0 if the path was only expected
  */
 void pams_memory_put(struct pams_remembered *path, u32 byteps)
 {
@@ -207,9 +216,9 @@ void pams_memory_put(struct pams_remembered *path, u32 byteps)
 }
 
 /**
- * pams_memory_leave - a subflow uses its path no more
+ * pams_memory_leave - a subflow uses its path no more: give back pams_memory_get()'s path
  * @path:	the path, may be NULL
- * @byteps:	what the subflow said last that it gave
+ * @byteps:	the capacity that the subflow told last
  */
 void pams_memory_leave(struct pams_remembered *path, u32 byteps)
 {
@@ -224,11 +233,11 @@ void pams_memory_leave(struct pams_remembered *path, u32 byteps)
 /**
  * pams_memory_hint - what is known of a path
  * @path:	the path, may be NULL
- * @joins:	the asker isn't counted among its subflows yet
+ * @joins:	the caller will use the path, and isn't counted among its subflows yet
  *
- * Without the lock.
+ * Reads without the lock.
  *
- * Return: all 0 if nothing is, or it is too old.
+ * Return: the hint; all 0 if nothing is known, or it is too old.
  */
 struct pams_memory_hint pams_memory_hint(const struct pams_remembered *path, bool joins)
 {
@@ -253,14 +262,16 @@ struct pams_memory_hint pams_memory_hint(const struct pams_remembered *path, boo
 }
 
 /**
- * pams_memory_learn - a subflow learned what its path gives it
+ * pams_memory_learn - take what a subflow has learned of its path
  * @path:	the path, may be NULL
- * @old_byteps:	what it said last
- * @byteps:	what it says now; 0 if it doesn't know
- * @proven_byteps: what it carried at least
+ * @old_byteps:	the capacity that the subflow told last
+ * @byteps:	the capacity that it has learned; 0 if it doesn't know
+ * @proven_byteps: the highest rate that it has carried
  * @rtt_us:	least round-trip time
  *
- * Return: what was said now.
+ * A small change isn't taken, to spare the lock.
+ *
+ * Return: the capacity that the subflow has told by now, for the next call's @old_byteps.
  */
 u32 pams_memory_learn(struct pams_remembered *path, u32 old_byteps, u32 byteps,
 		      u32 proven_byteps, u32 rtt_us)
@@ -271,32 +282,32 @@ u32 pams_memory_learn(struct pams_remembered *path, u32 old_byteps, u32 byteps,
 
 	if (!path || (change <= old_byteps / 8 &&
 		      proven_byteps <= was_proven + was_proven / 8 &&
-		      time_before(jiffies, READ_ONCE(path->used) + MEMORY_REFRESH)))
+		      memory_age_s(path) < MEMORY_REFRESH_S))
 		return old_byteps;
 
 	spin_lock_bh(&path->net->memory.lock);
 	sum = path->sum_byteps - min_t(u64, path->sum_byteps, old_byteps) + byteps;
 	path->sum_byteps = sum;
 	path->told += (byteps > 0) - (old_byteps > 0);
-	/* those that don't know yet say nothing, so less may be missing only */
+	/* while some subflows haven't told a capacity, a lower sum says nothing */
 	if (sum > path->total_byteps || path->told == path->flows)
 		WRITE_ONCE(path->total_byteps, min_t(u64, sum, MODEL_RATE_UNKNOWN - 1));
 	WRITE_ONCE(path->proven_byteps,
 		   path->flows == 1 ? proven_byteps :
 				      max(path->proven_byteps, proven_byteps));
-	/* beside others it may never have met an empty queue */
+	/* beside other subflows it may never have met an empty queue */
 	WRITE_ONCE(path->rtt_us, path->flows == 1 ? rtt_us :
 					min(pams_memory_rtt_us(path), rtt_us));
-	WRITE_ONCE(path->used, jiffies);
+	WRITE_ONCE(path->used_s, ktime_get_seconds());
 	spin_unlock_bh(&path->net->memory.lock);
 	return byteps;
 }
 
 /**
- * pams_memory_missed - a path that was expected didn't join in time
+ * pams_memory_missed - note that an expected path didn't join in time
  * @path:	the path
  *
- * It isn't expected again before it has joined a connection.
+ * The path isn't expected again before it has joined a connection.
  */
 void pams_memory_missed(struct pams_remembered *path)
 {
@@ -318,9 +329,9 @@ static bool memory_is_other(const struct pams_remembered *first,
 }
 
 /**
- * pams_memory_joined - a path joined a connection
- * @first:	the path it had begun on, may be NULL
- * @path:	the one that joined, may be NULL
+ * pams_memory_joined - note that a path joined a connection
+ * @first:	the path that the connection had begun on, may be NULL
+ * @path:	the path that joined, may be NULL
  * @after_us:	how long after the first decision it could be used
  */
 void pams_memory_joined(struct pams_remembered *first,
@@ -344,12 +355,12 @@ void pams_memory_joined(struct pams_remembered *first,
 }
 
 /**
- * pams_memory_expect - a connection begins here: what will join it?
- * @first:	the path it begins on, may be NULL
- * @others:	filled in; give each back with pams_memory_put()
- * @max:	room there, up to PAMS_MEMORY_OTHERS
+ * pams_memory_expect - the paths that are expected to join a connection
+ * @first:	the path that the connection begins on, may be NULL
+ * @others:	filled in; give each path back with pams_memory_put()
+ * @max:	size of @others, up to PAMS_MEMORY_OTHERS
  *
- * Return: how many; none of which nothing fresh is known.
+ * Return: the number of paths. A path of which nothing fresh is known isn't among them.
  */
 unsigned int pams_memory_expect(struct pams_remembered *first,
 				struct pams_remembered **others, unsigned int max)
@@ -388,17 +399,17 @@ static void memory_show(const struct pams_remembered *path,
 		.join_us = path->join_us,
 		.joined = path->joined,
 		.flows = path->flows,
-		.age_ms = jiffies_to_msecs(jiffies - path->used),
+		.age_ms = min(memory_age_s(path), U32_MAX / MSEC_PER_SEC) * MSEC_PER_SEC,
 	};
 }
 
 /**
  * pams_memory_next - walk over all paths that are remembered, one at a time
  * @net:	the namespace
- * @walk:	how far it has come
+ * @walk:	how far the walk has come, updated
  * @entry:	filled in
  *
- * The lock is taken for each path alone, so a walk keeps no decision waiting.
+ * The lock is held for one path at a time, so a walk keeps no decision waiting.
  *
  * Return: false at the end.
  */
@@ -450,8 +461,8 @@ void pams_memory_init(struct pams_net *net)
 	INIT_LIST_HEAD(&net->memory.list);
 }
 
-/* Sockets of user space keep their namespace. One of the kernel's may be closed later in
- * this exit, by whom it belongs to: what it uses stays until then.
+/* Sockets of user space keep their namespace alive. A socket of the kernel's may be closed
+ * later in the namespace's exit, by its owner: a path that it uses stays until then.
  */
 void pams_memory_exit(struct pams_net *net)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What connections learned of a path, for the next ones; see memory.c. */
+/* Path memory: what connections learned of a path, for later connections; see memory.c. */
 #ifndef _MPTCP_PAMS_MEMORY_H
 #define _MPTCP_PAMS_MEMORY_H
 
@@ -12,15 +12,15 @@
 struct pams_net;
 struct sock;
 
-#define PAMS_MEMORY_BITS	8	/* buckets, 4 KB with the first entry */
-#define PAMS_MEMORY_MAX		1024	/* paths */
-#define PAMS_MEMORY_OTHERS	2	/* that join a connection that began on one */
+#define PAMS_MEMORY_BITS	8	/* 2^8 buckets, allocated with the first path */
+#define PAMS_MEMORY_MAX		1024	/* paths in a namespace */
+#define PAMS_MEMORY_OTHERS	2	/* paths kept that join a connection begun on one */
 
 /**
- * struct pams_memory_key - both ends of a path; no padding, all bytes count
+ * struct pams_memory_key - both ends of a path; all bytes are hashed, so without padding
  * @local:	our address; IPv4 as mapped into IPv6
- * @peer:	the peer's
- * @ifindex:	of the link that link-local addresses belong to, 0 for others
+ * @peer:	the peer's address
+ * @ifindex:	index of the link, for link-local addresses; 0 for others
  */
 struct pams_memory_key {
 	struct in6_addr local;
@@ -29,24 +29,25 @@ struct pams_memory_key {
 };
 
 /**
- * struct pams_remembered - a path; all but @key is written under the namespace's @lock
- * @bucket:	in the table; unhashed once the namespace is going
- * @list:	the one that was used last is first
+ * struct pams_remembered - a remembered path; the memory's @lock guards all but @key, @net
+ * @bucket:	entry in the table; unhashed once the path is forgotten
+ * @list:	entry in the list of all paths, the one used last first
  * @net:	its namespace
- * @key:	what it is found by
- * @users:	subflows that use it now, and connections that expect it
- * @flows:	of these the subflows,
- * @told:	of these those that have said what the path gives them
- * @used:	jiffies, when it was learned from last
- * @began:	jiffies, when a connection began on it last
- * @sum_byteps:	what those subflows say the path gives them
- * @total_byteps: what the path carries in all; 0: not known yet
- * @proven_byteps: the most that one subflow was seen to carry
+ * @key:	its key
+ * @users:	number of subflows that use it now, and of connections that expect it
+ * @flows:	number of subflows that use it now
+ * @told:	number of these that have told a capacity (@sum_byteps)
+ * @used_s:	when a subflow told something of it last, low half of ktime_get_seconds()
+ * @began:	jiffies when a connection began on it last; they wrap after 50 days or more, so
+ *		for a moment then one seems to begin again
+ * @sum_byteps:	sum of the capacities that the subflows have told: each its own share
+ * @total_byteps: capacity of the path; 0: not known yet
+ * @proven_byteps: the highest rate that one subflow was seen to carry
  * @rtt_us:	least round-trip time; 0: not known yet
- * @join_us:	how long after a connection's first decision it could be used, where it
- *		joined; smoothed
+ * @join_us:	how long after a connection's first decision it could be used, if it joined
+ *		one; smoothed
  * @joined:	@join_us is known
- * @others:	paths that joined connections which began on this one
+ * @others:	keys of paths that joined connections begun on this path
  */
 struct pams_remembered {
 	struct hlist_node bucket;
@@ -56,7 +57,7 @@ struct pams_remembered {
 	u32 users;
 	u32 flows;
 	u32 told;
-	unsigned long used;
+	u32 used_s;
 	unsigned long began;
 	u64 sum_byteps;
 	u32 total_byteps;
@@ -68,15 +69,15 @@ struct pams_remembered {
 };
 
 /**
- * struct pams_memory - of a namespace
- * @lock:	for all of it; taken in softirq
- * @table:	buckets, NULL before the first path
- * @list:	all paths
- * @nr:		how many
+ * struct pams_memory - the path memory of a namespace
+ * @lock:	guards all fields, and the paths; taken in softirq, too
+ * @table:	buckets of paths by key; NULL before the first path
+ * @list:	all paths, the one used last first
+ * @nr:		number of paths
  * @generation:	grows with every path that comes or goes
  */
 struct pams_memory {
-	spinlock_t lock;	/* of all below, and of each path but its key */
+	spinlock_t lock;	/* guards all below, and each path but its key */
 	struct hlist_head *table;
 	struct list_head list;
 	unsigned int nr;
@@ -84,15 +85,15 @@ struct pams_memory {
 };
 
 /**
- * struct pams_memory_entry - a path as it is shown
- * @key:	what it is found by
- * @total_byteps: what it carries in all; 0: not known
- * @proven_byteps: the most that one subflow was seen to carry
+ * struct pams_memory_entry - copy of a remembered path, to be shown
+ * @key:	its key
+ * @total_byteps: its capacity; 0: not known
+ * @proven_byteps: the highest rate that one subflow was seen to carry
  * @rtt_us:	least round-trip time; 0: not known
  * @join_us:	how long after a connection's first decision it could be used
  * @joined:	@join_us is known
- * @flows:	subflows that use it now
- * @age_ms:	since it was learned from last
+ * @flows:	number of subflows that use it now
+ * @age_ms:	how long ago a subflow told something of it last
  */
 struct pams_memory_entry {
 	struct pams_memory_key key;
@@ -107,10 +108,10 @@ struct pams_memory_entry {
 
 /**
  * struct pams_memory_walk - how far a walk over all paths has come; all 0 at its start
- * @bucket:	of the table
- * @skip:	paths of it that were met
- * @generation:	of the paths, at the last step; another one than at the step before: some
- *		paths may have been missed or met twice
+ * @bucket:	index of the bucket that it has come to
+ * @skip:	number of paths in that bucket that were returned
+ * @generation:	the memory's generation at the last step; if it differs from the step before,
+ *		paths may have been missed or returned twice
  */
 struct pams_memory_walk {
 	unsigned int bucket;
@@ -120,10 +121,10 @@ struct pams_memory_walk {
 
 /**
  * struct pams_memory_hint - what a new subflow may begin with
- * @limit_byteps: its share of what the path carries; 0: not known
- * @proven_byteps: what the path is sure to carry; 0: nothing is known
- * @rtt_us:	least round-trip time
- * @join_us:	how long after the first decision the path joins
+ * @limit_byteps: its share of the path's capacity; 0: not known
+ * @proven_byteps: its share of the rate that the path is sure to carry; 0: nothing is known
+ * @rtt_us:	least round-trip time of the path
+ * @join_us:	how long after a connection's first decision the path joins
  */
 struct pams_memory_hint {
 	u32 limit_byteps;
@@ -132,25 +133,26 @@ struct pams_memory_hint {
 	u32 join_us;
 };
 
-/* Does another subflow use it, too? Without the lock: the answer may be old. */
+/* Do several subflows use the path? Read without the lock, so the answer may be old. */
 static inline bool pams_memory_is_shared(const struct pams_remembered *path)
 {
 	return READ_ONCE(path->flows) > 1;
 }
 
-/* A page's connections begin one after the other, within less than that. */
+/* The connections of a web page begin one after the other, each within this time. */
 #define PAMS_MEMORY_NEWCOMERS	(HZ / 4)
 
-/* Does another subflow use it, too, and did a connection begin there just now? Without
- * the lock: the answer may be old.
+/* Do several subflows use the path, and did a connection begin on it just now? Read without
+ * the lock, so the answer may be old.
  */
 static inline bool pams_memory_has_newcomers(const struct pams_remembered *path)
 {
-	return pams_memory_is_shared(path) &&
-	       time_before(jiffies, READ_ONCE(path->began) + PAMS_MEMORY_NEWCOMERS);
+	unsigned long began = READ_ONCE(path->began);	/* read before jiffies */
+
+	return pams_memory_is_shared(path) && jiffies - began < PAMS_MEMORY_NEWCOMERS;
 }
 
-/* Its least round-trip time, U32_MAX if none is known; without the lock. */
+/* The path's least round-trip time, U32_MAX if none is known. Read without the lock. */
 static inline u32 pams_memory_rtt_us(const struct pams_remembered *path)
 {
 	return READ_ONCE(path->rtt_us) ?: U32_MAX;

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A subflow as a fluid through a pipe: when does what is handed over now arrive,
- * and how much of it has arrived by then?
+/* A subflow as a fluid through a pipe: when does data that is handed over now arrive,
+ * and how much of it has arrived after a given time?
  *
  *   m      round-trip time without a queue
- *   C      capacity of the path, or unknown; P what it is sure to carry
- *   W      min(window, C * m)     on its way without queueing
- *   F, B   in flight; handed over and waiting
+ *   C      capacity of the path, or unknown
+ *   P      rate that the path is sure to carry
+ *   W      min(window, C * m)     may be under way without queueing
+ *   F, B   bytes in flight; bytes handed over and not sent
  *   R      min(window / m, C)     leaves per second while the window is full
  *
- * n bytes more have to wait for what F + B + n exceeds W by. Acknowledgments
+ * Of n bytes more, all that makes F + B + n exceed W has to wait. Acknowledgments
  * release that at R; in slow start, while C isn't reached, at 2 R in the first
  * round trip, 4 R in the second, and so on:
  *
@@ -18,21 +19,21 @@
  *
  * The second term of the maximum is a burst on its way through the bottleneck:
  * a window that was never filled may be larger than what the path takes at once.
- * Of a burst none of that comes before its first acknowledgment (pause): until then
- * only W counts, then a round of it leaves as fast as it arrived.
+ * Nothing is released before the burst's first acknowledgment (pause): until then only W
+ * leaves; after it each round trip releases a window as fast as the last one arrived.
  *
- * Behind a helper is a pipe with capacity Thp, backlog Bp and, where the helper
- * ends TCP, a delay Dp of its own. What leaves the path then queues there, too:
+ * Behind a helper is a pipe with capacity Thp, backlog Bp and, if the helper
+ * ends TCP, a delay Dp of its own. Data that has left the path queues before it, too:
  *
  *   arrival(n)  = max(arrival(n) + Dp, m/2 + Dp + (Bp + B + n) / Thp)
  *   carried(t)  = min(carried(t - Dp), Thp * (t - m/2 - Dp) - Bp - B)
  *
- * With F and B held against W nothing is smoothed: a queue counts from the moment
- * it is made, and no more once it has gone. PAD (pad.c), which minpad and pams go
- * by, is reckoned from the same model, with the smoothed Th and delay.
+ * F and B are compared with W, and nothing is smoothed: a queue counts from the moment
+ * when it is made until it has gone. PAD (pad.c), which minpad and pams use, is computed
+ * from the same model, with the smoothed Th and delay.
  *
- * Nothing is carried beyond the horizon, when the path is lost; a subflow that is
- * only expected to join starts its clock then (wait).
+ * Nothing is carried after the path is lost (horizon); for a subflow that is only expected
+ * to join, all times begin when it joins (wait).
  *
  * Units: bytes, bytes/s in 32 bits (up to 34 Gbit/s), microseconds. Products of
  * a rate and at most 60 s are below 2^58; bytes are clamped to 2^40 before they
@@ -63,21 +64,21 @@ static u32 release_us(u64 bytes, u32 rate_byteps)
 				  rate_byteps), MODEL_SPAN_MAX_US);
 }
 
-/* Twice the last round trip's, in slow start, but for the capacity. */
+/* The rate of the next round trip: twice the last one's in slow start, up to the capacity. */
 static u32 next_rate(const struct pams_model *model, u32 rate_byteps)
 {
 	return model->growing ?
 	       min_t(u64, 2ULL * rate_byteps, model->limit_byteps) : rate_byteps;
 }
 
-/* Does the window double once more? */
+/* Will the rate double once more? */
 static bool doubles(const struct pams_model *model, u32 rate_byteps)
 {
 	return model->growing && rate_byteps < model->limit_byteps;
 }
 
 /**
- * model_set_window - rate and window, from congestion window, round trip and capacity
+ * model_set_window - compute rate and window from cwnd, round-trip time and capacity
  * @model:	the subflow
  *
  * Sets @rate_byteps and @window_bytes; two divisions.
@@ -100,11 +101,11 @@ void model_set_window(struct pams_model *model)
 }
 
 /**
- * model_trust_guess - reckon with what the first few packets told
+ * model_trust_guess - take a guess from the first few packets for the path's capacity
  * @model:	the subflow
  *
- * What is handed over mustn't depend on a guess: it would never be put right. How late
- * what is in flight will be may.
+ * Used to estimate how late outstanding data is. The amount that is handed over mustn't
+ * depend on a guess: with too little data the guess would never be corrected.
  */
 void model_trust_guess(struct pams_model *model)
 {
@@ -119,7 +120,7 @@ void model_trust_guess(struct pams_model *model)
 	model->growing &= model->rate_byteps < model->limit_byteps;
 }
 
-/* Over the path alone, without a pipe behind it. */
+/* model_arrival_us() over the path alone, without a pipe behind it. */
 static u32 path_arrival_us(const struct pams_model *model, u32 bytes)
 {
 	u64 ahead = (u64)model->backlog_bytes + bytes;
@@ -131,7 +132,7 @@ static u32 path_arrival_us(const struct pams_model *model, u32 bytes)
 
 	ahead += model->flight_bytes;
 	ahead -= min_t(u64, ahead, model->window_bytes);
-	/* at one rate, as mostly, one division does */
+	/* in most cases there is only one rate, so one division is enough */
 	if (!model->growing && !span_us && model->proven_byteps == rate)
 		return model->rtt_us / 2 + release_us(max(burst, ahead), rate);
 
@@ -150,7 +151,7 @@ static u32 path_arrival_us(const struct pams_model *model, u32 bytes)
 	}
 	round = model_pause_us(model) ? released_bytes(rate, model->rtt_us) : 0;
 	if (round) {
-		/* whole rounds, then what is left as fast as it arrived */
+		/* whole rounds, then the rest as fast as the last window arrived */
 		u64 whole = div64_u64(ahead - 1, round);
 
 		ahead -= whole * round;
@@ -164,9 +165,9 @@ static u32 path_arrival_us(const struct pams_model *model, u32 bytes)
 }
 
 /**
- * model_arrival_us - how long until the last of some bytes arrives
+ * model_arrival_us - how long until the last of @bytes arrives
  * @model:	the subflow
- * @bytes:	handed over now
+ * @bytes:	how much is handed over now
  */
 u32 model_arrival_us(const struct pams_model *model, u32 bytes)
 {
@@ -196,7 +197,7 @@ bool model_is_sooner(const struct pams_model *model, u32 bytes,
 	       model_arrival_us(other, min_t(u64, other_bytes, U32_MAX));
 }
 
-/* Over the path alone. */
+/* model_carried_bytes() over the path alone. */
 static u64 path_carried_bytes(const struct pams_model *model, u64 span_us)
 {
 	u64 ahead = (u64)model->flight_bytes + model->backlog_bytes;
@@ -233,7 +234,7 @@ static u64 path_carried_bytes(const struct pams_model *model, u64 span_us)
 }
 
 /**
- * model_carried_bytes - what is handed over from now on and arrives in a time
+ * model_carried_bytes - how much of the data handed over from now on arrives in @span_us
  * @model:	the subflow
  * @span_us:	the time
  */
@@ -257,13 +258,13 @@ u64 model_carried_bytes(const struct pams_model *model, u64 span_us)
 }
 
 /**
- * model_pad_ns - PAD of what is handed over now, as MPBond reckons
+ * model_pad_ns - PAD of data that is handed over now, by MPBond's equations
  * @model:	the subflow
- * @bytes:	handed over: the kernel moves whole fragments, so PAD is that of the
- *		last byte of one
+ * @bytes:	how much is handed over; the PAD is that of its last byte, since the kernel
+ *		moves whole fragments
  *
- * Behind a pipe without a split TCP's round trip holds the pipe, too, but as old as
- * the last acknowledgment: then the larger of what TCP and what the report says.
+ * If the helper doesn't end TCP, the round-trip time includes the pipe, but is as old as the
+ * last acknowledgment. Then the PAD is the larger one of TCP's and of the report's.
  *
  * Return: nanoseconds.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* One subflow in plain numbers: what is known of its path, what it holds, and when
- * what is handed over now arrives. learn.c and report.c fill a model in, the
- * schedulers (sched_*.c) choose among models; see model.c for the equations.
+/* One subflow in plain numbers: what is known of its path, how much data it holds, and
+ * when data that is handed over now arrives. learn.c, report.c and split.c fill a model in,
+ * the schedulers (sched_*.c) choose among models; see model.c for the equations.
  */
 #ifndef _MPTCP_PAMS_MODEL_H
 #define _MPTCP_PAMS_MODEL_H
@@ -17,48 +17,50 @@
 
 /**
  * struct pams_model - one subflow at the moment of a decision
- * @pad_ns:		when the next data would arrive there, as the scheduler reckons:
- *			PAD, or with minfct the arrival of a packet
+ * @pad_ns:		how long until the next data would arrive, as the scheduler
+ *			reckons: PAD, or with minfct model_arrival_us()
  * @th_byteps:		Th, smoothed cwnd/RTT, at most the pipe's rate
  * @id:			the connection's subflow_id
  * @srtt_us:		smoothed round-trip time
  * @owd_us:		one-way delay, queueing included
  * @rtt_us:		m, round-trip time without a queue; never 0
- * @rate_byteps:	R, what leaves per second while the window is full, at most
+ * @rate_byteps:	R, rate at which data leaves while the window is full, at most
  *			@limit_byteps; never 0
  * @limit_byteps:	C, capacity of the path, or MODEL_RATE_UNKNOWN
- * @proven_byteps:	P, what the path is sure to carry; never 0
+ * @proven_byteps:	P, rate that the path is sure to carry; never 0
  * @cwnd_bytes:		congestion window
- * @window_bytes:	W, what may be on its way without queueing
- * @flight_bytes:	F, sent and not acknowledged
- * @backlog_bytes:	B, handed over and not sent, or lost and not sent again
- * @room_bytes:		what may be handed over now
- * @once_bytes:		of what is outstanding, what wasn't sent again elsewhere
- * @due_us:		until the first acknowledgment of a burst, before which nothing
- *			beyond the window leaves; 0 while they flow; negative: how long
- *			one is overdue
- * @wait_us:		until the subflow is expected to join (path memory); 0 if it is there
- * @horizon_us:		until the path is lost, less the guard, or MODEL_HORIZON_NONE
- * @pipe_byteps:	capacity of the pipe behind a helper; 0 if none was reported
- * @pipe_delay_us:	its one-way delay, where the helper ends TCP
- * @pipe_backlog_bytes:	what waits before it
- * @cost:		what using the path costs
- * @idle:		the window has room (MPBond: "idle"); otherwise it is busy
- * @in_flight:		data of ours is unacknowledged and TCP isn't in RTO recovery,
- *			so an acknowledgment, and with it another decision, is expected
- * @outstanding:	data of ours is unacknowledged, or was handed over and not sent
- *			(the host's own queue may refuse it), whatever TCP's state
- * @stopped:		its path is lost, or will be before anything arrives, or silent;
- *			never idle then, unless every other is stopped too
- * @split:		the helper ends TCP: TCP's times don't hold the pipe
+ * @window_bytes:	W, how much may be under way without queueing
+ * @flight_bytes:	F, bytes sent and not acknowledged
+ * @backlog_bytes:	B, bytes handed over and not sent, or lost and not sent again
+ * @room_bytes:		how much may be handed over now
+ * @once_bytes:		bytes held by the subflow or a helper and not sent again elsewhere
+ * @due_us:		positive: how long until the first acknowledgment of a burst, before
+ *			which nothing beyond the window leaves; negative: how long an
+ *			acknowledgment is overdue; 0: neither
+ * @wait_us:		how long until the subflow is expected to join; 0 if it has joined
+ * @horizon_us:		how long until the path is lost, less the guard; or
+ *			MODEL_HORIZON_NONE
+ * @pipe_byteps:	capacity of the pipe behind a helper; 0 if no pipe is known
+ * @pipe_delay_us:	one-way delay of the pipe, if the helper ends TCP
+ * @pipe_backlog_bytes:	bytes that wait before the pipe
+ * @cost:		cost of using the path
+ * @idle:		the subflow has room (MPBond: "idle"); otherwise it is busy
+ * @in_flight:		data is sent and unacknowledged, and TCP isn't in RTO recovery, so
+ *			an acknowledgment, and with it another decision, is expected
+ * @outstanding:	data was handed over and isn't acknowledged, sent or not (the host's
+ *			own queue may refuse it), whatever TCP's state
+ * @stopped:		the path is lost, or will be before anything arrives, or is silent,
+ *			or is spared for its cost; not idle then, unless every subflow is
+ *			stopped
+ * @split:		the helper ends TCP, so TCP's round trips end at the helper
  * @alone:		one packet is outstanding, whose acknowledgment the receiver may
  *			delay
  * @growing:		the window doubles each round trip (slow start)
- * @guessed:		@limit_byteps is unknown, but the first few packets told
- *			@proven_byteps
- * @moving:		an acknowledgment will come, of what was sent or will be
- * @unanswered:		nothing of a burst is acknowledged yet, or nothing outstanding
- * @untried:		nothing was ever handed over
+ * @guessed:		@limit_byteps is unknown, and @proven_byteps is a guess from the
+ *			first few packets
+ * @moving:		an acknowledgment will come, for data that was sent or will be
+ * @unanswered:		nothing of a burst is acknowledged yet, or nothing is outstanding
+ * @untried:		nothing was ever handed over to the subflow
  */
 struct pams_model {
 	u64 pad_ns;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The only file that knows MPTCP's private structures: what is read of them, and
- * all that this module writes into them.
+/* Reads and writes MPTCP's private structures; no other file knows them.
  *
  * What the kernel expects of a decision (and what goes wrong otherwise):
  *  - timer_ival is set each time; left at 0 the MPTCP timer fires every jiffy
@@ -8,21 +7,22 @@
  *  - 0 is returned only with exactly one subflow marked scheduled; with none
  *    the softirq push loops for ever, and a mark left over suppresses the next
  *    decision;
- *  - snd_burst bounds what follows on that subflow before it asks again. It is
- *    looked at between whole fragments, so up to 32 KB less one byte go beyond,
- *    unless the end of the receive window stops it (struct msk_window).
+ *  - snd_burst bounds how much the kernel gives to that subflow before it asks for
+ *    another decision. It is compared between whole fragments only, so up to 32 KB
+ *    less one byte go beyond, unless the end of the receive window stops the kernel
+ *    (struct msk_window).
  *
- * Data that was sent becomes pending again like this: a subflow's own queues tell
- * what it was given, each skb the data sequence number that it maps to. The fragment
- * that holds the range becomes the head of what is pending, marked as sent up to
- * where the range begins, and the kernel is told it is in recovery, which makes it
- * expect acknowledgments beyond its head; releasing the socket pushes. One range
- * within one fragment at a time: when a subflow closes, the kernel takes the first
- * unsent fragment for the end of what it has to repair (see msk_resend_repair()).
+ * Data that was sent becomes pending again like this: a subflow's queues hold the
+ * data that it was given, each skb with its data sequence number. The fragment that
+ * holds the range becomes the head of the pending data, marked as sent up to where
+ * the range begins, and the kernel is told that it is in recovery, so that it expects
+ * acknowledgments beyond its head; releasing the socket pushes. Only one range within
+ * one fragment is pending at a time: when a subflow closes, the kernel takes the first
+ * unsent fragment for the end of the data to repair (see msk_resend_repair()).
  *
  * Context: the msk is owned (process), or its data lock is held and nobody owns it
  * (softirq). TCP state of subflows is read without their locks; a torn reading costs
- * one less good choice. Where a subflow is locked it is said.
+ * one less good choice. Functions that lock a subflow say so.
  */
 #include <linux/mptcp.h>
 #include <linux/net.h>
@@ -35,18 +35,18 @@
 #include "msk.h"
 #include "symbols.h"
 
-/* bits of mptcp_sock.cb_flags and .flags: macros in the kernel, so not in its
- * BTF; the same in every supported kernel, and checked at load (msk_check())
+/* Bits of mptcp_sock.cb_flags and .flags. The kernel has them as macros, so they aren't in
+ * its BTF; they are the same in every supported kernel, and msk_check() checks them.
  */
 #define MSK_CB_PUSH_PENDING	BIT(1)
 #define MSK_FLAG_FALLBACK_DONE	BIT(2)
 
-/* Of a DSS option: header, and a map with a 64-bit data sequence number. */
+/* Size of a DSS option: header, and a map with a 64-bit data sequence number. */
 #define MSK_DSS_BYTES		(4 + 14)
 /* The kernel's own limit for one burst, a bit under 64 KB. */
 #define MSK_BURST_MAX_BYTES	(64 * 1024 - 107)
-/* How far a subflow's queue is searched at once, with the subflow locked, and how
- * many fragments are counted at once in a recovery of the kernel's own.
+/* At most so many skbs of a subflow's queue are searched at once, with the subflow locked,
+ * and so many fragments are counted at once while the kernel is in a recovery of its own.
  */
 #define MSK_SKBS_MAX		4096
 #define MSK_FRAGMENTS_MAX	64
@@ -66,15 +66,15 @@ bool msk_may_send(const struct sock *sk)
 	return (1 << inet_sk_state_load(sk)) & (TCPF_ESTABLISHED | TCPF_CLOSE_WAIT);
 }
 
-/* Usable as the kernel means it. Only a stale subflow has to be asked about: the
- * kernel revives it when something was received on it meanwhile.
+/* Is the subflow usable for the kernel? Only for a stale one is the kernel asked, which
+ * revives it if something was received on it since.
  */
 static bool subflow_usable(struct mptcp_subflow_context *subflow)
 {
 	if (unlikely(subflow->stale))
 		return pams_subflow_active(subflow);
 
-	/* one that joins may not send before it is confirmed */
+	/* a joining subflow may not send before the peer has confirmed it */
 	if (subflow->request_join && !READ_ONCE(subflow->fully_established))
 		return false;
 
@@ -86,15 +86,15 @@ static bool subflow_is_backup(const struct mptcp_subflow_context *subflow)
 	return subflow->backup || subflow->request_bkup;
 }
 
-/* disconnect() clears it of the first subflow, and the kernel gives that number to no
- * other one.
+/* The connection's number of the subflow. disconnect() clears the first subflow's number,
+ * which the kernel gives to no other one.
  */
 static u32 subflow_id(const struct mptcp_subflow_context *subflow)
 {
 	return subflow->subflow_id ?: PAMS_FIRST_SUBFLOW;
 }
 
-/* An acknowledgment moves it in softirq, whoever owns the msk. */
+/* Read snd_una, which an acknowledgment moves in softirq, whoever owns the msk. */
 static u64 snd_una_of(const struct mptcp_sock *msk)
 {
 	return msk_read_u64(&msk->snd_una);
@@ -134,9 +134,9 @@ static void look_at_subflows(struct mptcp_sock *msk, struct msk_look *look)
 	look->nr = nr;
 }
 
-/* Sum over the fragments not yet handed over. Needed only while the kernel sends
- * again from the middle of its queue: then snd_nxt lies ahead of them. Of the first
- * of them; the rest counts as if nothing of it was sent.
+/* How many bytes are pending while the kernel sends data again from the middle of its
+ * queue, so that snd_nxt lies ahead of it. Only the first MSK_FRAGMENTS_MAX fragments are
+ * looked at; the rest counts as unsent.
  */
 static u64 recovery_unscheduled_bytes(struct mptcp_sock *msk)
 {
@@ -152,7 +152,7 @@ static u64 recovery_unscheduled_bytes(struct mptcp_sock *msk)
 	return bytes;
 }
 
-/* The kernel's queue begins with what was sent before. */
+/* Does the pending data begin with data that was sent before? */
 static bool is_pending_again(const struct mptcp_sock *msk)
 {
 	const struct mptcp_data_frag *next = msk->first_pending;
@@ -179,7 +179,7 @@ static u64 unscheduled_bytes(struct mptcp_sock *msk)
 	return msk->write_seq - msk->snd_nxt - msk->snd_data_fin_enable;
 }
 
-/* What the peer said, whatever the kernel was told. */
+/* The end of the receive window that the peer advertised, whatever the kernel was told. */
 static u64 window_true_end(const struct mptcp_sock *msk,
 			   const struct msk_window *window)
 {
@@ -191,7 +191,7 @@ static u64 window_true_end(const struct mptcp_sock *msk,
 /**
  * msk_look - read a connection's own numbers and find its usable subflows
  * @msk:	the connection
- * @window:	what the kernel was told of its receive window
+ * @window:	the receive window as the kernel was told
  * @look:	filled in; @ssk and @id up to @nr
  */
 void msk_look(struct mptcp_sock *msk, const struct msk_window *window,
@@ -218,7 +218,7 @@ void msk_look(struct mptcp_sock *msk, const struct msk_window *window,
 /* --- handing over --- */
 
 /**
- * msk_set_timeout - what the MPTCP retransmission timer is started with next
+ * msk_set_timeout - set the time that MPTCP's retransmission timer is started with next
  * @msk:	the connection
  * @timeout:	jiffies; 0 if no TCP timer runs
  */
@@ -233,7 +233,7 @@ static void subflow_schedule(const struct sock *ssk)
 }
 
 /**
- * msk_schedule_any - a decision without any state: the first subflow that takes more
+ * msk_schedule_any - decide without any state: take the first subflow that accepts more
  * @msk:	the connection
  *
  * Return: false if there is none.
@@ -258,7 +258,9 @@ bool msk_schedule_any(struct mptcp_sock *msk)
 	return false;
 }
 
-/* The data lock is held. */
+/* Tell the kernel a nearer end of the receive window (@narrow), or the peer's. The data lock
+ * is held.
+ */
 static void window_set(struct mptcp_sock *msk, struct msk_window *window,
 		       bool narrow, u64 end)
 {
@@ -269,7 +271,7 @@ static void window_set(struct mptcp_sock *msk, struct msk_window *window,
 	WRITE_ONCE(msk->wnd_end, narrow ? end : true_end);
 }
 
-/* In softirq the data lock is held. */
+/* window_set(), with the data lock taken if the msk is owned; in softirq it is held. */
 static void window_move(struct mptcp_sock *msk, struct msk_window *window,
 			bool narrow, u64 end)
 {
@@ -285,13 +287,12 @@ static void window_move(struct mptcp_sock *msk, struct msk_window *window,
 }
 
 /**
- * msk_window_restore - the receive window is what the peer said again
+ * msk_window_restore - tell the kernel the receive window that the peer advertised
  * @msk:	the connection
- * @window:	what the kernel was told
+ * @window:	the receive window as the kernel was told
  *
- * A narrowed end is never below snd_nxt for new data, and the end of the range for
- * what is sent again. An acknowledgment may set it right before: then more is handed
- * over.
+ * For new data a narrowed end is never below snd_nxt; for data that is sent again it is the
+ * end of the range. An acknowledgment may restore the peer's end earlier (struct msk_window).
  */
 void msk_window_restore(struct mptcp_sock *msk, struct msk_window *window)
 {
@@ -299,13 +300,13 @@ void msk_window_restore(struct mptcp_sock *msk, struct msk_window *window)
 		window_move(msk, window, false, 0);
 }
 
-/* Is what comes next new to all subflows? */
+/* Is the next pending byte one that no subflow was given yet? */
 static bool next_is_new(const struct mptcp_sock *msk)
 {
 	return msk->first_pending && !is_pending_again(msk);
 }
 
-/* What a packet of the subflow carries: a DSS option takes its part. */
+/* How much data a packet of the subflow carries: the MSS less a DSS option. */
 static u32 packet_bytes(const struct mptcp_sock *msk, const struct sock *ssk)
 {
 	u32 dss = MSK_DSS_BYTES + (msk->use_64bit_ack ? 8 : 4) +
@@ -316,8 +317,8 @@ static u32 packet_bytes(const struct mptcp_sock *msk, const struct sock *ssk)
 	return mss > 2 * dss ? mss - dss : mss;
 }
 
-/* Whole packets: what is left of one is sent as a small one, or waits. Returns how
- * much to hand over of what is unscheduled.
+/* Round @bytes to whole packets, since the rest would be sent as a small packet, or wait. If
+ * less than a packet of the unscheduled data would be left, all of it is taken.
  */
 static u32 whole_packets(u32 bytes, u32 packet, u64 unscheduled)
 {
@@ -325,15 +326,15 @@ static u32 whole_packets(u32 bytes, u32 packet, u64 unscheduled)
 	return unscheduled < bytes + packet ? unscheduled : bytes;
 }
 
-/* How much the receive window takes: whole packets while something is outstanding,
- * whose acknowledgments open it further and bring the next decision. Small packets
- * take as much of a receiver's memory as whole ones, and a window full of them that
- * came out of order stops some kernels (6.12) for ever.
+/* How much the receive window takes of @bytes. While data is outstanding it is whole
+ * packets: acknowledgments will open the window further and bring the next decision. Small
+ * packets take as much of a receiver's memory as whole ones, and a window full of them,
+ * out of order, stops some kernels (6.12) for ever.
  */
 static s64 window_takes(const struct mptcp_sock *msk, const struct msk_order *order,
 			u32 bytes)
 {
-	/* a fallback to TCP has none, and nobody keeps count of it */
+	/* after a fallback to TCP nobody keeps MPTCP's receive window up to date */
 	if (msk->flags & MSK_FLAG_FALLBACK_DONE)
 		return bytes;
 	if (order->window_bytes >= bytes || snd_una_of(msk) == msk->snd_nxt)
@@ -342,37 +343,41 @@ static s64 window_takes(const struct mptcp_sock *msk, const struct msk_order *or
 			 packet_bytes(msk, order->ssk));
 }
 
-/* What is sent again stops where the range ends; the rest of the fragment went
- * elsewhere. Only where the push follows at once: until then nothing else may send
- * from beyond that end.
+/* Hand over data that is sent again. It stops at the end of the range, as the rest of the
+ * fragment was given to other subflows; so the window is narrowed to that end. The push
+ * has to follow at once: until then nothing may be sent beyond that end.
  */
 static void hand_over_again(struct mptcp_sock *msk, struct msk_window *window,
-			    const struct msk_resend *resend, u32 bytes, bool alone)
+			    struct msk_resend *resend, const struct msk_order *order,
+			    u32 bytes)
 {
 	const struct mptcp_data_frag *dfrag = msk->first_pending;
 	u64 next = dfrag->data_seq + dfrag->already_sent;
 	bool again = msk_is_resending(msk, resend);
 	bool cut = again && before64(resend->end, resend->sent_end);
 
-	msk->snd_burst = cut || (again && alone) ? resend->end - next : bytes;
-	if (cut)
+	msk->snd_burst = cut || (again && order->alone) ? resend->end - next : bytes;
+	if (cut) {
+		resend->handed_id = msk_subflow_id(order->ssk);
+		resend->handed_end = tcp_sk(order->ssk)->write_seq + (u32)(resend->end - next);
 		window_move(msk, window, true, resend->end);
-	else
+	} else {
 		msk_window_restore(msk, window);
+	}
 }
 
 /**
  * msk_hand_over - have the kernel give data to a subflow
  * @msk:	the connection, with something pending
- * @window:	what the kernel was told of its receive window
- * @resend:	what is pending again
+ * @window:	the receive window as the kernel was told; updated
+ * @resend:	the range that is pending again; the subflow that it goes to is noted
  * @order:	the decision
  *
  * Return: 0, or -EAGAIN if the window takes less than a packet and an
  * acknowledgment will come.
  */
 int msk_hand_over(struct mptcp_sock *msk, struct msk_window *window,
-		  const struct msk_resend *resend, const struct msk_order *order)
+		  struct msk_resend *resend, const struct msk_order *order)
 {
 	u32 bytes = min_t(u32, order->bytes, MSK_BURST_MAX_BYTES);
 	bool cuts = order->cuts;
@@ -382,7 +387,7 @@ int msk_hand_over(struct mptcp_sock *msk, struct msk_window *window,
 		bytes = whole_packets(bytes, packet_bytes(msk, order->ssk),
 				      order->unscheduled_bytes);
 	if (!next_is_new(msk)) {
-		hand_over_again(msk, window, resend, bytes, order->alone);
+		hand_over_again(msk, window, resend, order, bytes);
 		subflow_schedule(order->ssk);
 		return 0;
 	}
@@ -425,7 +430,7 @@ bool msk_is_fallback(const struct mptcp_sock *msk)
 	return msk->flags & MSK_FLAG_FALLBACK_DONE;
 }
 
-/* Was it accepted here? Its first subflow tells, while that is there. */
+/* Was the connection accepted here? Only its first subflow knows, while it exists. */
 bool msk_is_server(struct mptcp_sock *msk)
 {
 	const struct mptcp_subflow_context *subflow =
@@ -440,7 +445,7 @@ u64 msk_write_seq(const struct mptcp_sock *msk)
 	return msk->write_seq;
 }
 
-/* Of the first byte that isn't acknowledged. */
+/* The data sequence number of the first byte that isn't acknowledged. */
 u64 msk_snd_una(const struct mptcp_sock *msk)
 {
 	return snd_una_of(msk);
@@ -480,11 +485,11 @@ void msk_push(struct mptcp_sock *msk)
 }
 
 /**
- * msk_finish - nothing is pending any more: send a DATA_FIN that waited
+ * msk_finish - have a waiting DATA_FIN sent, since nothing is pending any more
  * @msk:	the connection
  *
- * The kernel does so after a push that sent something. If data that was pending again
- * was acknowledged before it was pushed, there is none: its worker sends it.
+ * The kernel sends it after a push that has sent something. If the data that was pending
+ * again was acknowledged before, there is no such push; so the kernel's worker is asked.
  */
 void msk_finish(struct mptcp_sock *msk)
 {
@@ -499,7 +504,7 @@ void msk_finish(struct mptcp_sock *msk)
 }
 
 /**
- * msk_retransmit_on - the kernel's retransmission goes there
+ * msk_retransmit_on - choose the subflow for the kernel's retransmission
  * @ssk:	the subflow
  */
 void msk_retransmit_on(struct sock *ssk)
@@ -516,7 +521,7 @@ struct sock *msk_first_subflow(struct mptcp_sock *msk)
 	return subflow ? subflow->tcp_sock : NULL;
 }
 
-/* Of all, usable or not; NULL at the end. */
+/* The next of all subflows, usable or not; NULL at the end. */
 struct sock *msk_next_subflow(struct mptcp_sock *msk, struct sock *ssk)
 {
 	struct mptcp_subflow_context *subflow = subflow_of(ssk);
@@ -531,7 +536,7 @@ u32 msk_subflow_id(const struct sock *ssk)
 	return subflow_id(subflow_of(ssk));
 }
 
-/* MPTCP's address ids, of both ends. */
+/* MPTCP's ids of the subflow's local and remote address. */
 void msk_subflow_ids(const struct sock *ssk, u8 *local_id, u8 *remote_id)
 {
 	const struct mptcp_subflow_context *subflow = subflow_of(ssk);
@@ -570,7 +575,9 @@ static bool skb_range(const struct sock *ssk, const struct sk_buff *skb,
 	return true;
 }
 
-/* Cut off what was sent again before; false if nothing wanted is left. */
+/* Cut the bytes that were sent again out of a range. Returns false if nothing is left of it,
+ * or all of it is acknowledged.
+ */
 static bool range_clip(const struct mptcp_sock *msk,
 		       const struct msk_sent_again *again, struct msk_range *range,
 		       bool tail)
@@ -592,7 +599,9 @@ static struct mptcp_data_frag *fragment_of(struct mptcp_sock *msk, u64 seq)
 	return NULL;
 }
 
-/* From the tail of what isn't sent to the head of what isn't acknowledged. */
+/* queue_last() and queue_prev() walk over a subflow's data backwards: from the tail of the
+ * unsent data to the head of the unacknowledged data.
+ */
 static struct sk_buff *queue_last(struct sock *ssk)
 {
 	return skb_peek_tail(&ssk->sk_write_queue) ?:
@@ -608,7 +617,7 @@ static struct sk_buff *queue_prev(struct sock *ssk, struct sk_buff *skb)
 	return skb_queue_prev(&ssk->sk_write_queue, skb);
 }
 
-/* And back. */
+/* queue_first() and queue_next() walk forwards. */
 static struct sk_buff *queue_first(struct sock *ssk)
 {
 	return tcp_rtx_queue_head(ssk) ?: skb_peek(&ssk->sk_write_queue);
@@ -623,8 +632,8 @@ static struct sk_buff *queue_next(struct sock *ssk, struct sk_buff *skb)
 	return skb_queue_next(&ssk->sk_write_queue, skb);
 }
 
-/* The last stretch on the subflow that is wanted, and the one fragment that it
- * lies in.
+/* The last range of the subflow's data to send again: one that lies within one fragment,
+ * which is returned, was not sent again yet and isn't acknowledged.
  */
 static struct mptcp_data_frag *
 last_range(struct mptcp_sock *msk, struct sock *ssk,
@@ -661,7 +670,7 @@ last_range(struct mptcp_sock *msk, struct sock *ssk,
 	return dfrag;
 }
 
-/* The first stretch from @from_seq on that is wanted, and its fragment. */
+/* The first such range from @from_seq on, and its fragment. */
 static struct mptcp_data_frag *
 first_range(struct mptcp_sock *msk, struct sock *ssk,
 	    const struct msk_sent_again *again, u32 from_seq,
@@ -713,7 +722,7 @@ first_range(struct mptcp_sock *msk, struct sock *ssk,
 	return dfrag;
 }
 
-/* Send on from that fragment, of which something was sent before. */
+/* Make a fragment, of which something was sent before, the first pending one. */
 static void fragment_set_pending(struct mptcp_sock *msk,
 				 struct mptcp_data_frag *dfrag)
 {
@@ -733,7 +742,9 @@ static void fragment_set_pending(struct mptcp_sock *msk,
 	msk->snd_burst = 0;
 }
 
-/* Returns how many bytes of it are pending again; 0 if none were sent. */
+/* Make a range of a fragment pending again. Returns how many bytes of it are pending; 0 if
+ * none of them was sent before.
+ */
 static u32 range_set_pending(struct mptcp_sock *msk, const struct sock *ssk,
 			     struct mptcp_data_frag *dfrag,
 			     struct msk_range *range, struct msk_resend *resend)
@@ -752,6 +763,7 @@ static u32 range_set_pending(struct mptcp_sock *msk, const struct sock *ssk,
 	resend->sent_end = sent_end;
 	resend->origin = msk_subflow_id(ssk);
 	resend->target = 0;
+	resend->handed_id = 0;
 	return range->end - range->start;
 }
 
@@ -759,11 +771,12 @@ static u32 range_set_pending(struct mptcp_sock *msk, const struct sock *ssk,
  * msk_resend_tail - have the last bytes that a subflow holds sent again elsewhere
  * @msk:	the connection, owned in process context, nothing pending again
  * @ssk:	the subflow; locked meanwhile
- * @again:	what of it was sent again; updated
+ * @again:	the subflow's data that was sent again; updated
  * @max_bytes:	no more than that
- * @resend:	set to what is pending now: a range within one fragment
+ * @resend:	set to the range that is pending now, within one fragment
  *
- * What was done stays done, but for data that follows it on the subflow.
+ * Data that was sent again isn't sent a third time, unless new data follows it on the
+ * subflow.
  *
  * Return: bytes that will be sent again; 0 if there are none.
  */
@@ -799,12 +812,12 @@ u32 msk_resend_tail(struct mptcp_sock *msk, struct sock *ssk,
  * msk_resend_data - have data that a helper has banked sent again elsewhere
  * @msk:	the connection, owned in process context, nothing pending again
  * @ssk:	the subflow that it was given to
- * @start:	data sequence number,
- * @end:	and behind it
- * @max_bytes:	no more than that, of its end
- * @resend:	set to what is pending now: a range within one fragment
+ * @start:	data sequence number of the data
+ * @end:	its end, exclusive
+ * @max_bytes:	no more than that, from the end
+ * @resend:	set to the range that is pending now, within one fragment
  *
- * The subflow's queues don't hold it any more.
+ * The subflow's queues don't hold the data any more, so the caller says where it is.
  *
  * Return: bytes that will be sent again; 0 if there are none.
  */
@@ -812,7 +825,7 @@ u32 msk_resend_data(struct mptcp_sock *msk, const struct sock *ssk, u64 start, u
 		    u64 max_bytes, struct msk_resend *resend)
 {
 	struct msk_range range = { .end = end };
-	u64 snd_una = snd_una_of(msk);	/* it advances meanwhile */
+	u64 snd_una = snd_una_of(msk);	/* read once: it advances meanwhile */
 	struct mptcp_data_frag *dfrag;
 	u32 bytes;
 
@@ -833,13 +846,13 @@ u32 msk_resend_data(struct mptcp_sock *msk, const struct sock *ssk, u64 start, u
 }
 
 /**
- * msk_resend_first - have data that a dead pipe's helper has banked sent again elsewhere
+ * msk_resend_first - have data that is banked before a dead pipe sent again elsewhere
  * @msk:	the connection, owned in process context, nothing pending again
  * @ssk:	the subflow that it was given to
- * @start:	data sequence number,
- * @end:	and behind it
- * @resend:	set to what is pending now: the beginning of that, within one fragment. It
- *		waits for room elsewhere, and goes before anything new
+ * @start:	data sequence number of the data
+ * @end:	its end, exclusive
+ * @resend:	set to the range that is pending now: the beginning of the data, within one
+ *		fragment. It waits for room elsewhere, and goes before new data
  *
  * Return: bytes that will be sent again; 0 if there are none.
  */
@@ -847,11 +860,12 @@ u32 msk_resend_first(struct mptcp_sock *msk, const struct sock *ssk, u64 start, 
 		     struct msk_resend *resend)
 {
 	struct msk_range range = { .start = start, .end = end };
+	u64 snd_una = snd_una_of(msk);	/* read once: it advances meanwhile */
 	struct mptcp_data_frag *dfrag;
 	u32 bytes;
 
-	if (before64(start, msk->snd_una))
-		range.start = msk->snd_una;
+	if (before64(start, snd_una))
+		range.start = snd_una;
 	if (!before64(range.start, end))
 		return 0;
 	dfrag = fragment_of(msk, range.start);
@@ -865,13 +879,13 @@ u32 msk_resend_first(struct mptcp_sock *msk, const struct sock *ssk, u64 start, 
 }
 
 /**
- * msk_resend_copy - have what another subflow was given sent on this one, too
+ * msk_resend_copy - have data that another subflow was given sent on this one, too
  * @msk:	the connection, owned in process context, nothing pending again
- * @ssk:	the subflow
- * @from:	low half of the data sequence number where it begins
+ * @ssk:	this subflow
+ * @from:	low half of the data sequence number where the data begins
  * @max_bytes:	no more than that
- * @room:	what the subflow takes; whole packets of it are used
- * @resend:	set to what is pending now: a range within one fragment
+ * @room:	how much the subflow takes; whole packets of it are used
+ * @resend:	set to the range that is pending now, within one fragment
  *
  * Return: bytes that will be sent there; 0 if there are none.
  */
@@ -899,14 +913,14 @@ u32 msk_resend_copy(struct mptcp_sock *msk, const struct sock *ssk, u32 from, u3
 }
 
 /**
- * msk_resend_head - have what a lost path holds sent again elsewhere, in its order
+ * msk_resend_head - have a lost path's data sent again elsewhere, in its order
  * @msk:	the connection, owned in process context, nothing pending again
  * @ssk:	the subflow; locked meanwhile
- * @again:	what of it was sent again; updated
- * @resend:	set to what is pending now: a range within one fragment. It waits for
- *		room elsewhere, and goes before anything new
+ * @again:	the subflow's data that was sent again; updated
+ * @resend:	set to the range that is pending now, within one fragment. It waits for
+ *		room elsewhere, and goes before new data
  *
- * Called again while @again->lost, until all is done.
+ * Each call makes one range pending; @again->lost is set until all were.
  *
  * Return: bytes that will be sent again; 0 if there are no more.
  */
@@ -940,7 +954,7 @@ u32 msk_resend_head(struct mptcp_sock *msk, struct sock *ssk,
 	return bytes;
 }
 
-/* Is what is to be sent next what became pending again? */
+/* Is the range in @resend what the kernel sends next? */
 bool msk_is_resending(const struct mptcp_sock *msk, const struct msk_resend *resend)
 {
 	const struct mptcp_data_frag *next = msk->first_pending;
@@ -950,7 +964,33 @@ bool msk_is_resending(const struct mptcp_sock *msk, const struct msk_resend *res
 	       next->data_seq + next->already_sent - resend->start < bytes;
 }
 
-/* What follows in the fragment was sent before. */
+/**
+ * msk_resend_excess - how much was sent again beyond the end of a range
+ * @msk:	the connection, before anything else is handed over or pending again
+ * @resend:	the range; a second call for it returns 0
+ *
+ * struct msk_window says how that happens. If the subflow has gone since nothing is known.
+ *
+ * Return: number of bytes behind the range, of the same fragment, that were sent again.
+ */
+u32 msk_resend_excess(struct mptcp_sock *msk, struct msk_resend *resend)
+{
+	struct mptcp_subflow_context *subflow;
+	u32 id = resend->handed_id;
+
+	resend->handed_id = 0;
+	if (!id)
+		return 0;
+	list_for_each_entry(subflow, &msk->conn_list, node) {
+		if (subflow_id(subflow) == id)
+			return range_excess(tcp_sk(subflow->tcp_sock)->write_seq,
+					    resend->handed_end,
+					    resend->sent_end - resend->end);
+	}
+	return 0;
+}
+
+/* Mark the part of a fragment behind the range as sent, which it was before. */
 static void fragment_skip_sent(struct mptcp_data_frag *dfrag,
 			       const struct msk_resend *resend)
 {
@@ -961,12 +1001,12 @@ static void fragment_skip_sent(struct mptcp_data_frag *dfrag,
 }
 
 /**
- * msk_resend_skip - step over what follows what was sent again
+ * msk_resend_skip - step over the data behind a range that was sent again
  * @msk:	the connection
- * @resend:	what was pending again
+ * @resend:	the range that was pending again
  *
- * It was sent before. The kernel's push would step over whole fragments too, but
- * only with a subflow that has room, and DATA_FIN would wait for that.
+ * That data was sent before. The kernel's push would step over whole fragments, too, but
+ * only if a subflow has room, and a DATA_FIN would wait for that.
  */
 void msk_resend_skip(struct mptcp_sock *msk, const struct msk_resend *resend)
 {
@@ -981,16 +1021,16 @@ void msk_resend_skip(struct mptcp_sock *msk, const struct msk_resend *resend)
 }
 
 /**
- * msk_resend_settle - leave no fragment of a tail pending again
+ * msk_resend_settle - end the resending of a tail: leave no fragment of it pending
  * @msk:	the connection, owned, after a push
- * @resend:	what was pending again; nothing is then, unless it waits for room
+ * @resend:	the range that was pending again; emptied, unless it waits for room
  *
- * One that found no room is marked as sent again, which it was once: were it left, the
- * kernel would take it for the end of what it has to repair when a subflow closes.
- * What the application has added to it since stays pending.
+ * A fragment that found no room is marked as sent, which it was once: if it stayed pending,
+ * the kernel would take it for the end of the data to repair when a subflow closes. Data
+ * that the application has added to it since stays pending.
  *
- * What a lost path holds is worth waiting for room: it stays, and
- * msk_resend_repair() does what the kernel would leave undone.
+ * The data of a lost path may wait for room: it stays pending, and msk_resend_repair()
+ * does what the kernel would leave undone.
  */
 void msk_resend_settle(struct mptcp_sock *msk, struct msk_resend *resend)
 {
@@ -1008,13 +1048,13 @@ void msk_resend_settle(struct mptcp_sock *msk, struct msk_resend *resend)
 }
 
 /**
- * msk_resend_repair - a subflow has gone, or is stale, while a range was pending again
+ * msk_resend_repair - make all data pending again after a subflow has gone or become stale
  * @msk:	the connection, owned in process context
- * @resend:	what was; nothing is then
+ * @resend:	the range that was pending again then; emptied
  *
- * The kernel makes all that was sent pending again, up to the first fragment of
- * which nothing was: that may be the one that the range is in, even if the push that
- * followed has sent it meanwhile. Do the rest.
+ * The kernel makes all unacknowledged data pending again, but only up to the first fragment
+ * of which nothing is marked as sent. That may be the fragment of the range, even if a push
+ * has sent it since. This does the rest.
  */
 void msk_resend_repair(struct mptcp_sock *msk, struct msk_resend *resend)
 {
@@ -1055,12 +1095,12 @@ static unsigned int stale_subflows(const struct mptcp_sock *msk)
 }
 
 /**
- * msk_resend_repair_stale - repair if a subflow has become stale since the last time
+ * msk_resend_repair_stale - repair if a subflow has become stale since the last call
  * @msk:	the connection, owned in process context
- * @resend:	what is pending again
+ * @resend:	the range that is pending again
  *
- * With a stale subflow the kernel does as with one that closes. In 6.12 a subflow
- * becomes stale where one to retransmit on is asked for, in 7.3 before that.
+ * The kernel treats a stale subflow like one that closes. 6.12 marks it as stale while it
+ * chooses a subflow for a retransmission, 7.3 before that.
  */
 void msk_resend_repair_stale(struct mptcp_sock *msk, struct msk_resend *resend)
 {
@@ -1074,10 +1114,10 @@ void msk_resend_repair_stale(struct mptcp_sock *msk, struct msk_resend *resend)
 /**
  * msk_get_retrans - the kernel's choice of a subflow for its retransmission
  * @msk:	the connection, owned in process context
- * @resend:	what is pending again, may be NULL
+ * @resend:	the range that is pending again, may be NULL
  *
- * The kernel may also count here how often a subflow did not answer, and make what a
- * stale one holds pending again.
+ * The kernel may also count here how often a subflow did not answer, and make a stale
+ * subflow's data pending again.
  *
  * Return: NULL if there is none.
  */
@@ -1090,7 +1130,7 @@ struct sock *msk_get_retrans(struct mptcp_sock *msk, struct msk_resend *resend)
 	return ssk;
 }
 
-/* Does the subflow hold that byte, unacknowledged? Its oldest data is looked at. */
+/* Does the subflow hold this byte unacknowledged? Only its oldest data is searched. */
 static bool subflow_holds(struct sock *ssk, u64 data_seq)
 {
 	unsigned int skbs = MSK_FRAGMENTS_MAX;
@@ -1111,10 +1151,10 @@ static bool subflow_holds(struct sock *ssk, u64 data_seq)
 /**
  * msk_head_is_due - may the kernel send the first missing byte again?
  * @msk:	the connection, owned in process context
- * @due_us:	until a subflow's acknowledgments are overdue; 0 if they are
- * @wait_us:	how long to wait otherwise
+ * @due_us:	tells how long until a subflow's acknowledgment is overdue; 0 if it is
+ * @wait_us:	set to how long to wait otherwise
  *
- * Not while a subflow that holds it is expected to answer.
+ * It may not while a subflow that holds the byte is expected to answer.
  */
 bool msk_head_is_due(struct mptcp_sock *msk, u32 (*due_us)(const struct sock *ssk),
 		     u32 *wait_us)
@@ -1133,7 +1173,7 @@ bool msk_head_is_due(struct mptcp_sock *msk, u32 (*due_us)(const struct sock *ss
 	return !*wait_us;
 }
 
-/* Nothing of what was sent is pending. */
+/* Mark all data before snd_nxt as sent, so that only new data is pending. */
 static void nothing_again(struct mptcp_sock *msk)
 {
 	struct mptcp_data_frag *dfrag;
@@ -1151,19 +1191,19 @@ static void nothing_again(struct mptcp_sock *msk)
 }
 
 /**
- * msk_stale_check - have the kernel count, and mark, subflows that don't answer
- * @msk:	the connection, owned in process context; what a silent subflow held was sent
- *		again. Decisions meanwhile have to be refused
+ * msk_stale_check - have the kernel check for subflows that don't answer, and are stale
+ * @msk:	the connection, owned in process context; the data of its silent subflows was
+ *		sent again. Decisions meanwhile have to be refused
  *
- * With the mark the kernel makes all that isn't acknowledged pending again, also what
- * is on its way on other subflows: that is taken back. Nothing is done while it sends
- * all again for a subflow that was closed.
+ * When it marks a subflow as stale the kernel makes all unacknowledged data pending again,
+ * also data under way on other subflows: that is taken back. Nothing is done while the
+ * kernel sends data again for a subflow that was closed.
  */
 void msk_stale_check(struct mptcp_sock *msk)
 {
 	if (is_pending_again(msk))
 		return;
-	/* the first one in 6.12, the second one in 7.3 */
+	/* 6.12 checks in the first function, 7.3 in the second */
 	pams_subflow_get_retrans(msk);
 	pams_pm_chk_stale(msk);
 	if (is_pending_again(msk))
@@ -1171,6 +1211,10 @@ void msk_stale_check(struct mptcp_sock *msk)
 }
 
 /* --- at load --- */
+
+/* bits of snd_burst that push_bit_is_right() uses */
+#define PROBE_SEND	BIT(0)
+#define PROBE_RETRANS	BIT(1)
 
 static int check_size(struct socket *sock)
 {
@@ -1183,7 +1227,7 @@ static int check_size(struct socket *sock)
 	return -ENOEXEC;
 }
 
-/* What the kernel says of a socket whose fallback bit we set. */
+/* Does the kernel say "fallback" once our bit is set, and only then? */
 static bool fallback_bit_is_right(struct mptcp_sock *msk)
 {
 	struct mptcp_info before, after;
@@ -1196,23 +1240,65 @@ static bool fallback_bit_is_right(struct mptcp_sock *msk)
 	       after.mptcpi_flags & MPTCP_INFO_FLAG_FALLBACK;
 }
 
-/* The kernel takes a bit that it knows when the socket is released. */
+/* probe_sched is a scheduler that notes in snd_burst what the kernel asks it for. */
+static int probe_send(struct mptcp_sock *msk)
+{
+	msk->snd_burst |= PROBE_SEND;
+	return -EAGAIN;
+}
+
+static int probe_retrans(struct mptcp_sock *msk)
+{
+	msk->snd_burst |= PROBE_RETRANS;
+	return -EAGAIN;
+}
+
+#ifdef PAMS_HAVE_GET_SUBFLOW
+static int probe_get_subflow(struct mptcp_sock *msk, struct mptcp_sched_data *data)
+{
+	return data->reinject ? probe_retrans(msk) : probe_send(msk);
+}
+
+static struct mptcp_sched_ops probe_sched = {
+	.get_subflow	= probe_get_subflow,
+};
+#else
+static struct mptcp_sched_ops probe_sched = {
+	.get_send	= probe_send,
+	.get_retrans	= probe_retrans,
+};
+#endif
+
+/* Does our push bit have the kernel push when the socket is released? The kernel then clears
+ * each bit that it knows, and does what the bit is for. A push with data pending asks the
+ * scheduler for a decision. The retransmission's bit leads to a push, too, but asks for the
+ * retransmission's subflow first.
+ */
 static bool push_bit_is_right(struct mptcp_sock *msk)
 {
 	struct sock *sk = (struct sock *)msk;
+	struct mptcp_sched_ops *sched;
+	struct mptcp_data_frag dfrag = {};
 
 	lock_sock(sk);
+	sched = msk->sched;
+	msk->sched = &probe_sched;
+	msk->first_pending = &dfrag;
+	msk->snd_burst = 0;
 	msk_push(msk);
 	release_sock(sk);
-	return !(READ_ONCE(msk->cb_flags) & MSK_CB_PUSH_PENDING);
+
+	msk->first_pending = NULL;
+	msk->sched = sched;
+	return msk->snd_burst == PROBE_SEND &&
+	       !(READ_ONCE(msk->cb_flags) & MSK_CB_PUSH_PENDING);
 }
 
 /**
  * msk_check - is the running kernel what this module was built for?
  * @sock:	an MPTCP socket that was just made
  *
- * vermagic does not cover MPTCP's private structures, and nothing covers bits that
- * are macros.
+ * vermagic does not cover MPTCP's private structures, nor bits that are macros.
  *
  * Return: 0, or -ENOEXEC after a line in the log.
  */
@@ -1224,7 +1310,7 @@ int msk_check(struct socket *sock)
 	if (err)
 		return err;
 	if (!fallback_bit_is_right(msk) || !push_bit_is_right(msk)) {
-		pr_err("mptcp_pams: the bits of MPTCP's flags have another meaning in this kernel: please report it\n");
+		pr_err("mptcp_pams: bits of MPTCP's flags or cb_flags have another meaning in this kernel: please report it\n");
 		return -ENOEXEC;
 	}
 	return 0;

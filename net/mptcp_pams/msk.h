@@ -22,24 +22,26 @@ struct socket;
 
 /**
  * struct msk_look - a connection's own numbers, and its usable subflows
- * @local_key:	of the connection; another one after disconnect() and connect()
+ * @local_key:	key of the connection; another one after disconnect() and connect()
  * @write_seq:	data sequence number behind what the application wrote
- * @snd_nxt:	behind what was sent
- * @snd_una:	of the first byte that isn't acknowledged
- * @window_end:	behind what the receive window takes
- * @unscheduled_bytes: given to no subflow yet; U64_MAX while the application waits for
- *		buffer space
- * @fragment_bytes: left of the fragment that is next
+ * @snd_nxt:	data sequence number of the first byte that was never sent
+ * @snd_una:	data sequence number of the first byte that isn't acknowledged
+ * @window_end:	data sequence number of the receive window's end
+ * @unscheduled_bytes: bytes given to no subflow yet; U64_MAX while the application waits
+ *		for buffer space
+ * @fragment_bytes: bytes left to send of the next fragment
  * @token:	MPTCP's local token
  * @timeout:	jiffies until the latest TCP timer of the usable subflows, or 0
- * @nr:		usable subflows in @ssk and @id; backups only if nothing else is usable
- * @mss_bytes:	of the first subflow
- * @pending:	something is to be sent
- * @pending_again: and was sent before: a recovery of the kernel's, or struct msk_resend
+ * @nr:		number of usable subflows in @ssk and @id; backups are among them only if no
+ *		other subflow is usable
+ * @mss_bytes:	MSS of the first of these subflows
+ * @pending:	data is to be sent
+ * @pending_again: the next data was sent before: the kernel is in a recovery, or struct
+ *		msk_resend has a range
  * @fallback:	the connection fell back to TCP
  * @several:	it has more than one subflow, usable or not
- * @ssk:	TCP socket of each
- * @id:		the connection's number for each, from 1 on, never used again
+ * @ssk:	TCP socket of each subflow
+ * @id:		subflow_id of each: numbers from 1 on, never used again
  */
 struct msk_look {
 	u64 local_key;
@@ -62,25 +64,40 @@ struct msk_look {
 };
 
 /**
- * struct msk_window - within a fragment the kernel keeps to nothing but the receive
- *		       window's end, so with a decision it is told a nearer one
- * @end:	what the peer said, while the kernel was told a nearer one; else 0
+ * struct msk_window - the receive window while the kernel is told a nearer end of it
+ * @end:	the end that the peer advertised, while the kernel is told a nearer one; else 0
+ *
+ * Within a fragment nothing but that end stops the kernel from sending more than was decided.
+ *
+ * An acknowledgment on another subflow may restore the peer's end before the push has come to
+ * the nearer one. Then the rest of the fragment is handed over, too: up to 32 KB less one
+ * byte beyond the decision, and never beyond the peer's end.
+ *
+ * The acknowledgment takes the data lock. A push in softirq to the subflow that the
+ * decision was asked for holds that lock from the decision on, so the end stays there. It
+ * may not stay if the push has the msk owned, which doesn't hold that lock, or if softirq
+ * leaves the push to another subflow's turn (MPTCP_DELEGATE_SEND). The module can't prevent
+ * it, but sees afterwards what the push did: the next look finds new data in TCP's numbers,
+ * msk_resend_excess() finds data that was sent again.
  */
 struct msk_window {
 	u64 end;
 };
 
 /**
- * struct msk_resend - data that is pending again, within one fragment, and the kernel's
- *		       own retransmission
- * @start:	data sequence number; pending data from here is sent again,
- * @end:	up to here; equal: none is
- * @sent_end:	what follows up to here, in the same fragment, is not
- * @origin:	subflow_id that it is kept off
- * @target:	subflow_id that it has to go to; 0: any other
- * @retrans_una: low half of where the kernel's retransmission began last
- * @stale:	how many subflows the kernel had taken out of use when it was looked at last
- * @keep:	it waits for room, whatever else is pending
+ * struct msk_resend - the range of data that is pending again, within one fragment; and two
+ *		       numbers about the kernel's own retransmission
+ * @start:	data sequence number where the range begins
+ * @end:	its end, exclusive; equal to @start: nothing is pending again
+ * @sent_end:	data of the fragment from @end up to here was sent before, and isn't sent again
+ * @origin:	subflow_id that the range was given to before, and is kept off
+ * @target:	subflow_id that the range has to go to; 0: any but @origin
+ * @handed_id:	subflow_id that the range was handed over to, with a nearer end of the receive
+ *		window; 0: none, or msk_resend_excess() has asked
+ * @handed_end:	that subflow's write_seq of TCP if exactly the range is given to it
+ * @retrans_una: low half of snd_una at the kernel's last retransmission
+ * @stale:	number of stale subflows when they were counted last
+ * @keep:	the range waits for room, and goes before other pending data
  */
 struct msk_resend {
 	u64 start;
@@ -88,22 +105,24 @@ struct msk_resend {
 	u64 sent_end;
 	u32 origin;
 	u32 target;
+	u32 handed_id;
+	u32 handed_end;
 	u32 retrans_una;
 	u8 stale;
 	bool keep;
 };
 
 /**
- * struct msk_order - what a decision asks for
- * @ssk:		the subflow
+ * struct msk_order - what a decision asks the kernel to do
+ * @ssk:		the subflow to give data to
  * @bytes:		how much at most
- * @window_bytes:	what the receive window takes; may be negative
- * @unscheduled_bytes:	how much there is
- * @cuts:		hand over no more than that, though a fragment has more
- * @alone:		what is new and comes behind what is sent again takes another
- *			decision, which knows what else of a lost path has to go first,
- *			and the window: beyond it a receiver drops what a helper has
- *			acknowledged
+ * @window_bytes:	room in the receive window; may be negative
+ * @unscheduled_bytes:	how much data there is
+ * @cuts:		hand over no more than @bytes, though a fragment has more
+ * @alone:		hand over the range that is sent again, but no new data behind it.
+ *			That takes another decision, which knows if more data of a lost
+ *			path has to go first, and where the window ends: a receiver drops
+ *			data beyond it, though a helper has acknowledged that
  */
 struct msk_order {
 	struct sock *ssk;
@@ -119,8 +138,8 @@ static inline bool before64(u64 a, u64 b)
 	return (s64)(a - b) < 0;
 }
 
-/* What softirq writes on another CPU, MPTCP's or TCP's. Where a u64 takes two loads, until
- * two readings agree.
+/* Read a u64 of MPTCP's or TCP's that softirq writes on another CPU. On 32 bits, where that
+ * takes two loads, it is read until two readings agree.
  */
 static inline u64 msk_read_u64(const u64 *from)
 {
@@ -141,7 +160,7 @@ void msk_look(struct mptcp_sock *msk, const struct msk_window *window,
 bool msk_schedule_any(struct mptcp_sock *msk);
 void msk_set_timeout(struct mptcp_sock *msk, long timeout);
 int msk_hand_over(struct mptcp_sock *msk, struct msk_window *window,
-		  const struct msk_resend *resend, const struct msk_order *order);
+		  struct msk_resend *resend, const struct msk_order *order);
 void msk_window_restore(struct mptcp_sock *msk, struct msk_window *window);
 
 bool msk_is_pending(const struct mptcp_sock *msk);
@@ -169,6 +188,7 @@ bool msk_subflow_is_backup(const struct sock *ssk);
 bool msk_subflow_is_usable(const struct sock *ssk);
 
 bool msk_is_resending(const struct mptcp_sock *msk, const struct msk_resend *resend);
+u32 msk_resend_excess(struct mptcp_sock *msk, struct msk_resend *resend);
 void msk_resend_skip(struct mptcp_sock *msk, const struct msk_resend *resend);
 void msk_resend_settle(struct mptcp_sock *msk, struct msk_resend *resend);
 void msk_resend_repair(struct mptcp_sock *msk, struct msk_resend *resend);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What each network namespace has of its own: paths, sysctls and totals. The
- * sysctls are described in Documentation/networking/mptcp_pams-sysctl.rst.
+/* The module's state of each network namespace: paths, rules, sysctls and totals.
+ * Documentation/networking/mptcp_pams-sysctl.rst describes the sysctls.
  */
 #include <linux/sysctl.h>
 #include <linux/time64.h>
@@ -10,9 +10,9 @@
 
 #include "pams.h"
 
-/* eta: PADs that differ by less are noise (MPBond's value) */
+/* eta: PADs that differ by no more than this are noise (MPBond's value) */
 #define NET_REINJECT_ETA_PERCENT	20
-/* what a one-way delay may grow by without loss; less than an RTT's jitter */
+/* data still arrives if the one-way delay grows by this; less than an RTT's jitter */
 #define NET_LOSS_GUARD_US		5000
 
 static const unsigned int net_zero;
@@ -34,7 +34,7 @@ static unsigned int net_id;
 	.extra2		= (void *)(_max),				\
 }
 
-/* .data is the place in struct pams_net until it is a namespace's own copy. */
+/* Here .data is an offset into struct pams_net; in a namespace's copy it is the address. */
 static const struct ctl_table net_sysctls[] = {
 	NET_SYSCTL("reinject_eta_percent",
 		   offsetof(struct pams_net, reinject_eta_percent),
@@ -132,7 +132,7 @@ static struct pernet_operations net_ops = {
 };
 
 /**
- * pams_net - what a namespace has of ours
+ * pams_net - the module's state of a namespace
  * @net: the namespace, alive
  */
 struct pams_net *pams_net(const struct net *net)

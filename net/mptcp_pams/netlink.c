@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The generic-netlink family: reports of paths come in, and are shown. What is
- * described in Documentation/netlink/specs/mptcp_pams.yaml; netlink-gen.c is made
- * from that. Connections are in netlink_conn.c.
+/* The generic-netlink family: takes reports of paths, and shows them. The family is
+ * described in Documentation/netlink/specs/mptcp_pams.yaml, from which netlink-gen.c is
+ * generated. netlink_conn.c shows connections.
  *
- * Types and ranges are checked by the generated policies, what belongs together
- * here. Every refusal says why, and names the attribute where there is one.
+ * The generated policies check types and ranges; this file checks which attributes may
+ * come together. Every refusal says why, and names the attribute where there is one.
  */
 #include <linux/ctype.h>
 #include <linux/ktime.h>
@@ -85,7 +85,7 @@ static int key_address(struct genl_info *info, struct pams_path_key *key)
 	return 0;
 }
 
-/* Exactly one kind of key, and nothing that belongs to another. */
+/* Take the path's key: there must be exactly one kind, and no attribute of another. */
 static int key_parse(struct genl_info *info, struct pams_path_key *key)
 {
 	bool address = has(info, MPTCP_PAMS_A_PATH_ADDRESS4) ||
@@ -132,7 +132,7 @@ static u64 ms_to_ns(u64 ms)
 	return ms * NSEC_PER_MSEC;
 }
 
-/* When a report expires that counts from that moment. */
+/* When a report that holds from @from_ns on expires. */
 static u64 expires_ns(const struct genl_info *info, u64 from_ns, u32 default_ms)
 {
 	const struct nlattr *ttl = info->attrs[MPTCP_PAMS_A_PATH_TTL];
@@ -216,7 +216,7 @@ static int report_parse(struct genl_info *info, struct pams_report *report,
 	return 0;
 }
 
-/* It will be shown on terminals, so nothing else than text is taken. */
+/* Take who reports. It will be shown on terminals, so only printable text is allowed. */
 static int origin_parse(struct genl_info *info, const char **origin)
 {
 	const struct nlattr *attr = info->attrs[MPTCP_PAMS_A_PATH_ORIGIN];
@@ -231,7 +231,7 @@ static int origin_parse(struct genl_info *info, const char **origin)
 	return 0;
 }
 
-/* The message that tells what a request said, or NULL. */
+/* A message with the attributes of a request, or NULL if there is no memory. */
 static struct sk_buff *request_msg(const struct genl_info *info, u8 cmd,
 				   int attr_max)
 {
@@ -257,7 +257,7 @@ static struct sk_buff *request_msg(const struct genl_info *info, u8 cmd,
 	return skb;
 }
 
-/* Tell whoever listens that a request was done. */
+/* Send listeners the request that was carried out. */
 static void tell_done(const struct genl_info *info, u8 cmd, int attr_max)
 {
 	struct pams_net *net = info_net(info);
@@ -290,7 +290,7 @@ static int path_set(struct genl_info *info)
 
 	trace_mptcp_pams_report(&key, &report, report.loss_ns ?
 				(s64)(report.loss_ns - ktime_get_ns()) : 0);
-	/* what is queued there may have to go elsewhere, now; and what waits, there */
+	/* data queued on this path may have to go elsewhere, waiting data may go here */
 	if (report.loss_ns || no_loss || report.cost_expires_ns)
 		pams_watch_wake_all(net);
 	tell_done(info, MPTCP_PAMS_CMD_PATH_SET_NTF, MPTCP_PAMS_A_PATH_COST);
@@ -421,12 +421,12 @@ int mptcp_pams_nl_path_get_doit(struct sk_buff *skb, struct genl_info *info)
 
 /* How far a dump has come, in cb->ctx; all 0 at its start. */
 struct path_dump {
-	unsigned long nr;		/* paths that were sent */
-	unsigned long generation;	/* of the paths, then */
-	struct list_head *next;		/* valid at that generation */
+	unsigned long nr;		/* how many paths were sent */
+	unsigned long generation;	/* of the table, at the last message */
+	struct list_head *next;		/* the next path; valid at @generation only */
 };
 
-/* The lock is held. */
+/* The path where the dump goes on. The paths' lock is held. */
 static struct list_head *dump_next(const struct pams_paths *paths,
 				   const struct path_dump *dump)
 {
@@ -436,19 +436,19 @@ static struct list_head *dump_next(const struct pams_paths *paths,
 	if (nr && dump->generation == paths->generation)
 		return dump->next;
 
-	/* the whole dump is told as interrupted: some place is good enough */
+	/* the table has changed: the dump is marked as interrupted, so about here will do */
 	for (; nr && next != &paths->list; nr--)
 		next = next->next;
 	return next;
 }
 
 /**
- * pams_netlink_part_begin - one message of a dump
- * @skb:	the dump's
+ * pams_netlink_part_begin - begin one message of a dump
+ * @skb:	the dump's buffer
  * @cb:		the dump
  * @cmd:	MPTCP_PAMS_CMD_*
  *
- * Return: for pams_netlink_part_end(), or NULL if there is no room.
+ * Return: the message's head, for pams_netlink_part_end(); NULL if @skb has no room.
  */
 void *pams_netlink_part_begin(struct sk_buff *skb, struct netlink_callback *cb, u8 cmd)
 {
@@ -457,11 +457,11 @@ void *pams_netlink_part_begin(struct sk_buff *skb, struct netlink_callback *cb, 
 }
 
 /**
- * pams_netlink_part_end - the message is complete, or there was no room for it
- * @skb:	the dump's
+ * pams_netlink_part_end - end a message of a dump, or take it back on an error
+ * @skb:	the dump's buffer
  * @cb:		the dump, whose seq is set
- * @head:	of the message
- * @err:	what putting its attributes gave; then the message is taken back
+ * @head:	what pams_netlink_part_begin() returned
+ * @err:	0, or the error of putting the message's attributes
  *
  * Return: @err.
  */
@@ -499,7 +499,7 @@ int mptcp_pams_nl_path_get_dumpit(struct sk_buff *skb,
 
 	mutex_lock(&paths->lock);
 	now_ns = ktime_get_ns();
-	/* differs after each change, and 0 would tell of none */
+	/* the netlink core compares it between messages; it takes 0 for "not set" */
 	cb->seq = paths->generation % U32_MAX + 1;
 	dump->next = dump_next(paths, dump);
 	dump->generation = paths->generation;
@@ -525,8 +525,8 @@ int __init pams_netlink_init(void)
 	return err;
 }
 
-/* The namespaces' work on expired paths goes on until pams_net_exit(), which
- * comes later: requests need the namespaces.
+/* Requests need the namespaces, so pams_net_exit() comes later. Until then the namespaces'
+ * work on expired paths goes on, and finds that there is nobody to tell.
  */
 void pams_netlink_exit(void)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Connections over netlink: what a decision sees of them, and their totals; what happens
- * to them is told by tell_conn.c. A connection is looked at as a decision would, with its socket
- * owned, one at a time; like a decision it may take a sample of Th, or notice a
- * stop.
+/* Shows connections over netlink: what a decision sees of them, and their totals.
+ * (tell_conn.c sends the events.) One connection at a time is looked at, with its socket
+ * owned, in the way a decision does; so the look may take a sample of Th, or find that a
+ * subflow has to be stopped.
  */
 #include <net/genetlink.h>
 
@@ -33,14 +33,14 @@ static int put_counts(struct sk_buff *skb, const struct pams_counts *counts)
 			    counts->reinjected_bytes);
 }
 
-/* Which rule has chosen it, if that is how its scheduler was chosen. */
+/* The number of the rule that chose the scheduler, if rules choose it. */
 static int put_rule(struct sk_buff *skb, const struct pams_conn *conn)
 {
 	return conn->rules_generation ?
 	       nla_put_u32(skb, MPTCP_PAMS_A_CONN_RULE, conn->rule) : 0;
 }
 
-/* What is left of the application's unit, if there is one. */
+/* How many bytes are left of the application's unit, if there is one. */
 static int put_unit(struct sk_buff *skb, const struct pams_conn *conn,
 		    const struct msk_look *look)
 {
@@ -50,7 +50,7 @@ static int put_unit(struct sk_buff *skb, const struct pams_conn *conn,
 					 left_bytes) : 0;
 }
 
-/* The msk is owned and wasn't released. */
+/* Put a connection into a message. The msk is owned and not closed. */
 static int put_conn(struct sk_buff *skb, struct pams_conn *conn)
 {
 	struct pams_view view __uninitialized;
@@ -76,7 +76,7 @@ static int put_conn(struct sk_buff *skb, struct pams_conn *conn)
 	return err;
 }
 
-/* The whole message; 1 if the connection has gone meanwhile. */
+/* Put a whole message. Returns 0, a negative error, or 1 if the connection has gone. */
 static int put_conn_msg(struct sk_buff *skb, struct pams_conn *conn, u32 portid,
 			u32 seq, int flags)
 {
@@ -154,7 +154,7 @@ int mptcp_pams_nl_conn_get_dumpit(struct sk_buff *skb,
 		if (err < 0) {
 			if (!skb->len)
 				return err;
-			(*skip)--;	/* again, in the next message */
+			(*skip)--;	/* the next message begins with it */
 			break;
 		}
 	}

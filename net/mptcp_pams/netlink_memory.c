@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What is remembered of paths (memory.c), over netlink. Like tcp_metrics it is shown to
- * everybody: it takes no connection's lock.
+/* Shows the remembered paths (memory.c) over netlink. As with tcp_metrics everybody may
+ * ask, which takes no connection's lock.
  */
 #include <net/genetlink.h>
 
@@ -62,11 +62,11 @@ int mptcp_pams_nl_memory_get_dumpit(struct sk_buff *skb,
 	while (pams_memory_next(net, walk, &entry)) {
 		int err;
 
-		/* differs after each path that comes or goes, and 0 would tell of none */
+		/* the netlink core compares it between messages; it takes 0 for "not set" */
 		cb->seq = walk->generation % U32_MAX + 1;
 		err = put_entry_msg(skb, cb, &entry);
 		if (err) {
-			walk->skip--;	/* again, in the next message */
+			walk->skip--;	/* the next message begins with it */
 			return skb->len ? skb->len : err;
 		}
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The table of rules (rules.c) over netlink: replaced as a whole, and shown. A refusal
- * says which rule is wrong, and why; the table is what it was then.
+/* Takes and shows the table of rules (rules.c) over netlink. A request replaces the whole
+ * table, or is refused and changes nothing; a refusal says which rule is wrong, and why.
  */
 #include <linux/cred.h>
 #include <linux/string.h>
@@ -10,7 +10,7 @@
 #include "netlink.h"
 #include "pams.h"
 
-/* One rule that is being read. */
+/* A rule of a request, while it is parsed. */
 struct parse {
 	struct genl_info *info;
 	struct nlattr *attrs[MPTCP_PAMS_A_RULE_MAX + 1];
@@ -26,7 +26,7 @@ struct parse {
 	-EINVAL;							\
 })
 
-/* Where the attributes of a choice are, in a rule and in the table. */
+/* The attribute numbers of a choice: a rule and the table have different ones. */
 struct choice_attrs {
 	int scheduler;
 	int first_bytes;
@@ -65,7 +65,7 @@ static const char *overflow_parse(const struct nlattr *ms, const struct nlattr *
 	return NULL;
 }
 
-/* The scheduler of a name, and what belongs to it; returns what is wrong, or NULL. */
+/* Parse a scheduler's name and its parameters. Returns what is wrong with them, or NULL. */
 static const char *choice_parse(struct nlattr * const *attrs, const struct choice_attrs *of,
 				struct pams_choice *choice)
 {
@@ -356,7 +356,7 @@ static int put_rule(struct sk_buff *skb, const struct pams_rule *rule, u32 numbe
 	return err;
 }
 
-/* The first message of a dump. */
+/* Put what the table says outside its rules: the first message of a dump. */
 static int put_table(struct sk_buff *skb, const struct pams_rules *rules,
 		     const struct pams_rule_table *table)
 {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Units over netlink: an application marks what it writes next on its own connection.
+/* Takes units over netlink: an application marks what it writes next on its connection.
  *
- * Whose connection is it? The socket's owner is the user that made or accepted it, with
- * fchown() another one. Who may mark: CAP_NET_ADMIN in the namespace; or who sends the
- * message with the owner's effective uid over a netlink socket that the same user
- * made, so that no privileged program can be made to send it by handing it a descriptor.
+ * The owner of a connection is the user that made or accepted its socket, or whom fchown()
+ * has named since. A connection may be marked with CAP_NET_ADMIN in the namespace, or by
+ * its owner: the sender's effective uid and the netlink socket's uid must both be the
+ * owner's. The socket's uid counts since any user could otherwise hand an open netlink
+ * socket to a privileged program, and have that program send the message.
  */
 #include <linux/capability.h>
 #include <linux/cred.h>
@@ -24,7 +25,7 @@ static bool may_mark(struct sk_buff *skb, const struct net *net, const struct so
 		uid_eq(owner, READ_ONCE(NETLINK_CB(skb).sk->sk_uid)));
 }
 
-/* The msk is owned. */
+/* Mark the next @bytes that are written to the connection as a unit. The msk is owned. */
 static int mark(struct mptcp_sock *msk, u32 bytes, struct netlink_ext_ack *extack)
 {
 	const struct pams_sched *sched = pams_sched_of(msk);
@@ -52,7 +53,7 @@ static int mark(struct mptcp_sock *msk, u32 bytes, struct netlink_ext_ack *extac
 	return 0;
 }
 
-/* A reference is held. */
+/* Mark a unit if the sender may. A reference on @msk is held. */
 static int mark_own(struct sk_buff *skb, struct genl_info *info, struct mptcp_sock *msk,
 		    u32 bytes)
 {

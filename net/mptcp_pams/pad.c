@@ -9,7 +9,7 @@
  *             T2  = Bp' / Thp
  *             PAD = T1 + OWDhs + T2 + OWDp
  *
- * Put in for T1 and T2 the helper's PAD has two cases only:
+ * With T1 and T2 put in, the helper's PAD has two cases only:
  *
  *   Bp/Bs + 1 >  Thp/Thhs:  OWDhs + OWDp + (Bs + Bp) / Thp   (pipe limits)
  *   Bp/Bs + 1 <= Thp/Thhs:  OWDhs + OWDp + Bs / Thhs         (HS-path limits)
@@ -39,14 +39,14 @@ static u64 hop_queued_bytes(const struct pad_hop *hop)
 	return min(hop->queued_bytes, PAD_QUEUED_MAX_BYTES);
 }
 
-/* at most 2^32 bytes: the product stays below 2^62 */
+/* @bytes is at most 2^32, so the product stays below 2^62 */
 static u64 drain_ns(u64 bytes, u64 rate_byteps)
 {
 	return bytes ? div64_u64(bytes * NSEC_PER_SEC, rate_byteps) : 0;
 }
 
 /**
- * pad_drain_ns - until what is queued at a segment has left
+ * pad_drain_ns - how long until all that is queued at a segment has left
  * @hop: the segment
  *
  * Return: nanoseconds.
@@ -74,7 +74,7 @@ u64 pad_helper_ns(const struct pad_hop *hs, const struct pad_hop *pipe)
 }
 
 /**
- * pad_carried_bytes - what a segment carries within a span of time
+ * pad_carried_bytes - how much a segment carries within a span of time
  * @span_ns:  nanoseconds, up to the largest PAD (2^55)
  * @rate_byteps: bytes per second
  *

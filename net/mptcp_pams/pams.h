@@ -3,31 +3,31 @@
  * (selftests/downward):
  *
  *   main.c      load and unload
- *   netlink*.c  the generic-netlink family: netlink.c, reports come in, and are shown;
- *               netlink_conn.c, connections; netlink_memory.c, what is remembered;
- *               netlink_rules.c, rules; netlink_unit.c, units; netlink-gen.c is made
- *               from the specification
+ *   netlink*.c  the generic-netlink family: netlink.c takes reports and shows them,
+ *               netlink_conn.c shows connections, netlink_memory.c path memory;
+ *               netlink_rules.c takes and shows rules, netlink_unit.c takes units;
+ *               netlink-gen.c is generated from the specification
  *   sched.c     the scheduler ops of both kernel ABIs: one decision
- *   watch.c     looks at a connection when the kernel asks nothing: the end of a
- *               wait, a tail that is late, a path that is lost or silent
- *   tell_conn.c what happens to connections, told over netlink
- *   resend.c    what is late or lost is sent again on another subflow, or copied
+ *   watch.c     looks at a connection by timer, between the kernel's calls: for the end
+ *               of a wait, a late tail, a lost or silent path
+ *   tell_conn.c sends netlink events about connections
+ *   resend.c    sends late or lost data again on another subflow, or copies it
  *   look.c      one look at every subflow of a connection -> struct pams_view
- *   split.c     what helpers that end TCP have banked -> models
+ *   split.c     finds helpers that end TCP, puts the data they hold into the models
  *   learn.c     a subflow's model, from its TCP
- *   report.c    pipes and loss times, put into the model
- *   conn.c      what is remembered of a connection: lifetimes
- *   net.c       what a namespace has: the sysctls
+ *   report.c    puts reported pipes and loss times into the models
+ *   conn.c      the state of a connection and of its subflows: lifetimes
+ *   net.c       the state of a namespace: the sysctls
  *   memory.c    what earlier connections learned of a path
- *   rules.c     which scheduler a connection has, by the administrator's rules
- *   path.c      what was reported of each path
- *   tell.c      what has expired of a path, told over netlink
+ *   rules.c     chooses a connection's scheduler by the administrator's rules
+ *   path.c      the table of what was reported of each path
+ *   tell.c      sends netlink events about expired reports
  *   trace.c     tracepoints
- *   bank.c      what was acknowledged and not delivered, plain numbers only
- *   sched_*.c   a choice from a view, plain numbers only (pick.h)
- *   cost.c      costlier paths stand back, plain numbers only
- *   unit.c      what is left of an application's unit, plain numbers only
- *   model.c     what a subflow delivers by when, from plain numbers
+ *   bank.c      how much a helper has acknowledged and not delivered, plain numbers only
+ *   sched_*.c   choose a subflow from a view, plain numbers only (pick.h)
+ *   cost.c      takes costlier paths out of a view, plain numbers only
+ *   unit.c      how much is left of an application's unit, plain numbers only
+ *   model.c     how much a subflow delivers by when, from plain numbers
  *   pad.c       PAD from plain numbers
  *   msk.c       MPTCP's private structures; no other file knows them
  *   symbols.c   finds what the kernel does not export
@@ -56,7 +56,9 @@
 #include "symbols.h"
 #include "unit.h"
 
-/* Of a connection, see pams_count(); of those that have gone, under conn.c's lock. */
+/* Totals of one connection, written with pams_count(), or of all connections of a
+ * namespace that are closed, written under conn.c's table lock.
+ */
 struct pams_counts {
 	u64 decisions;
 	u64 deferrals;
@@ -65,40 +67,41 @@ struct pams_counts {
 	u64 reinjected_bytes;
 };
 
-/* Of reports. */
+/* How many reports of a namespace were accepted, refused, and have expired. */
 struct pams_totals {
 	atomic64_t reports;
 	atomic64_t refused;
 	atomic64_t expired;
 };
 
-/* queue_ahead_us: keeps a subflow busy over the time it takes to decide again */
+/* queue_ahead_us, default: a subflow stays busy until the next decision is made */
 #define PAMS_QUEUE_AHEAD_US	1000
 
-/* owd_weights: how much of a sample goes into the one-way delay (report.c) */
+/* owd_weights: which weights smooth the one-way delay (report.c) */
 #define PAMS_OWD_RFC6298	0
 #define PAMS_OWD_PLAMA		1
 
 /**
- * struct pams_net - a network namespace
+ * struct pams_net - the module's state of a network namespace
  * @net:	the namespace
  * @paths:	what was reported of paths
  * @memory:	what connections learned of paths
- * @rules:	which scheduler which connection has
- * @totals:	of reports
- * @gone:	of connections that have gone
- * @reinject_eta_percent: sysctl; how much PADs differ before a tail is sent again
- * @queue_ahead_us: sysctl; how much more than its window a subflow may be given,
- *		in time at its pacing rate
- * @loss_guard_us: sysctl; how much before its path is lost data has to arrive
+ * @rules:	the administrator's rules, which choose a connection's scheduler
+ * @totals:	totals of the reports
+ * @gone:	summed totals of the connections that are closed
+ * @reinject_eta_percent: sysctl; a tail is sent again if PADs differ by more than this
+ * @queue_ahead_us: sysctl; a subflow may be given more than its window, by this time at
+ *		its pacing rate
+ * @loss_guard_us: sysctl; data has to arrive this long before its path is lost
  * @owd_weights: sysctl; PAMS_OWD_*
- * @paths_max:	sysctl; how many paths may be known
+ * @paths_max:	sysctl; at most this many paths may be known
  * @path_memory: sysctl; 0: connections neither use @memory nor add to it
- * @redundant_bytes: sysctl; how much of a connection redundant sends twice, 0: all
- * @overflow_ms: sysctl; what costlier paths are used for, see cost.h,
- * @overflow_percent: and sysctl
- * @sysctls:	their registration
- * @sysctl_table: and table
+ * @redundant_bytes: sysctl; redundant sends this many first bytes twice; 0: all
+ * @overflow_ms: sysctl; costlier paths carry what cheaper ones would deliver later than
+ *		this (cost.h)
+ * @overflow_percent: sysctl; the same as a factor of the completion time (cost.h)
+ * @sysctls:	registration of the sysctls
+ * @sysctl_table: the table that was registered
  */
 struct pams_net {
 	struct net *net;
@@ -120,61 +123,67 @@ struct pams_net {
 	struct ctl_table *sysctl_table;
 };
 
-/* of a subflow, to be told over netlink */
+/* Events of a subflow that listeners on netlink are to be told. */
 #define PAMS_EVENT_STOPPED	BIT(0)
 #define PAMS_EVENT_REINJECT	BIT(1)
 
 /**
- * struct pams_subflow - what is known and remembered of one subflow
+ * struct pams_subflow - the state of one subflow; each field belongs to the owner of the msk
  * @model:	the subflow in plain numbers, as it was at the last look
- * @pad_of_bytes: for how many @model.pad_ns was reckoned; 0: the model is another one now
+ * @pad_of_bytes: @model.pad_ns was computed for this many bytes; 0: the model has changed
+ *		since, so it has to be computed again
  *
- * learn.c, of TCP at the last look:
- * @seen_us:	low half of tcp_mstamp, or tcp_jiffies32 with nothing outstanding
+ * written by learn.c, from TCP at the last look:
+ * @seen_us:	low half of tcp_mstamp; tcp_jiffies32 if nothing was outstanding
  * @seen_write_seq: TCP's write_seq
  * @seen_delivered: TCP's count of delivered packets
  * @seen_packets: packets outstanding
- * @th_us:	low half of tcp_mstamp when @model.th_byteps was sampled
- * @learned_th_byteps: Th, before reports
- * @learned_limit_byteps: capacity; 0 if unknown
- * @learned_proven_byteps: the most that was seen, or guessed
- * @limit_us:	low half of tcp_mstamp when @learned_limit_byteps was lowered
- * @empty_us:	low half of tcp_mstamp when there was no queue last
- * @burst_us:	low half of tcp_mstamp when a burst began behind a packet that was alone
+ * @th_us:	low half of tcp_mstamp when @learned_th_byteps was sampled
+ * @learned_th_byteps: Th, before reports change it
+ * @learned_limit_byteps: capacity of the path; 0 if unknown
+ * @learned_proven_byteps: the highest rate that was measured, or a guess (@guessed)
+ * @limit_us:	low half of tcp_mstamp when @learned_limit_byteps was lowered last
+ * @empty_us:	low half of tcp_mstamp when a sample last showed no queue, or followed an
+ *		idle time
+ * @burst_us:	low half of tcp_mstamp when more packets followed one that was alone in
+ *		flight
  * @guessed:	@learned_proven_byteps is a guess from the first few packets
- * @idle:	nothing was outstanding at some look since the last sample
- * @queued:	the last sample told of a queue
+ * @idle:	since the last sample a look found nothing outstanding
+ * @queued:	the last sample showed a queue
  * @remembered:	@learned_limit_byteps is from memory.c, no sample has confirmed it
  *
- * memory.c:
- * @memory:	its path; a use is counted while this is set
- * @memory_byteps: what this subflow says the path gives it
+ * for memory.c:
+ * @memory:	the remembered path, on which this subflow holds a use; NULL: none
+ * @memory_byteps: the capacity that this subflow told @memory last; 0: none
  *
- * resend.c:
- * @again:	what was sent again elsewhere
- * @again_bytes: since the subflow began
+ * written by resend.c:
+ * @again:	the subflow's data that was sent again elsewhere, as sequence numbers
+ * @again_bytes: how much was sent again elsewhere since the subflow began
  *
- * report.c:
- * @generation:	of the namespace's paths, when @pipe and @loss were found
- * @pipe:	path whose pipe counts, or NULL; under RCU, see path.h
- * @loss:	path whose loss time counts, or NULL; the same
+ * written by report.c:
+ * @generation:	generation of the namespace's paths when @pipe and @loss were looked up
+ * @pipe:	the path whose pipe counts, or NULL; under RCU, see path.h
+ * @loss:	the path whose loss time counts, or NULL; under RCU, too
  * @owd_us:	smoothed one-way delay, 0 before the first sample
- * @reported:	there is a @pipe or @loss, or was a moment ago
+ * @reported:	the last lookup found a pipe, loss time or cost, or the subflow was stopped
+ *		then
  *
- * split.c:
- * @split_mark:	TCP's write_seq in units of 16 KB, rounded up, when the connection's was set
+ * written by split.c:
+ * @split_mark:	TCP's write_seq in units of 16 KB, rounded up, when the connection's
+ *		@split_mark was set
  *
- * watch.c:
+ * written by watch.c, learn.c and report.c:
  * @silent_tstamp: TCP's rcv_tstamp when @silent was set
- * @alarms:	how often the alarm was false,
- * @alarm_s:	when it was last, low half of TCP's seconds
+ * @alarms:	number of false alarms: silences that ended without a timeout of TCP's
+ * @alarm_s:	when the last false alarm was; low half of TCP's clock in seconds
  * @silent:	nothing was acknowledged for too long
- * @stopped:	a look found that nothing more arrives
+ * @stopped:	the last look found that what is sent now won't arrive (report.c)
  * @stops:	how often @stopped was set
- * @events:	to be told, PAMS_EVENT_*
+ * @events:	PAMS_EVENT_* that listeners have not been told yet
  *
- * sched.c:
- * @retrans:	a retransmission went there since @resend.retrans_una of the connection moved
+ * written by sched.c:
+ * @retrans:	the kernel's retransmission has used this subflow since
+ *		@resend.retrans_una of the connection changed
  */
 struct pams_subflow {
 	struct pams_model model;
@@ -221,44 +230,9 @@ struct pams_subflow {
 };
 
 /**
- * struct pams_sched - one of our schedulers
- * @name:	as the sysctl has it
- * @pick:	the choice, see pick.h; NULL: rules choose another one (rules.c)
- * @late:	whose data to send again, and how much of it; NULL: none is
- * @copy:	where what was sent is sent a second time; NULL: nowhere
- * @detail:	what @model.pad_ns has to be
- * @window_shift: 2^-n of the receive window stays free; 0: as look.c has it
- * @cuts:	hands over less than a fragment
- * @keeps_to_window: hands over nothing ahead of a window that no acknowledgment opened
- * @closely:	looks at a tail more often than each tick
- * @watches:	subflows that go silent are noticed
- * @owns_retransmission: @late decides what is late, so the kernel's retransmission
- *		waits until the head is overdue
- */
-enum pams_detail {
-	PAMS_DETAIL_ROOM,	/* round-trip times and room */
-	PAMS_DETAIL_PAD,	/* PADs too */
-	PAMS_DETAIL_ARRIVAL,	/* by the model of model.c, and what is expected to join */
-};
-
-struct pams_sched {
-	const char *name;
-	int (*pick)(const struct pams_view *view, u32 *bytes);
-	int (*late)(const struct pams_view *view, u32 eta_percent, u64 *bytes);
-	int (*copy)(const struct pams_view *view, u32 *bytes);
-	enum pams_detail detail;
-	u8 window_shift;
-	bool cuts;
-	bool keeps_to_window;
-	bool closely;
-	bool watches;
-	bool owns_retransmission;
-};
-
-/**
  * struct pams_expected - a path that is expected to join (memory.c)
- * @memory:	what is remembered of it; a use is counted while this is set
- * @hint:	when, and with what
+ * @memory:	the remembered path, on which the connection holds a use; NULL: none
+ * @hint:	the remembered time until it joins, its capacity and its round-trip time
  */
 struct pams_expected {
 	struct pams_remembered *memory;
@@ -266,59 +240,61 @@ struct pams_expected {
 };
 
 /**
- * struct pams_conn - what is remembered of one connection
- * @node:	in the table of conn.c, keyed by @msk; RCU
- * @net:	its namespace, which the socket keeps alive
- * @msk:	the connection; used by its owner, or under a reference that @timer or
- *		@kick holds
- * @sched:	its scheduler
- * @local_key:	of the connection this state is about; a disconnected socket comes
- *		back with another one and the same @msk
+ * struct pams_conn - the state of one connection
+ * @node:	entry in conn.c's table, keyed by @msk; read under RCU
+ * @net:	the connection's namespace, which the socket keeps alive
+ * @msk:	the connection's socket; used by its owner, or under a reference that @timer
+ *		or @kick holds
+ * @sched:	the connection's scheduler
+ * @local_key:	MPTCP's key of this connection; a socket that was disconnected comes back
+ *		with another key and the same @msk
  * @refs:	one for the table, one for @timer, one for a pending @kick
- * @dead:	the socket was released or connected anew: nothing is done any more
- * @wake:	something was reported that the next look shall see to; set by anybody
- * @kick:	work item: what needs a process, see watch.c
- * @timer:	when the connection is looked at next
- * @timed:	@timer is armed, or on its way
- * @deferring:	the last decision was to wait,
- * @defer_end_ns: until then; of ktime_get_ns()
- * @pause_us:	between looks
- * @backed_off:	that grew, since nothing arrived
- * @delivered:	packets, of all subflows, at the last look
+ * @dead:	the socket was released or connected anew: timer and kick do nothing
+ * @wake:	a report came that the next kick has to act on; set in any context
+ * @kick:	work item for all that needs process context, see watch.c
+ * @timer:	looks at the connection again when it fires
+ * @timed:	@timer is armed, or its function runs
+ * @deferring:	the last decision was to wait, until @defer_end_ns at most
+ * @defer_end_ns: end of that wait, by ktime_get_ns()
+ * @pause_us:	time between two looks of @timer
+ * @backed_off:	@pause_us was doubled since nothing arrived
+ * @delivered:	sum of the subflows' delivered packets at @timer's last look
  * @silent:	at least one subflow is silent
- * @reported:	of at least one subflow's path something was reported, when it was usable last
- * @events:	at least one subflow has events to be told
- * @server:	it was accepted here
- * @costly:	of its usable subflows one costs more than another one
- * @refusing:	no decision is made: the kernel is asked something
- * @stale_at:	tcp_jiffies32 when the kernel's stale check was asked last
- * @state:	of its scheduler
- * @rule:	number of the rule that chose it; 0: none fits, or nobody asked
- * @window:	what the kernel was told of the receive window
+ * @reported:	at least one subflow has @reported set
+ * @events:	at least one subflow has @events set
+ * @server:	the connection was accepted here, not opened here
+ * @costly:	a usable subflow costs more than another one that isn't stopped
+ * @refusing:	decisions are refused while the kernel's stale check runs
+ * @stale_at:	tcp_jiffies32 when the kernel's stale check was called last
+ * @state:	the scheduler's own state
+ * @rule:	number of the rule that chose @sched, from 1; 0: no rule fits, or the socket's
+ *		scheduler isn't rules
+ * @window:	the receive window's end while the kernel is told a nearer one (msk.h)
  * @unit:	where the application's units end
- * @resend:	what is pending again
+ * @resend:	the range that is pending to be sent again
  * @lost_id:	subflow_id whose lost data is being sent again, 0: none
- * @late_bytes:	sent again for being late; the budget is for these
- * @epoch_bytes: of these, in the current epoch,
- * @epoch_end:	which ends then, a tick after it began; tcp_jiffies32
- * @first_bytes: what its rule says of redundant; 0: nothing
- * @overflow:	what its rule says of costlier paths
- * @cost:	what is remembered of them
- * @rules_generation: of the namespace's rules when one was looked for; 0: they don't
- *		choose its scheduler
- * @first_seq:	data sequence number at the first decision
- * @first_ns:	when that was
- * @counts:	totals,
- * @counting:	which others read meanwhile
- * @nr:		subflows in @sub
- * @sub:	in the connection's order; those that have gone, behind, until that
- *		is told
+ * @late_bytes:	bytes sent again for being late, and with them of the same fragment behind
+ *		a range; resend.c has a budget for them
+ * @epoch_bytes: those of @late_bytes that were sent again in the current epoch
+ * @epoch_begin: tcp_jiffies32 when the epoch began, which lasts for a tick
+ * @first_bytes: by the rule, the first bytes that redundant sends twice; 0: sysctl
+ * @overflow:	by the rule, what costlier paths are used for
+ * @cost:	credit of the costlier paths (cost.c)
+ * @rules_generation: generation of the namespace's rules when @rule was looked up; 0: rules
+ *		don't choose the scheduler
+ * @first_seq:	next data sequence number at the first look
+ * @first_ns:	time of the first look, by ktime_get_ns()
+ * @counts:	totals; written with pams_count()
+ * @counting:	lets conn.c read @counts without owning the msk
+ * @nr:		number of states in @sub
+ * @sub:	states of the usable subflows in the connection's order; behind them those of
+ *		other subflows, until a kick finds them gone
  * @expected:	paths that are expected to join
- * @bank:	what helpers that split TCP have banked; NULL until one was noticed
- * @split_mark:	to notice one (split.c): low half of the data sequence number up to which
- *		everything is acknowledged where each subflow acknowledged its @split_mark,
- * @split_nr:	if there are as many
- * @rcu:	defers the free, when nobody asks for @expected any more
+ * @bank:	log of what helpers that split TCP hold; NULL until split.c suspects one
+ * @split_mark:	low half of a data sequence number: once each subflow has acknowledged its
+ *		own @split_mark, what has no DATA_ACK before this is banked (split.c)
+ * @split_nr:	number of usable subflows when @split_mark was set
+ * @rcu:	defers the free; shares its place with @expected, which is unused by then
  *
  * Except for @node, @refs, @wake and @dead every field belongs to the owner of the
  * msk: a decision runs with the msk owned (process context) or with its data lock
@@ -357,7 +333,7 @@ struct pams_conn {
 	struct msk_resend resend;
 	u64 late_bytes;
 	u32 epoch_bytes;
-	u32 epoch_end;
+	u32 epoch_begin;
 	u32 first_bytes;
 	u32 rules_generation;
 	struct cost_overflow overflow;
@@ -376,25 +352,27 @@ struct pams_conn {
 	u32 split_nr;
 };
 
-/* figures.md tells: with up to five subflows all of it is within 1,024 bytes and 128 for
- * each subflow. Lockdep makes timers and work items larger.
+/* figures.md promises that a connection with up to five subflows takes at most 1,024
+ * bytes and 128 more for each subflow. Lockdep makes timers and work items larger.
  */
 static_assert(sizeof(struct pams_subflow) <= 224);
 static_assert(IS_ENABLED(CONFIG_LOCKDEP) || sizeof(struct pams_conn) <= 640);
 
-/* Counts one of @conn's totals on. By its owner; conn.c sums up without owning it, and
- * where u64 takes two stores it has to notice.
+/* Adds @by to one of @conn's totals. The msk's owner calls it; conn.c reads the totals
+ * without owning the msk, and must notice a u64 that takes two stores.
  */
 static inline void pams_count(struct pams_conn *conn, u64 *total, u64 by)
 {
-	/* where u64 takes two loads: whoever reads spins, so no interrupt may come */
+	/* on 32 bits a reader spins meanwhile, so no interrupt may come between */
 	unsigned long flags = u64_stats_update_begin_irqsave(&conn->counting);
 
 	WRITE_ONCE(*total, *total + by);
 	u64_stats_update_end_irqrestore(&conn->counting, flags);
 }
 
-/* Are subflows that go silent noticed? Another path may be waiting for it. */
+/* Does the module look for silent subflows of @conn? The scheduler may want it; and a
+ * costlier path is used as soon as the cheaper ones are silent.
+ */
 static inline bool pams_watches(const struct pams_conn *conn)
 {
 	return conn->sched->watches || conn->costly;
@@ -412,8 +390,8 @@ int pams_sched_register(void);
 void pams_sched_unregister(void);
 
 /* watch.c */
-#define PAMS_TICK_US	10000U		/* how often a tail is looked at */
-#define PAMS_CLOSE_US	1000U		/* and closely */
+#define PAMS_TICK_US	10000U		/* pause between looks at a tail */
+#define PAMS_CLOSE_US	1000U		/* the same for a scheduler with @closely */
 
 void pams_watch(struct pams_conn *conn, u32 pause_us);
 bool pams_watch_defer(struct pams_conn *conn, u64 wait_ns, bool closely);
@@ -427,6 +405,7 @@ void pams_watch_exit(void);
 bool pams_resend_wanted(struct pams_conn *conn, struct pams_view *view,
 			const struct msk_look *look);
 bool pams_resend(struct pams_conn *conn);
+void pams_resend_count_excess(struct pams_conn *conn);
 bool pams_copy_wanted(const struct pams_conn *conn, const struct pams_view *view,
 		      int target);
 
@@ -437,8 +416,8 @@ void pams_look(struct pams_conn *conn, enum pams_detail detail,
 	       struct msk_look *look, struct pams_view *view,
 	       struct pams_model *expected);
 
-/* Is there nothing that may be sent for the first time: is all scheduled, or no room
- * for a packet in the receive window?
+/* Is there nothing to send for the first time? Either all data was given to subflows, or
+ * the receive window has no room for a packet.
  */
 static inline bool pams_nothing_new(const struct msk_look *look)
 {
@@ -465,13 +444,15 @@ void pams_learn(struct pams_subflow *sub, const struct sock *ssk, u32 ahead_us,
 u32 pams_silence_limit_us(const struct pams_subflow *sub, const struct tcp_sock *tp);
 u32 pams_answer_limit_us(const struct pams_subflow *sub, const struct tcp_sock *tp);
 
-/* One way without a queue. */
+/* The one-way delay without queueing: half of the least round trip. */
 static inline u32 pams_propagation_us(const struct tcp_sock *tp, u32 rtt_us)
 {
 	return min(tcp_min_rtt(tp), rtt_us) / 2;
 }
 
-/* What a round trip exceeds the least one by is queueing, and counts whole. */
+/* The one-way delay of a round trip of @rtt_us: all of its queueing, which is what it
+ * takes longer than the least round trip, is in the direction of the data.
+ */
 static inline u32 pams_owd_us(const struct tcp_sock *tp, u32 rtt_us)
 {
 	return rtt_us - pams_propagation_us(tp, rtt_us);
@@ -482,13 +463,13 @@ void pams_report_apply(struct pams_conn *conn, const struct msk_look *look,
 		       struct pams_view *view);
 bool pams_report_is_lost(struct pams_conn *conn, const struct pams_subflow *sub);
 
-/* Is there anything that pams_report_apply() may have to say? */
+/* May pams_report_apply() have something to put into @conn's models? */
 static inline bool pams_report_any(const struct pams_conn *conn)
 {
 	return READ_ONCE(conn->net->paths.nr) || conn->silent || conn->reported;
 }
 
-/* rules.c: once they have changed, the connection follows. */
+/* Choose @conn's scheduler anew if the rules have changed (rules.c). */
 static inline void pams_rules_follow(struct pams_conn *conn,
 				     const struct pams_sched *otherwise)
 {
@@ -517,13 +498,13 @@ struct pams_subflow *pams_subflow_get(struct pams_conn *conn, unsigned int place
 				      const struct sock *ssk, u32 id);
 void pams_subflow_drop(struct pams_conn *conn, unsigned int place);
 
-/* The state of a model in a view. */
+/* The subflow's state that holds this model of a view. */
 static inline struct pams_subflow *pams_subflow_of(struct pams_model *model)
 {
 	return container_of(model, struct pams_subflow, model);
 }
 
-/* What is known of a subflow, or NULL. */
+/* The state of the subflow with this subflow_id, or NULL. */
 static inline struct pams_subflow *pams_subflow_find(struct pams_conn *conn, u32 id)
 {
 	unsigned int i;

@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What was reported of paths to peers, in each network namespace: the pipe behind
- * a helper, the time at which a path will be lost, and what a path costs.
+/* The table of what was reported of paths to peers, in each network namespace: the pipe
+ * behind a helper, the time at which a path will be lost, and what a path costs.
  *
  * A path has one key: a subflow (token and address ids), an address (prefix,
- * with or without a port) or an interface. The most specific key that has
- * something valid to say wins, for pipe, loss time and cost apart:
- * subflow, address (longer prefix first, with a port first), interface.
+ * with or without a port) or an interface. For a subflow pipe, loss time and cost are
+ * looked up apart: each is taken from the most specific path with a valid one. The order
+ * is subflow, address (longer prefix first, with a port first), interface.
  *
- * Readers, the decisions, use RCU and no lock. A path is never changed: a report
- * replaces it, and @generation tells readers to look again. They remember what
- * they found, so a lookup costs nothing between two reports, and after one, with
- * any number of paths, a hash for each kind and prefix length in use.
+ * Decisions read under RCU, without a lock. A path is never changed: a report
+ * replaces it, and @generation tells readers to look up again. They remember the paths
+ * that they found, so a lookup costs nothing between two reports; after a report it costs
+ * a hash for each kind and prefix length in use, however many paths there are.
  *
  * The table grows and shrinks with the number of paths, and its hash has a random
  * seed, so nobody can choose paths that share a bucket.
  *
- * State is bounded (paths_max) and expires: for readers by its times, for the
- * table and whoever listens by delayed work, some 100 ms later at most.
+ * The number of paths is bounded (paths_max), and reports expire: readers compare the
+ * times themselves; delayed work removes them from the table, and tells listeners, about
+ * 100 ms later at most.
  */
 #include <linux/bitmap.h>
 #include <linux/jiffies.h>
@@ -30,12 +31,12 @@
 #include "pams.h"
 #include "tell.h"
 
-/* the table is searched for what has expired at most so often */
+/* the shortest time between two searches of the table for expired reports */
 #define PATH_SWEEP		max(HZ / 10, 1)
 
 /**
- * pams_path_key_mask - clear what isn't part of the prefix
- * @key: of an address
+ * pams_path_key_mask - clear the bits of the address that the prefix doesn't have
+ * @key: an address key
  */
 void pams_path_key_mask(struct pams_path_key *key)
 {
@@ -53,15 +54,17 @@ static const struct rhashtable_params path_table_params = {
 
 /**
  * pams_path_find - the path with exactly this key
- * @paths: of the namespace
- * @key: masked
+ * @paths: the namespace's paths
+ * @key: the key, masked (pams_path_key_mask())
  *
- * Under RCU or the writers' lock.
+ * Called under RCU or the writers' lock.
+ *
+ * Return: the path, or NULL.
  */
 struct pams_path *pams_path_find(struct pams_paths *paths,
 				 const struct pams_path_key *key)
 {
-	/* all bytes are hashed and compared: there must be no padding */
+	/* all bytes are hashed and compared, so there must be no padding */
 	BUILD_BUG_ON(sizeof(*key) != 28);
 
 	return rhashtable_lookup_fast(&paths->table, key, path_table_params);
@@ -93,7 +96,9 @@ static void paths_count(struct pams_paths *paths, const struct pams_path *path,
 		clear_bit(key->prefix_len, paths->prefixes[with_port]);
 }
 
-/* Readers that saw the value before are done when what was removed is freed. */
+/* Tell readers to look up again. A removed path is freed only after all readers that have
+ * seen the former value.
+ */
 static void paths_changed(struct pams_paths *paths)
 {
 	/* pairs with pams_paths_generation() */
@@ -124,7 +129,9 @@ static void path_remove(struct pams_paths *paths, struct pams_path *path)
 	kfree_rcu(path, rcu);
 }
 
-/* Both have the same key. @old is in the table, so this can't fail. */
+/* Put @path in the place of @old, which has the same key. Since @old is in the table this
+ * can't fail.
+ */
 static void path_replace(struct pams_paths *paths, struct pams_path *old,
 			 struct pams_path *path)
 {
@@ -137,7 +144,7 @@ static void path_replace(struct pams_paths *paths, struct pams_path *old,
 	kfree_rcu(old, rcu);
 }
 
-/* The earliest of its parts. */
+/* When the first part of a report expires. */
 static u64 report_expires_ns(const struct pams_report *report)
 {
 	u64 expires_ns = report->cost_expires_ns ?: PAMS_NEVER_NS;
@@ -178,7 +185,9 @@ static void take_cost(struct pams_report *report, const struct pams_report *from
 	report->cost = from->cost;
 }
 
-/* Each part is taken whole, from the news if they speak of it. */
+/* Replace those parts of a report that @news has: pipe, loss time or cost, each as a whole.
+ * With @no_loss the loss time is forgotten.
+ */
 static void report_merge(struct pams_report *report,
 			 const struct pams_report *news, bool no_loss)
 {
@@ -190,7 +199,7 @@ static void report_merge(struct pams_report *report,
 		take_cost(report, news);
 }
 
-/* What still holds. */
+/* The parts of a report that haven't expired. */
 static struct pams_report report_rest(const struct pams_report *report, u64 now_ns)
 {
 	struct pams_report rest = {};
@@ -204,7 +213,9 @@ static struct pams_report report_rest(const struct pams_report *report, u64 now_
 	return rest;
 }
 
-/* The lock is held; @path is used up if 0 is returned. */
+/* Store a new path, merged with what the table has under its key. The lock is held. If 0 is
+ * returned the table owns @path, or it was freed.
+ */
 static int path_store(struct pams_net *net, struct pams_path *path, bool no_loss,
 		      struct netlink_ext_ack *extack)
 {
@@ -240,7 +251,7 @@ static int path_store(struct pams_net *net, struct pams_path *path, bool no_loss
 	return err;
 }
 
-/* Have the table searched when something expires then. The lock is held. */
+/* Have the table searched at @expires_ns, or before. The lock is held. */
 static void paths_expect(struct pams_paths *paths, u64 expires_ns)
 {
 	unsigned long delay = PATH_SWEEP;
@@ -257,17 +268,18 @@ static void paths_expect(struct pams_paths *paths, u64 expires_ns)
 }
 
 /**
- * pams_path_set - a report came
+ * pams_path_set - take a report
  * @net:	its namespace
- * @key:	masked
- * @report:	what it says; rate or loss time 0: nothing of that
- * @no_loss:	the path isn't going to be lost
- * @origin:	who says it
- * @extack:	says why not
+ * @key:	the path's key, masked
+ * @report:	the report; a part that is 0 (rate, loss time, expiry of the cost) isn't in it
+ * @no_loss:	the path won't be lost: forget a loss time that was reported before
+ * @origin:	who reports
+ * @extack:	set to the reason if the report is refused
  *
  * Process context.
  *
- * Return: 0, -ENOSPC if there are too many, or that of rhashtable_insert_fast().
+ * Return: 0, -ENOSPC if there are paths_max paths, -ENOMEM, or the error of
+ * rhashtable_insert_fast().
  */
 int pams_path_set(struct pams_net *net, const struct pams_path_key *key,
 		  const struct pams_report *report, bool no_loss,
@@ -297,7 +309,7 @@ int pams_path_set(struct pams_net *net, const struct pams_path_key *key,
 /**
  * pams_path_del - forget a path
  * @net: its namespace
- * @key: masked
+ * @key: its key, masked
  *
  * Return: 0 or -ENOENT.
  */
@@ -330,7 +342,9 @@ void pams_path_flush(struct pams_net *net)
 	mutex_unlock(&net->paths.lock);
 }
 
-/* The lock is held. What still holds stays; returns when that expires. */
+/* Remove the expired parts of a path's report, or the path if none is left. The lock is
+ * held. Returns when the next part expires.
+ */
 static u64 path_expire(struct pams_net *net, struct pams_path *path, u64 now_ns)
 {
 	struct pams_report rest = report_rest(&path->report, now_ns);
@@ -346,7 +360,7 @@ static u64 path_expire(struct pams_net *net, struct pams_path *path, u64 now_ns)
 
 	left = kzalloc_obj(*left, GFP_KERNEL_ACCOUNT);
 	if (!left)
-		return now_ns;	/* readers see the times; the next sweep tries */
+		return now_ns;	/* readers compare the times; the next sweep tries again */
 	left->key = path->key;
 	left->report = rest;
 	memcpy(left->origin, path->origin, sizeof(left->origin));
@@ -375,8 +389,8 @@ static void paths_sweep(struct work_struct *work)
 	mutex_unlock(&net->paths.lock);
 }
 
-/* Takes what @path has to say that nothing more specific said; true if nothing
- * is left to ask for.
+/* Take those parts of @path's report that no more specific path had. Returns true if all
+ * parts are found.
  */
 static bool path_take(const struct pams_path *path, u64 now_ns,
 		      struct pams_path_found *found)
@@ -452,8 +466,8 @@ int pams_path_ifindex(const struct sock *ssk)
  * @now_ns:	ktime_get_ns()
  * @found:	filled in
  *
- * Under RCU; what is found is valid in the same read-side section, and later
- * while @generation of the paths is what it was before the call.
+ * Called under RCU. What is found is valid in the same read-side section, and in a later
+ * one if the paths' @generation still is what it was before the call.
  */
 void pams_path_lookup(struct pams_net *net, u32 token, const struct sock *ssk,
 		      u64 now_ns, struct pams_path_found *found)
@@ -481,8 +495,8 @@ void pams_path_lookup(struct pams_net *net, u32 token, const struct sock *ssk,
 }
 
 /**
- * pams_paths_init - a namespace without paths
- * @net: zeroed
+ * pams_paths_init - prepare a namespace's table of paths
+ * @net: the namespace, zeroed
  *
  * Return: 0 or -ENOMEM.
  */
@@ -497,8 +511,8 @@ int pams_paths_init(struct pams_net *net)
 }
 
 /**
- * pams_paths_exit - the namespace goes, or the module
- * @net: nobody asks for its paths any more
+ * pams_paths_exit - free a namespace's table, when the namespace or the module goes
+ * @net: the namespace; nobody looks up its paths any more
  */
 void pams_paths_exit(struct pams_net *net)
 {

@@ -12,7 +12,7 @@
 #include <net/ipv6.h>
 #include <uapi/linux/mptcp_pams.h>
 
-/* The more specific first. */
+/* The kinds of keys, the most specific one first. */
 enum pams_path_kind {
 	PAMS_PATH_SUBFLOW,
 	PAMS_PATH_ADDRESS,
@@ -20,15 +20,15 @@ enum pams_path_kind {
 };
 
 /**
- * struct pams_path_key - what a path is found by; no padding, all bytes count
- * @address:	of the peer, the bits of the prefix; IPv4 as mapped into IPv6
+ * struct pams_path_key - key of a path; all bytes are hashed, so there is no padding
+ * @address:	prefix of the peer's address; IPv4 as mapped into IPv6
  * @number:	token of a connection, or index of an interface
- * @port:	of the peer, 0 for any
+ * @port:	port of the peer, 0 for any
  * @prefix_len:	bits of @address that count
- * @kind:	enum pams_path_kind
- * @local_id:	MPTCP's address ids of a subflow
- * @remote_id:	the peer's
- * @zero:	0
+ * @kind:	enum pams_path_kind, which says what fields are used; others are 0
+ * @local_id:	MPTCP's id of the subflow's local address
+ * @remote_id:	MPTCP's id of its remote address
+ * @zero:	0, in place of padding
  */
 struct pams_path_key {
 	struct in6_addr address;
@@ -41,23 +41,23 @@ struct pams_path_key {
 	u16 zero;
 };
 
-/* When a report expires that holds until it is replaced or deleted. */
+/* The expiry time of a report that holds until it is replaced or deleted. */
 #define PAMS_NEVER_NS	U64_MAX
 
 /**
- * struct pams_report - what is known of a path; times of ktime_get_ns()
- * @pipe_rate_byteps:	throughput of the pipe, 0 if none was reported
- * @hs_rate_byteps:	throughput of the way to the helper, 0: as TCP shows it
+ * struct pams_report - what was reported of a path; times are of ktime_get_ns()
+ * @pipe_rate_byteps:	throughput of the pipe, 0 if no pipe was reported
+ * @hs_rate_byteps:	throughput of the HS-path, from server to helper; 0: take TCP's
  * @pipe_ns:		when the pipe was reported
- * @pipe_expires_ns:	until when that holds
- * @loss_ns:		when the path is lost, 0 if that isn't known
- * @loss_expires_ns:	until when that holds
- * @cost_expires_ns:	until when @cost holds, 0: nobody says what the path costs
- * @pipe_backlog_bytes:	waiting before the pipe at @pipe_ns
+ * @pipe_expires_ns:	when the report of the pipe expires
+ * @loss_ns:		when the path will be lost, 0 if no loss time was reported
+ * @loss_expires_ns:	when the loss time expires
+ * @cost_expires_ns:	when @cost expires, 0 if no cost was reported
+ * @pipe_backlog_bytes:	bytes that waited before the pipe at @pipe_ns
  * @pipe_delay_us:	one-way delay of the pipe, if @split
  * @loss_spread_ms:	standard deviation of @loss_ns
- * @split:		the helper ends TCP: TCP's times don't hold the pipe
- * @cost:		what using the path costs
+ * @split:		the helper ends TCP, so TCP's round trips end at the helper
+ * @cost:		cost of using the path; 0: none
  */
 struct pams_report {
 	u64 pipe_rate_byteps;
@@ -75,12 +75,12 @@ struct pams_report {
 };
 
 /**
- * struct pams_path - never changed while known: a new report replaces it
- * @node:	in the table; read under RCU
- * @list:	in the order they came; under the writers' lock
- * @key:	masked
+ * struct pams_path - a path with a report; never changed in the table, but replaced
+ * @node:	entry in the table; read under RCU
+ * @list:	entry in the list, in the order of arrival; under the writers' lock
+ * @key:	key, with all bits beyond the prefix cleared
  * @report:	what was reported
- * @origin:	who reported last, "" if that wasn't said
+ * @origin:	who reported last, "" if the report didn't say
  * @rcu:	defers the free
  */
 struct pams_path {
@@ -96,19 +96,18 @@ struct pams_path {
 
 /**
  * struct pams_paths - the paths of a namespace
- * @table:	of struct pams_path by key; read under RCU
- * @list:	all of them
- * @lock:	for writers: all but what readers are said to read
- * @generation:	grows with every change, before what was removed is freed:
- *		whoever finds it unchanged under RCU may use a path it found
- * @nr:		how many
- * @nr_of:	of each kind
- * @nr_costly:	of those that cost something
- * @nr_prefix:	addresses with each prefix length, without and with a port
- * @prefixes:	prefix lengths that there are, without and with a port
- * @expiry:	drops what has expired
- * @expiry_ns:	the earliest expiry that @expiry is scheduled for, or
- *		PAMS_NEVER_NS
+ * @table:	struct pams_path by key; read under RCU
+ * @list:	all paths, in the order of arrival
+ * @lock:	held by writers of all fields, and by readers of @list, @expiry_ns
+ * @generation:	grows with every change, before a removed path is freed: a reader that
+ *		finds it unchanged under RCU may use a path that it found before
+ * @nr:		number of paths
+ * @nr_of:	number of paths of each kind
+ * @nr_costly:	number of paths with a cost other than 0
+ * @nr_prefix:	number of addresses by prefix length, without and with a port
+ * @prefixes:	bitmaps of the prefix lengths in use, without and with a port
+ * @expiry:	delayed work that removes what has expired
+ * @expiry_ns:	the earliest expiry, which @expiry is scheduled for; or PAMS_NEVER_NS
  */
 struct pams_paths {
 	struct rhashtable table;
@@ -124,10 +123,10 @@ struct pams_paths {
 	u64 expiry_ns;
 };
 
-/* Under RCU, before what was found at that generation is used. */
+/* Read the generation, under RCU, to see if a path that was found before may be used. */
 static inline unsigned long pams_paths_generation(const struct pams_paths *paths)
 {
-	/* pairs with paths_changed(): who sees a new value sees the new paths */
+	/* pairs with paths_changed(): a reader of the new value sees the new paths */
 	return smp_load_acquire(&paths->generation);
 }
 
@@ -150,10 +149,10 @@ static inline bool pams_report_has_cost(const struct pams_report *report,
 }
 
 /**
- * struct pams_path_found - what counts of a subflow's path, each NULL if nobody says
- * @pipe:	path whose pipe counts
- * @loss:	path whose loss time counts
- * @cost:	path whose cost counts
+ * struct pams_path_found - the paths whose reports count for a subflow
+ * @pipe:	path whose pipe counts, or NULL
+ * @loss:	path whose loss time counts, or NULL
+ * @cost:	path whose cost counts, or NULL
  */
 struct pams_path_found {
 	const struct pams_path *pipe;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* What a scheduler sees of a connection, and the choices it can make.
  *
- * Plain numbers only: look.c fills a view from the live sockets, the sched_*.c
- * files choose from it, sched.c carries the choice out. Nothing here knows a
- * socket, so every scheduler can be tested on numbers alone.
+ * Plain numbers only: look.c fills a view from the sockets, the sched_*.c files choose
+ * from it, sched.c carries the choice out. Nothing here knows a socket, so every
+ * scheduler can be tested on numbers alone.
  */
 #ifndef _MPTCP_PAMS_PICK_H
 #define _MPTCP_PAMS_PICK_H
@@ -17,24 +17,24 @@
  * may open more. Usable subflows beyond this number carry no new data.
  */
 #define PAMS_SUBFLOWS_MAX	16
-/* paths that are expected to join; see memory.c */
+/* at most this many paths are expected to join; see memory.c */
 #define PAMS_EXPECTED_MAX	2
 
-/* what a choice looks ahead by where fragments are cut: a packet */
+/* the size of a packet, as far as a choice reckons with packets */
 #define PICK_PACKET_BYTES	1500U
 
-/* a choice that is no index: nothing has room; or wait for a faster one */
+/* choices other than an index: no subflow has room; wait for a faster subflow */
 #define PAMS_PICK_NONE		(-1)
 #define PAMS_PICK_DEFER		(-2)
 
 /**
- * struct pick_state - what is remembered of a connection between decisions; 0 at first
- * @lead:	id of the subflow that was given new data last; sched.c writes it
- * @other:	of single, the subflow that may become the better one; of redundant, the
- *		one that copies go to; 0: none
- * @since_ms:	of single, since when @other is better
- * @copied:	of redundant, low half of the data sequence number up to which everything
- *		was sent on two subflows; resend.c moves it on
+ * struct pick_state - a scheduler's state of a connection between decisions; 0 at first
+ * @lead:	id of the subflow that was given new data last; written by sched.c
+ * @other:	single: id of the subflow that is clearly better than the one in use;
+ *		redundant: id of the subflow that gets the copies; 0: none
+ * @since_ms:	single: since when @other is better, by @now_ms of struct pams_view
+ * @copied:	redundant: low half of the data sequence number up to which everything was
+ *		sent on two subflows; written by resend.c, too
  */
 struct pick_state {
 	u32 lead;
@@ -48,24 +48,24 @@ struct pick_state {
 /**
  * struct pams_view - a connection at the moment of a decision
  * @unscheduled_bytes:	bytes in the meta buffer given to no subflow yet;
- *			U64_MAX when the application waits for buffer space
- * @left_bytes:		what has to arrive together: the rest of the application's unit
- *			(unit.h), or without one the same
- * @buffer_bytes:	what faster subflows may be ahead by: of the send buffer two
- *			thirds, of the receive window half, the lesser
- * @sent_bytes:		what the connection has sent so far
- * @first_bytes:	what is to be sent on two subflows: the connection's first bytes;
- *			U64_MAX: all, 0: none
- * @snd_nxt:		low half of the data sequence number behind what was sent,
- * @snd_una:		and of the first byte that isn't acknowledged
- * @now_ms:		a clock
- * @state:		the scheduler's own, which it may write
- * @fragment_bytes:	what is handed over next: the rest of a fragment, or a packet
- *			of it where the scheduler cuts fragments
- * @nr:			usable subflows in @sub
- * @nr_expected:	subflows that are expected to join, behind those in @sub
- * @sub:		usable subflows in the connection's order; backups are
- *			here only if nothing else is usable
+ *			U64_MAX while the application waits for buffer space
+ * @left_bytes:		bytes that have to arrive together: the rest of the application's
+ *			unit (unit.h), or without a unit @unscheduled_bytes
+ * @buffer_bytes:	how far faster subflows may be ahead: two thirds of the send buffer
+ *			or half of the receive window, the smaller one
+ * @sent_bytes:		bytes that the connection has sent so far
+ * @first_bytes:	number of the connection's first bytes that are to be sent on two
+ *			subflows; U64_MAX: all, 0: none
+ * @snd_nxt:		low half of the next data sequence number to send
+ * @snd_una:		low half of the first one that isn't acknowledged
+ * @now_ms:		time in milliseconds, wraps
+ * @state:		the scheduler's own state, which it may write
+ * @fragment_bytes:	how much is handed over next: the rest of a fragment, or a packet
+ *			if the scheduler cuts fragments
+ * @nr:			number of usable subflows in @sub
+ * @nr_expected:	number of subflows in @sub, behind these, that are expected to join
+ * @sub:		usable subflows in the connection's order (backups only if no other
+ *			subflow is usable), then expected ones
  */
 struct pams_view {
 	u64 unscheduled_bytes;
@@ -100,7 +100,7 @@ static inline int pams_lowest_pad(const struct pams_view *view)
 	return lowest;
 }
 
-/* Where the subflow with that id is in @sub, or PAMS_PICK_NONE. */
+/* The index in @sub of the subflow with this id, or PAMS_PICK_NONE. */
 static inline int pick_index(const struct pams_view *view, u32 id)
 {
 	unsigned int i;
@@ -112,7 +112,7 @@ static inline int pick_index(const struct pams_view *view, u32 id)
 	return PAMS_PICK_NONE;
 }
 
-/* Is each other one lost, or spared for what it costs, and this one not? */
+/* Is subflow @i the only one that is neither lost, silent nor spared for its cost? */
 static inline bool pick_is_only_alive(const struct pams_view *view, unsigned int i)
 {
 	unsigned int j;
@@ -126,8 +126,9 @@ static inline bool pick_is_only_alive(const struct pams_view *view, unsigned int
 	return true;
 }
 
-/* The lowest PAD, but not on that subflow, which has the data already, unless no other one
- * is alive: data of others may be missing before it, which is sent again after it.
+/* The idle subflow with the lowest PAD but for @origin, which was given the data before.
+ * @origin is allowed, too, if no other subflow is alive: the data would otherwise stay
+ * pending, and keep the data of lost subflows, which is next, from being sent again.
  */
 static inline int pams_lowest_pad_but(const struct pams_view *view, u32 origin)
 {
@@ -144,26 +145,58 @@ static inline int pams_lowest_pad_but(const struct pams_view *view, u32 origin)
 	return lowest;
 }
 
-/* Each returns an index into @sub, PAMS_PICK_NONE or PAMS_PICK_DEFER, and in @bytes,
- * if it says so, how many bytes at most are to be handed over.
- */
-int pams_pick_minrtt(const struct pams_view *view, u32 *bytes);
-int pams_pick_minpad(const struct pams_view *view, u32 *bytes);
-int pams_pick_pams(const struct pams_view *view, u32 *bytes);
-int pams_pick_minfct(const struct pams_view *view, u32 *bytes);
-int pams_pick_single(const struct pams_view *view, u32 *bytes);
-int pams_pick_redundant(const struct pams_view *view, u32 *bytes);
+/* What @pad_ns of the models has to hold before a scheduler chooses. */
+enum pams_detail {
+	PAMS_DETAIL_ROOM,	/* nothing: round-trip times and room are enough */
+	PAMS_DETAIL_PAD,	/* the PAD (pad.c) */
+	PAMS_DETAIL_ARRIVAL,	/* the arrival by model.c, also of paths expected to join */
+};
 
-/* Each returns the index of the subflow whose data is late and worth sending again
- * elsewhere, or PAMS_PICK_NONE, and in @bytes how much of it at most.
+/**
+ * struct pams_sched - a scheduler: how it chooses, and what it wants of the files that
+ *	look, watch and send again for all of them
+ * @name:	as net.mptcp.scheduler has it
+ * @pick:	chooses the subflow that is given new data. Returns its index in the view,
+ *		PAMS_PICK_NONE or PAMS_PICK_DEFER, and may lower @bytes, the most that is
+ *		handed over. NULL: the rules choose another scheduler (rules.c)
+ * @late:	chooses the subflow whose unacknowledged data is sent again on another one.
+ *		Returns its index or PAMS_PICK_NONE, and in @bytes the most that is sent
+ *		again. @eta_percent is the sysctl reinject_eta_percent. NULL: late data is
+ *		not sent again
+ * @copy:	chooses the subflow that is given a copy of what another one was given, from
+ *		@state's @copied on. Returns its index or PAMS_PICK_NONE, and in @bytes the
+ *		most that is copied. NULL: nothing is copied
+ * @detail:	what the models' @pad_ns has to hold
+ * @window_shift: 2^-n of the receive window stays free while there are several
+ *		subflows; 0: as look.c has it
+ * @cuts:	less than a data fragment may be handed over
+ * @keeps_to_window: nothing is handed over ahead of a window that no acknowledgment
+ *		has opened yet
+ * @closely:	a tail is looked at every millisecond, not every 10 ms (watch.c)
+ * @watches:	the connection is watched for subflows that go silent (watch.c)
+ * @owns_retransmission: @late decides what is late, so the kernel's own retransmission
+ *		waits until the first missing byte is overdue
  */
-int pams_late_pams(const struct pams_view *view, u32 eta_percent, u64 *bytes);
-int pams_late_minfct(const struct pams_view *view, u32 eta_percent, u64 *bytes);
-int pams_late_redundant(const struct pams_view *view, u32 eta_percent, u64 *bytes);
+struct pams_sched {
+	const char *name;
+	int (*pick)(const struct pams_view *view, u32 *bytes);
+	int (*late)(const struct pams_view *view, u32 eta_percent, u64 *bytes);
+	int (*copy)(const struct pams_view *view, u32 *bytes);
+	enum pams_detail detail;
+	u8 window_shift;
+	bool cuts;
+	bool keeps_to_window;
+	bool closely;
+	bool watches;
+	bool owns_retransmission;
+};
 
-/* Returns the index of the subflow that is given a copy now of what another one was
- * given, from @state's @copied on, or PAMS_PICK_NONE, and in @bytes how much at most.
- */
-int pams_copy_redundant(const struct pams_view *view, u32 *bytes);
+/* each at the end of its sched_*.c */
+extern const struct pams_sched pams_sched_minrtt;
+extern const struct pams_sched pams_sched_minpad;
+extern const struct pams_sched pams_sched_pams;
+extern const struct pams_sched pams_sched_minfct;
+extern const struct pams_sched pams_sched_single;
+extern const struct pams_sched pams_sched_redundant;
 
 #endif /* _MPTCP_PAMS_PICK_H */

@@ -1,29 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What was reported of the paths, put into the models: every scheduler sees it.
+/* Puts what was reported of the paths into the models, so that every scheduler sees it.
  *
- * Pipe (MPBond, section 4; pad.c and model.c have the equations): its capacity, what
- * waits before it, and its delay if the helper ends TCP. The backlog drains from one
- * report to the next: Bp(t) = Bp - Thp * t. Th and the capacity of the path are at most
+ * A pipe (MPBond, section 4; pad.c and model.c have the equations) has a capacity, a
+ * backlog that waits before it, and, if the helper ends TCP, a delay. Between two reports
+ * the backlog drains: Bp(t) = Bp - Thp * t. Th and the capacity of the path are at most
  * those of the pipe.
  *
- * Path loss (PLAMA): a horizon. Nothing is scheduled on a subflow that can't arrive:
+ * A path that will be lost (PLAMA) has a horizon. A subflow is stopped, so that nothing is
+ * scheduled on it, if that would arrive after the horizon:
  *
  *   horizon = T_L - now - guard - 4 * RTT variance - 7/4 * spread of T_L
  *   stopped:  OWD + queue drain >= horizon
  *
- * until data that TCP sent later than T_L + RTT is acknowledged, which proves the
- * path alive, or the loss time is renewed, removed, or expires. (What was under way
- * at T_L, or already the subflow's, proves nothing.) The variance, four times as
- * in TCP's timeout, is for a path that fades: OWD is as old as the last
- * acknowledgment, and grows while the rate falls. The spread is the standard
- * deviation of a T_L that was predicted: of normal errors 1 in 25 is a loss that comes
- * earlier than that. OWD is smoothed apart, from
- * TCP's latest round trip, with RFC 6298's weights or as PLAMA prints them:
+ * It stays so until data that TCP sent later than T_L + RTT is acknowledged, which proves
+ * the path alive, or until the loss time is renewed, removed, or expires. (Data that was
+ * under way at T_L, or in the subflow's queue, proves nothing.) The variance, four times
+ * as in TCP's timeout, is for a path that fades: OWD is as old as the last acknowledgment,
+ * and grows while the rate falls. The spread is the standard deviation of a T_L that was
+ * predicted: with normal errors 1 loss in 25 comes more than 7/4 of it early. Here OWD
+ * is smoothed apart from the model's, from TCP's latest round trip, with RFC 6298's
+ * weights or as PLAMA prints them:
  *
  *   OWD' = a * OWD + (1 - a) * sample,  a = 7/8 (RFC 6298) or 1/8 (PLAMA)
  *
- * A subflow that went silent (watch.c) counts as lost, too. If every subflow
- * is stopped the least bad is used, the one that is lost last.
+ * A silent subflow (watch.c) is stopped, too. If every subflow is stopped, the one whose
+ * path is lost last is used.
  *
  * Ignored: that a pipe is shared by several connections; clocks that drift.
  */
@@ -33,7 +34,7 @@
 #include "pams.h"
 #include "trace.h"
 
-#define OWD_GAIN_SHIFT	3	/* one weight is 1/8, the other 7/8 */
+#define OWD_GAIN_SHIFT	3	/* the weights are 1/8 and 7/8 */
 
 static void report_find(struct pams_conn *conn, const struct msk_look *look,
 			unsigned int i, struct pams_subflow *sub, u32 generation)
@@ -43,7 +44,7 @@ static void report_find(struct pams_conn *conn, const struct msk_look *look,
 	pams_path_lookup(conn->net, look->token, look->ssk[i], ktime_get_ns(), &found);
 	sub->pipe = found.pipe;
 	sub->loss = found.loss;
-	/* once it has expired the table changes, and this is asked again */
+	/* when the cost expires the table changes, and it is looked up again */
 	sub->model.cost = found.cost ? found.cost->report.cost : 0;
 	sub->generation = generation;
 	sub->reported = sub->pipe || sub->loss || sub->model.cost || sub->stopped;
@@ -69,7 +70,7 @@ static void model_set_pipe(struct pams_model *model, const struct pams_report *r
 		model->th_byteps = report->hs_rate_byteps;
 	model->th_byteps = min(model->th_byteps, report->pipe_rate_byteps);
 
-	/* TCP's window goes through the pipe, too, unless the helper ends it */
+	/* unless the helper ends TCP, its window goes through the pipe, too */
 	if (!report->split && model->limit_byteps > model->pipe_byteps) {
 		model->limit_byteps = model->pipe_byteps;
 		model->proven_byteps = min(model->proven_byteps, model->pipe_byteps);
@@ -78,7 +79,7 @@ static void model_set_pipe(struct pams_model *model, const struct pams_report *r
 	}
 }
 
-/* Smoothed from each acknowledgment that a look gets to see. */
+/* Smooth the one-way delay. A look takes one sample, whatever came since the last look. */
 static u32 smoothed_owd_us(const struct pams_net *net, struct pams_subflow *sub,
 			   const struct tcp_sock *tp)
 {
@@ -98,7 +99,9 @@ static u32 smoothed_owd_us(const struct pams_net *net, struct pams_subflow *sub,
 	return sub->owd_us;
 }
 
-/* TCP remembers when what was acknowledged last had been sent. */
+/* Was data acknowledged that TCP sent later than T_L + RTT? rack.mstamp is when the packet
+ * was sent that was acknowledged last.
+ */
 static bool loss_is_over(const struct pams_model *model, u64 loss_ns,
 			 const struct tcp_sock *tp)
 {
@@ -107,8 +110,8 @@ static bool loss_is_over(const struct pams_model *model, u64 loss_ns,
 	return sent_ns > loss_ns + (u64)model->srtt_us * NSEC_PER_USEC;
 }
 
-/* True if nothing that is scheduled now arrives in time. Less room, too: what a
- * decision allows is sent without another.
+/* Set the horizon. Returns true if nothing that is scheduled now arrives in time; else
+ * bounds the room, since all that a decision allows is sent without a further decision.
  */
 static bool model_set_loss(struct pams_subflow *sub,
 			   const struct pams_report *report,
@@ -155,12 +158,14 @@ static void subflow_stop(struct pams_conn *conn, const struct msk_look *look,
 	sub->stops++;
 	sub->events |= PAMS_EVENT_STOPPED;
 	pams_count(conn, &conn->counts.stops, 1);
-	conn->events = true;	/* watch.c tells, and looks after what is queued */
+	conn->events = true;	/* the kick tells listeners, and sends queued data again */
 	trace_mptcp_pams_stop(look->token, model->id, (s64)(loss_ns - now_ns),
 			      model_pad_ns(model, 0));
 }
 
-/* The one that is lost last, and of those never heard of again the fastest. */
+/* Use the stopped subflow whose path is lost last; of several with one loss time, as silent
+ * ones have, the one with the lowest PAD.
+ */
 static void use_least_bad(struct pams_view *view, const u64 *loss_ns)
 {
 	unsigned int i, best = 0;
@@ -175,7 +180,9 @@ static void use_least_bad(struct pams_view *view, const u64 *loss_ns)
 	view->sub[best]->idle = view->sub[best]->room_bytes > 0;
 }
 
-/* One subflow; returns when its path is lost, U64_MAX if never. */
+/* Put the reports into one subflow's model. Returns when its path is lost: 0 if it is
+ * silent, U64_MAX if no loss is known.
+ */
 static u64 report_put_in(struct pams_conn *conn, const struct msk_look *look,
 			 struct pams_view *view, unsigned int i, u64 now_ns)
 {
@@ -233,8 +240,8 @@ static void report_put_in_all(struct pams_conn *conn, const struct msk_look *loo
 /**
  * pams_report_apply - put what was reported into the models of a view
  * @conn:	the connection, owned or with its data lock held
- * @look:	at it
- * @view:	complete but for that
+ * @look:	the look that @view was made from
+ * @view:	complete but for reports, banks and PADs
  */
 void pams_report_apply(struct pams_conn *conn, const struct msk_look *look,
 		       struct pams_view *view)
@@ -254,7 +261,7 @@ void pams_report_apply(struct pams_conn *conn, const struct msk_look *look,
 		known |= sub->reported;
 		reported |= sub->reported;
 	}
-	/* of those that aren't usable, too: it may be withdrawn before they are again */
+	/* An unusable subflow counts, too: its report may be withdrawn before it is usable. */
 	for (; i < conn->nr; i++)
 		reported |= conn->sub[i]->reported;
 	conn->reported = reported;
@@ -264,12 +271,13 @@ void pams_report_apply(struct pams_conn *conn, const struct msk_look *look,
 }
 
 /**
- * pams_report_is_lost - does what a stopped subflow was given not arrive any more?
+ * pams_report_is_lost - is a stopped subflow's outstanding data lost?
  * @conn:	the connection; its socket is owned
  * @sub:	the subflow, stopped
  *
- * Once the loss time has come, or in silence. Before it, what is on its way may still
- * arrive: sent again too early it stands in the other path's queue for nothing.
+ * It is once the loss time has come, or if the subflow is silent. Before the loss time,
+ * data under way may still arrive; sent again too early it would stand in another path's
+ * queue for nothing.
  */
 bool pams_report_is_lost(struct pams_conn *conn, const struct pams_subflow *sub)
 {

@@ -1,49 +1,50 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Data that one subflow holds is sent again on another: a tail that is late, what a
- * lost or silent path was given, and what a scheduler wants on two. Who decides, how
- * much, and the budget; how it is done: msk.c.
+/* Sends data of one subflow again on another one: a late tail, the data of a lost or silent
+ * path, and data that a scheduler wants on two subflows. This file decides what is sent
+ * again, and keeps the budget; msk.c makes the data pending.
  *
- * Late: what the scheduler calls late, when nothing new can be sent (sched_pams.c,
- * sched_minfct.c). From the tail, since its head arrives first; one fragment after
- * the other, and only with room elsewhere.
+ * Late: the scheduler says what is late, when nothing new can be sent (sched_pams.c,
+ * sched_minfct.c). The tail's end goes first, since its beginning arrives first; one
+ * fragment after the other, and only with room on another subflow. In every case
  *
  *   late bytes <= a tenth of what the application wrote
  *
- * in every case. pams' r is for a tick (10 ms).
+ * but for the last fragment (32 KB), see struct msk_window. What the scheduler says (pams'
+ * r) holds for a tick of 10 ms.
  *
- * Lost: all that a stopped or silent subflow (report.c, watch.c) can't deliver, and what is
- * banked behind it (split.c), which is lost where nothing comes out of a bank, too;
- * in its order, and before anything new: the receiver waits for it. Each byte once.
- * That isn't part of the share: of a path that is truly lost all is needed. After a
- * false alarm the silence that raises the next one on that subflow doubles.
+ * Lost: all that a stopped or silent subflow (report.c, watch.c) can't deliver, and what a
+ * helper behind it has banked (split.c). A bank that nothing comes out of is lost, too.
+ * It goes in its order, each byte once, and before new data: the receiver waits for it.
+ * It isn't part of the budget: of a path that is truly lost all is needed. After a
+ * false alarm the silence that raises the next alarm on that subflow is twice as long.
  *
- * Copied: what was sent on one subflow only, in its order (sched_redundant.c). That is
- * part of no share either.
+ * Copied: data that was sent on one subflow only, in its order (sched_redundant.c). It
+ * isn't part of the budget, either.
  *
- * What lies in a subflow's queue can't be recalled: it arrives there too, as a
- * duplicate, which is the price.
+ * Data in a subflow's queue can't be recalled: it arrives there, too, as a duplicate. That
+ * is the price.
  *
- * Nothing is done in fallback, with less than two usable subflows, or after a FIN
- * is queued on the subflow; for a tail, nothing while data is pending. Nothing either
- * while the kernel sends all of its queue again: one place is pending at a time, and
- * what lies before the new one would be left out.
+ * Nothing is sent again in fallback, with less than two usable subflows, or of a subflow
+ * with a FIN queued; no tail is while new data can be sent. Nothing is either while the
+ * kernel itself sends its queue again: only one place can be pending, and the kernel's
+ * data before the new place would be left out.
  */
 #include <linux/math64.h>
 
 #include "pams.h"
 
-/* Duplicates for being late are at most this part of what the application wrote: that
+/* Late data that is sent again is at most this part of what the application wrote: that
  * makes 2 to 4 % in the mean. A ninth was 0.4 % faster, a sixth gave pams 6 %.
  */
 #define RESEND_SHARE	10
 
-/* Is all that a lost path holds on another one, or will it be? */
+/* Is all data of the connection sent on two subflows, so that none is on a lost path alone? */
 static bool is_copied(const struct pams_view *view)
 {
 	return view->first_bytes && view->sent_bytes <= view->first_bytes;
 }
 
-/* Is anything that the stopped subflow was given to be sent again? */
+/* Does the stopped subflow hold data that has to be sent again? */
 static bool lost_left(struct pams_conn *conn, const struct pams_subflow *sub,
 		      const struct pams_model *model, const struct tcp_sock *tp)
 {
@@ -62,13 +63,15 @@ static bool lost_left(struct pams_conn *conn, const struct pams_subflow *sub,
 		before(again->to, READ_ONCE(tp->write_seq)));
 }
 
-/* Is its path lost, or the pipe behind it? */
+/* Is the subflow's path lost, or does nothing come out of the pipe behind it? */
 static bool is_dead(const struct pams_conn *conn, struct pams_model *model)
 {
 	return pams_subflow_of(model)->stopped || pams_split_is_dead(conn, model->id);
 }
 
-/* Which subflow's path is lost with data on it, if there is another? */
+/* The index of a subflow whose path is lost with data on it, while another one is alive; or
+ * PAMS_PICK_NONE.
+ */
 static int view_lost(struct pams_conn *conn, const struct pams_view *view,
 		     const struct msk_look *look)
 {
@@ -87,7 +90,7 @@ static int view_lost(struct pams_conn *conn, const struct pams_view *view,
 	return PAMS_PICK_NONE;
 }
 
-/* What the subflow holds, less what was sent again of its end. */
+/* How much the subflow holds, less the part of its end that was sent again. */
 static u32 once_bytes(const struct pams_subflow *sub, const struct tcp_sock *tp)
 {
 	u32 write_seq = READ_ONCE(tp->write_seq);
@@ -98,7 +101,7 @@ static u32 once_bytes(const struct pams_subflow *sub, const struct tcp_sock *tp)
 	return max_t(s32, end - READ_ONCE(tp->snd_una), 0);
 }
 
-/* How much may still be sent again for being late? */
+/* How many bytes the budget still allows to send again for being late. */
 static u64 late_budget(const struct pams_conn *conn, const struct msk_look *look)
 {
 	u64 budget = div_u64(look->write_seq - conn->first_seq,
@@ -107,18 +110,19 @@ static u64 late_budget(const struct pams_conn *conn, const struct msk_look *look
 	return budget > conn->late_bytes ? budget - conn->late_bytes : 0;
 }
 
-/* Of what the scheduler calls late, what wasn't sent again in this tick yet. */
+/* How many of the @bytes that the scheduler says are late weren't sent again in this tick. */
 static u64 epoch_left(struct pams_conn *conn, u64 bytes)
 {
-	if ((s32)(tcp_jiffies32 - conn->epoch_end) >= 0) {
-		conn->epoch_end = tcp_jiffies32 + usecs_to_jiffies(PAMS_TICK_US);
+	/* unsigned: a connection may rest for longer than 2^31 jiffies */
+	if (tcp_jiffies32 - conn->epoch_begin >= usecs_to_jiffies(PAMS_TICK_US)) {
+		conn->epoch_begin = tcp_jiffies32;
 		conn->epoch_bytes = 0;
 	}
 	return bytes > conn->epoch_bytes ? bytes - conn->epoch_bytes : 0;
 }
 
-/* Whose data is late, in the connection's scheduler's view, and how much of it
- * may be sent again?
+/* The index of the subflow whose data is late, as the scheduler says; @bytes is set to how
+ * much of it may be sent again. Or PAMS_PICK_NONE.
  */
 static int view_late(struct pams_conn *conn, struct pams_view *view,
 		     const struct msk_look *look, u64 *bytes)
@@ -146,16 +150,16 @@ static int view_late(struct pams_conn *conn, struct pams_view *view,
 	return *bytes ? from : PAMS_PICK_NONE;
 }
 
-/* Where something is copied to, in the connection's scheduler's view. */
+/* The index of the subflow that is to send a copy, as the scheduler says, or PAMS_PICK_NONE. */
 static int view_copy(const struct pams_conn *conn, const struct pams_view *view, u32 *bytes)
 {
 	return conn->sched->copy ? conn->sched->copy(view, bytes) : PAMS_PICK_NONE;
 }
 
 /**
- * pams_copy_wanted - is anything to be copied now, or after this decision?
+ * pams_copy_wanted - is data to be copied now, or after this decision?
  * @conn:	the connection, owned or with its data lock held
- * @view:	of now
+ * @view:	its view
  * @target:	the decision
  */
 bool pams_copy_wanted(const struct pams_conn *conn, const struct pams_view *view,
@@ -176,10 +180,10 @@ bool pams_copy_wanted(const struct pams_conn *conn, const struct pams_view *view
 }
 
 /**
- * pams_resend_wanted - is anything late or lost?
+ * pams_resend_wanted - is data to be sent again: late, lost, or to be copied?
  * @conn:	the connection, owned or with its data lock held
- * @view:	of now
- * @look:	of now
+ * @view:	its view
+ * @look:	the look that @view was made from
  */
 bool pams_resend_wanted(struct pams_conn *conn, struct pams_view *view,
 			const struct msk_look *look)
@@ -194,7 +198,9 @@ bool pams_resend_wanted(struct pams_conn *conn, struct pams_view *view,
 	       view_late(conn, view, look, &bytes) >= 0;
 }
 
-/* @sub: whose data it was, or NULL if that has gone. */
+/* Count data that is sent again. @sub is the subflow that it was given to, or NULL if that has
+ * gone.
+ */
 static void resend_count(struct pams_conn *conn, struct pams_subflow *sub, u32 bytes)
 {
 	if (sub && !sub->again_bytes) {
@@ -204,6 +210,29 @@ static void resend_count(struct pams_conn *conn, struct pams_subflow *sub, u32 b
 	if (sub)
 		sub->again_bytes += bytes;
 	pams_count(conn, &conn->counts.reinjected_bytes, bytes);
+}
+
+/**
+ * pams_resend_count_excess - count the data that was sent again beyond a range
+ * @conn:	the connection, owned or with its data lock held, before anything else is sent
+ *
+ * Behind a late range it is part of the budget, so that the next range is smaller. Behind a
+ * copied range it isn't copied again.
+ */
+void pams_resend_count_excess(struct pams_conn *conn)
+{
+	u32 bytes = msk_resend_excess(conn->msk, &conn->resend);
+
+	if (likely(!bytes))
+		return;
+	if (conn->resend.target) {
+		if (conn->state.copied == (u32)conn->resend.end)
+			conn->state.copied += bytes;
+	} else if (!conn->resend.keep) {
+		conn->late_bytes += bytes;
+		conn->epoch_bytes += bytes;
+	}
+	resend_count(conn, NULL, bytes);
 }
 
 static bool resend_lost(struct pams_conn *conn, const struct pams_view *view,
@@ -240,7 +269,7 @@ static bool resend_copy(struct pams_conn *conn, const struct pams_view *view,
 
 	bytes = msk_resend_copy(conn->msk, look->ssk[to], conn->state.copied, max_bytes,
 				view->sub[to]->room_bytes, &conn->resend);
-	/* what isn't in a fragment is a DATA_FIN */
+	/* a byte that isn't in a fragment is the DATA_FIN */
 	conn->state.copied = bytes ? conn->state.copied + bytes : look->snd_nxt;
 	if (bytes)
 		resend_count(conn, pams_subflow_find(conn, conn->state.lead), bytes);
@@ -255,7 +284,7 @@ static bool resend_late(struct pams_conn *conn, struct pams_view *view,
 	u32 bytes;
 	int from;
 
-	/* what is latest may hold nothing but what others have delivered since */
+	/* all that the latest subflow holds may have arrived elsewhere since */
 	while ((from = view_late(conn, view, look, &max_bytes)) >= 0) {
 		sub = pams_subflow_of(view->sub[from]);
 		bytes = msk_resend_tail(conn->msk, look->ssk[from], &sub->again,
@@ -270,7 +299,7 @@ static bool resend_late(struct pams_conn *conn, struct pams_view *view,
 			resend_count(conn, sub, bytes);
 			return true;
 		}
-		/* else it would be asked again at each look; a bank is another matter */
+		/* so that not each look asks for it again; a bank changes without TCP */
 		sub->again.spent = !conn->bank;
 		view->nr--;
 		view->sub[from] = view->sub[view->nr];
@@ -281,12 +310,12 @@ static bool resend_late(struct pams_conn *conn, struct pams_view *view,
 }
 
 /**
- * pams_resend - have data that is late or lost sent again on another subflow
+ * pams_resend - have late or lost data sent again on another subflow, or copied
  * @conn:	the connection, owned in process context
  *
  * One range within a fragment is made pending; releasing the socket pushes.
  *
- * Return: something was made pending.
+ * Return: true if a range was made pending.
  */
 bool pams_resend(struct pams_conn *conn)
 {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Which of our schedulers a connection has, where its socket was given the one that is
- * named rules: the first rule of the namespace's table that fits, or the table's default.
+/* Chooses a scheduler for each connection whose socket has the scheduler rules: that of the
+ * first rule in the namespace's table that fits, or the table's default.
  *
- * The table is replaced as a whole. It is looked through at a connection's first
- * decision, when addresses, owner and cgroup are known, and at the next one after each
- * change; between these a decision compares two numbers. What a connection was given
- * before stays where it is: only what is to be sent is decided by another scheduler.
+ * The table is replaced as a whole. It is searched at a connection's first decision, when
+ * addresses, owner and cgroup are known, and at the first one after each change; other
+ * decisions only compare two numbers. Data that was given to subflows stays there: a new
+ * scheduler decides only on the data that is left.
  *
- * Readers use RCU. A rule holds a reference on its cgroup, so that one which was removed
- * keeps its memory, and fits nothing, until the table is replaced.
+ * Readers use RCU. A rule holds a reference on its cgroup: a cgroup that was removed keeps
+ * its memory, and fits no new socket, until the table is replaced.
  */
 #include <linux/slab.h>
 #include <net/sock.h>
@@ -17,9 +17,9 @@
 
 /**
  * pams_rules_alloc - make a table
- * @nr: of so many rules, at most MPTCP_PAMS_RULES_MAX
+ * @nr: number of rules, at most MPTCP_PAMS_RULES_MAX
  *
- * Return: to be filled in, or NULL.
+ * Return: the table, whose rules have to be filled in; NULL if there is no memory.
  */
 struct pams_rule_table *pams_rules_alloc(unsigned int nr)
 {
@@ -33,7 +33,7 @@ struct pams_rule_table *pams_rules_alloc(unsigned int nr)
 
 /**
  * pams_rules_free - free a table that nobody uses
- * @table: only in part filled in, or NULL
+ * @table: the table, which may be filled in only in part; or NULL
  */
 void pams_rules_free(struct pams_rule_table *table)
 {
@@ -48,8 +48,8 @@ void pams_rules_free(struct pams_rule_table *table)
 }
 
 /**
- * pams_rules_locked - the table, for whoever holds the lock
- * @rules: of the namespace
+ * pams_rules_locked - the table, for callers that hold the lock
+ * @rules: the namespace's rules
  */
 struct pams_rule_table *pams_rules_locked(const struct pams_rules *rules)
 {
@@ -58,11 +58,11 @@ struct pams_rule_table *pams_rules_locked(const struct pams_rules *rules)
 
 /**
  * pams_rules_replace - have connections follow another table
- * @rules:	of the namespace
- * @table:	the table, which is freed if it isn't taken
- * @generation:	only if the table still has this one; may be NULL
+ * @rules:	the namespace's rules
+ * @table:	the new table; freed if it isn't taken
+ * @generation:	take it only if the rules still have this generation; may be NULL
  *
- * Return: false if it hasn't.
+ * Return: true if it was taken.
  */
 bool pams_rules_replace(struct pams_rules *rules, struct pams_rule_table *table,
 			const u32 *generation)
@@ -74,7 +74,7 @@ bool pams_rules_replace(struct pams_rules *rules, struct pams_rule_table *table,
 	if (taken) {
 		table = rcu_replace_pointer(rules->table, table,
 					    lockdep_is_held(&rules->lock));
-		/* pairs with pams_rules_follow(): who sees it sees the table */
+		/* pairs with pams_rules_resolve(): whoever sees the number sees the table */
 		smp_store_release(&rules->generation, rules->generation + 1 ?: 1);
 	}
 	mutex_unlock(&rules->lock);
@@ -140,7 +140,7 @@ static void conn_choose(struct pams_conn *conn, const struct pams_choice *choice
 		return;
 
 	WRITE_ONCE(conn->sched, choice->sched);
-	/* what another one remembers says nothing, and its PADs are others */
+	/* the former scheduler's state means nothing to this one, nor do its PADs */
 	conn->state = (struct pick_state){ .copied = msk_snd_nxt(conn->msk) };
 	conn->deferring = false;
 	for (i = 0; i < conn->nr; i++)
@@ -150,7 +150,7 @@ static void conn_choose(struct pams_conn *conn, const struct pams_choice *choice
 /**
  * pams_rules_resolve - choose the scheduler of a connection
  * @conn:	the connection, owned or with its data lock held
- * @otherwise:	what it gets if neither rule nor table says so
+ * @otherwise:	the scheduler that it gets if neither a rule nor the table names one
  */
 void pams_rules_resolve(struct pams_conn *conn, const struct pams_sched *otherwise)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Which connection has which scheduler, by the administrator's rules; see rules.c. */
+/* The administrator's rules, which choose a connection's scheduler; see rules.c. */
 #ifndef _MPTCP_PAMS_RULES_H
 #define _MPTCP_PAMS_RULES_H
 
@@ -12,7 +12,7 @@
 
 #include "cost.h"
 
-/* Sockets know their cgroup. */
+/* Does a socket know its cgroup? */
 #ifdef CONFIG_SOCK_CGROUP_DATA
 #define PAMS_HAVE_CGROUPS	1
 #else
@@ -32,8 +32,8 @@ enum pams_rule_side {
 /**
  * struct pams_choice - a scheduler and its parameters
  * @sched:	the scheduler
- * @first_bytes: of redundant, how much of a connection is sent twice; 0: as the sysctl
- *		says
+ * @first_bytes: how many first bytes of a connection redundant sends twice; 0: as the
+ *		sysctl says
  * @overflow:	what costlier paths are used for
  */
 struct pams_choice {
@@ -43,19 +43,19 @@ struct pams_choice {
 };
 
 /**
- * struct pams_rule - which connections it fits, and what these get
- * @choice:	what they get
- * @cgroup:	of the socket or above, with a reference; NULL: any
- * @path:	its path as it was given
- * @remote:	the peer's address, the bits of the prefix; IPv4 as mapped into IPv6
+ * struct pams_rule - which connections a rule fits, and what scheduler they get
+ * @choice:	the scheduler, and its parameters
+ * @cgroup:	the socket's cgroup, or one above it; holds a reference; NULL: any
+ * @path:	path of @cgroup as it was given
+ * @remote:	prefix of the peer's address; IPv4 as mapped into IPv6
  * @prefix_len:	bits of @remote that count; 0: any address
- * @mark:	of the socket,
- * @mask:	bits of it that count
- * @uid:	of the socket, unless that is invalid
+ * @mark:	the socket's mark
+ * @mask:	bits of @mark that count; 0: any mark
+ * @uid:	the socket's owner; invalid: any
  * @local_min:	lowest local port
- * @local_max:	highest
+ * @local_max:	highest local port
  * @remote_min:	lowest port of the peer
- * @remote_max:	highest
+ * @remote_max:	highest port of the peer
  * @side:	enum pams_rule_side
  */
 struct pams_rule {
@@ -75,10 +75,10 @@ struct pams_rule {
 };
 
 /**
- * struct pams_rule_table - never changed while in use: a new one replaces it
- * @otherwise:	what a connection gets that no rule fits; sched NULL: the module's choice
- * @nr:		rules
- * @rule:	in their order
+ * struct pams_rule_table - a table of rules; never changed while in use, but replaced
+ * @otherwise:	choice for connections that no rule fits; sched NULL: the module's default
+ * @nr:		number of rules
+ * @rule:	the rules; the first one that fits counts
  */
 struct pams_rule_table {
 	struct pams_choice otherwise;
@@ -88,14 +88,14 @@ struct pams_rule_table {
 
 /**
  * struct pams_rules - the rules of a namespace
- * @table:	NULL: none was ever set; read under RCU
- * @generation:	another one with each table; never 0
- * @lock:	for writers, and whoever reads without RCU
+ * @table:	the table, read under RCU; NULL if none was ever set
+ * @generation:	changes with each new table; never 0
+ * @lock:	held by writers, and by readers that don't use RCU
  */
 struct pams_rules {
 	struct pams_rule_table __rcu *table;
 	u32 generation;
-	struct mutex lock;	/* for writers */
+	struct mutex lock;	/* writers of both above */
 };
 
 struct pams_rule_table *pams_rules_alloc(unsigned int nr);

@@ -3,8 +3,8 @@
  *
  *   look (look.c), pick (sched_*.c), hand over (msk.c)
  *
- * Context: the msk is owned (process), or its data lock is held and nobody
- * owns it (softirq). No subflow is locked here, but for a retransmission.
+ * Context: the msk is owned (process), or its data lock is held and nobody owns it
+ * (softirq). Only the choice for a retransmission locks subflows.
  */
 #include <linux/kernel.h>
 #include <linux/string.h>
@@ -12,67 +12,20 @@
 #include "pams.h"
 #include "trace.h"
 
-/* What is near enough to the end of the data, or of the window, to look closely. */
+/* A connection is looked at closely when this much or less is left of the data, or of the
+ * receive window.
+ */
 #define SCHED_SOON_BYTES	(64 * 1024)
 
-static const struct pams_sched sched_minrtt = {
-	.name		= "minrtt",
-	.pick		= pams_pick_minrtt,
-};
-
-static const struct pams_sched sched_minpad = {
-	.name		= "minpad",
-	.pick		= pams_pick_minpad,
-	.detail		= PAMS_DETAIL_PAD,
-};
-
-static const struct pams_sched sched_pams = {
-	.name		= "pams",
-	.pick		= pams_pick_pams,
-	.late		= pams_late_pams,
-	.detail		= PAMS_DETAIL_PAD,
-	.watches	= true,
-};
-
-static const struct pams_sched sched_minfct = {
-	.name		= "minfct",
-	.pick		= pams_pick_minfct,
-	.late		= pams_late_minfct,
-	.detail		= PAMS_DETAIL_ARRIVAL,
-	.window_shift	= 3,
-	.cuts		= true,
-	.keeps_to_window = true,
-	.closely	= true,
-	.watches	= true,
-	.owns_retransmission = true,
-};
-
-static const struct pams_sched sched_single = {
-	.name		= "single",
-	.pick		= pams_pick_single,
-	.detail		= PAMS_DETAIL_PAD,
-	.watches	= true,
-};
-
-static const struct pams_sched sched_redundant = {
-	.name		= "redundant",
-	.pick		= pams_pick_redundant,
-	.copy		= pams_copy_redundant,
-	.late		= pams_late_redundant,
-	.detail		= PAMS_DETAIL_PAD,
-	.closely	= true,
-	.watches	= true,
-};
-
 /* The rules say which of the others. */
-static const struct pams_sched sched_rules = {
+static const struct pams_sched pams_sched_rules = {
 	.name		= "rules",
 };
 
 /* What a rule may choose. */
 static const struct pams_sched * const sched_choices[] = {
-	&sched_minrtt, &sched_minpad, &sched_pams, &sched_minfct, &sched_single,
-	&sched_redundant,
+	&pams_sched_minrtt, &pams_sched_minpad, &pams_sched_pams, &pams_sched_minfct,
+	&pams_sched_single, &pams_sched_redundant,
 };
 
 /**
@@ -92,16 +45,16 @@ const struct pams_sched *pams_sched_find(const char *name)
 	return NULL;
 }
 
-/* A connection's state, with the scheduler that it has now. */
+/* @conn, after its scheduler was brought up to date with the rules, if rules choose it. */
 static struct pams_conn *followed(struct pams_conn *conn, const struct pams_sched *of_socket)
 {
-	if (conn && of_socket == &sched_rules)
-		pams_rules_follow(conn, &sched_minfct);
+	if (conn && of_socket == &pams_sched_rules)
+		pams_rules_follow(conn, &pams_sched_minfct);
 	return conn;
 }
 
-/* Of what is sent again: where it has to go, if that was said and isn't spared by now;
- * else on another subflow than before.
+/* Choose a subflow for the data that is sent again: @resend's target, if it has one that
+ * isn't spared for its cost by now; else the best one but the data's first subflow.
  */
 static int pick_again(const struct pams_view *view, const struct msk_resend *resend)
 {
@@ -113,17 +66,19 @@ static int pick_again(const struct pams_view *view, const struct msk_resend *res
 	return target >= 0 && view->sub[target]->idle ? target : PAMS_PICK_NONE;
 }
 
-/* What was to be sent again has been; false if nothing else is pending, or more of
- * a lost path has to go first, which the kick brings.
+/* Go on after a range was sent again. Returns true if there is something to send now;
+ * false if nothing is pending, or if more data of a lost path has to go first, which the
+ * kick makes pending.
  */
 static bool after_resend(struct pams_conn *conn)
 {
+	pams_resend_count_excess(conn);
 	if (msk_is_resending(conn->msk, &conn->resend))
 		return true;
 
 	msk_resend_skip(conn->msk, &conn->resend);
 	if (conn->lost_id) {
-		/* the kick ends @resend, once it has seen if a subflow has gone */
+		/* the kick ends @resend, but first looks whether a subflow has gone */
 		pams_watch_kick(conn);
 		return false;
 	}
@@ -160,8 +115,8 @@ static void decision_trace(const struct msk_look *look, const struct pams_view *
 				  view->nr, view->left_bytes);
 }
 
-/* Somebody has to look after what was handed over; soon, if little is left that was
- * written and that the receiver takes.
+/* Have the timer look at the data that is handed over now. It looks closely if little is
+ * left to send: of what the application wrote, or of the receive window.
  */
 static void look_after(struct pams_conn *conn, const struct msk_look *look)
 {
@@ -200,7 +155,7 @@ static int decide(struct mptcp_sock *msk, const struct pams_sched *of_socket)
 	struct pams_model expected[PAMS_EXPECTED_MAX] __uninitialized;
 	struct pams_conn *conn = followed(pams_conn_get(msk, of_socket), of_socket);
 	const struct pams_sched *sched;
-	/* zeroing them would cost as much as the decision; filled in up to .nr */
+	/* zeroing these would cost as much as the decision; they are filled in up to .nr */
 	struct pams_view view __uninitialized;
 	struct msk_look look __uninitialized;
 	u32 bytes = U32_MAX;
@@ -220,15 +175,15 @@ static int decide(struct mptcp_sock *msk, const struct pams_sched *of_socket)
 
 	again = conn->counts.reinjected_bytes && msk_is_resending(msk, &conn->resend);
 	pams_look(conn, sched->detail, &look, &view, again ? NULL : expected);
-	/* The kernel sends all of it again, for a subflow that has gone: nothing of it is
-	 * copied any more, and new data need not wait for copies.
+	/* The kernel sends all unacknowledged data again, since a subflow has gone: that data
+	 * is no longer copied, and new data need not wait for copies.
 	 */
 	if (sched->copy && look.pending_again && !again)
 		conn->state.copied = look.snd_nxt;
 	msk_set_timeout(msk, look.timeout);
 	target = again ? pick_again(&view, &conn->resend) : sched->pick(&view, &bytes);
 	if (target == PAMS_PICK_DEFER) {
-		/* if waiting gained nothing: as much as was thought of */
+		/* if the wait is over, @bytes is still what the scheduler said */
 		target = defer(conn, &look, &view);
 	}
 	decision_trace(&look, &view, target);
@@ -251,9 +206,9 @@ static int decide(struct mptcp_sock *msk, const struct pams_sched *of_socket)
 	return hand_over(conn, &look, &view, target, bytes);
 }
 
-/* How long until an acknowledgment is overdue: one and a half round trips since
- * data was sent last, or since some was acknowledged; 0 if it is, or if TCP has
- * given up on some.
+/* How long until the subflow's acknowledgment is overdue, which it is one and a half round
+ * trips after data was last sent or acknowledged. 0 if it is overdue, or if TCP's
+ * retransmission timer has fired.
  */
 static u32 head_due_us(const struct sock *ssk)
 {
@@ -269,7 +224,7 @@ static u32 head_due_us(const struct sock *ssk)
 	return due_us - since_us;
 }
 
-/* Could it be used, on a path that isn't lost? Then what is known of it. */
+/* The state of the subflow if it is usable, and its path isn't lost; else NULL. */
 static const struct pams_subflow *alive(struct pams_conn *conn, struct sock *ssk)
 {
 	const struct pams_subflow *sub = pams_subflow_find(conn, msk_subflow_id(ssk));
@@ -277,7 +232,7 @@ static const struct pams_subflow *alive(struct pams_conn *conn, struct sock *ssk
 	return sub && !sub->stopped && msk_subflow_is_usable(ssk) ? sub : NULL;
 }
 
-/* A subflow that is alive and costs less than that, or NULL. */
+/* A subflow that is alive and costs less than @cost, or NULL. */
 static struct sock *cheaper_than(struct pams_conn *conn, u32 cost)
 {
 	const struct pams_subflow *sub;
@@ -292,7 +247,9 @@ static struct sock *cheaper_than(struct pams_conn *conn, u32 cost)
 	return NULL;
 }
 
-/* Not over a costlier path; then TCP itself has what a cheaper one holds. */
+/* Keep a retransmission off costlier paths: it goes to a cheaper one that has nothing to
+ * do. NULL if that one holds data itself, since TCP will deliver it.
+ */
 static struct sock *cheapest(struct pams_conn *conn, struct sock *ssk)
 {
 	struct sock *other;
@@ -311,8 +268,8 @@ static struct sock *cheapest(struct pams_conn *conn, struct sock *ssk)
 	return ssk;
 }
 
-/* Not over a lost path while another one is alive: over that if it has nothing to do,
- * else not now.
+/* Keep a retransmission off a lost path while another one is alive: it goes to an alive one
+ * that has nothing to do. NULL if all of these hold data: then nothing is sent now.
  */
 static struct sock *not_lost(struct pams_conn *conn, struct sock *ssk)
 {
@@ -333,7 +290,9 @@ static struct sock *not_lost(struct pams_conn *conn, struct sock *ssk)
 	return any_alive ? NULL : ssk;
 }
 
-/* Not behind what the same helper has banked. */
+/* Keep a retransmission off the subflow @id, where it would wait behind all that the helper
+ * has banked.
+ */
 static struct sock *other_than(struct mptcp_sock *msk, struct sock *ssk, u32 id)
 {
 	struct sock *other;
@@ -347,7 +306,9 @@ static struct sock *other_than(struct mptcp_sock *msk, struct sock *ssk, u32 id)
 	return ssk;
 }
 
-/* One that has nothing to do, where nothing was sent again since data was acknowledged. */
+/* A subflow that has nothing to do and was not used for a retransmission since data was
+ * acknowledged last, or NULL.
+ */
 static struct sock *untried(struct pams_conn *conn)
 {
 	const struct pams_subflow *sub;
@@ -371,9 +332,9 @@ static void forget_tried(struct pams_conn *conn)
 		conn->sub[i]->retrans = false;
 }
 
-/* Not again where it moved nothing: behind a middlebox that takes options out TCP
- * acknowledges, and no DATA_ACK comes. All have their turn; those without a state, which
- * are backups, every other time.
+/* Choose another subflow than @ssk if a retransmission there brought no DATA_ACK: a
+ * middlebox that removes options lets TCP acknowledge, but no DATA_ACK come. All subflows
+ * have their turn; those without a state, which are backups, every other time.
  */
 static struct sock *not_in_vain(struct pams_conn *conn, struct sock *ssk)
 {
@@ -399,12 +360,14 @@ static struct sock *not_in_vain(struct pams_conn *conn, struct sock *ssk)
 	return ssk;
 }
 
-/* The kernel's choice, but for a path that is lost, while there is another. From a
- * scheduler that decides itself what is late, within a budget, not before the first
- * missing byte is overdue on the subflow that holds it. Process context.
+/* Choose a subflow for the kernel's retransmission: the kernel's own choice, but for the
+ * exceptions that the functions above make. A scheduler that itself sends late data again,
+ * within a budget, lets the kernel do so only once the first missing byte is overdue on
+ * the subflow that holds it. Process context.
  *
- * It begins no state: a timer that disconnect() left running calls it while the next
- * connection isn't one yet, and if that falls back to TCP, nobody asks us again.
+ * No state is made here: a timer that disconnect() left running may call this before the
+ * next connection is established. If that one falls back to TCP no decision ever comes,
+ * and nothing would use the state.
  */
 static int retransmit(struct mptcp_sock *msk, const struct pams_sched *of_socket)
 {
@@ -415,6 +378,7 @@ static int retransmit(struct mptcp_sock *msk, const struct pams_sched *of_socket
 
 	if (conn) {
 		msk_window_restore(msk, &conn->window);
+		pams_resend_count_excess(conn);
 		msk_resend_repair_stale(msk, &conn->resend);
 	}
 	if (sched->owns_retransmission &&
@@ -445,14 +409,14 @@ static int retransmit(struct mptcp_sock *msk, const struct pams_sched *of_socket
 	return 0;
 }
 
-/* One set of functions each, since the op is told nothing but the connection. */
+/* Each scheduler has functions of its own, since an op is given only the connection. */
 #ifdef PAMS_HAVE_GET_SUBFLOW
 #define SCHED_OPS(_name)						\
 static int _name##_get_subflow(struct mptcp_sock *msk,			\
 			       struct mptcp_sched_data *data)		\
 {									\
-	return data->reinject ? retransmit(msk, &sched_##_name) :	\
-				decide(msk, &sched_##_name);		\
+	return data->reinject ? retransmit(msk, &pams_sched_##_name) :	\
+				decide(msk, &pams_sched_##_name);	\
 }									\
 static struct mptcp_sched_ops _name##_ops = {				\
 	.get_subflow	= _name##_get_subflow,				\
@@ -462,11 +426,11 @@ static struct mptcp_sched_ops _name##_ops = {				\
 #define SCHED_OPS(_name)						\
 static int _name##_get_send(struct mptcp_sock *msk)			\
 {									\
-	return decide(msk, &sched_##_name);				\
+	return decide(msk, &pams_sched_##_name);			\
 }									\
 static int _name##_get_retrans(struct mptcp_sock *msk)			\
 {									\
-	return retransmit(msk, &sched_##_name);				\
+	return retransmit(msk, &pams_sched_##_name);			\
 }									\
 static struct mptcp_sched_ops _name##_ops = {				\
 	.get_send	= _name##_get_send,				\
@@ -506,14 +470,14 @@ const struct pams_sched *pams_sched_of(const struct mptcp_sock *msk)
 
 	if (!ops || ops->owner != THIS_MODULE)
 		return NULL;
-	return ops == &rules_ops ? &sched_rules : pams_sched_find(ops->name);
+	return ops == &rules_ops ? &pams_sched_rules : pams_sched_find(ops->name);
 }
 
 static void unregister_first(unsigned int nr)
 {
 	while (nr--)
 		pams_unregister_scheduler(sched_ops[nr]);
-	/* a lookup that is under way may still hold one of them */
+	/* a lookup that is under way may still use one of the schedulers */
 	synchronize_rcu();
 }
 

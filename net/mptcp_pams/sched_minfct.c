@@ -3,28 +3,27 @@
  * subflow alone.
  *
  *   target = the idle subflow where the next packet arrives first
- *   A(n)   = when n bytes have arrived there
- *   n      = the room it has, halved while with it there is nothing left to do
- *            for the others, whether they move or could, and while that takes
- *            more than 250 us longer than a packet:
+ *   A(n)   = when n bytes have arrived on the target
+ *   n      = the target's room; it is halved as long as A(n) is more than 250 us
+ *            later than a packet's arrival, and the other subflows, busy or idle,
+ *            can carry the rest by then:
  *
  *     n + sum of carried[i](A(n)) >= min(left, buffer)
  *         over the other subflows i with arrival[i] < A(n)
  *
- *   wait if a packet is too much: those that move carry all until it arrives.
+ *   wait if even a packet is too much: the busy subflows carry all before it arrives.
  *
- * That is PAMS' rule (sched_pams.c) with another model of a subflow (model.c), with
- * as much handed over as brings all to an end together, and with one more
- * reason to wait: no more than the send buffer and the receive window hold can be
- * on its way. If the faster subflows fill those before the packet arrives, they
- * stand still until it does, whatever there is to send. But both grow with the round
- * trips of the subflows that carry data, so each gets a first packet as soon as that
- * costs little.
+ * That is PAMS' rule (sched_pams.c) with another model of a subflow (model.c), with an n
+ * that lets all subflows end together, and with one more reason to wait: no more data can
+ * be under way than the send buffer and the receive window hold. If the faster subflows
+ * fill those before the packet arrives, they stand still until it does, however much
+ * there is to send. But both buffers grow with the round trips of the subflows that carry
+ * data, so each subflow gets a first packet as soon as that costs little.
  *
- * Any such rule errs, since what a path carries is known only afterwards. So the
- * last word has reinjection: as soon as all is scheduled, or the buffer is full,
- * and a subflow has room, it is given again what arrives later elsewhere. It
- * is then where it had been alone, but for what the others have delivered.
+ * Any such rule errs, since what a path carries is known only afterwards. So reinjection
+ * corrects it: as soon as all is scheduled, or the buffer is full, and a subflow has room,
+ * it is given again the data that would arrive later elsewhere. Then the transfer is no
+ * worse off than on that subflow alone, and the others have delivered their part.
  */
 #include <linux/math64.h>
 #include <linux/minmax.h>
@@ -32,20 +31,21 @@
 
 #include "pick.h"
 
-/* What differs by less is noise: eta of PAMS, 20 %. While the window is full and not
- * all is scheduled yet, what is late may be in time for what follows: twice as late.
+/* Data is late if it arrives more than a fifth later than elsewhere: less is noise, as
+ * PAMS' eta. While not all is scheduled and the window is full, it is late if it takes
+ * twice as long: the window may move before the data that follows is there.
  */
 #define MINFCT_LATE_SHARE	5
 #define MINFCT_LATE_TIMES	2
-/* A burst that is over in less time isn't divided: that costs more decisions than it
- * gains.
- */
+/* A burst that is over in less time isn't divided: the decisions cost more than it gains. */
 #define MINFCT_BURST_US		250U
-/* What the others stand still for is at most this part of what was sent. */
+/* For a first packet the other subflows may stand still for at most this part of the data
+ * that was sent.
+ */
 #define MINFCT_TRY_SHARE	16
 
-/* What the subflows that are faster carry until @bytes have arrived on @target: those
- * that move, or also those that can be made to; and those that are expected to join.
+/* How much the faster subflows carry until @bytes have arrived on @target: those that move,
+ * with @idle_too also idle ones, and those that are expected to join.
  */
 static u64 minfct_carried(const struct pams_view *view, int target, u32 bytes,
 			  bool idle_too)
@@ -65,8 +65,8 @@ static u64 minfct_carried(const struct pams_view *view, int target, u32 bytes,
 	return carried;
 }
 
-/* A first packet there, though the others, which carry so much until it arrives, will
- * have filled the buffer: does it cost little?
+/* Is it cheap to give the target its first packet, though the other subflows, which carry
+ * @carried bytes until it arrives, will have filled the buffer by then?
  */
 static bool minfct_tries(const struct pams_view *view, int target, u64 carried)
 {
@@ -74,7 +74,7 @@ static bool minfct_tries(const struct pams_view *view, int target, u64 carried)
 	       carried - view->buffer_bytes <= view->sent_bytes / MINFCT_TRY_SHARE;
 }
 
-/* Does it take so long that a part of it on another subflow could gain something? */
+/* Do @bytes take so long on the target that dividing them could gain something? */
 static bool minfct_divides(const struct pams_model *target, u32 bytes)
 {
 	return bytes > PICK_PACKET_BYTES &&
@@ -82,7 +82,7 @@ static bool minfct_divides(const struct pams_model *target, u32 bytes)
 	       target->pad_ns + MINFCT_BURST_US * NSEC_PER_USEC;
 }
 
-int pams_pick_minfct(const struct pams_view *view, u32 *bytes)
+static int minfct_pick(const struct pams_view *view, u32 *bytes)
 {
 	u64 wanted = min(view->left_bytes, view->buffer_bytes);
 	int target = pams_lowest_pad(view);
@@ -105,8 +105,8 @@ int pams_pick_minfct(const struct pams_view *view, u32 *bytes)
 	return PAMS_PICK_DEFER;
 }
 
-/* The idle subflow where a packet arrives first, and when. Of one that doesn't
- * answer nobody knows.
+/* The idle subflow where a packet arrives first, and when. A subflow with an overdue
+ * acknowledgment is left out, since nobody knows when it answers.
  */
 static int minfct_best(const struct pams_view *view, u32 *best_us)
 {
@@ -128,9 +128,10 @@ static int minfct_best(const struct pams_view *view, u32 *best_us)
 	return best;
 }
 
-/* When the last of what is waited for arrives there: at the end, what wasn't sent again
- * elsewhere. Under a full window it is the first byte that everybody waits for, so all
- * of it is late, unless all of it was sent again.
+/* When the last byte that is still needed from this subflow arrives; 0 if none is. Once all
+ * is scheduled that is the last one not sent again elsewhere. Under a full window everybody
+ * waits for the first missing byte, so all that the subflow holds counts, unless all of it
+ * was sent again.
  */
 static u32 minfct_latest_us(const struct pams_view *view, const struct pams_model *sub)
 {
@@ -147,17 +148,17 @@ static u32 minfct_latest_us(const struct pams_view *view, const struct pams_mode
 }
 
 /**
- * pams_late_minfct - whose data would arrive earlier if it was sent again?
- * @view:		of now
- * @eta_percent:	not used: minfct has a share of its own
- * @bytes:		all of it
+ * minfct_late - whose data would arrive earlier if it was sent again?
+ * @view:		the connection's view
+ * @eta_percent:	not used: minfct has MINFCT_LATE_SHARE
+ * @bytes:		set to U64_MAX: all of it
  *
- * A subflow whose acknowledgments are overdue is expected to stay silent for as
- * long again.
+ * A subflow whose acknowledgments are overdue is expected to take as long again as they
+ * have been overdue.
  *
  * Return: an index into @sub, or PAMS_PICK_NONE.
  */
-int pams_late_minfct(const struct pams_view *view, u32 eta_percent, u64 *bytes)
+static int minfct_late(const struct pams_view *view, u32 eta_percent, u64 *bytes)
 {
 	u32 best_us = 0, latest_us = 0, late_us;
 	int best = minfct_best(view, &best_us);
@@ -180,3 +181,16 @@ int pams_late_minfct(const struct pams_view *view, u32 eta_percent, u64 *bytes)
 				     best_us + best_us / MINFCT_LATE_SHARE;
 	return latest_us > late_us ? latest : PAMS_PICK_NONE;
 }
+
+const struct pams_sched pams_sched_minfct = {
+	.name		= "minfct",
+	.pick		= minfct_pick,
+	.late		= minfct_late,
+	.detail		= PAMS_DETAIL_ARRIVAL,
+	.window_shift	= 3,
+	.cuts		= true,
+	.keeps_to_window = true,
+	.closely	= true,
+	.watches	= true,
+	.owns_retransmission = true,
+};

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /* MinRTT: the idle subflow with the lowest round-trip time.
  *
- * The scheduler most papers compare against, and MPTCP's default before Linux
- * had MPTCP upstream. Input: srtt and room. Ignores rates, queues and the size
- * of what is left, so over unequal paths the last bytes sit on the slow one
- * (MPBond, section 2: 4.5 s between the ends of two subflows).
+ * Most papers compare with this scheduler; it was the default of MPTCP before Linux
+ * had MPTCP upstream. It reads srtt and room. It ignores rates, queues and how much data is
+ * left, so over unequal paths the last bytes wait on the slow one (MPBond, section 2:
+ * 4.5 s between the ends of two subflows).
  */
 #include "pick.h"
 
-int pams_pick_minrtt(const struct pams_view *view, u32 *bytes)
+static int minrtt_pick(const struct pams_view *view, u32 *bytes)
 {
 	int target = PAMS_PICK_NONE;
 	unsigned int i;
@@ -24,3 +24,8 @@ int pams_pick_minrtt(const struct pams_view *view, u32 *bytes)
 
 	return target;
 }
+
+const struct pams_sched pams_sched_minrtt = {
+	.name		= "minrtt",
+	.pick		= minrtt_pick,
+};

@@ -6,13 +6,13 @@
  *            over the busy subflows i with PAD[i] < PAD[target]
  *   send nothing now if Diff > the bytes that are left, else send on target
  *
- * Diff is what the busy but faster subflows deliver before the target would
- * deliver its first byte: if that is all there is to send, handing the target
+ * Diff is how much the busy but faster subflows deliver before the target would
+ * deliver its first byte: if no more than that is left to send, handing the target
  * anything only makes the transfer end later.
  *
- * A busy subflow counts only while it has data in flight, because its
- * acknowledgment is what brings the next decision; sched.c bounds the wait by
- * the target's PAD besides.
+ * A busy subflow counts only while it has data in flight, because only its
+ * acknowledgment brings the next decision. sched.c also bounds the wait by the
+ * target's PAD.
  *
  * PAD-ratio reinjection (algorithm 1, line 1):
  *
@@ -21,10 +21,10 @@
  *     the r unacknowledged bytes with the largest sequence numbers on that
  *     subflow are sent again on another one
  *
- * minPAD is the lowest PAD of a subflow that has room, maxPAD the highest of those
- * that have data outstanding. Data beyond the receive window doesn't count as left
- * once the fastest subflow is half idle: it can't be scheduled, and the window stays
- * full until what is late arrives. How it is sent again: resend.c.
+ * minPAD is the lowest PAD of a subflow that has room, maxPAD the highest PAD of those
+ * with data outstanding. Data beyond the receive window doesn't count as unscheduled
+ * once the fastest subflow is half idle: that data can't be scheduled, and the window
+ * stays full until the late data arrives. resend.c sends the data again.
  *
  * Ignores: windows that grow while waiting, loss, the receive window.
  */
@@ -34,7 +34,7 @@
 #include "pad.h"
 #include "pick.h"
 
-int pams_pick_pams(const struct pams_view *view, u32 *bytes)
+static int pams_pick(const struct pams_view *view, u32 *bytes)
 {
 	int target = pams_lowest_pad(view);
 	u64 diff_bytes = 0;
@@ -55,7 +55,7 @@ int pams_pick_pams(const struct pams_view *view, u32 *bytes)
 	return diff_bytes > view->left_bytes ? PAMS_PICK_DEFER : target;
 }
 
-/* Is half of what it carries in a round trip missing? */
+/* Has the subflow room for half of what it carries in a round trip? */
 static bool half_idle(const struct pams_model *sub)
 {
 	u64 srtt_ns = (u64)sub->srtt_us * NSEC_PER_USEC;
@@ -64,8 +64,8 @@ static bool half_idle(const struct pams_model *sub)
 	       pad_carried_bytes(srtt_ns, sub->th_byteps);
 }
 
-/* The highest PAD of those that have data outstanding which wasn't sent again; none if
- * only @best has.
+/* The subflow other than @best with the highest PAD of those with outstanding data that
+ * wasn't sent again; or PAMS_PICK_NONE.
  */
 static int highest_pad(const struct pams_view *view, int best)
 {
@@ -80,7 +80,7 @@ static int highest_pad(const struct pams_view *view, int best)
 	return latest;
 }
 
-int pams_late_pams(const struct pams_view *view, u32 eta_percent, u64 *bytes)
+static int pams_late(const struct pams_view *view, u32 eta_percent, u64 *bytes)
 {
 	int best = pams_lowest_pad(view);
 	int latest = highest_pad(view, best);
@@ -100,3 +100,11 @@ int pams_late_pams(const struct pams_view *view, u32 eta_percent, u64 *bytes)
 	*bytes = pad_carried_bytes(late_ns, view->sub[latest]->th_byteps);
 	return latest;
 }
+
+const struct pams_sched pams_sched_pams = {
+	.name		= "pams",
+	.pick		= pams_pick,
+	.late		= pams_late,
+	.detail		= PAMS_DETAIL_PAD,
+	.watches	= true,
+};

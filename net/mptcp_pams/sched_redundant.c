@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
-/* redundant: the first bytes of a connection, or all, on two paths.
+/* redundant: sends the first bytes of a connection, or all, on two paths.
  *
- *   new data    on the idle subflow with the lowest PAD; that one leads
- *   its copy    on the best of the others, in order, as that one has room:
+ *   new data    goes to the idle subflow with the lowest PAD, which leads
+ *   its copy    goes to the best other subflow, in order, as far as that has room:
  *
- *     from   the later one of what was copied last and of what is acknowledged
- *     to     what was sent
+ *     from   the end of the last copy, or the first unacknowledged byte if that is later
+ *     to     the end of what was sent
  *
- * What is acknowledged before its turn comes isn't copied: it arrived elsewhere. And
- * only as much is copied as the window takes, so hardly anything waits in a subflow's
- * queue, where it can't be withdrawn. So a path that is behind holds nobody, and a bulk
- * transfer costs what it would on the faster path alone, but for what the slower one
+ * Data that is acknowledged before its turn comes isn't copied: it has arrived. And only
+ * as much is copied as the window takes, so hardly anything waits in a subflow's queue,
+ * where it can't be withdrawn. So a slower path holds up nobody, and a bulk transfer takes
+ * the time of the faster path alone, and in addition the bytes that the slower one
  * really carries.
  *
- * Another subflow may lead as soon as everything was copied, or the leading one is lost:
- * then what it alone was given is copied first. Since nothing is on a lost path only,
- * nothing is sent again for that (resend.c).
+ * Another subflow may lead as soon as everything was copied, or if the leading one is lost:
+ * then the data that only the lost one was given is copied first. So no data is on a lost
+ * path alone, and resend.c need not send it again for that.
  *
- * Beyond the first bytes it is pams (sched_pams.c).
+ * After the first bytes it is pams (sched_pams.c).
  *
  * Ignores: that a copy takes capacity from other connections on that path.
  */
@@ -25,7 +25,7 @@
 
 #include "pick.h"
 
-/* What was sent on the leading subflow alone, and isn't acknowledged. */
+/* How many bytes were sent on the leading subflow alone and aren't acknowledged. */
 static u32 redundant_alone(const struct pams_view *view)
 {
 	struct pick_state *state = view->state;
@@ -35,7 +35,7 @@ static u32 redundant_alone(const struct pams_view *view)
 	return view->snd_nxt - state->copied;
 }
 
-/* Of that, what is to be copied. */
+/* How many of these bytes are to be copied. */
 static u32 redundant_left(const struct pams_view *view)
 {
 	u32 alone = redundant_alone(view);
@@ -50,7 +50,9 @@ static bool redundant_is_alive(const struct pams_view *view, int i)
 	return i >= 0 && !view->sub[i]->stopped;
 }
 
-/* Where copies go: the same subflow while it lives, since it has what was copied. */
+/* The subflow that copies go to, or PAMS_PICK_NONE. It stays the same one while it lives; with
+ * another one copying begins anew, at the first unacknowledged byte.
+ */
 static int redundant_other(const struct pams_view *view, int lead)
 {
 	struct pick_state *state = view->state;
@@ -72,22 +74,22 @@ static int redundant_other(const struct pams_view *view, int lead)
 	return other;
 }
 
-int pams_pick_redundant(const struct pams_view *view, u32 *bytes)
+static int redundant_pick(const struct pams_view *view, u32 *bytes)
 {
 	int lead = pick_index(view, view->state->lead);
 
 	if (!redundant_left(view)) {
 		view->state->other = 0;
 		return view->sent_bytes < view->first_bytes ? pams_lowest_pad(view) :
-							      pams_pick_pams(view, bytes);
+							      pams_sched_pams.pick(view, bytes);
 	}
 	if (redundant_is_alive(view, lead))
 		return view->sub[lead]->idle ? lead : PAMS_PICK_NONE;
-	/* the copy goes first, if there is somebody to take it */
+	/* the copy goes first, if there is a subflow to take it */
 	return redundant_other(view, lead) < 0 ? pams_lowest_pad(view) : PAMS_PICK_NONE;
 }
 
-int pams_copy_redundant(const struct pams_view *view, u32 *bytes)
+static int redundant_copy(const struct pams_view *view, u32 *bytes)
 {
 	int lead = pick_index(view, view->state->lead);
 	u32 left = redundant_left(view);
@@ -102,9 +104,19 @@ int pams_copy_redundant(const struct pams_view *view, u32 *bytes)
 	return other;
 }
 
-/* What is sent on two subflows is late on neither. */
-int pams_late_redundant(const struct pams_view *view, u32 eta_percent, u64 *bytes)
+/* Data that is sent on two subflows is never late. */
+static int redundant_late(const struct pams_view *view, u32 eta_percent, u64 *bytes)
 {
 	return view->sent_bytes <= view->first_bytes ? PAMS_PICK_NONE :
-	       pams_late_pams(view, eta_percent, bytes);
+	       pams_sched_pams.late(view, eta_percent, bytes);
 }
+
+const struct pams_sched pams_sched_redundant = {
+	.name		= "redundant",
+	.pick		= redundant_pick,
+	.copy		= redundant_copy,
+	.late		= redundant_late,
+	.detail		= PAMS_DETAIL_PAD,
+	.closely	= true,
+	.watches	= true,
+};

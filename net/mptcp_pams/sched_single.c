@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0
-/* single: everything on the one path that answers soonest.
+/* single: sends everything on the one path that answers soonest.
  *
  *   answer = srtt - own queue,  own queue = max(0, F + B - W) / C
  *
- * (model.c has the symbols.) What the connection's own data adds to a round trip says
- * nothing of the path: without taking it off, the path in use would look worse than
- * one that is idle, and a long transfer would change between the two for ever.
+ * (model.c has the symbols.) The queue of the connection's own data says nothing about the
+ * path: if it counted, the path in use would look worse than an idle one, and a long
+ * transfer would change between the two for ever.
  *
  * Another path is taken at once when the one in use is stopped, silent (report.c,
- * watch.c) or gone; what it holds is sent again there (resend.c). Else only if the other
- * one answers clearly sooner, and does so for long:
+ * watch.c) or gone; the data that it holds is sent again there (resend.c). Otherwise another
+ * path is taken only if it answers clearly sooner, and does so for a second:
  *
  *   answer of the other <= 2/3 of the answer of the one in use, for a second
  *
  * The round-trip time of a path without data is as old as its last data, or its
- * handshake. So a path that was left for being slow is tried again only when the one in
+ * handshake. So a path that was left for being slow is tried again only when the path in
  * use becomes slower still.
  *
- * Ignores: rates, and how much is to be sent. For data that one path can't carry there
- * are the other schedulers.
+ * Ignores: rates, and how much is to be sent. The other schedulers are for data that one
+ * path can't carry.
  */
 #include <linux/math64.h>
 #include <linux/minmax.h>
@@ -29,9 +29,7 @@
 /* A round trip on a busy radio path varies by a quarter and more from one to the next. */
 #define SINGLE_CLEAR_NUM	2U
 #define SINGLE_CLEAR_DEN	3U
-/* Longer than TCP's smoothing takes to forget a burst of somebody else's, 8 round trips
- * of 100 ms.
- */
+/* Longer than srtt takes to forget another connection's burst, 8 round trips of 100 ms. */
 #define SINGLE_LASTING_MS	1000
 
 static u32 single_answer_us(const struct pams_model *sub)
@@ -45,7 +43,9 @@ static u32 single_answer_us(const struct pams_model *sub)
 	return max_t(s64, (s64)sub->srtt_us - (s64)queue_us, sub->rtt_us);
 }
 
-/* The one that answers soonest, of those that aren't stopped, or NONE; but for @not. */
+/* The subflow other than @not that answers soonest of those that aren't stopped, or
+ * PAMS_PICK_NONE.
+ */
 static int single_best(const struct pams_view *view, int not)
 {
 	int best = PAMS_PICK_NONE;
@@ -70,7 +70,7 @@ static bool single_is_clear(const struct pams_model *other,
 	       (u64)single_answer_us(lead) * SINGLE_CLEAR_NUM;
 }
 
-/* Is the other one clearly better, and for how long has it been? */
+/* Has the other subflow been clearly better for SINGLE_LASTING_MS? */
 static bool single_changes(const struct pams_view *view, int lead, int other)
 {
 	struct pick_state *state = view->state;
@@ -86,14 +86,21 @@ static bool single_changes(const struct pams_view *view, int lead, int other)
 	return (s32)(view->now_ms - state->since_ms) >= SINGLE_LASTING_MS;
 }
 
-int pams_pick_single(const struct pams_view *view, u32 *bytes)
+static int single_pick(const struct pams_view *view, u32 *bytes)
 {
 	int lead = pick_index(view, view->state->lead);
 	int other = single_best(view, lead);
 
 	if (lead < 0 || view->sub[lead]->stopped || single_changes(view, lead, other))
 		lead = other;
-	if (lead < 0)	/* each is stopped: the least bad */
+	if (lead < 0)	/* all are stopped; only the least bad one is idle */
 		return pams_lowest_pad(view);
 	return view->sub[lead]->idle ? lead : PAMS_PICK_NONE;
 }
+
+const struct pams_sched pams_sched_single = {
+	.name		= "single",
+	.pick		= single_pick,
+	.detail		= PAMS_DETAIL_PAD,
+	.watches	= true,
+};

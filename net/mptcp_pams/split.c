@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Helpers that end TCP (pamsplit): what is banked there counts in the models, without any
- * report; and what is told of a pipe is put together with it. bank.c reckons.
+/* Finds helpers that end a subflow's TCP (pamsplit), and puts the data that they hold, their
+ * bank, into the models. It needs no report; if a pipe was reported the two are combined.
+ * bank.c computes the bank.
  *
- * A bank is looked for before it costs anything: at some look all that was sent is
- * marked, by the connection's number and by each subflow's. If each TCP has acknowledged
- * its part, and much of it has no DATA_ACK, something lies between. From then on, or where
- * a path is reported and so much is open that it may be worth time and memory, what
- * subflows are given is logged, and the first byte that is missing tells which of them
- * is split.
+ * A cheap test comes first: one look marks all that was sent, as the connection's data
+ * sequence number and as each subflow's TCP sequence number. If each TCP has acknowledged
+ * up to its mark, and much before the connection's mark has no DATA_ACK, a helper may hold
+ * it. From then on the data given to subflows is logged, and the first missing byte tells
+ * which subflow is split. The log begins without that test if a path was reported and much
+ * that TCP has acknowledged has no DATA_ACK.
  *
  *   Bp = banked + max(0, F - Thp * m)
  *
- * What the helper has received and doesn't acknowledge yet (F, but for what fits a round
- * trip m of the HS-path) waits before the pipe, too.
+ * Data that the helper has received and not acknowledged yet waits before the pipe, too:
+ * that is F, less what is under way in a round trip m of the HS-path.
  *
- * What waits before a pipe can't be taken back when it becomes slow, and holds up all
- * that came later on other subflows. So a split subflow is given no more than the pipe
- * brings in its round trip and 300 ms: that is banked for the time in which the HS-path
- * is slow.
+ * Data that waits before a pipe can't be taken back when the pipe becomes slow, and then
+ * holds up all that came later on other subflows. So a split subflow is given no more than
+ * the pipe delivers in its round trip and 300 ms: that keeps the pipe busy while the
+ * HS-path is slow.
  *
  * Called with the msk owned, or with its data lock held and no owner.
  */
@@ -30,11 +31,11 @@
 #define SPLIT_MARK_UNIT		BIT(SPLIT_MARK_SHIFT)
 #define SPLIT_OPEN_BYTES	65536
 #define SPLIT_AHEAD_US		(300 * USEC_PER_MSEC)
-/* The head of a bank is sent again after so long without any DATA_ACK. */
+/* The head of a bank is sent again after at least this time without any DATA_ACK. */
 #define SPLIT_HEAD_MIN_US	(200 * USEC_PER_MSEC)
 
-/* In units of 16 KB, which wrap after 4 MB: with more outstanding a bank may be thought of
- * that there isn't, which the log then says.
+/* A TCP sequence number in units of 16 KB. They wrap after 4 MB, so with more outstanding a
+ * bank may be suspected wrongly; the log then shows that there is none.
  */
 static u8 mark_of(u32 seq)
 {
@@ -54,7 +55,7 @@ static void mark(struct pams_conn *conn, const struct msk_look *look,
 				SPLIT_MARK_UNIT - 1);
 }
 
-/* Has every subflow an acknowledgment for all that was marked, and is much missing? */
+/* Has every subflow acknowledged up to its mark, and has much of that no DATA_ACK? */
 static bool mark_says_bank(const struct pams_conn *conn, const struct msk_look *look,
 			   const struct pams_view *view)
 {
@@ -71,8 +72,8 @@ static bool mark_says_bank(const struct pams_conn *conn, const struct msk_look *
 	return true;
 }
 
-/* Has TCP acknowledged much without a DATA_ACK? Then the receiver may wait for a slower
- * subflow, or it is banked: the log will tell.
+/* Has TCP acknowledged much that has no DATA_ACK? Either the receiver waits for a slower
+ * subflow, or a helper holds the data: the log will tell.
  */
 static bool much_is_open(const struct msk_look *look)
 {
@@ -112,7 +113,7 @@ static void model_keep_bank(struct pams_model *model, u32 banked, u32 rate)
 	model->idle &= model->room_bytes > 0;
 }
 
-/* Beside what was told of the pipe in this look. */
+/* Put a bank into the subflow's model, combined with a pipe that was reported. */
 static void model_set_bank(struct pams_subflow *sub, const struct bank_path *path)
 {
 	struct pams_model *model = &sub->model;
@@ -140,10 +141,10 @@ static void model_set_bank(struct pams_subflow *sub, const struct bank_path *pat
 }
 
 /**
- * pams_split_look - put what is banked at helpers into the models of a view
+ * pams_split_look - put the data that helpers hold into the models of a view
  * @conn:	the connection
- * @look:	at it
- * @view:	complete but for that, and for PADs
+ * @look:	the look that @view was made from
+ * @view:	complete but for banks and PADs
  */
 void pams_split_look(struct pams_conn *conn, const struct msk_look *look,
 		     struct pams_view *view)
@@ -183,7 +184,7 @@ static const struct bank_path *split_path(const struct pams_conn *conn, u32 id)
 }
 
 /**
- * pams_split_once_bytes - how much a helper has banked that wasn't sent again elsewhere
+ * pams_split_once_bytes - how much of a helper's bank wasn't sent again elsewhere yet
  * @conn:	the connection
  * @id:		the subflow
  */
@@ -195,7 +196,7 @@ u32 pams_split_once_bytes(const struct pams_conn *conn, u32 id)
 }
 
 /**
- * pams_split_sent_again - what is pending again now isn't to be a second time
+ * pams_split_sent_again - note that the range in @resend is sent again
  * @conn:	the connection
  */
 void pams_split_sent_again(struct pams_conn *conn)
@@ -206,9 +207,9 @@ void pams_split_sent_again(struct pams_conn *conn)
 }
 
 /**
- * pams_split_resend - have the end of what a helper has banked sent again elsewhere
+ * pams_split_resend - have the end of a helper's bank sent again elsewhere
  * @conn:	the connection, owned in process context, nothing pending again
- * @look:	at it
+ * @look:	a look at the connection
  * @ssk:	the subflow
  * @max_bytes:	no more than that
  *
@@ -234,7 +235,9 @@ u32 pams_split_resend(struct pams_conn *conn, const struct msk_look *look,
 	return 0;
 }
 
-/* How long the head of a bank is waited for: four packets' time more. */
+/* How long to wait for the head of a bank: SPLIT_HEAD_MIN_US, and the time that the pipe
+ * takes for four packets, but not more than twice SPLIT_HEAD_MIN_US.
+ */
 static u32 head_limit_us(const struct bank_path *path)
 {
 	u32 limit_us = SPLIT_HEAD_MIN_US;
@@ -245,7 +248,7 @@ static u32 head_limit_us(const struct bank_path *path)
 	return limit_us;
 }
 
-/* The subflow that has the first missing byte in its bank, or NULL. */
+/* The split subflow whose bank holds the first missing byte, or NULL. */
 static const struct bank_path *head_path(const struct pams_conn *conn)
 {
 	const struct bank_path *path;
@@ -257,11 +260,11 @@ static const struct bank_path *head_path(const struct pams_conn *conn)
 }
 
 /**
- * pams_split_is_dead - does nothing come out of a subflow's bank any more?
+ * pams_split_is_dead - does the pipe deliver nothing more of a subflow's bank?
  * @conn:	the connection
  * @id:		the subflow
  *
- * Else a receiver that waits for its first byte had got it.
+ * That is so if the receiver has waited too long for the first byte of the bank.
  */
 bool pams_split_is_dead(const struct pams_conn *conn, u32 id)
 {
@@ -272,7 +275,7 @@ bool pams_split_is_dead(const struct pams_conn *conn, u32 id)
 }
 
 /**
- * pams_split_lost_left - is there something banked that is to be sent again if it is lost?
+ * pams_split_lost_left - does a bank hold data that has to be sent again if it is lost?
  * @conn:	the connection
  * @id:		the subflow
  */
@@ -284,12 +287,12 @@ bool pams_split_lost_left(const struct pams_conn *conn, u32 id)
 }
 
 /**
- * pams_split_resend_lost - have what a dead pipe's helper has banked sent again elsewhere
+ * pams_split_resend_lost - have the bank before a dead pipe sent again elsewhere
  * @conn:	the connection, owned in process context, nothing pending again
- * @look:	at it
+ * @look:	a look at the connection
  * @ssk:	the subflow
  *
- * In its order, a part of a fragment each time.
+ * Each call takes a range within one fragment, the oldest first.
  *
  * Return: bytes that will be sent again; 0 if there are none.
  */
@@ -310,14 +313,14 @@ u32 pams_split_resend_lost(struct pams_conn *conn, const struct msk_look *look,
 }
 
 /**
- * pams_split_head_wait_us - is the first missing byte banked, and expected soon?
+ * pams_split_head_wait_us - how long to wait for a first missing byte that is banked
  * @conn:	the connection
- * @id:		set to the subflow that has it, or 0
+ * @id:		set to the subflow whose bank holds it, or 0
  *
- * It is the next that the pipe delivers. What is sent again over the same subflow comes
- * behind all that is banked.
+ * The pipe delivers this byte next. If it were sent again over the same subflow, it would
+ * arrive behind all that is banked.
  *
- * Return: how long to wait for it; 0 if it isn't banked, or overdue.
+ * Return: microseconds; 0 if the byte isn't banked, or is overdue.
  */
 u32 pams_split_head_wait_us(const struct pams_conn *conn, u32 *id)
 {

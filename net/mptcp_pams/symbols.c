@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The kernel functions a scheduler needs and MPTCP does not export.
+/* Finds the kernel functions that a scheduler needs and MPTCP does not export.
  *
- * Where the kernel exports them (patches/) they are linked like any other.
- * Else each is found by a kprobe that is registered disabled on it, so that
- * nothing is ever armed; without kprobes through kallsyms_lookup_name, whose
- * address root passes as a module parameter and which is verified before use.
- * What is found is called through static calls only: on x86 those are direct
+ * If the kernel exports them (patches/) they are linked like any other function.
+ * Otherwise a kprobe is registered on each, disabled so that it is never armed, and
+ * tells the address. A kernel without kprobes is asked through kallsyms_lookup_name,
+ * whose address root passes as a module parameter; it is verified before use.
+ * The functions are called through static calls only: on x86 those are direct
  * jumps, so neither IBT (the targets' ENDBR was sealed away at boot) nor kCFI
  * (no type hash is checked) stops them.
  */
@@ -35,7 +35,7 @@ int __init pams_symbols_resolve(void)
 
 #else /* !PAMS_SYMBOLS_EXPORTED */
 
-/* Until the real functions are found each call goes to one of these. */
+/* Until the kernel's functions are found, calls go to these. */
 static int no_register_scheduler(struct mptcp_sched_ops *sched)
 {
 	return -ENOENT;
@@ -55,7 +55,9 @@ static struct sock *no_subflow_get_retrans(struct mptcp_sock *msk)
 	return NULL;
 }
 
-/* Kernels without it (6.12) do this in mptcp_subflow_get_retrans(). */
+/* Does nothing: kernels without mptcp_pm_chk_stale() (6.12) check for stale subflows in
+ * mptcp_subflow_get_retrans().
+ */
 static void no_pm_chk_stale(const struct mptcp_sock *msk)
 {
 }
@@ -79,8 +81,8 @@ module_param_named(kallsyms_lookup_name, kallsyms_lookup_name_addr, ulong, 0);
 MODULE_PARM_DESC(kallsyms_lookup_name,
 		 "address of that function as in /proc/kallsyms, for kernels without kprobes");
 
-/* Is this the start of the function of that name? The offset is that of a
- * kprobe's address behind an ENDBR, 0 or 4, and is taken off.
+/* The start of the function @name if @addr is there, or 4 bytes behind it, where a kprobe
+ * is placed behind an ENDBR; else 0.
  */
 static unsigned long symbol_start(unsigned long addr, const char *name)
 {
@@ -155,7 +157,7 @@ static int __init symbol_missing(const char *name)
 #define symbol_resolve(name)	(symbol_find(name) ? 0 : symbol_missing(#name))
 
 /**
- * pams_symbols_resolve - find every function, or say which is missing
+ * pams_symbols_resolve - find all functions, or log which one is missing
  *
  * Return: 0 or a negative error, after one line in the log.
  */
@@ -174,7 +176,7 @@ int __init pams_symbols_resolve(void)
 
 #endif /* PAMS_SYMBOLS_EXPORTED */
 
-/* arm64 before its static calls became direct still jumps through a pointer */
+/* __nocfi: where static calls aren't direct (arm64), they jump through a pointer */
 int __nocfi pams_register_scheduler(struct mptcp_sched_ops *ops)
 {
 	return symbol_call(mptcp_register_scheduler)(ops);

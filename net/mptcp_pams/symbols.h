@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The kernel functions that MPTCP does not export; see symbols.c. */
+/* The functions that MPTCP does not export; see symbols.c. */
 #ifndef _MPTCP_PAMS_SYMBOLS_H
 #define _MPTCP_PAMS_SYMBOLS_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What is told over netlink without being asked: whether anybody listens, and what of a
- * path has expired. Of connections: tell_conn.c. This is below all that has something to
- * tell, so it knows the family only by what netlink.c hands to pams_tell_start().
+/* Sends netlink events: finds out if anybody listens, and tells which reports have expired.
+ * (tell_conn.c tells of connections.) Every file that has something to tell calls this
+ * one, so it can't call netlink.c: that hands it the family with pams_tell_start().
  */
 #include <linux/ktime.h>
 #include <linux/rwsem.h>
@@ -12,15 +12,15 @@
 #include "pams.h"
 #include "tell.h"
 
-/* Events are sent while this is held for reading and @tell_family is set: the
- * family's groups get other families' numbers when it is gone.
+/* An event is sent with this lock held for reading and tell_family set. Once the family is
+ * unregistered another family may get its group's number.
  */
 static DECLARE_RWSEM(tell_lock);
 static const struct genl_family *tell_family;
 
 /**
- * pams_tell_start - the family is there
- * @family: registered
+ * pams_tell_start - events may be sent from now on
+ * @family: the family, registered
  */
 void pams_tell_start(const struct genl_family *family)
 {
@@ -30,7 +30,7 @@ void pams_tell_start(const struct genl_family *family)
 }
 
 /**
- * pams_tell_stop - the family is about to go: nobody is told anything any more
+ * pams_tell_stop - no event is sent any more: the family is about to be unregistered
  */
 void pams_tell_stop(void)
 {
@@ -43,7 +43,7 @@ void pams_tell_stop(void)
  *
  * Process context.
  *
- * Return: pams_tell_end() has to follow.
+ * Return: true if somebody does; then pams_tell_end() has to follow.
  */
 bool pams_tell_begin(struct pams_net *net)
 {
@@ -56,9 +56,9 @@ bool pams_tell_begin(struct pams_net *net)
 }
 
 /**
- * pams_tell_end - tell all who listen
+ * pams_tell_end - send the message to all listeners
  * @net:	the namespace
- * @skb:	the message; NULL: it could not be made
+ * @skb:	the message; NULL if it could not be made, so nothing is sent
  */
 void pams_tell_end(struct pams_net *net, struct sk_buff *skb)
 {
@@ -70,10 +70,10 @@ void pams_tell_end(struct pams_net *net, struct sk_buff *skb)
 
 /**
  * pams_tell_msg - begin a message, between pams_tell_begin() and pams_tell_end()
- * @cmd:	what it says
- * @head:	set; for genlmsg_end()
+ * @cmd:	MPTCP_PAMS_CMD_*
+ * @head:	set to the message's head, for genlmsg_end()
  *
- * Return: NULL without memory.
+ * Return: the buffer, or NULL if there is no memory.
  */
 struct sk_buff *pams_tell_msg(u8 cmd, void **head)
 {
@@ -92,7 +92,7 @@ struct sk_buff *pams_tell_msg(u8 cmd, void **head)
 /**
  * pams_tell_put_key - put the key of a path into a message
  * @skb:	the message
- * @key:	the path's
+ * @key:	the key
  *
  * Return: 0 or a negative error.
  */
@@ -122,12 +122,12 @@ int pams_tell_put_key(struct sk_buff *skb, const struct pams_path_key *key)
 }
 
 /**
- * pams_tell_ms - from one moment to a later one in whole milliseconds
- * @from_ns:	the one
- * @to_ns:	the other
+ * pams_tell_ms - the time from one moment to a later one in whole milliseconds
+ * @from_ns:	the earlier moment
+ * @to_ns:	the later moment
  *
- * Return: rounded up, so what has not come yet is never 0; 0 if it isn't later, S32_MAX
- * if it is that or later.
+ * Return: rounded up, so that a moment to come is never 0; 0 if @to_ns isn't later than
+ * @from_ns; at most S32_MAX.
  */
 s32 pams_tell_ms(u64 from_ns, u64 to_ns)
 {
@@ -138,9 +138,9 @@ s32 pams_tell_ms(u64 from_ns, u64 to_ns)
 }
 
 /**
- * pams_tell_until_ms - a moment as it is told
+ * pams_tell_until_ms - a moment as messages have it
  * @at_ns: the moment
- * @now_ns: ktime
+ * @now_ns: ktime_get_ns()
  *
  * Return: milliseconds from now, negative if it is past.
  */
@@ -149,7 +149,7 @@ s32 pams_tell_until_ms(u64 at_ns, u64 now_ns)
 	return pams_tell_ms(now_ns, at_ns) - pams_tell_ms(at_ns, now_ns);
 }
 
-/* The message that tells what has expired, or NULL. */
+/* A message with the parts of a report that have expired, or NULL without memory. */
 static struct sk_buff *expired_msg(const struct pams_path *path, u64 now_ns)
 {
 	const struct pams_report *report = &path->report;
@@ -180,12 +180,12 @@ static struct sk_buff *expired_msg(const struct pams_path *path, u64 now_ns)
 }
 
 /**
- * pams_tell_expired - tell whoever listens
+ * pams_tell_expired - tell listeners which parts of a report have expired
  * @net:	the path's namespace
- * @path:	with what has expired
+ * @path:	the path, which still has the expired parts
  * @now_ns:	ktime_get_ns()
  *
- * Process context. Tells nobody once the family is going.
+ * Process context. Sends nothing after pams_tell_stop().
  */
 void pams_tell_expired(struct pams_net *net, const struct pams_path *path, u64 now_ns)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What is told over netlink without being asked (tell.c, tell_conn.c), and how. */
+/* Netlink events, and what their messages have in common; see tell.c, tell_conn.c. */
 #ifndef _MPTCP_PAMS_TELL_H
 #define _MPTCP_PAMS_TELL_H
 

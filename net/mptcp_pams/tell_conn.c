@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What happens to connections, told over netlink to whoever listens, and how a
- * connection and a subflow are described there. Below watch.c, which has it told.
+/* Sends netlink events about connections, and puts connections and subflows into messages,
+ * for netlink_conn.c, too. watch.c says when to send an event.
  */
 #include <net/genetlink.h>
 
@@ -8,7 +8,7 @@
 #include "pams.h"
 #include "tell.h"
 
-/* The loss time that counts for the subflow, or NULL; under RCU. */
+/* The report whose loss time counts for the subflow, or NULL; under RCU. */
 static const struct pams_report *loss_report(const struct pams_conn *conn,
 					     const struct pams_subflow *sub,
 					     u64 now_ns)
@@ -107,8 +107,8 @@ static int put_remembered(struct sk_buff *skb, const struct pams_conn *conn,
  * @skb:	the message
  * @conn:	the connection, owned
  * @ssk:	the subflow's TCP socket
- * @sub:	what is remembered of it, or NULL
- * @model:	of now; NULL if the subflow isn't usable
+ * @sub:	the subflow's state, or NULL if it has none
+ * @model:	the subflow's model, just brought up to date; NULL if it isn't usable
  *
  * Return: 0 or a negative error.
  */
@@ -147,7 +147,7 @@ int pams_tell_put_subflow(struct sk_buff *skb, const struct pams_conn *conn,
 }
 
 /**
- * pams_tell_put_name - put which connection it is into a message
+ * pams_tell_put_name - put a connection's token and scheduler into a message
  * @skb:	the message
  * @conn:	the connection, owned
  *
@@ -160,7 +160,9 @@ int pams_tell_put_name(struct sk_buff *skb, const struct pams_conn *conn)
 			      conn->sched->name);
 }
 
-/* Of a subflow that is there, or by what is remembered of it. NULL without memory. */
+/* An event's message about a subflow: described by its socket @ssk, or, if that has gone,
+ * by its number alone. Returns NULL without memory.
+ */
 static struct sk_buff *event_msg(struct pams_conn *conn, u8 cmd, const struct sock *ssk,
 				 const struct pams_subflow *sub)
 {
@@ -203,9 +205,9 @@ static void tell(struct pams_conn *conn, u8 cmd, const struct sock *ssk,
 }
 
 /**
- * pams_tell_removed - tell whoever listens
+ * pams_tell_removed - tell listeners that a subflow has gone
  * @conn:	the connection, owned
- * @sub:	what is remembered of the subflow
+ * @sub:	the subflow's state
  */
 void pams_tell_removed(struct pams_conn *conn, const struct pams_subflow *sub)
 {
@@ -213,7 +215,7 @@ void pams_tell_removed(struct pams_conn *conn, const struct pams_subflow *sub)
 }
 
 /**
- * pams_tell_events - tell what looks left to be told
+ * pams_tell_events - tell listeners of the events that looks have noted in the subflows
  * @conn:	the connection, owned
  *
  * Process context.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The tracepoints, with what they know of the module. */
+/* The tracepoints, and the structures of the module that they read. */
 #ifndef _MPTCP_PAMS_TRACE_H
 #define _MPTCP_PAMS_TRACE_H
 

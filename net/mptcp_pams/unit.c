@@ -2,26 +2,27 @@
 /* Units: an application says that the next bytes it writes are one unit, of use only as
  * a whole: a segment of video, an answer, a chunk of a file (MPBond, section 4).
  *
- * A scheduler chooses so that what is left arrives together. Without units what is left
- * is what the application wrote: too little while it still writes, and too much when the
+ * A scheduler chooses so that all data that is left arrives together. Without units that is
+ * what the application wrote: too little while it still writes, and too much when the
  * next unit follows, or when the buffer is full and nobody knows what comes. With
  *
  *   E      data sequence number where the unit ends
- *   S, W   where new data begins that no subflow was given; behind what was written
- *   A      what is to be sent again, before S
+ *   S      data sequence number of the first byte that no subflow was given
+ *   W      data sequence number behind what the application wrote
+ *   A      bytes before S that are to be sent again
  *
  *   left = A + E - S             whether W < E, E < W or the application waits
  *
- * What was written before the unit was marked belongs to none; it goes before the unit,
- * so it is part of what is left. The end of a unit is known until all of it was given to
- * subflows. Of several units that were marked and not sent the ends of the first and of
- * the last are known: those between them belong to the last. Where a unit ends that the
- * application hasn't written completely, it may say anew; what it writes next then is the
- * new unit, or, with 0 bytes, none.
+ * Data written before the unit was marked belongs to no unit, but is sent before it, so it
+ * is part of what is left. The end of a unit is kept until all of it was given to
+ * subflows. If several units were marked and not sent, only the ends of the first and of
+ * the last are kept: those between count as part of the last. While the application hasn't
+ * written all of a unit, it may mark anew: that ends the unit, and what is written next is
+ * the new one, or, with 0 bytes, belongs to none.
  *
- * Ends are low halves of data sequence numbers: at most a buffer and
- * MPTCP_PAMS_UNIT_MAX_BYTES, 2^30, ahead of S, and forgotten with the first look
- * after they were passed.
+ * Ends are low halves of data sequence numbers: they are ahead of S by at most a buffer and
+ * MPTCP_PAMS_UNIT_MAX_BYTES, 2^30, and are forgotten at the first look after S has
+ * passed them.
  *
  * Ignores: that fragments may hold the end of one unit and the beginning of the next one.
  */
@@ -29,7 +30,7 @@
 
 #include "unit.h"
 
-/* An end that falls on the number that says none is told one byte late. */
+/* The low half of an end. 0 means that there is none, so an end there is kept as 1. */
 static u32 told(u64 end)
 {
 	return (u32)end ?: 1;
@@ -42,8 +43,8 @@ static bool is_behind(u32 end, u64 seq)
 
 /**
  * unit_follow - forget the ends of units that were sent
- * @marks:	written
- * @snd_nxt:	behind what was sent
+ * @marks:	the connection's marks, changed
+ * @snd_nxt:	data sequence number of the first byte that no subflow was given
  */
 void unit_follow(struct unit_marks *marks, u64 snd_nxt)
 {
@@ -54,11 +55,11 @@ void unit_follow(struct unit_marks *marks, u64 snd_nxt)
 }
 
 /**
- * unit_mark - the application says what the next bytes are
- * @marks:	written
- * @write_seq:	behind what it wrote
- * @snd_nxt:	behind what was sent
- * @bytes:	that it writes next and that are one unit; 0: no unit
+ * unit_mark - mark the next bytes that the application writes as a unit
+ * @marks:	the connection's marks, changed
+ * @write_seq:	data sequence number behind what the application wrote
+ * @snd_nxt:	data sequence number of the first byte that no subflow was given
+ * @bytes:	size of the unit; 0: the next bytes belong to no unit
  */
 void unit_mark(struct unit_marks *marks, u64 write_seq, u64 snd_nxt, u32 bytes)
 {
@@ -76,11 +77,11 @@ void unit_mark(struct unit_marks *marks, u64 write_seq, u64 snd_nxt, u32 bytes)
 }
 
 /**
- * unit_left_bytes - what is to be sent until the unit is complete
- * @marks:	of the connection
- * @snd_nxt:	behind what was sent
+ * unit_left_bytes - new data that is to be sent until the unit is complete
+ * @marks:	the connection's marks
+ * @snd_nxt:	data sequence number of the first byte that no subflow was given
  *
- * Return: 0 if there is no unit.
+ * Return: bytes; 0 if there is no unit.
  */
 u32 unit_left_bytes(const struct unit_marks *marks, u64 snd_nxt)
 {
@@ -89,12 +90,14 @@ u32 unit_left_bytes(const struct unit_marks *marks, u64 snd_nxt)
 }
 
 /**
- * unit_unscheduled_bytes - what is left and has to arrive together
- * @marks:	of the connection
- * @write_seq:	behind what the application wrote
- * @snd_nxt:	behind what was sent
- * @unscheduled_bytes: what no subflow was given, or is to be sent again; U64_MAX if the
- *		application has more than the buffer holds
+ * unit_unscheduled_bytes - the data that is left and has to arrive together
+ * @marks:	the connection's marks
+ * @write_seq:	data sequence number behind what the application wrote
+ * @snd_nxt:	data sequence number of the first byte that no subflow was given
+ * @unscheduled_bytes: bytes that no subflow was given, or that are to be sent again;
+ *		U64_MAX if the application has more than the buffer holds
+ *
+ * Return: bytes; without a unit @unscheduled_bytes.
  */
 u64 unit_unscheduled_bytes(const struct unit_marks *marks, u64 write_seq, u64 snd_nxt,
 			   u64 unscheduled_bytes)

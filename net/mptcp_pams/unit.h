@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Units: what an application says is complete only as a whole; see unit.c. */
+/* Units: data that an application says is of use only as a whole; see unit.c. */
 #ifndef _MPTCP_PAMS_UNIT_H
 #define _MPTCP_PAMS_UNIT_H
 
 #include <linux/types.h>
 
 /**
- * struct unit_marks - where an application's units end; 0: there is none
- * @end:	of the first one that wasn't sent yet; low half of a data sequence number
- * @next:	of the last one behind it
+ * struct unit_marks - where an application's units end
+ * @end:	end of the first unit that isn't all sent; low half of a data sequence
+ *		number; 0: there is no unit
+ * @next:	end of the last unit behind that one; 0: there is none
  */
 struct unit_marks {
 	u32 end;

@@ -1,37 +1,38 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Looks at a connection when the kernel asks its scheduler nothing: when a wait is
- * over, when all is scheduled and not all acknowledged, when a path is lost or goes
- * silent.
+/* Looks at a connection by timer, for what the kernel doesn't ask its scheduler about: a
+ * wait is over, all is scheduled and not all acknowledged, a path is lost or goes silent.
  *
  * The timer runs in softirq and takes the socket's spinlock, as an acknowledgment
- * does. It looks (look.c), and sets itself for the next look. Only where there is
- * something to do it queues the kick, a work item, since that needs a process: data
- * is sent again, a wait is over, something is to be told. So a stream that goes well
- * costs a few timers a round trip, and no kick.
+ * does. It looks (look.c), and sets itself for the next look. It queues the kick, a work
+ * item, only if there is something to do that needs a process: data has to be sent again,
+ * a wait is over, listeners have to be told of an event. So a stream that goes well costs
+ * a few timers a round trip, and no kick.
  *
  * When the next look is due:
- *   closely  1 ms, or a quarter of the least round trip, where a scheduler wants it and
- *            several subflows hold a tail; a quarter longer each time nothing arrives
- *   a tick   10 ms, where several subflows hold data; twice as long each time nothing
- *            arrives, a second at most, and no longer than until one is silent
+ *   closely  after a quarter of the least round trip, 1 to 10 ms, if the scheduler asks for
+ *            it and several subflows hold a tail; a quarter later each time that nothing
+ *            has arrived
+ *   a tick   after 10 ms, if several subflows hold data; twice as late each time that
+ *            nothing has arrived, but within a second, and before a subflow is silent
  *   else     when a subflow will be overdue or silent
  *
- * Silent: a subflow has data outstanding and nothing came back for
+ * A subflow is silent if it has data outstanding and for
  *
  *   srtt + max(4 * RTT variance, 50 ms)
  *
- * since its last acknowledgment, or since it was sent after a pause. Where its path is
- * about to be lost (report.c), acknowledgments follow each other closely: then the
- * second part is enough since the last one, if what that acknowledged, or what was sent
- * after a pause, was sent that long ago.
+ * nothing was acknowledged, counted from the last acknowledgment, or from the first packet
+ * that was sent after a pause. If its path is about to be lost (report.c), its packets, and
+ * so their acknowledgments, follow each other closely: then the second term is enough
+ * since the last acknowledgment, if the packet that was acknowledged last, or the first one
+ * after a pause, was sent as long ago as the whole sum.
  *
- * What a silent subflow holds is sent again elsewhere, and it is given nothing more
- * until something is acknowledged (learn.c). The kernel checks for stale subflows when
- * it retransmits, which that makes rare; so its check is called here as often as its
- * own timer would.
+ * The data of a silent subflow is sent again elsewhere, and the subflow is given nothing
+ * more until it acknowledges something (learn.c). The kernel checks for stale subflows
+ * only when it retransmits, which is rare because of that; so its check is called here, as
+ * often as its own timer would.
  *
- * Lifetime: the timer, while it is armed or under way, and a queued kick hold a
- * reference each on the connection's state and its socket (conn.c).
+ * Lifetime: the timer, while it is armed or runs, and a queued kick hold a reference each
+ * on the connection's state and on its socket (conn.c).
  */
 #include <linux/jiffies.h>
 #include <net/sock.h>
@@ -41,16 +42,16 @@
 #include "pams.h"
 #include "tell.h"
 
-/* the longest wait whatever the PAD: TCP gives up hope of an ACK about then */
+/* the longest wait, whatever the PAD: by then TCP no longer expects an acknowledgment */
 #define WATCH_WAIT_MAX_NS	(2ULL * NSEC_PER_SEC)
 #define WATCH_PAUSE_MAX_US	(1U * USEC_PER_SEC)
-/* how much is sent again in one kick at most, in fragments */
+/* at most this many fragments are sent again in one kick */
 #define WATCH_FRAGMENTS_MAX	16
 
 static struct workqueue_struct *watch_wq;
 
 /**
- * pams_watch_kick - do at once what needs a process
+ * pams_watch_kick - queue the connection's kick
  * @conn:	the connection; any context
  */
 void pams_watch_kick(struct pams_conn *conn)
@@ -58,26 +59,27 @@ void pams_watch_kick(struct pams_conn *conn)
 	pams_conn_hold(conn);
 	if (queue_work(watch_wq, &conn->kick))
 		return;
-	/* it was queued, with its references; these are not the last ones */
+	/* It was queued before and holds references, so these are not the last ones. */
 	refcount_dec(&conn->refs);
 	__sock_put((struct sock *)conn->msk);
 }
 
-/* The owner arms it, or whoever holds the data lock while there is none. The timer's
- * function writes @timed in that case alone, too: a timer has one reference.
+/* Arm the timer. The caller owns the msk, or holds its data lock while nobody owns it; the
+ * timer's function writes @timed in the second case only. Several callers may arm one
+ * timer: it has one reference.
  */
 static void watch_arm(struct pams_conn *conn, u32 pause_us)
 {
 	ktime_t expires = ktime_add_us(ktime_get(), pause_us);
 
 	if (conn->timed) {
-		/* Later is soon enough: it looks again then. */
+		/* It runs now, or fires before @expires and then arms itself again. */
 		if (!hrtimer_is_queued(&conn->timer) ||
 		    ktime_compare(hrtimer_get_expires(&conn->timer), expires) <= 0)
 			return;
 		if (hrtimer_try_to_cancel(&conn->timer) != 1) {
-			/* If it has begun meanwhile, it waits for us. But if it has set
-			 * itself, on its last lines, it doesn't look again before that.
+			/* Its function may have begun meanwhile, and wait for the lock. But if
+			 * it has armed itself for later, only a kick looks soon enough.
 			 */
 			if (hrtimer_is_queued(&conn->timer))
 				pams_watch_kick(conn);
@@ -91,9 +93,9 @@ static void watch_arm(struct pams_conn *conn, u32 pause_us)
 }
 
 /**
- * pams_watch - look at a connection soon
- * @conn:	its state
- * @pause_us:	when
+ * pams_watch - have the timer look at a connection
+ * @conn:	the connection
+ * @pause_us:	after this time at the latest
  */
 void pams_watch(struct pams_conn *conn, u32 pause_us)
 {
@@ -103,10 +105,10 @@ void pams_watch(struct pams_conn *conn, u32 pause_us)
 }
 
 /**
- * pams_watch_defer - may this connection wait, and if so see that it wakes
- * @conn:	its state
- * @wait_ns:	what the scheduler's choice says a wait can gain at most
- * @closely:	what it waits for tells nobody when it comes
+ * pams_watch_defer - may this connection wait? If so, have the timer end the wait
+ * @conn:	the connection
+ * @wait_ns:	the longest wait that can gain something, as the scheduler reckons
+ * @closely:	look each millisecond: nothing else tells that a new subflow has joined
  *
  * Return: false if the wait is over and data has to be sent now.
  */
@@ -135,7 +137,7 @@ static void wake(struct pams_conn *conn)
 }
 
 /**
- * pams_watch_wake_all - have all connections look at what was reported
+ * pams_watch_wake_all - have all connections act on a report
  * @net: their namespace
  */
 void pams_watch_wake_all(struct pams_net *net)
@@ -143,7 +145,7 @@ void pams_watch_wake_all(struct pams_net *net)
 	pams_conn_for_each(net, wake);
 }
 
-/* Microseconds since something came back, or since data was sent after a pause. */
+/* Microseconds since a segment came back or data was sent, whichever was later. */
 static u32 quiet_us(const struct tcp_sock *tp)
 {
 	s32 age = tcp_jiffies32 - READ_ONCE(tp->rcv_tstamp);
@@ -160,9 +162,9 @@ static bool older_than(u32 stamp, u32 limit_us)
 	return age > 0 && jiffies_to_usecs(age) > limit_us;
 }
 
-/* Asked without the subflow's lock first. After an idle time TCP counts what it
- * delivers from the first packet on; the last acknowledgment is old then. What TCP
- * sends again on a timeout changes none of these times.
+/* Is the subflow silent, as far as one sees without its lock? After an idle time the last
+ * acknowledgment is old, so TCP starts delivered_mstamp and first_tx_mstamp anew with the
+ * first packet. TCP's own retransmission on a timeout changes none of these times.
  */
 static bool seems_silent(const struct pams_subflow *sub, const struct tcp_sock *tp)
 {
@@ -174,7 +176,7 @@ static bool seems_silent(const struct pams_subflow *sub, const struct tcp_sock *
 
 	answer_us = pams_answer_limit_us(sub, tp);
 	now_us = (u32)tcp_clock_us();
-	/* negative where a paced packet was given a time to come */
+	/* negative if TCP's pacing has given a packet a time to come */
 	since_answer_us = now_us - (u32)READ_ONCE(tp->delivered_mstamp);
 	since_sent_us = now_us - (u32)READ_ONCE(tp->first_tx_mstamp);
 	return since_answer_us > answer_us &&
@@ -182,7 +184,9 @@ static bool seems_silent(const struct pams_subflow *sub, const struct tcp_sock *
 	       older_than(READ_ONCE(tp->rcv_tstamp), answer_us);
 }
 
-/* And with it, which also takes in what waited in its backlog. */
+/* Is the subflow silent with its lock held, too? Taking the lock processes the segments
+ * that waited in its backlog.
+ */
 static void silence_confirm(struct pams_conn *conn, struct pams_subflow *sub,
 			    struct sock *ssk)
 {
@@ -209,14 +213,14 @@ static void silence_look(struct pams_conn *conn)
 	}
 }
 
-/* The kernel counts how often its retransmission timer met a subflow without an
- * answer; after some it takes it out of use, and back when it answers.
+/* The kernel's stale check counts how often the retransmission timer has met a subflow that
+ * doesn't answer. After some times it takes the subflow out of use, until it answers.
  */
 static bool stale_check_is_due(const struct pams_conn *conn)
 {
 	return pams_watches(conn) && conn->silent && !msk_is_fallback(conn->msk) &&
 	       !conn->resend.keep && !conn->lost_id &&
-	       (s32)(tcp_jiffies32 - conn->stale_at) >= (s32)TCP_RTO_MIN;
+	       tcp_jiffies32 - conn->stale_at >= TCP_RTO_MIN;
 }
 
 static void stale_check(struct pams_conn *conn)
@@ -229,7 +233,9 @@ static void stale_check(struct pams_conn *conn)
 	conn->refusing = false;
 }
 
-/* The kernel leaves the first subflow in the list when it closes it. */
+/* Is the subflow still open? The kernel leaves the first one in the list when it closes
+ * it, so being in the list isn't enough.
+ */
 static bool is_open(struct mptcp_sock *msk, u32 id)
 {
 	struct sock *ssk;
@@ -241,7 +247,9 @@ static bool is_open(struct mptcp_sock *msk, u32 id)
 	return false;
 }
 
-/* Has a subflow gone that there is a state of? Usable ones are in front. */
+/* Has a subflow gone whose state is still here? The first @usable states are those of usable
+ * subflows.
+ */
 static bool any_gone(const struct pams_conn *conn, unsigned int usable)
 {
 	unsigned int i;
@@ -276,7 +284,7 @@ static u32 delivered_packets(const struct msk_look *look)
 	return delivered;
 }
 
-/* Several subflows hold data: one of them may be late. */
+/* Do several subflows hold data, so that one of them may be late? */
 static bool is_at_stake(const struct pams_view *view)
 {
 	unsigned int i, holders = 0;
@@ -296,7 +304,7 @@ static u32 least_rtt_us(const struct pams_view *view)
 	return rtt_us;
 }
 
-/* Until one of them is overdue, or silent. */
+/* How long until one of the subflows is overdue or silent; 0 if one is by now. */
 static u32 quiet_left_us(const struct pams_conn *conn, const struct pams_view *view,
 			 const struct msk_look *look)
 {
@@ -322,7 +330,7 @@ static u32 next_pause_us(struct pams_conn *conn, const struct pams_view *view,
 			 const struct msk_look *look)
 {
 	u32 delivered = delivered_packets(look);
-	/* a bank drains though TCP has nothing outstanding */
+	/* a helper may deliver what it holds though TCP has nothing outstanding */
 	bool moved = delivered != conn->delivered || conn->bank;
 	u32 close_us, pause_us, left_us = quiet_left_us(conn, view, look);
 
@@ -335,12 +343,12 @@ static u32 next_pause_us(struct pams_conn *conn, const struct pams_view *view,
 		return moved || !conn->pause_us || conn->pause_us > PAMS_TICK_US ?
 		       close_us : max(conn->pause_us + conn->pause_us / 4, close_us);
 	}
-	/* what was reported of a path comes true at a time of its own */
+	/* a reported path may be lost at any time, whether something arrives or not */
 	if (moved || conn->reported)
 		return PAMS_TICK_US;
 	conn->backed_off = true;
 	pause_us = 2 * conn->pause_us;
-	/* what has been quiet for longer isn't silent yet: nobody knows when */
+	/* 0: the limit has passed and it isn't silent yet; nobody knows when it will be */
 	if (left_us)
 		pause_us = min(pause_us, left_us);
 	return clamp(pause_us, PAMS_TICK_US, WATCH_PAUSE_MAX_US);
@@ -363,13 +371,17 @@ static bool any_silent(const struct pams_view *view, const struct msk_look *look
 	return false;
 }
 
-/* Has a range that waited for room gone since? What is lost beside it is next. */
+/* Was the range sent or acknowledged that waited for room? Then the kick makes the next
+ * lost data pending.
+ */
 static bool kept_has_gone(const struct pams_conn *conn)
 {
 	return conn->resend.keep && !msk_is_resending(conn->msk, &conn->resend);
 }
 
-/* The data lock is held, nobody owns the connection. Returns if a kick is needed. */
+/* The timer's look. The data lock is held, nobody owns the msk. Returns true if a kick is
+ * needed.
+ */
 static bool watch_look(struct pams_conn *conn)
 {
 	unsigned int known = conn->nr;
@@ -405,7 +417,7 @@ static enum hrtimer_restart watch_timer(struct hrtimer *timer)
 	bool kick = false;
 
 	bh_lock_sock(sk);
-	/* @timed is the owner's, who may be arming the timer right now */
+	/* @timed belongs to the owner, who may be arming the timer right now */
 	if (sock_owned_by_user(sk) && !READ_ONCE(conn->dead)) {
 		hrtimer_forward_now(timer, ns_to_ktime(PAMS_CLOSE_US * NSEC_PER_USEC));
 		bh_unlock_sock(sk);
@@ -422,8 +434,8 @@ static enum hrtimer_restart watch_timer(struct hrtimer *timer)
 	return HRTIMER_NORESTART;
 }
 
-/* The msk is owned; it is released and taken again, which pushes. Returns if the
- * state is still the connection's.
+/* Send all late or lost data again. The msk is owned; it is released for each range, which
+ * pushes, and taken again. Returns false if the state is no longer the connection's.
  */
 static bool resend_all(struct pams_conn *conn)
 {
@@ -442,12 +454,13 @@ static bool resend_all(struct pams_conn *conn)
 		if (!pams_conn_is_current(conn))
 			return false;
 		msk_window_restore(conn->msk, &conn->window);
+		pams_resend_count_excess(conn);
 		msk_resend_settle(conn->msk, &conn->resend);
 	}
 	return true;
 }
 
-/* The msk is owned. */
+/* Do all that a kick is for. The msk is owned. */
 static void kick_run(struct pams_conn *conn)
 {
 	struct mptcp_sock *msk = conn->msk;
@@ -458,6 +471,7 @@ static void kick_run(struct pams_conn *conn)
 		return;
 
 	msk_window_restore(msk, &conn->window);
+	pams_resend_count_excess(conn);
 	msk_resend_repair_stale(msk, &conn->resend);
 	gone_look(conn);
 	if (!msk_is_resending(msk, &conn->resend))
@@ -477,7 +491,7 @@ static void kick_run(struct pams_conn *conn)
 		pams_watch(conn, conn->sched->closely ? PAMS_CLOSE_US : PAMS_TICK_US);
 }
 
-/* Process context, holding the references that pams_watch_kick() took. */
+/* The work item: process context, with the references that pams_watch_kick() took. */
 static void watch_kick(struct work_struct *work)
 {
 	struct pams_conn *conn = container_of(work, struct pams_conn, kick);
@@ -486,14 +500,14 @@ static void watch_kick(struct work_struct *work)
 	lock_sock(sk);
 	if (pams_conn_is_current(conn))
 		kick_run(conn);
-	release_sock(sk);	/* pushes */
+	release_sock(sk);	/* pushes what is pending */
 
 	pams_conn_put(conn);
 }
 
 /**
  * pams_watch_setup - prepare a new connection's timer and kick
- * @conn: its state
+ * @conn: the connection
  */
 void pams_watch_setup(struct pams_conn *conn)
 {
@@ -507,7 +521,7 @@ int __init pams_watch_init(void)
 	return watch_wq ? 0 : -ENOMEM;
 }
 
-/* No connection is left (pams_conn_wait()); a kick may still be on its last lines. */
+/* No connection is left (pams_conn_wait()); but the end of a kick may still run. */
 void pams_watch_exit(void)
 {
 	destroy_workqueue(watch_wq);

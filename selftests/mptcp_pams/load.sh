@@ -15,9 +15,10 @@ begin_unloaded()
 # refused TEXT [PARAMETER...]: the module does not load, says TEXT in one line, and leaves nothing
 refused()
 {
-	local text=$1 said mark="refused: $BASHPID"
+	local text=$1 said mark
 	shift
 
+	refusals=$((${refusals-0} + 1)) mark="refused: $BASHPID, $refusals"
 	echo "$mark" >/dev/kmsg
 	! load "$@" || fail "loaded with: $*"
 	! loaded || fail "is there although the load failed"
@@ -119,13 +120,38 @@ mptcp_switched_off()
 	return "$status"
 }
 
-# The module built as for a kernel whose struct mptcp_sock has another size; selftests/vm/run makes one.
-built_for_another_kernel()
+# The module that takes this kernel for another one, as its parameters say; selftests/vm/run makes it.
+begin_with_other()
 {
 	begin_unloaded
 	[ -n "${MODULE_OTHER_LAYOUT-}" ] || skip "no MODULE_OTHER_LAYOUT"
 	MODULE=$MODULE_OTHER_LAYOUT
-	refused "struct mptcp_sock"
+}
+
+# It is the module but for that.
+built_for_this_kernel()
+{
+	begin_with_other
+	load || fail "refused"
+	unload
+}
+
+built_for_another_kernel()
+{
+	begin_with_other
+	refused "struct mptcp_sock" other_bytes=8
+}
+
+# The push bit is another one: each that the kernel knows, and two that it doesn't. 4, a retransmission, is followed by a push.
+another_push_bit()
+{
+	local bit
+
+	begin_with_other
+	for bit in 0 2 3 4 5 6 7 8 20; do
+		say "bit $bit"
+		refused cb_flags "push_bit=$bit"
+	done
 }
 
 # A function that this kernel does not have: the module looks for one whose name was changed in its file.
@@ -151,6 +177,8 @@ add address_missing
 add address_inside_the_function
 add parameter_is_no_number
 add mptcp_switched_off
+add built_for_this_kernel
 add built_for_another_kernel
+add another_push_bit
 add function_missing
 run_cases "$@"

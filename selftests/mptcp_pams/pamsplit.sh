@@ -212,6 +212,34 @@ started_again()
 	check "flows that were split" "$(total split)" == 1
 }
 
+# Worker and guard are stopped, so the kernel alone is left to reset anything; then they go on.
+frozen()
+{
+	local frozen
+
+	helped "$1"
+	start_server
+	start_split
+	frozen=("$helper_pid" "$(worker_pid)")
+	transfer --bytes 4M --timeout 60000 &
+	within 100 is_banked || fail "nothing is banked"
+	kill -STOP "${frozen[@]}"
+	within 20 is_not_joined || fail "the server's subflow lives on"
+	wait $! || fail "the transfer did not survive"
+	# half a second, and the server's next packet: a retransmission timeout that was doubled
+	check "longest gap in ms" "$(($(of gap_us) / 1000))" "<" 1400
+	# who joins meanwhile isn't split
+	transfer --bytes 2M --timeout 60000
+	check "subflows" "$(of subflows)" == 2
+	kill -CONT "${frozen[@]}"
+	within 50 splits || fail "pamsplit doesn't go on"
+	check "flows that were split" "$(total split)" == 1
+	sleep 0.2
+	transfer --bytes 2M --timeout 60000
+	check "flows that were split" "$(total split)" == 2
+}
+is_not_joined() { ! on_server ss -Htn state established "dst = 10.0.2.1" | grep -q .; }
+
 # What passes at three points, looked at by selftests/pamsplit/capture.py.
 captured()
 {
@@ -703,6 +731,7 @@ for sched in $SCHEDS; do
 	add disturbed "$sched" pipe_dies 850
 	add stepped_out "$sched"
 	add started_again "$sched"
+	add frozen "$sched"
 	add only_clients "$sched"
 	add diagnosed "$sched"
 	if ! type tcpdump >/dev/null 2>&1; then

@@ -22,8 +22,6 @@
 
 #define VIEW_MAX	(PAMS_SUBFLOWS_MAX + PAMS_EXPECTED_MAX)
 
-typedef int (*pick_fn)(const struct pams_view *view, u32 *bytes);
-
 /* prototypes for -Wmissing-prototypes; called from Python only */
 unsigned int unit_subflows_max(void);
 unsigned int unit_expected_max(void);
@@ -47,6 +45,7 @@ void unit_unit_mark(u32 *marks, u64 write_seq, u64 snd_nxt, u32 bytes);
 u64 unit_unit_left(u32 *marks, u64 write_seq, u64 snd_nxt, u64 unscheduled_bytes);
 void unit_forget(u32 *again, u32 snd_una);
 int unit_cut_again(u64 *range, const u32 *again, int tail);
+u32 unit_excess(u32 write_seq, u32 handed_end, u32 most);
 void unit_bank_begin(u32 snd_nxt, u32 snd_una, u32 now_us);
 void unit_bank_look(const u32 *seen, unsigned int nr, u32 snd_nxt, u32 snd_una, u32 now_us);
 int unit_bank_path(u32 id, u32 *out);
@@ -140,11 +139,11 @@ static const u64 *plain_view(const u64 *in, struct pams_view *view,
  */
 int unit_pick(int which, const u64 *in, int *out, size_t nr)
 {
-	static const pick_fn picks[] = {
-		pams_pick_minrtt, pams_pick_minpad, pams_pick_pams,
+	static const struct pams_sched * const scheds[] = {
+		&pams_sched_minrtt, &pams_sched_minpad, &pams_sched_pams,
 	};
 
-	if (which < 0 || (size_t)which >= sizeof(picks) / sizeof(picks[0]))
+	if (which < 0 || (size_t)which >= sizeof(scheds) / sizeof(scheds[0]))
 		return -1;
 
 	for (; nr; nr--) {
@@ -155,7 +154,7 @@ int unit_pick(int which, const u64 *in, int *out, size_t nr)
 		in = plain_view(in, &view, models);
 		if (!in)
 			return -1;
-		*out++ = picks[which](&view, &bytes);
+		*out++ = scheds[which]->pick(&view, &bytes);
 		if (bytes != U32_MAX)
 			return -1;
 	}
@@ -170,7 +169,7 @@ int unit_late_pams(const u64 *in, u32 eta_percent, u64 *bytes)
 
 	if (!plain_view(in, &view, models))
 		return PAMS_PICK_DEFER;
-	return pams_late_pams(&view, eta_percent, bytes);
+	return pams_sched_pams.late(&view, eta_percent, bytes);
 }
 
 static struct pams_model model(const u64 *in)
@@ -293,7 +292,7 @@ int unit_minfct(const u64 *in, const u64 *models, u32 *bytes)
 
 	if (!model_view(in, models, &view, all))
 		return -1000;
-	return pams_pick_minfct(&view, bytes);
+	return pams_sched_minfct.pick(&view, bytes);
 }
 
 /* What eta is doesn't matter. */
@@ -304,7 +303,7 @@ int unit_late_minfct(const u64 *in, const u64 *models, u64 *bytes)
 
 	if (!model_view(in, models, &view, all))
 		return -1000;
-	return pams_late_minfct(&view, 20, bytes);
+	return pams_sched_minfct.late(&view, 20, bytes);
 }
 
 #define POLICY_WORDS	9	/* see policy_sub() in unit.py */
@@ -356,16 +355,16 @@ int unit_policy(int which, const u64 *in, u32 *state, u32 *bytes)
 	}
 	switch (which) {
 	case 0:
-		chosen = pams_pick_single(&view, bytes);
+		chosen = pams_sched_single.pick(&view, bytes);
 		break;
 	case 1:
-		chosen = pams_pick_redundant(&view, bytes);
+		chosen = pams_sched_redundant.pick(&view, bytes);
 		break;
 	case 2:
-		chosen = pams_copy_redundant(&view, bytes);
+		chosen = pams_sched_redundant.copy(&view, bytes);
 		break;
 	case 3:
-		chosen = pams_late_redundant(&view, 20, &late);
+		chosen = pams_sched_redundant.late(&view, 20, &late);
 		break;
 	default:
 		chosen = pams_lowest_pad_but(&view, own.lead);
@@ -468,6 +467,11 @@ int unit_cut_again(u64 *range, const u32 *again, int tail)
 	range[2] = one.seq;
 	range[3] = one.seq_end;
 	return left;
+}
+
+u32 unit_excess(u32 write_seq, u32 handed_end, u32 most)
+{
+	return range_excess(write_seq, handed_end, most);
 }
 
 static struct pams_bank bank;

@@ -96,5 +96,24 @@ class Wrap(unittest.TestCase):
         self.assertIsNone(again.cut(first, first + 50))
 
 
+class Excess(unittest.TestCase):
+    """What was sent again beyond a range, after an acknowledgment opened the window again."""
+
+    def excess(self, write_seq, end, most):
+        return LIB.unit_excess(*(ctypes.c_uint32(word % CIRCLE) for word in (write_seq, end, most)))
+
+    def test_any_place(self):
+        most = 20_000
+        for end in STARTS:
+            for bytes_more, found in ((-30_000, 0), (-1, 0), (0, 0), (1, 1), (1448, 1448),
+                                      (most - 1, most - 1), (most, most), (most + 1, most),
+                                      (32_767, most)):
+                self.assertEqual(self.excess(end + bytes_more, end, most), found,
+                                 f"{bytes_more} bytes beyond {end}")
+
+    def test_nothing_behind(self):
+        self.assertEqual(self.excess(1500, 1000, 0), 0, "what is new isn't sent again")
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -3,7 +3,8 @@
 
 tools/lab/constants.toml names them. For each, the module is built twice more, in a copy of
 the sources, and goes through the scenarios of `lab sweep`, with what earlier transfers taught
-(path memory). Compared with the module as it is:
+(path memory). One that no scenario comes to, such as those about helpers that end TCP, is left
+out unless --only names it; the page says which test it is for. Compared with the module as it is:
 
   time         geometric mean of the ratios of the runs' times
   changed      runs whose time differs by over 1 %
@@ -47,6 +48,7 @@ class Constant:
     file: str
     why: str
     sched: str = "minfct"
+    case: str = ""
     text: str = ""
     half: str = ""
     double: str = ""
@@ -83,6 +85,12 @@ def constants(only=""):
         if name not in [constant.name for constant in found]:
             raise BadInput(f"--only {name}: tools/lab/constants.toml has no such constant")
     return [constant for constant in found if not wanted or constant.name in wanted]
+
+
+def fixed():
+    """{macro with a number that is no tunable: why}"""
+    with open(TABLE, "rb") as text:
+        return tomllib.load(text)["fixed"]
 
 
 class Builder:
@@ -187,8 +195,8 @@ def value_shown(text):
     return " ".join(text.split()).replace("|", "\\|")
 
 
-def page(lines, args, scenarios):
-    """Documentation/constants.md"""
+def page(lines, args, scenarios, others=()):
+    """Documentation/constants.md; @others weren't measured."""
     head = ["<!-- SPDX-License-Identifier: GPL-2.0 -->", "# The module's constants", "",
             "`tools/lab/lab constants --out Documentation/constants.md` writes this page. "
             "Each constant's reason, and what half and", "double of it cost, over "
@@ -200,7 +208,8 @@ def page(lines, args, scenarios):
             "- **harm**: how many more, or fewer, are slower than the best path once joined by "
             "over 5 %.",
             "- **dup**: duplicates, in percent of the payload, more or less.", "",
-            "Limits of a type or of the kernel, and sizes of tables, aren't here.", "",
+            "Limits of a type or of the kernel, and sizes of tables, aren't in the table, nor what "
+            "no scenario comes to: that", "is at the end.", "",
             "| constant | value | half: time | n | harm | dup | double: time | n | harm | dup | |",
             "|---|---|---|---|---|---|---|---|---|---|---|"]
     table = ["| " + " | ".join(
@@ -212,6 +221,9 @@ def page(lines, args, scenarios):
         where = f"`{SOURCES}/{line['file']}`"
         whose = "" if line["sched"] == "minfct" else f", measured with `{line['sched']}`"
         reasons.append(f"- **{line['name']}** ({where}{whose}): {line['why']}")
+    for other in others:
+        reasons.append(f"- **{other.name}** (`{SOURCES}/{other.file}`, not measured, see "
+                       f"selftests/mptcp_pams/{other.case}): {other.why}")
     return "\n".join(head + table + reasons) + "\n"
 
 
@@ -229,7 +241,8 @@ def _line(constant, builder, swept, bases):
 
 def command(args, means):
     """Build, run, print, write; 1 if a transfer failed."""
-    several = constants(args.only)
+    several = [constant for constant in constants(args.only) if args.only or not constant.case]
+    others = [constant for constant in constants() if constant not in several and constant.case]
     builder, swept = Builder(means.kernel), Swept(args, means)
     for constant in several:
         constant.value(builder.source(constant))    # before anything takes long
@@ -245,7 +258,7 @@ def command(args, means):
                 json.dump(lines, out, indent=1)
     if args.out:
         with open(args.out, "w", encoding="utf-8") as out:
-            out.write(page(lines, args, len(next(iter(bases.values())))))
+            out.write(page(lines, args, len(next(iter(bases.values()))), others))
     rows = [["", "half: time", "n", "harm", "dup", "double: time", "n", "harm", "dup", ""]]
     rows += [[line["name"], *_cells(line["half"]), *_cells(line["double"]),
               verdict(line["half"], line["double"])] for line in lines]

@@ -2,7 +2,7 @@
 /*
  * aps - the database of access points
  *
- * CSV, whose first line names the columns, or GeoJSON. Of each access point:
+ * Of each access point a file (csv.c, geojson.c) says:
  *
  *	latitude, longitude	degrees
  *	bssid			or
@@ -10,7 +10,6 @@
  *	range_m			or
  *	power_dbm		from which pathloss.c makes the range
  */
-#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,8 +17,6 @@
 
 #include "aps.h"
 #include "predict.h"
-
-#define COLUMNS_MAX	32
 
 static bool is_number(const char *value, double *number)
 {
@@ -100,119 +97,6 @@ const char *aps_add(struct aps *aps, const struct ap_text *text,
 	aps->aps = more;
 	more[aps->count++] = ap;
 	return NULL;
-}
-
-/*
- * Split a line at its commas, in place; a field in quotes may hold some, and a
- * quote twice. 0 if it can't be.
- */
-static unsigned int split(char *line, char *fields[COLUMNS_MAX])
-{
-	unsigned int count = 0;
-	char *to = line;
-
-	for (;;) {
-		bool quoted = *line == '"';
-
-		if (count == COLUMNS_MAX)
-			return 0;
-		fields[count++] = to;
-		line += quoted;
-		while (*line && (quoted || *line != ',')) {
-			if (quoted && *line == '"' && *++line != '"') {
-				quoted = false;
-				continue;
-			}
-			*to++ = *line++;
-		}
-		if (quoted)
-			return 0;
-		if (!*line) {
-			*to = '\0';
-			return count;
-		}
-		line++;
-		*to++ = '\0';
-	}
-}
-
-struct csv {
-	char *header;		/* what names points into */
-	char *names[COLUMNS_MAX];
-	unsigned int columns;	/* 0 until the first line is read */
-};
-
-static const char *csv_line(struct csv *csv, char *line, struct aps *aps,
-			    const struct pathloss *model)
-{
-	struct ap_text text = { };
-	char *fields[COLUMNS_MAX];
-	unsigned int count;
-	const char *fault;
-
-	line[strcspn(line, "\r\n")] = '\0';
-	if (!*line || *line == '#')
-		return NULL;
-	if (!csv->columns) {
-		csv->header = strdup(line);
-		if (csv->header)
-			csv->columns = split(csv->header, csv->names);
-		return csv->columns ? NULL : "the names of the columns can't be read";
-	}
-	count = split(line, fields);
-	if (count != csv->columns)
-		return "the line hasn't as many fields as the first one";
-	for (unsigned int i = 0; i < count; i++) {
-		fault = ap_text_set(&text, csv->names[i], fields[i]);
-		if (fault)
-			return fault;
-	}
-	return aps_add(aps, &text, model);
-}
-
-static int csv_read(struct aps *aps, const char *name,
-		    const struct pathloss *model)
-{
-	FILE *file = fopen(name, "re");
-	const char *fault = NULL;
-	struct csv csv = { };
-	size_t number = 0, room = 0;
-	char *line = NULL;
-
-	if (!file) {
-		perror(name);
-		return -1;
-	}
-	while (!fault && getline(&line, &room, file) >= 0) {
-		number++;
-		fault = csv_line(&csv, line, aps, model);
-	}
-	if (fault)
-		fprintf(stderr, "pams-predict: %s:%zu: %s\n", name, number,
-			fault);
-	free(csv.header);
-	free(line);
-	fclose(file);
-	return fault ? -1 : 0;
-}
-
-int aps_read(struct aps *aps, const char *file, const struct pathloss *model)
-{
-	size_t len = strlen(file);
-	int err;
-
-	memset(aps, 0, sizeof(*aps));
-	if (len > 4 && !strcasecmp(file + len - 4, ".csv"))
-		err = csv_read(aps, file, model);
-	else
-		err = geojson_aps_read(aps, file, model);
-	if (!err && aps->count)
-		return 0;
-	if (!err)
-		fprintf(stderr, "pams-predict: %s: it has no access point\n",
-			file);
-	aps_free(aps);
-	return -1;
 }
 
 void aps_free(struct aps *aps)

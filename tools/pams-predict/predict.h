@@ -11,6 +11,27 @@
  * warning, coverage, pathloss and geo are numbers in and numbers out: they make
  * no system call and read no clock.
  *
+ * Files call downward only (selftests/downward):
+ *
+ *	main.c		options
+ *	plugin.c	beside pamsd: all of it together
+ *	timeline.c	a route without a radio
+ *	replay.c	recorded levels without a radio
+ *	station.c	the radio
+ *	gps.c		gpsd
+ *	read.c		routes and access points from files ...
+ *	csv.c gpx.c geojson.c
+ *			... of each format
+ *	choice.c	one estimate of two
+ *	warning.c	when pamsd is told
+ *	line.c		the lines that it reads
+ *	coverage.c	a way through the range of an access point
+ *	route.c		where it will be, when
+ *	aps.c		the database of access points
+ *	trend.c		levels over time, extrapolated
+ *	geo.c		positions on the ground
+ *	pathloss.c	the log-distance model
+ *
  * Units: times in ms of one clock that the caller chooses, levels in dBm,
  * lengths in m, speeds in m/s, angles in degrees.
  */
@@ -174,8 +195,6 @@ struct aps {
 	unsigned int count;
 };
 
-/* 0, or -1 with the reason on standard error. */
-int aps_read(struct aps *aps, const char *file, const struct pathloss *model);
 void aps_free(struct aps *aps);
 /* The nearest one, in shares of its range, of those with the name; or NULL. */
 const struct ap *aps_find(const struct aps *aps, const uint8_t *bssid,
@@ -194,8 +213,6 @@ struct route {
 	unsigned int count;
 };
 
-/* 0, or -1 with the reason on standard error. */
-int route_read(struct route *route, const char *file);
 void route_free(struct route *route);
 int route_add(struct route *route, const struct position *position,
 	      int64_t ms);
@@ -211,8 +228,16 @@ bool route_resume(const struct route *route, const struct position *position,
 		  double speed_mps, double off_m, int64_t now_ms,
 		  struct route *rest);
 
-/* --- gpx.c, geojson.c: formats of files --- */
+/* --- read.c: both from files --- */
 
+/* 0, or -1 with the reason on standard error. */
+int route_read(struct route *route, const char *file);
+int aps_read(struct aps *aps, const char *file, const struct pathloss *model);
+
+/* --- csv.c, gpx.c, geojson.c: formats of files --- */
+
+int csv_aps_read(struct aps *aps, const char *file,
+		 const struct pathloss *model);
 int gpx_read(struct route *route, const char *file);
 int geojson_route_read(struct route *route, const char *file);
 int geojson_aps_read(struct aps *aps, const char *file,

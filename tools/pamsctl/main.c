@@ -10,8 +10,6 @@
 
 #include "pamsctl.h"
 
-struct options options = { .interval_us = 1000000 };
-
 struct command {
 	const char *name;
 	int (*run)(struct words *words);

@@ -5,7 +5,6 @@
  * Nothing is written: what is printed is for people to read, and to paste, or as
  * JSON for pair_read.c at both ends.
  */
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,15 +14,6 @@
 #include "pamsctl.h"
 
 #define LINKS_MAX	8
-
-bool is_name(const char *name)
-{
-	const char *at = name;
-
-	while (isalnum((unsigned char)*at) || (*at && strchr("._-", *at)))
-		at++;
-	return *name && *name != '.' && !*at && at - name < 64;
-}
 
 static void print_server(FILE *to, const char *name)
 {

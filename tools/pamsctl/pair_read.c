@@ -6,6 +6,7 @@
  * key that is there is an error, and to a configuration that is there the
  * missing section is only shown.
  */
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -18,6 +19,15 @@
 #include "pamsctl.h"
 
 #define FILE_MAX	4096
+
+bool is_name(const char *name)
+{
+	const char *at = name;
+
+	while (isalnum((unsigned char)*at) || (*at && strchr("._-", *at)))
+		at++;
+	return *name && *name != '.' && !*at && at - name < 64;
+}
 
 /* 0 or -errno; -EEXIST: it is there, and stays as it is. */
 static int write_new(const char *file, mode_t mode, const char *text)

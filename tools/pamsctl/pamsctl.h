@@ -3,31 +3,34 @@
  * pamsctl - tells and asks the module mptcp_pams
  *
  * main.c finds the command and its options, one file carries out each command.
- * The map:
+ * The map; files call downward only (selftests/downward):
  *
  *	main.c			the table of commands, options, exit status
- *	refuse.c		errors, as text or as JSON
- *	words.c			the command line's words, one after the other
- *	table.c			columns under their headings
- *	quantity.c		rates, sizes and times as people write them
- *	key.c			a path's key, from words and as text
- *	path.c conn.c stats.c monitor.c top.c sched.c rule.c mptcp.c load.c
- *	doctor.c peers.c caps.c pair.c metrics.c overview.c
+ *	overview.c doctor.c top.c path.c monitor.c conn.c stats.c sched.c rule.c
+ *	mptcp.c load.c peers.c caps.c metrics.c pair.c
  *				the commands
+ *	pair_read.c		sets up one end of what pair printed
+ *	path_text.c		what was reported of a path, as text and as JSON
+ *	endpoints.c		the path manager's endpoints and limits
+ *	route.c			through which link an endpoint's packets leave
+ *	diag.c			MPTCP and TCP sockets, and whose they are
+ *	buffers.c		TCP's largest buffers against the paths
+ *	probe.c			does a server speak MPTCP
+ *	mib.c			the kernel's MPTCP counters
+ *	helper.c		pamsplit, where this machine is a helper
+ *	finding.c		what doctor found, as text or as JSON
  *	pamsd.c			asks the daemon
  *	hook.c			MPTCP for programs of a cgroup, by BPF
  *	cgroup.c		cgroups by path, number and systemd's unit
- *	scheduler.c		the kernel's MPTCP schedulers
  *	module.c		the module here: its file, what it needs
+ *	scheduler.c		the kernel's MPTCP schedulers
  *	loader.c		loads and unloads it
- *	diag.c			MPTCP and TCP sockets, and whose they are
- *	endpoints.c		the path manager's endpoints and limits
- *	route.c			through which link an endpoint's packets leave
- *	buffers.c		TCP's largest buffers against the paths
- *	mib.c			the kernel's MPTCP counters
- *	helper.c		pamsplit, where this machine is a helper
- *	probe.c			does a server speak MPTCP
- *	finding.c		what doctor found, as text or as JSON
+ *	key.c			a path's key, from words and as text
+ *	table.c			columns under their headings
+ *	quantity.c		rates, sizes and times as people write them
+ *	words.c			the command line's words, one after the other
+ *	refuse.c		errors, as text or as JSON
+ *	options.c		what the command line's options say
  */
 #ifndef PAMSCTL_H
 #define PAMSCTL_H
@@ -77,6 +80,7 @@ struct options {
 	const char *read;	/* which end's configuration */
 };
 
+/* options.c */
 extern struct options options;
 
 /* refuse.c: say it and return the exit status */
@@ -169,7 +173,7 @@ int metrics_command(struct words *words);
 int pair_command(struct words *words);
 int overview(void);			/* without a command */
 
-/* path.c, conn.c, stats.c: as others show them, too */
+/* path_text.c, conn.c, stats.c: as others show them, too */
 json_t *path_json(const struct pams_path *path);
 /* The rest of an event's line: its key and what was given of it. */
 void path_print_line(const struct pams_path *path);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * acked - what the client acknowledges: round trip, delivery rate, losses
+ * acked - takes the client's acknowledgments: round trip, delivery rate, losses
  *
- * A segment is lost when one that was sent after it has arrived and a round
- * trip with some room for reordering has gone by (RACK, RFC 8985): a quarter of
- * the least round trip, or none once three have overtaken it and none was ever
+ * A segment is lost if one that was sent after it has arrived, and a round trip and some
+ * time for reordering have gone by (RACK, RFC 8985). That time is a quarter of
+ * the least round trip, or none if three segments have overtaken it and none was ever
  * seen to arrive late. The delivery rate is that of
  * draft-cheng-iccrg-delivery-rate-estimation.
  */
@@ -16,7 +16,7 @@
 struct round {
 	struct rate_sample sample;
 	uint64_t prior_us;	/* when sample.prior_delivered was reached */
-	uint64_t send_us;	/* how long sending it took */
+	uint64_t send_us;	/* how long it took to send the sample's data */
 	uint64_t acked;
 	bool any;
 };
@@ -48,7 +48,7 @@ static bool sent_later(uint64_t a_us, uint32_t a_end, uint64_t b_us,
 	return a_us > b_us || (a_us == b_us && after(a_end, b_end));
 }
 
-/* It has arrived. */
+/* Note that a segment has arrived. */
 static void arrived(struct flow *flow, struct segment *segment,
 		    struct round *round, uint64_t now_us)
 {
@@ -68,7 +68,7 @@ static void arrived(struct flow *flow, struct segment *segment,
 	delivery->delivered += bytes;
 	delivery->delivered_us = now_us;
 	round->acked += bytes;
-	/* an answer that comes too soon was to the first one */
+	/* an answer that comes too soon is to the first transmission */
 	if (segment->again && rtt_us < flow->bbr.min_rtt_us)
 		return;
 	if (!segment->again && (!round->sample.rtt_us ||
@@ -101,7 +101,7 @@ static void read_sacks(struct flow *flow, const struct packet *packet,
 
 		if (!before(from, to) || before(from, flow->una) ||
 		    after(to, flow->snd_nxt))
-			continue;	/* a duplicate's, or nonsense */
+			continue;	/* a block about a duplicate, or an invalid one */
 		for (; segment && segment->sent &&
 		     before(segment->seq, to); segment = segment->next) {
 			if (segment->sacked || before(segment->seq, from) ||
@@ -153,7 +153,7 @@ static void measure(struct flow *flow, struct round *round, uint64_t now_us)
 	if (took < round->send_us)
 		took = round->send_us;
 	bytes = delivery->delivered - sample->prior_delivered;
-	/* shorter than a round trip: it was compressed on the way */
+	/* in less than a round trip acknowledgments were compressed on the way */
 	if (round->any && took && took >= flow->bbr.min_rtt_us)
 		sample->rate_byteps = bytes * SECOND_US / took;
 	if (delivery->delivered > delivery->app_limited_until)
@@ -214,7 +214,7 @@ void acked_packet(struct flow *flow, const struct packet *packet,
 			arrived(flow, flow->head, &round, now_us);
 		if (flow->head->len)
 			flow->una_byte = last_byte(flow->head);
-		bank_drop_first(flow);
+		store_drop_first(flow);
 	}
 	read_sacks(flow, packet, &round, now_us);
 	if (round.acked) {

@@ -1,253 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * bank - the server's side: what arrives is kept until the client has it
+ * bank - what the server sends: kept until the client has it, and sent on
  *
- * Segments lie in order of their sequence numbers, holes among them; none
- * overlaps another. A packet larger than a segment is cut at the client's
- * maximum segment size: all its pieces have its options, since a mapping of
- * MPTCP may be said more than once.
+ * What is kept is in store.c. A packet that comes in order, while nothing waits,
+ * goes on as it is.
  */
-#include <stdlib.h>
-#include <string.h>
-
 #include "flow.h"
-
-uint32_t bank_banked(const struct flow *flow)
-{
-	return before(flow->una, flow->ack_out) ? flow->ack_out - flow->una : 0;
-}
-
-static void account(struct flow *flow, int64_t bytes)
-{
-	struct split *split = flow->split;
-
-	flow->memory += bytes;
-	flow->owner->memory += bytes;
-	split->memory += bytes;
-	if (split->memory > split->counters.memory_max)
-		split->counters.memory_max = split->memory;
-}
-
-static bool has_room(const struct flow *flow, uint64_t bytes)
-{
-	const struct split_options *options = &flow->split->options;
-
-	return flow->memory + bytes <= options->flow_bytes &&
-	       flow->owner->memory + bytes <= options->client_bytes &&
-	       flow->split->memory + bytes <= options->total_bytes;
-}
-
-static void block_put(struct flow *flow, struct block *block)
-{
-	if (--block->users)
-		return;
-	account(flow, -(int64_t)block->size);
-	free(block);
-}
-
-static struct block *block_new(struct flow *flow, const struct packet *packet)
-{
-	size_t size = sizeof(struct block) + packet->len;
-	struct block *block = malloc(size);
-
-	if (!block)
-		return NULL;
-	*block = (struct block){
-		.users = 1,
-		.size = size,
-		.tcp_at = packet->tcp_at,
-		.payload_at = packet->payload_at,
-		.seq = packet->seq,
-		.tsval = packet->tsval,
-		.sack_at = packet->sack_at,
-		.sacks = packet->sacks,
-	};
-	memcpy(block->data, packet->data, packet->len);
-	account(flow, size);
-	return block;
-}
-
-void bank_drop_first(struct flow *flow)
-{
-	struct segment *segment = flow->head;
-
-	flow->head = segment->next;
-	if (flow->head)
-		flow->head->prev = NULL;
-	else
-		flow->tail = NULL;
-	if (flow->unsent == segment)
-		flow->unsent = segment->next;
-	block_put(flow, segment->block);
-	account(flow, -(int64_t)sizeof(*segment));
-	free(segment);
-}
-
-void bank_empty(struct flow *flow)
-{
-	while (flow->head)
-		bank_drop_first(flow);
-	flow->in_flight = 0;
-	flow->lost_bytes = 0;
-	flow->sacked_segments = 0;
-}
-
-/* Before @next, or last. */
-static struct segment *insert(struct flow *flow, struct segment *next,
-			      struct block *block, uint32_t seq, uint32_t len)
-{
-	struct segment *segment = calloc(1, sizeof(*segment));
-	struct segment *prev = next ? next->prev : flow->tail;
-
-	if (!segment)
-		return NULL;
-	account(flow, sizeof(*segment));
-	block->users++;
-	segment->block = block;
-	segment->seq = seq;
-	segment->len = len;
-	segment->prev = prev;
-	segment->next = next;
-	if (prev)
-		prev->next = segment;
-	else
-		flow->head = segment;
-	if (next)
-		next->prev = segment;
-	else
-		flow->tail = segment;
-	/* all that was sent lies before what comes */
-	if (flow->unsent == next)
-		flow->unsent = segment;
-	return segment;
-}
-
-struct segment *bank_cut(struct flow *flow, struct segment *segment,
-			 uint32_t len)
-{
-	struct segment *rest = insert(flow, segment->next, segment->block,
-				      segment->seq + len, segment->len - len);
-
-	if (!rest)
-		return NULL;
-	rest->push = segment->push;
-	rest->fin = segment->fin;
-	/* both halves were sent, and to those that weren't that doesn't matter */
-	if (segment->sent && flow->unsent == rest)
-		flow->unsent = rest->next;
-	rest->sent = segment->sent;
-	rest->in_flight = segment->in_flight;
-	rest->lost = segment->lost;
-	rest->again = segment->again;
-	rest->sacked = segment->sacked;
-	flow->sacked_segments += segment->sacked;
-	rest->sent_us = segment->sent_us;
-	rest->delivered = segment->delivered;
-	rest->delivered_us = segment->delivered_us;
-	rest->first_sent_us = segment->first_sent_us;
-	rest->app_limited = segment->app_limited;
-	segment->push = false;
-	segment->fin = false;
-	segment->len = len;
-	return rest;
-}
-
-/* With so many bytes of TCP's options. */
-uint32_t bank_largest(const struct flow *flow, uint32_t options)
-{
-	return flow->client_mss - options;
-}
-
-static uint32_t largest(const struct flow *flow, const struct packet *packet)
-{
-	return bank_largest(flow, packet->payload_at - packet->tcp_at - 20);
-}
-
-/* Fill [from, to) before @next; the last one that was made, or NULL. */
-static struct segment *fill(struct flow *flow, struct segment *next,
-			    struct block *block, const struct packet *packet,
-			    uint32_t from, uint32_t to)
-{
-	uint32_t most = largest(flow, packet);
-	struct segment *last = NULL;
-
-	while (before(from, to)) {
-		uint32_t len = to - from < most ? to - from : most;
-		struct segment *one = insert(flow, next, block, from, len);
-
-		if (!one)
-			break;
-		last = one;
-		from += len;
-	}
-	return last;
-}
-
-/* The first segment whose end is after @seq, searched from the back. */
-static struct segment *behind(const struct flow *flow, uint32_t seq)
-{
-	struct segment *at = flow->tail, *found = NULL;
-
-	for (; at && after(segment_end(at), seq); at = at->prev)
-		found = at;
-	return found;
-}
-
-/* What is new of the packet, into the holes; the new bytes. */
-static uint32_t store(struct flow *flow, const struct packet *packet,
-		      struct block *block)
-{
-	uint32_t from = seq_max(packet->seq, flow->rcv_nxt);
-	uint32_t to = packet->seq + packet->payload_len, stored = 0;
-	struct segment *next = behind(flow, from), *last = NULL;
-
-	while (before(from, to)) {
-		uint32_t stop;
-
-		if (next && !after(next->seq, from)) {
-			from = segment_end(next);
-			next = next->next;
-			continue;
-		}
-		stop = next ? seq_min(to, next->seq) : to;
-		last = fill(flow, next, block, packet, from, stop);
-		if (!last)
-			return stored;
-		stored += segment_end(last) - from;
-		from = segment_end(last);
-		if (from != stop)
-			return stored;
-	}
-	if (last && segment_end(last) == to)
-		last->push = packet->flags & TCP_PSH;
-	return stored;
-}
-
-/* A FIN is a segment of its own, the last there is. */
-static void store_fin(struct flow *flow, const struct packet *packet,
-		      struct block *block)
-{
-	uint32_t seq = packet->seq + packet->payload_len;
-	struct segment *segment;
-
-	if (flow->fin_seen || before(seq, flow->rcv_nxt) ||
-	    (flow->tail && after(segment_end(flow->tail), seq)))
-		return;
-	segment = insert(flow, NULL, block, seq, 0);
-	if (!segment)
-		return;
-	segment->fin = true;
-	flow->fin_seen = true;
-	flow->fin_seq = seq;
-}
-
-static void advance(struct flow *flow)
-{
-	const struct segment *at = behind(flow, flow->rcv_nxt);
-
-	for (; at && at->seq == flow->rcv_nxt; at = at->next)
-		flow->rcv_nxt = segment_end(at);
-}
 
 /* It acknowledges no less than the server did before, and no more than was sent. */
 static bool ack_is_right(const struct flow *flow, const struct packet *packet)
@@ -271,9 +29,9 @@ static void note_server(struct flow *flow, const struct packet *packet)
 }
 
 /*
- * It has no data, and passes at once: with an acknowledgment, or MPTCP's news.
- * The client takes no segment from beyond its window, and none with an older time
- * stamp than it has seen. What is banked comes after this one.
+ * Pass a packet without data at once: it has an acknowledgment, or an MPTCP option.
+ * The client accepts no segment from beyond its window, nor one with an older time
+ * stamp than it has seen, so both are changed if need be. Banked data comes after it.
  */
 static enum split_verdict pass_bare(struct flow *flow, struct packet *packet)
 {
@@ -282,7 +40,7 @@ static enum split_verdict pass_bare(struct flow *flow, struct packet *packet)
 	bool late = packet->has_stamp &&
 		    before(packet->tsval, flow->tsval_out);
 
-	/* a probe: of the window, or whether the other end is alive */
+	/* a window probe or a keepalive */
 	if (before(packet->seq, flow->rcv_nxt)) {
 		flow->unacked = 2;
 		early_send(flow);
@@ -305,7 +63,7 @@ static enum split_verdict duplicate(struct flow *flow,
 	flow->split->counters.duplicates++;
 	flow->dsack.from = packet->seq;
 	flow->dsack.to = packet->seq + packet->payload_len;
-	/* below what was acknowledged, or it would be read as news */
+	/* a D-SACK has to lie below the acknowledgment, else it is read as new data */
 	flow->has_dsack = packet->payload_len &&
 			  !after(flow->dsack.to, flow->ack_out);
 	if (!flow->has_dsack)
@@ -314,7 +72,7 @@ static enum split_verdict duplicate(struct flow *flow,
 	return SPLIT_TAKEN;
 }
 
-/* Mark what lies there as sent: the packet itself goes on. */
+/* Mark the unsent segments as sent: the packet that they are of goes on itself. */
 static void sent_as_it_is(struct flow *flow, uint64_t now_us)
 {
 	while (flow->unsent)
@@ -352,7 +110,7 @@ enum split_verdict bank_packet(struct flow *flow, struct packet *packet,
 	}
 	if (is_stale(flow, packet))
 		return duplicate(flow, packet);
-	if (!has_room(flow, packet->len + sizeof(struct block))) {
+	if (!store_has_room(flow, packet->len + sizeof(struct block))) {
 		split->counters.dropped++;
 		return SPLIT_TAKEN;
 	}
@@ -361,13 +119,13 @@ enum split_verdict bank_packet(struct flow *flow, struct packet *packet,
 		return SPLIT_TAKEN;
 	note_server(flow, packet);
 	at_once = deliver_at_once(flow, packet, now_us);
-	stored = store(flow, packet, block);
+	stored = store_data(flow, packet, block);
 	if (fin)
 		store_fin(flow, packet, block);
 	block_put(flow, block);
 	flow->received_bytes += stored;
 	split->counters.received_bytes += stored;
-	advance(flow);
+	store_advance(flow);
 	if (flow->rcv_nxt == rcv_nxt)
 		flow->last_hole_seq = packet->seq;
 	flow->unacked += 1 + packet->payload_len / flow->client_mss;

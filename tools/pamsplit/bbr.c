@@ -3,15 +3,15 @@
  * bbr - congestion control of the pipe
  *
  * BBR as in Cardwell et al., "BBR: Congestion-Based Congestion Control", ACM
- * Queue 14(5), 2016, and draft-cardwell-iccrg-bbr-congestion-control-00: since
- * the pipe is one hop, often lossy, and what queues should do so in the bank.
+ * Queue 14(5), 2016, and draft-cardwell-iccrg-bbr-congestion-control-00. It fits, since
+ * the pipe is one hop, often lossy, and data should queue in the bank, not in the pipe.
  *
  *	bw	the highest delivery rate of the last 10 round trips
  *	min_rtt	the lowest round trip of the last 10 s
  *	pace	gain * bw
  *	window	gain * bw * min_rtt + 3 bursts + extra
- *	extra	the most of the last 5 to 10 round trips that was acknowledged
- *		beyond bw: a radio holds acknowledgments back and sends them
+ *	extra	the most bytes that were acknowledged faster than bw in the last 5
+ *		to 10 round trips: a radio holds acknowledgments back and sends them
  *		together; draft-cardwell-iccrg-bbr-congestion-control-02, 4.6.4.2
  *
  *	STARTUP, gain 2.885, until bw grows no more by 25 % over 3 round trips
@@ -32,11 +32,11 @@
 #define FULL_ROUNDS	3
 #define MIN_RTT_US	(10 * SECOND_US)
 #define PROBE_RTT_US	200000
-#define EXTRA_ROUNDS	5	/* of each of the two maxima */
-#define EXTRA_US	100000	/* at most what bw is in that time */
+#define EXTRA_ROUNDS	5	/* rounds that each of the two maxima covers */
+#define EXTRA_US	100000	/* extra is at most bw times this */
 #define INITIAL_SEGMENTS 10
 #define LEAST_SEGMENTS	4
-#define SLOW_BYTEPS	(1200000 / 8)	/* below it a burst is one segment */
+#define SLOW_BYTEPS	(1200000 / 8)	/* below this rate a burst is one segment */
 #define BURST_MAX	(64 << 10)
 
 static const unsigned int cycle_gain[CYCLE] = {
@@ -58,7 +58,7 @@ static bool is_full(const struct bbr *bbr)
 	return bbr->full_rounds >= FULL_ROUNDS;
 }
 
-/* What is sent in a millisecond, within bounds. */
+/* Size of a burst: the bytes of a millisecond at bw, within bounds. */
 static uint64_t burst(const struct flow *flow, uint64_t bw)
 {
 	uint64_t bytes = bw / 1000, least = flow->client_mss;
@@ -203,7 +203,7 @@ static void set_pace(struct flow *flow)
 		bbr->rate_byteps = rate;
 }
 
-/* What was acknowledged since the last time that it was no more than bw. */
+/* Update extra from the bytes acknowledged since acknowledgments became faster than bw. */
 static void update_extra(struct bbr *bbr, uint64_t acked, uint64_t now_us)
 {
 	uint64_t expected = bandwidth(bbr) * (now_us - bbr->together_since_us) / SECOND_US;
@@ -220,7 +220,7 @@ static void update_extra(struct bbr *bbr, uint64_t acked, uint64_t now_us)
 		bbr->extra_before = bbr->extra;
 		bbr->extra = 0;
 	}
-	/* no more than the window was can have come together */
+	/* no more than a window can have been acknowledged together */
 	beyond = lesser(bbr->together_bytes - expected, bbr->cwnd);
 	if (beyond > bbr->extra)
 		bbr->extra = beyond;

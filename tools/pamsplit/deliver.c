@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * deliver - the client's side: sending, and when to send again
+ * deliver - the client's side: sends, and sends again
  *
- * In the order of the sequence numbers, as the client's window, the congestion
- * window and the pace allow (bbr.c). Loss is found by time (RACK, RFC 8985,
- * acked.c), the tail's by a probe after two round trips (TLP, there, too), and
- * at last by the timer of RFC 6298, whose variance has a floor of 50 ms. A
- * closed window is probed as RFC 9293 has it (3.8.6.1), by the last byte that the
- * client has: what has no data Linux answers but every 500 ms.
+ * Data is sent in the order of its sequence numbers, as the client's window, the congestion
+ * window and the pace (bbr.c) allow. Losses are found by time (RACK, RFC 8985,
+ * acked.c), those of a tail by a probe after two round trips (TLP, in the same RFC), and
+ * at last by the timer of RFC 6298, whose variance has a floor of 50 ms. A closed
+ * window is probed as RFC 9293 says (3.8.6.1), with the last byte that the
+ * client has: Linux answers packets without data only every 500 ms.
  *
  * A client of which nothing is heard over two of those timeouts, and a minimal
- * time, is gone: the flow is reset, so that the server sends the data elsewhere.
- * Behind a closed window it has half a second more.
+ * time, is gone: split.c resets the flow, so that the server sends the data
+ * elsewhere. Behind a closed window it has half a second more.
  */
 #include <string.h>
 
@@ -20,10 +20,10 @@
 #define RTO_MAX_US	(60 * SECOND_US)
 #define BACKOFFS_MAX	10
 #define DEAD_BACKOFFS	2
-#define BURST_US	1000	/* what was missed of the pace is made up for */
-#define TAIL_DELAY_US	200000	/* a client's delayed acknowledgment */
+#define BURST_US	1000	/* data that the pace missed in this time is made up for */
+#define TAIL_DELAY_US	200000	/* how long a client may delay an acknowledgment */
 #define PROBE_MIN_US	10000
-#define ANSWERS_US	500000	/* some answer no more often what they have */
+#define ANSWERS_US	500000	/* some clients don't answer old data more often */
 
 static uint64_t rto(const struct flow *flow)
 {
@@ -48,8 +48,8 @@ static uint64_t probe_us(const struct flow *flow)
 }
 
 /*
- * Timers of what is in flight. The retransmission timer goes on if it runs (RFC
- * 6298, 5.1), the tail's probe comes after what was sent last (RFC 8985, 7.2).
+ * Start the timers of data in flight. The retransmission timer goes on if it runs (RFC
+ * 6298, 5.1), the tail's probe is timed from the last transmission (RFC 8985, 7.2).
  */
 void deliver_start_timers(struct flow *flow, uint64_t now_us)
 {
@@ -71,7 +71,7 @@ void deliver_start_timers(struct flow *flow, uint64_t now_us)
 		flow->probe_at_us = now_us + probe_us(flow);
 }
 
-/* All anew: something has arrived, or was sent again for a timer. */
+/* Start all timers anew: something has arrived, or a timer had data sent again. */
 void deliver_restart_timers(struct flow *flow, uint64_t now_us)
 {
 	flow->rto_at_us = NEVER_US;
@@ -90,7 +90,7 @@ static void pace(struct flow *flow, uint64_t bytes, uint64_t now_us)
 		flow->pace_next_us += bytes * SECOND_US / rate;
 }
 
-/* With the headers of @segment's packet. */
+/* Send @bytes to the client, with the headers of @segment's packet. */
 static void transmit_bytes(struct flow *flow, const struct segment *segment,
 			   const uint8_t *bytes)
 {
@@ -115,7 +115,7 @@ static void transmit_bytes(struct flow *flow, const struct segment *segment,
 	tcp_set_ack(tcp, flow->server_ack);
 	tcp_set_flags(tcp, flags);
 	tcp_set_window(tcp, flow->server_window);
-	/* what it has acknowledged since is in ack, and in later ones */
+	/* the packet's SACK is old: ack and later packets have what the server acknowledges */
 	packet_drop_sack(&packet);
 	packet_set_len(data, len);
 	if (packet_read(&read, data, len) && read.has_stamp) {
@@ -187,14 +187,14 @@ void deliver_sent(struct flow *flow, struct segment *segment, uint64_t now_us)
 	pace(flow, segment->len + segment->block->payload_at, now_us);
 }
 
-/* Cut it to what the pipe takes, if that has become less. */
+/* Cut a segment to the pipe's segment size, which may have become smaller. */
 static void fit(struct flow *flow, struct segment *segment)
 {
 	const struct block *block = segment->block;
 	uint32_t options = block->payload_at - block->tcp_at - 20;
 
-	if (segment->len > bank_largest(flow, options))
-		bank_cut(flow, segment, bank_largest(flow, options));
+	if (segment->len > store_largest(flow, options))
+		store_cut(flow, segment, store_largest(flow, options));
 }
 
 static struct segment *first_lost(const struct flow *flow)
@@ -234,7 +234,7 @@ void deliver_send(struct flow *flow, uint64_t now_us)
 		transmit(flow, segment);
 		sent = true;
 	}
-	/* nothing to send, or no turn: it isn't the pipe's rate that is measured */
+	/* without data or the cap's turn the pipe isn't the limit: mark the rate samples */
 	if ((!segment || flow->lend_waits) && flow->in_flight < flow->bbr.cwnd) {
 		uint64_t until = flow->delivery.delivered + flow->in_flight;
 
@@ -246,8 +246,8 @@ void deliver_send(struct flow *flow, uint64_t now_us)
 }
 
 /*
- * May the packet go on just as it came, as if it had been banked and sent? It
- * is the newest there is, so its acknowledgment and time stamps are right.
+ * May the packet go on just as it came, as if it had been banked and sent? Only if it
+ * is the newest of the flow, so that its acknowledgment and time stamps are right.
  */
 bool deliver_at_once(const struct flow *flow, const struct packet *packet,
 		     uint64_t now_us)
@@ -285,7 +285,7 @@ static void probe_tail(struct flow *flow, uint64_t now_us)
 	deliver_restart_timers(flow, now_us);
 }
 
-/* All that isn't known to have come is lost: start again from the front. */
+/* Take all data in flight that isn't acknowledged for lost: send again from the front. */
 static void time_out(struct flow *flow, uint64_t now_us)
 {
 	struct segment *at;
@@ -304,7 +304,10 @@ static void time_out(struct flow *flow, uint64_t now_us)
 	deliver_restart_timers(flow, now_us);
 }
 
-/* As much as the window has room for; else an old byte, to be answered. */
+/*
+ * Probe a closed window: with as much data as it has room for, or with a byte that the
+ * client has, to be answered.
+ */
 static void probe_window(struct flow *flow, uint64_t now_us)
 {
 	struct segment *segment = flow->unsent;
@@ -312,12 +315,12 @@ static void probe_window(struct flow *flow, uint64_t now_us)
 
 	flow->split->counters.probes++;
 	if (flow->backoffs == 1)
-		flow->heard_us = now_us;	/* the first in vain, if it is */
+		flow->heard_us = now_us;	/* this may be the first probe in vain */
 	if (!segment)
 		return;
 	if (after(flow->right_edge, segment->seq))
 		room = flow->right_edge - segment->seq;
-	if (room && room < segment->len && bank_cut(flow, segment, room)) {
+	if (room && room < segment->len && store_cut(flow, segment, room)) {
 		deliver_sent(flow, segment, now_us);
 		transmit(flow, segment);
 	} else {
@@ -332,25 +335,19 @@ static void probe_window(struct flow *flow, uint64_t now_us)
 	deliver_restart_timers(flow, now_us);
 }
 
-/* One more in vain; false if that was one too many, and the flow is gone. */
+/* Count another timeout or probe without an answer; false if it was one too many. */
 static bool go_on(struct flow *flow, uint64_t answers_us, uint64_t now_us)
 {
 	uint64_t silent_us = flow->split->options.silent_us + answers_us;
 
 	flow->backoffs++;
-	if ((flow->backoffs >= DEAD_BACKOFFS &&
-	     now_us - flow->heard_us >= silent_us) ||
-	    flow->backoffs > BACKOFFS_MAX) {
-		flow_reset(flow, RESET_PERFORMANCE);
-		return false;
-	}
-	return true;
+	return flow->backoffs <= BACKOFFS_MAX &&
+	       (flow->backoffs < DEAD_BACKOFFS ||
+		now_us - flow->heard_us < silent_us);
 }
 
 bool deliver_timers(struct flow *flow, uint64_t now_us)
 {
-	if (flow->reorder_at_us <= now_us)
-		acked_find_lost(flow, now_us);
 	if (flow->probe_at_us <= now_us)
 		probe_tail(flow, now_us);
 	if (flow->rto_at_us <= now_us) {

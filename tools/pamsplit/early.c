@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * early - what the server is told has arrived, before the client has it
+ * early - acknowledges data to the server before the client has it
  *
  *	ack = what the client has + min(limit, 7/8 of what waits for it in order)
  *
  * The limit is backpressure: an acknowledgment that is withheld slows the server
  * down. The window can't, since it belongs to the connection and not to the
- * subflow. With each goes the client's last DATA_ACK and the window that the
- * client said with it, so the connection's right edge is the client's own. TCP at
- * the server takes a smaller window only from an ACK that advances, and would add
- * the old one to the new DATA_ACK: beyond the right edge, and what is sent there is
- * dropped by the client. An eighth of what waits isn't acknowledged, so that each
- * segment that arrives at the client advances the ACK; where it doesn't, a smaller
- * window and its DATA_ACK go with the next one that does. A FIN
+ * subflow. Each early ACK carries the client's last DATA_ACK and the window that came
+ * with it, so the connection's right edge is the client's own. TCP at
+ * the server accepts a smaller window only with an ACK that advances, and would otherwise
+ * add the old window to the new DATA_ACK: data sent beyond the client's right edge is
+ * dropped by the client. So an eighth of the waiting data isn't acknowledged, and each
+ * segment that arrives at the client can advance the ACK. If the ACK doesn't advance, a
+ * smaller window and its DATA_ACK wait for the next one that does. A FIN
  * isn't acknowledged before the client does.
  *
- * At once after each burst of two segments or more, as after a hole or a
- * duplicate; else 5 ms later.
+ * An early ACK is sent at once after a burst of two segments or more, a hole or a
+ * duplicate; otherwise 5 ms later.
  */
 #include "flow.h"
 
 #define DELAY_US	5000
 #define RESERVE_SHIFT	3
-#define QUICK_BYTES	(64 << 10)	/* so many are acknowledged at once */
+#define QUICK_BYTES	(64 << 10)	/* this much is acknowledged at once */
 
 uint32_t early_target(const struct flow *flow)
 {
@@ -56,10 +56,10 @@ void early_wanted(struct flow *flow)
 }
 
 /*
- * Ranges beyond the first hole: the newest, then the others from the front. What
- * came before the hole and isn't acknowledged yet is none of them, though the
- * server may send it again: an ACK that later ends within a range looks to Linux
- * like a receiver that has discarded it (tcp_check_sack_reneging()), and costs a
+ * Fill in the SACK ranges beyond the first hole: the newest one, then the others from the
+ * front. Data before the hole that isn't acknowledged yet is left out, though the
+ * server may send it again: a later ACK that ends within a range looks to Linux
+ * like a receiver that has discarded the rest (tcp_check_sack_reneging()), and costs a
  * timeout.
  */
 unsigned int early_ranges(const struct flow *flow, struct range *ranges,
@@ -70,7 +70,7 @@ unsigned int early_ranges(const struct flow *flow, struct range *ranges,
 	unsigned int count = 0;
 	bool open = false, newest, found = false;
 
-	/* from the back, since what is in order lies in front */
+	/* from the back, since the data in order lies in front */
 	for (; at && after(at->seq, flow->rcv_nxt); at = at->prev) {
 		const struct segment *prev = at->prev;
 
@@ -98,7 +98,7 @@ unsigned int early_ranges(const struct flow *flow, struct range *ranges,
 	return count;
 }
 
-/* Would the server keep the larger window it was told before? */
+/* Would the server keep the larger window that it was told before? */
 static bool would_widen(const struct flow *flow, uint32_t ack)
 {
 	return flow->window_out > flow->client_window &&
@@ -125,7 +125,7 @@ void early_send(struct flow *flow)
 	};
 
 	flow->ack_by_us = NEVER_US;
-	/* the client has to say what it has of the connection first */
+	/* without a DATA_ACK of the client's there is none to send along */
 	if (!flow->data_ack_len)
 		return;
 	if (flow->has_dsack)
@@ -150,7 +150,7 @@ void early_flush(struct flow *flow, uint64_t now_us)
 {
 	bool hole = flow->tail && after(flow->tail->seq, flow->rcv_nxt);
 	bool news = after(early_target(flow), flow->ack_out);
-	uint32_t banked = bank_banked(flow);
+	uint32_t banked = flow_banked(flow);
 
 	if (banked > flow->split->counters.banked_max)
 		flow->split->counters.banked_max = banked;

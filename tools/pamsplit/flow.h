@@ -2,18 +2,22 @@
 /*
  * flow - what the parts of the core share
  *
+ * The map; files call downward only (selftests/downward):
+ *
  *	split.c		packets, timers, and when a flow is left
- *	table.c		flows and their clients
- *	heap.c		flows by their next timer
- *	reset.c		the end of a flow that can't go on
  *	open.c		the handshake
- *	bank.c		the server's side: what arrives is kept in order
- *	early.c		and acknowledged
- *	deliver.c	the client's side: sending, and when to send again
- *	acked.c		what the client acknowledges
- *	bbr.c		its congestion control
- *	lend.c		the cap of what all clients get
+ *	bank.c		what the server sends: kept, and sent on
  *	upward.c	what the client sends
+ *	acked.c		what it acknowledges
+ *	deliver.c	the client's side: sending, and when to send again
+ *	bbr.c		its congestion control
+ *	early.c		what the server is told has arrived
+ *	reset.c		the end of a flow that can't go on
+ *	table.c		flows and their clients
+ *	lend.c		the cap of what all clients get
+ *	store.c		a flow's segments, in order
+ *	heap.c		flows by their next timer
+ *	packet.c	packets, read and made
  */
 #ifndef PAMSPLIT_FLOW_H
 #define PAMSPLIT_FLOW_H
@@ -29,26 +33,26 @@ struct block {
 	unsigned int users;
 	uint32_t size;
 	uint16_t tcp_at, payload_at;
-	uint32_t seq;		/* of the payload's first byte */
+	uint32_t seq;		/* sequence number of the payload's first byte */
 	uint32_t tsval;
 	uint16_t sack_at;
 	uint8_t sacks;
 	uint8_t data[];
 };
 
-/* What one packet to the client carries. */
+/* The data that one packet to the client carries. */
 struct segment {
 	struct segment *prev, *next;
 	struct block *block;
 	uint32_t seq, len;
 	bool fin, push;
-	bool sent;		/* at least once */
-	bool in_flight;		/* and thought to be on its way */
+	bool sent;		/* it was sent at least once */
+	bool in_flight;		/* it is thought to be under way */
 	bool sacked;
 	bool lost;
 	bool again;		/* it was sent more than once */
-	uint64_t sent_us;	/* the last time */
-	/* for the delivery rate, as of then */
+	uint64_t sent_us;	/* when it was sent last */
+	/* struct delivery's values at that time */
 	uint64_t delivered, delivered_us, first_sent_us;
 	bool app_limited;
 };
@@ -68,22 +72,22 @@ static inline uint32_t segment_end(const struct segment *segment)
 
 struct bbr {
 	enum { STARTUP, DRAIN, PROBE_BW, PROBE_RTT } mode;
-	uint64_t bw_of_round[BW_ROUNDS];	/* maxima, by round modulo */
+	uint64_t bw_of_round[BW_ROUNDS];	/* highest rate of a round, by its number modulo */
 	uint64_t rounds;
-	uint64_t round_ends;	/* at that many bytes delivered */
+	uint64_t round_ends;	/* delivered bytes at which the round ends */
 	uint64_t full_bw;
 	unsigned int full_rounds;
-	unsigned int phase;	/* of the cycle */
-	uint64_t phase_us;	/* its start */
+	unsigned int phase;	/* index into the cycle of gains */
+	uint64_t phase_us;	/* when the phase began */
 	uint32_t min_rtt_us;
 	uint64_t min_rtt_at_us;
 	uint64_t probe_rtt_until_us;
-	uint64_t together_since_us;	/* acknowledged faster than the highest rate */
-	uint64_t together_bytes;	/* since then */
-	uint64_t extra, extra_before;	/* maxima of these beyond that rate, of 5 rounds each */
-	uint64_t extra_rounds;		/* where the first of these began */
+	uint64_t together_since_us;	/* since then acknowledgments come faster than bw */
+	uint64_t together_bytes;	/* acknowledged since then */
+	uint64_t extra, extra_before;	/* most bytes beyond bw in these, and the former rounds */
+	uint64_t extra_rounds;		/* round in which the count for extra began */
 	uint64_t cwnd;
-	uint64_t rate_byteps;	/* to pace with */
+	uint64_t rate_byteps;	/* pacing rate */
 };
 
 /* The delivery rate's state, draft-cheng-iccrg-delivery-rate-estimation. */
@@ -91,7 +95,7 @@ struct delivery {
 	uint64_t delivered;
 	uint64_t delivered_us;
 	uint64_t first_sent_us;
-	uint64_t app_limited_until;	/* delivered bytes, 0: isn't */
+	uint64_t app_limited_until;	/* at so many delivered bytes; 0: isn't limited */
 };
 
 struct client {
@@ -106,76 +110,76 @@ struct flow_key {
 	uint16_t client_port, server_port;
 };
 
-/* LEFT: its packets pass, until the last that were queued have come. */
+/* LEFT: packets of the flow pass unchanged, until the last queued ones have come. */
 enum flow_state { OPENING, ANSWERED, SPLITTING, LEFT };
 
 struct flow {
 	struct flow *next_in_bucket;
-	struct flow *prev, *next;	/* of all */
-	struct flow *next_to_ack;	/* of those in the list to acknowledge */
-	bool to_ack;
-	struct flow *next_to_lend;	/* of those that wait for the cap */
-	bool lend_waits;
+	struct flow *prev, *next;	/* in the list of all flows */
+	struct flow *next_to_ack;	/* in the list of flows to acknowledge */
+	bool to_ack;		/* it is in that list */
+	struct flow *next_to_lend;	/* in the list of flows that wait for the cap */
+	bool lend_waits;	/* it is in that list */
 	struct split *split;
 	struct client *owner;
 	struct flow_key key;
 	bool v6;
 	enum flow_state state;
 	bool leaving;
-	bool told;		/* LEFT: the verdict was given once */
-	bool client_fin;	/* the client has sent its own */
-	uint64_t leave_us;	/* when it began to */
-	uint64_t used_us;	/* a packet of it came */
-	unsigned int heap_at;	/* 0: has no timer */
+	bool told;		/* LEFT: the verdict SPLIT_LEAVE was given once */
+	bool client_fin;	/* the client has sent its FIN */
+	uint64_t leave_us;	/* when leaving was set */
+	uint64_t used_us;	/* when its last packet came */
+	unsigned int heap_at;	/* place in the heap; 0: it has no timer */
 	uint64_t timer_us;
 
 	/* the handshake */
 	uint32_t client_isn;
-	uint32_t other_isn;	/* of a SYN that came later, and passed */
+	uint32_t other_isn;	/* sequence number of another SYN that came later, and passed */
 	bool has_other;
 	uint16_t client_mss, server_mss;
-	bool smaller;		/* client_mss is, since the pipe's MTU is */
+	bool smaller;		/* client_mss was lowered to fit the pipe's MTU */
 	uint8_t client_scale, server_scale;
-	uint64_t answer_us;	/* the SYN-ACK went on */
+	uint64_t answer_us;	/* when the SYN-ACK went on */
 
 	/* the server's side */
-	uint32_t rcv_nxt;	/* all before it has come */
-	uint32_t ack_out;	/* the server was told so */
-	uint32_t ts_recent;	/* the server's newest in order */
-	uint32_t last_hole_seq;	/* what came last out of order */
-	struct range dsack;	/* to be said once */
+	uint32_t rcv_nxt;	/* all data before this has come */
+	uint32_t ack_out;	/* the server was told that the data before this has come */
+	uint32_t ts_recent;	/* the server's newest time stamp in order */
+	uint32_t last_hole_seq;	/* sequence number of the last packet out of order */
+	struct range dsack;	/* a duplicate that the next early ACK tells of */
 	bool has_dsack;
 	bool fin_seen;
 	uint32_t fin_seq;
 	unsigned int unacked;	/* segments since the last early ACK */
-	uint64_t ack_by_us;	/* the early ACK waits until then */
-	uint32_t server_ack;	/* of the client's data, newest */
+	uint64_t ack_by_us;	/* when the early ACK has to be sent */
+	uint32_t server_ack;	/* the server's newest acknowledgment of the client's data */
 	uint16_t server_window;
 	uint32_t server_tsecr;
 	uint64_t received_bytes;
-	uint8_t server_header[60 + 20];	/* for what is said in its name */
+	uint8_t server_header[60 + 20];	/* headers for packets that are made in its name */
 	uint16_t server_tcp_at;
 
 	/* the client's side */
-	uint32_t una;		/* the client has all before it */
-	uint8_t una_byte;	/* the byte before it, once there is one */
-	uint32_t snd_nxt;	/* it was sent all before it */
-	uint32_t right_edge;
-	uint32_t tsval_out;	/* the highest that was sent to it */
+	uint32_t una;		/* the client has acknowledged all data before this */
+	uint8_t una_byte;	/* the byte before una, once there is one */
+	uint32_t snd_nxt;	/* all data before this was sent to the client */
+	uint32_t right_edge;	/* where the client's window ends */
+	uint32_t tsval_out;	/* the highest time stamp that was sent to the client */
 	uint64_t in_flight;
 	uint64_t lost_bytes;
 	unsigned int sacked_segments;
 	bool reordering;
 	uint32_t srtt_us, rttvar_us, rto_us;
 	unsigned int backoffs;
-	uint64_t heard_us;	/* the client's last packet */
-	uint64_t rto_at_us;	/* NEVER_US: not armed */
-	uint64_t probe_at_us;	/* of the tail */
+	uint64_t heard_us;	/* when the client's last packet came */
+	uint64_t rto_at_us;	/* when a timer fires; NEVER_US: it isn't armed */
+	uint64_t probe_at_us;	/* the tail's probe */
 	uint64_t reorder_at_us;
 	uint64_t persist_at_us;
 	uint64_t pace_next_us;
-	uint64_t rack_us;	/* when the newest that arrived was sent */
-	uint32_t rack_end;
+	uint64_t rack_us;	/* when the segment was sent that was sent last of those arrived */
+	uint32_t rack_end;	/* the end of that segment */
 	uint32_t rack_rtt_us;
 	bool probed;
 	bool recovering;
@@ -190,16 +194,16 @@ struct flow {
 	uint32_t client_nxt;	/* its next sequence number */
 	uint32_t client_tsval;
 	uint16_t client_window;
-	uint8_t data_ack_len;	/* 0: none yet */
+	uint8_t data_ack_len;	/* 4 or 8 bytes; 0: there is none yet */
 	uint64_t data_ack;
-	uint16_t window_out;	/* what the server was told last, */
-	uint64_t data_ack_out;	/* and with it */
+	uint16_t window_out;	/* the window that the server was told last */
+	uint64_t data_ack_out;	/* the DATA_ACK that went with it */
 	uint8_t client_header[60 + 20];
 	uint16_t client_tcp_at;
 
 	/* segments in order of sequence numbers */
 	struct segment *head, *tail;
-	struct segment *unsent;	/* the first that was never sent */
+	struct segment *unsent;	/* the first one that was never sent */
 	uint64_t memory;
 };
 
@@ -212,16 +216,27 @@ struct split {
 	struct flow **buckets;
 	struct flow *flows;
 	struct flow *to_ack;
-	struct flow *lend_first;	/* waits for the cap the longest */
-	struct flow *lend_turn;		/* it may send before the others */
-	uint64_t lend_next_us;		/* when the cap allows more */
+	struct flow *lend_first;	/* the flow that has waited longest for the cap */
+	struct flow *lend_turn;		/* the flow that may send though others wait */
+	uint64_t lend_next_us;		/* when the cap allows more data */
 	unsigned int count;
 	struct client *clients;
 	uint64_t memory;
-	struct flow **heap;	/* from 1 on, the earliest first */
+	struct flow **heap;	/* from index 1 on; the one with the earliest timer first */
 	unsigned int heap_count, heap_size;
 	struct split_counters counters;
 };
+
+/* What the server was told has come, and the client doesn't have. */
+static inline uint32_t flow_banked(const struct flow *flow)
+{
+	return before(flow->una, flow->ack_out) ? flow->ack_out - flow->una : 0;
+}
+
+static inline bool flow_is_through(const struct flow *flow)
+{
+	return !flow_banked(flow);
+}
 
 /* table.c */
 struct flow **table_new(void);
@@ -242,9 +257,20 @@ void reset_provoke(const struct flow *flow);
 void reset_send(struct split *split, const struct split_end *end,
 		enum split_side side, uint8_t reason);
 
-/* split.c */
-void flow_set_timer(struct flow *flow);
-bool flow_is_through(const struct flow *flow);
+/* store.c */
+struct block *block_new(struct flow *flow, const struct packet *packet);
+void block_put(struct flow *flow, struct block *block);
+bool store_has_room(const struct flow *flow, uint64_t bytes);
+uint32_t store_data(struct flow *flow, const struct packet *packet,
+		    struct block *block);
+void store_fin(struct flow *flow, const struct packet *packet,
+	       struct block *block);
+void store_advance(struct flow *flow);
+struct segment *store_cut(struct flow *flow, struct segment *segment,
+			  uint32_t len);
+uint32_t store_largest(const struct flow *flow, uint32_t options);
+void store_drop_first(struct flow *flow);
+void store_empty(struct flow *flow);
 
 /* heap.c */
 void heap_set(struct flow *flow, uint64_t at_us);
@@ -260,12 +286,6 @@ enum split_verdict open_answer(struct flow *flow, struct packet *packet,
 /* bank.c */
 enum split_verdict bank_packet(struct flow *flow, struct packet *packet,
 			       uint64_t now_us);
-void bank_drop_first(struct flow *flow);
-void bank_empty(struct flow *flow);
-uint32_t bank_banked(const struct flow *flow);
-struct segment *bank_cut(struct flow *flow, struct segment *segment,
-			 uint32_t len);
-uint32_t bank_largest(const struct flow *flow, uint32_t options);
 
 /* early.c */
 uint32_t early_target(const struct flow *flow);
@@ -283,6 +303,7 @@ void deliver_sent(struct flow *flow, struct segment *segment, uint64_t now_us);
 void deliver_lost(struct flow *flow, struct segment *segment);
 void deliver_start_timers(struct flow *flow, uint64_t now_us);
 void deliver_restart_timers(struct flow *flow, uint64_t now_us);
+/* False: the client is gone. */
 bool deliver_timers(struct flow *flow, uint64_t now_us);
 
 /* lend.c */
@@ -293,7 +314,9 @@ uint64_t lend_rate_byteps(const struct flow *flow);
 uint64_t lend_limit_bytes(const struct split *split);
 void lend_forget(struct flow *flow);
 uint64_t lend_next_us(const struct split *split);
-void lend_timers(struct split *split, uint64_t now_us);
+/* The one that may send now, since it waits the longest; NULL: none may. */
+struct flow *lend_begin_turn(struct split *split, uint64_t now_us);
+void lend_end_turn(struct split *split);
 
 /* acked.c */
 void acked_packet(struct flow *flow, const struct packet *packet,

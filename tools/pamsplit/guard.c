@@ -3,7 +3,7 @@
  * guard - resets the flows if the worker dies or hangs
  *
  * The parent of the worker, with which it shares memory: a beat, and of each
- * flow what a reset has to say. A worker that doesn't beat for a second is
+ * flow what a reset has to say. A worker that doesn't beat for half a second is
  * killed. What is banked then is lost here and not at the server, which sends it
  * over another path as soon as it knows of the reset.
  */
@@ -22,7 +22,6 @@
 #include "pamsplit.h"
 
 #define COPY_US		10000	/* flows are copied that often at most */
-#define SILENCE_MS	500
 #define LOOK_MS		100
 
 struct copy {

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * lend - how much of this device's own link all clients get together
+ * lend - caps how much of this device's own link all clients get together
  *
- * A cap is kept by the pace at which data goes on to the clients. To a server it
- * looks like a slower pipe: what waits for its turn is banked, acknowledgments are
- * withheld, reports and schedulers see the lower rate, and nothing is lost for it.
- * The flows take turns, in the order in which they began to wait. What is sent
+ * The cap limits the pace at which data goes on to the clients. To a server that
+ * looks like a slower pipe: data that waits for its turn is banked, acknowledgments are
+ * withheld, reports and schedulers see the lower rate, and no packet is dropped for it.
+ * The flows take turns, in the order in which they began to wait. Data that is sent
  * again to a client doesn't count, since it crosses the device's own link once.
  */
 #include "flow.h"
 
-#define BURST_US	2000	/* what was missed of the pace is made up for */
-#define LEAST_BYTES	(16 << 10)	/* banked under the lowest cap */
+#define BURST_US	2000	/* data that the pace missed in this time is made up for */
+#define LEAST_BYTES	(16 << 10)	/* a flow may bank this much under any cap */
 
 static bool is_open(const struct split *split, uint64_t now_us)
 {
@@ -93,18 +93,18 @@ uint64_t lend_next_us(const struct split *split)
 	return split->options.lend_byteps ? split->lend_next_us : 0;
 }
 
-/* Each of those that wait once, while there is room for it. */
-void lend_timers(struct split *split, uint64_t now_us)
+struct flow *lend_begin_turn(struct split *split, uint64_t now_us)
 {
-	for (unsigned int i = split->count; i; i--) {
-		struct flow *flow = split->lend_first;
+	struct flow *flow = split->lend_first;
 
-		if (!flow || !is_open(split, now_us))
-			return;
-		lend_forget(flow);
-		split->lend_turn = flow;
-		deliver_send(flow, now_us);
-		split->lend_turn = NULL;
-		flow_set_timer(flow);
-	}
+	if (!flow || !is_open(split, now_us))
+		return NULL;
+	lend_forget(flow);
+	split->lend_turn = flow;
+	return flow;
+}
+
+void lend_end_turn(struct split *split)
+{
+	split->lend_turn = NULL;
 }

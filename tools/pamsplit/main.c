@@ -10,13 +10,11 @@
 #include <errno.h>
 #include <getopt.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "pamsplit.h"
@@ -46,25 +44,6 @@ static const char help[] =
 "                      (" PAMSPLIT_CONTROL ")\n"
 "\n"
 "See pamsplit(8).\n";
-
-void say(const char *format, ...)
-{
-	va_list args;
-
-	fputs("pamsplit: ", stderr);
-	va_start(args, format);
-	vfprintf(stderr, format, args);
-	va_end(args);
-	fputc('\n', stderr);
-}
-
-uint64_t now_us(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000000ULL + now.tv_nsec / 1000;
-}
 
 static int usage(void)
 {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * open - the handshake of a subflow that joins, which decides if it is split
+ * open - follows the handshake of a joining subflow, and decides if it is split
  *
- * Only an MP_JOIN (RFC 8684, 3.2) is: a connection's first subflow may fall back
- * to plain TCP, and what was acknowledged early would be lost with the splitter.
- * SACK, time stamps and window scaling are needed at both ends. ECN isn't
- * translated, so it isn't agreed on.
+ * Only a subflow with MP_JOIN (RFC 8684, 3.2) is split: a connection's first subflow may
+ * fall back to plain TCP, and data acknowledged early would then be lost with the splitter.
+ * SACK, time stamps and window scaling are needed at both ends. ECN marks aren't
+ * passed on between the two halves, so ECN is taken out of the handshake.
  */
 #include <string.h>
 
@@ -29,8 +29,8 @@ static enum split_verdict without_ecn(struct packet *packet)
 }
 
 /*
- * A flow's SYN may come more than once, and cross the answer to it. Once there is
- * one it changes nothing of the flow. It goes on, and the server sends its answer
+ * Take a flow's SYN. It may come more than once, and cross the answer to it. After the
+ * answer a SYN changes nothing of the flow. It goes on, and the server sends its answer
  * again, or an acknowledgment (RFC 9293, 3.10.7.4).
  */
 enum split_verdict open_syn(struct flow *flow, struct packet *packet)
@@ -53,10 +53,10 @@ enum split_verdict open_syn(struct flow *flow, struct packet *packet)
 }
 
 /*
- * Another connection's SYN, or a stranger's, while the flow lives: what is banked
- * can't be given up for it. A server that has the flow answers by an
- * acknowledgment (RFC 9293, 3.10.7.4), which a client that has it ignores, and
- * one that began anew answers by a reset.
+ * Take another connection's SYN, or a stranger's, while the flow lives: the bank can't be
+ * given up for it, so it passes. A server that has the flow answers by an
+ * acknowledgment (RFC 9293, 3.10.7.4). A client that has the flow ignores that, and
+ * one that began anew answers it by a reset.
  */
 enum split_verdict open_other_syn(struct flow *flow,
 				  const struct packet *packet)
@@ -67,9 +67,9 @@ enum split_verdict open_other_syn(struct flow *flow,
 }
 
 /*
- * The server took the other SYN, so it has forgotten the flow, or a stranger says
- * so. It is asked: who doesn't know the flow answers by a reset that is exact. The
- * client sends its SYN once more.
+ * An answer to the other SYN came: the server has forgotten the flow, or a stranger made the
+ * answer. So the server is asked: if it doesn't know the flow it answers by an exact reset.
+ * The client will send its SYN once more.
  */
 static bool answers_other(const struct flow *flow, const struct packet *packet)
 {
@@ -85,9 +85,9 @@ enum split_verdict open_answer(struct flow *flow, struct packet *packet,
 		return SPLIT_TAKEN;
 	}
 	if (flow->state == SPLITTING)
-		return SPLIT_PASS;	/* once more */
+		return SPLIT_PASS;	/* a repeated answer */
 	if (packet->ack != flow->client_isn + 1)
-		return SPLIT_PASS;	/* an old one: the client refuses it */
+		return SPLIT_PASS;	/* an old answer, which the client refuses */
 	if (!can_be_split(packet) || !packet->sack_permitted) {
 		flow->split->counters.refused++;
 		flow->state = LEFT;
@@ -101,7 +101,7 @@ enum split_verdict open_answer(struct flow *flow, struct packet *packet,
 	flow->snd_nxt = flow->rcv_nxt;
 	flow->recover_seq = flow->rcv_nxt;
 	flow->rack_end = flow->rcv_nxt;
-	/* not scaled in a SYN; until the client says more */
+	/* the window isn't scaled in a SYN; valid until the client sends a newer one */
 	flow->right_edge = flow->rcv_nxt + flow->client_window;
 	flow->ts_recent = packet->tsval;
 	flow->tsval_out = packet->tsval;

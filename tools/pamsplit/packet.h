@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * packet - an IP packet with TCP in it: read, changed, made
+ * packet - reads, changes and makes IP packets with TCP in them
  *
- * Numbers are in the host's byte order, places are bytes from the packet's
- * start, 0 where there is no such option. A packet may be larger than a link
- * takes, as the kernel's receive offload makes them.
+ * Numbers are in the host's byte order. Places (..._at) are bytes from the packet's
+ * start, 0 if there is no such option. A packet may be larger than a link's MTU, since
+ * the kernel's receive offload puts packets together.
  */
 #ifndef PAMSPLIT_PACKET_H
 #define PAMSPLIT_PACKET_H
@@ -31,9 +31,9 @@
 #define MP_TCPRST	0x8
 
 #define DSS_ACK		0x01		/* a DATA_ACK is there */
-#define DSS_ACK_64	0x02		/* and has 8 bytes */
+#define DSS_ACK_64	0x02		/* the DATA_ACK has 8 bytes, not 4 */
 
-/* Sequence numbers and time stamps wrap. */
+/* Is @a before @b? For sequence numbers and time stamps, which wrap. */
 static inline bool before(uint32_t a, uint32_t b)
 {
 	return (int32_t)(a - b) < 0;
@@ -60,7 +60,7 @@ struct address {
 
 struct packet {
 	uint8_t *data;
-	uint32_t len;		/* as the IP header has it */
+	uint32_t len;		/* length by the IP header */
 	bool v6;
 	uint16_t tcp_at;
 	uint16_t payload_at;
@@ -73,26 +73,26 @@ struct packet {
 	uint8_t flags;
 
 	uint16_t mss;		/* 0: not given */
-	uint8_t scale;		/* of the window */
+	uint8_t scale;		/* shift of the window scale option */
 	bool has_scale, sack_permitted, has_stamp;
-	uint16_t stamp_at;	/* of TSval */
+	uint16_t stamp_at;	/* place of TSval */
 	uint32_t tsval, tsecr;
-	uint16_t sack_at;	/* of the option */
-	uint8_t sacks;		/* blocks in it */
+	uint16_t sack_at;	/* place of the SACK option */
+	uint8_t sacks;		/* number of blocks in it */
 
-	uint16_t mptcp;		/* a bit for each subtype that is there */
+	uint16_t mptcp;		/* bits: the subtypes of MPTCP's options in the packet */
 	uint8_t dss_flags;
 	uint8_t data_ack_len;	/* 0, 4 or 8 */
 	uint64_t data_ack;
 };
 
-/* Read it: false if it isn't a whole TCP packet whose options make sense. */
+/* Parse a packet. Returns false if it isn't a whole TCP packet with valid options. */
 bool packet_read(struct packet *packet, uint8_t *data, size_t len);
 
 /* Is the TCP checksum right? */
 bool packet_intact(const struct packet *packet);
 
-/* Compute both checksums anew. */
+/* Compute the checksums of IP and TCP anew. */
 void packet_seal(uint8_t *data, size_t len);
 
 static inline uint16_t get16(const uint8_t *at)
@@ -138,7 +138,7 @@ static inline void tcp_set_window(uint8_t *tcp, uint16_t window)
 	put16(tcp + 14, window);
 }
 
-/* Say how long the IP packet is. */
+/* Set the length in the IP header. */
 void packet_set_len(uint8_t *data, uint32_t len);
 
 /* Overwrite the option of selective acknowledgments with no-operations. */
@@ -164,11 +164,11 @@ struct bare {
 	uint64_t data_ack;
 	const struct range *ranges;
 	unsigned int range_count;
-	bool has_reset;		/* MP_TCPRST with that reason, transient */
+	bool has_reset;		/* with an MP_TCPRST of reset_reason, marked as transient */
 	uint8_t reset_reason;
 };
 
-/* Make it; its length. @data has room for HEADER_MAX bytes. */
+/* Make such a packet in @data, of HEADER_MAX bytes; returns its length. */
 size_t packet_make(uint8_t *data, const struct bare *bare);
 
 #endif /* PAMSPLIT_PACKET_H */

@@ -2,16 +2,20 @@
 /*
  * pamsplit - what the program's parts are to each other; the core is split.h
  *
+ * Files call downward only (selftests/downward); below these lies the core, whose
+ * map is in flow.h:
+ *
  *	main.c		the command line
- *	rules.c		which packets come here: the nftables table
- *	raw.c		packets that the core makes
+ *	worker.c	the loop over packets and timers
+ *	guard.c		resets the flows if the worker dies or hangs
+ *	control.c	the socket that tells how it is, and is told what to lend
  *	queue.c		packets that the kernel hands over
- *	worker.c	the loop over them
+ *	raw.c		packets that the core makes
+ *	rules.c		which packets come here: the nftables table
  *	own.c		what own traffic leaves for clients
  *	link.c		what an interface has received
- *	control.c	the socket that tells how it is, and is told what to lend
  *	confine.c	privileges and system calls that aren't needed any more
- *	guard.c		resets the flows if the worker dies or hangs
+ *	say.c		messages, and the clock
  */
 #ifndef PAMSPLIT_H
 #define PAMSPLIT_H
@@ -24,6 +28,7 @@
 #define ARRAY_LEN(a)	(sizeof(a) / sizeof((a)[0]))
 #define CLIENTS_MAX	64
 #define PIPES_MAX	8
+#define SILENCE_MS	500	/* a worker that doesn't beat for so long hangs */
 #define PAMSPLIT_CONTROL "/run/pamsplit/socket"
 
 /* Bits of a packet's mark; a connection's mark is the run's own, see rules.c. */
@@ -51,7 +56,7 @@ struct settings {
 	struct split_options split;
 };
 
-/* main.c */
+/* say.c */
 void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 uint64_t now_us(void);
 

@@ -9,6 +9,11 @@
  *			is dead, or doesn't know, is answered by a reset
  *	output -300	what the splitter makes for the client isn't tracked
  *
+ * Nothing is marked or queued unless the worker lives: each of its beats, a packet
+ * to the loopback interface, keeps the one element of the set "alive" for another
+ * half second. So the kernel resets flows by itself when worker and guard are
+ * stopped, and nobody else is left to do it.
+ *
  * A connection's mark is a number that each run chooses anew, and an empty chain
  * of the table has it in its name. If a table of an earlier run is found, that one
  * ended badly: what has the mark of a run that it names is reset. The marks of a
@@ -31,6 +36,7 @@
 #define MARK_SHIFT	24
 #define STARTED_S	600	/* so long a machine counts as just started */
 #define RUN_CHAIN	"run_"	/* and two digits */
+#define ALIVE		"meta l4proto @alive"
 
 /* Runs that ended badly, by number; the first one stands for all there were. */
 struct ended {
@@ -158,7 +164,7 @@ static void add_split(FILE *out, const struct settings *settings, uint8_t id,
 	/* A new connection may have the ports of one that was split. */
 	snprintf(then, sizeof(then),
 		 "tcp flags & (fin | syn | rst | ack) == syn "
-		 "tcp option mptcp subtype 1 ct state new "
+		 "tcp option mptcp subtype 1 ct state new " ALIVE " "
 		 "ct mark set ct mark & 0x%x | 0x%x",
 		 ~MARK_MASK, mark);
 	each_client(out, settings, then);
@@ -166,7 +172,7 @@ static void add_split(FILE *out, const struct settings *settings, uint8_t id,
 		"tcp flags & syn == syn tcp option maxseg size set rt mtu\n",
 		MARK_MASK, mark);
 	fprintf(out, "add rule " TABLE " split ct mark & 0x%x == 0x%x "
-		"meta l4proto tcp queue num %u bypass\n", MARK_MASK, mark,
+		ALIVE " queue num %u bypass\n", MARK_MASK, mark,
 		settings->queue);
 	reset_ended(out, ended);
 	if (just_started())
@@ -193,6 +199,18 @@ static void add_after(FILE *out, uint8_t id)
 		"reject with tcp reset\n");
 }
 
+/* A beat is made for a client that can't be one: see worker.c. */
+static void add_made(FILE *out)
+{
+	fprintf(out, "add chain " TABLE " made { type filter hook output "
+		"priority -300; }\n");
+	fprintf(out, "add rule " TABLE " made meta mark & 0x%x == 0x%x "
+		"ip daddr 127.0.0.1 update @alive { meta l4proto }\n",
+		MARK_MADE, MARK_MADE);
+	fprintf(out, "add rule " TABLE " made meta mark & 0x%x == 0x%x "
+		"notrack\n", MARK_MADE, MARK_MADE);
+}
+
 /* The stream's text is there once it is closed. */
 static int run_written(char **commands, FILE *out)
 {
@@ -215,12 +233,12 @@ int rules_add(const struct settings *settings, uint8_t id)
 	if (ended.any)
 		say("an earlier run ended badly: its flows are reset");
 	add_table(out, id, &ended);
+	fprintf(out, "add set " TABLE " alive { type inet_proto; "
+		"flags dynamic, timeout; timeout %ums; size 2; }\n",
+		SILENCE_MS);
 	add_split(out, settings, id, &ended);
 	add_after(out, id);
-	fprintf(out, "add chain " TABLE " made { type filter hook output "
-		"priority -300; }\n");
-	fprintf(out, "add rule " TABLE " made meta mark & 0x%x == 0x%x "
-		"notrack\n", MARK_MADE, MARK_MADE);
+	add_made(out);
 	return run_written(&commands, out);
 }
 

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * split - packets, timers, and when a flow is left
+ * split - takes packets, runs timers, and steps out of flows
  *
- * A flow that nothing is banked of is consistent without the splitter, which
- * then can step out of it. Any other one can only be reset.
+ * A flow of which nothing is banked is consistent without the splitter, which
+ * can then step out of it. Any other flow can only be reset.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "flow.h"
 
-#define OPENING_US	(75 * SECOND_US)	/* a handshake's end */
-#define LEFT_US		(5 * SECOND_US)		/* what was queued has come */
+#define OPENING_US	(75 * SECOND_US)	/* after this time a handshake is over */
+#define LEFT_US		(5 * SECOND_US)		/* by then the queued packets have come */
 #define IDLE_US		(24 * 3600 * SECOND_US)
-#define DRAIN_US	(2 * SECOND_US)		/* for what isn't banked */
+#define DRAIN_US	(2 * SECOND_US)		/* a flow waits for its unacknowledged data */
 
 const struct split_options split_defaults = {
 	.limit_bytes = 128 << 10,
@@ -54,31 +54,12 @@ void split_free(struct split *split)
 	free(split);
 }
 
-/* In mid-stream, and not known: of a time before, or it was reset. */
+/* Refuse a packet in mid-stream of an unknown flow: an old one, or one that was reset. */
 static enum split_verdict unknown(struct split *split,
 				  const struct packet *packet)
 {
 	split->counters.unknown++;
 	return packet->flags & TCP_RST ? SPLIT_PASS : SPLIT_REFUSED;
-}
-
-/* The server was told of nothing that the client doesn't have. */
-bool flow_is_through(const struct flow *flow)
-{
-	return !before(flow->una, flow->ack_out);
-}
-
-static void leave(struct flow *flow, uint64_t now_us)
-{
-	if (flow->state == SPLITTING && after(flow->una, flow->ack_out))
-		early_send(flow);
-	bank_empty(flow);
-	lend_forget(flow);
-	flow_forget_to_ack(flow);
-	flow_stop_timers(flow);
-	flow->state = LEFT;
-	flow->used_us = now_us;
-	flow_set_timer(flow);
 }
 
 /* While it drains, what can still be sent is, for a while. */
@@ -105,7 +86,7 @@ static uint64_t end_of_life(const struct flow *flow)
 	case ANSWERED:
 		return flow->used_us + OPENING_US;
 	case LEFT:
-		/* after both FINs hardly anything comes that it could be told of */
+		/* after both FINs hardly a packet comes for which to give the verdict */
 		if (!flow->told && flow->fin_seen && flow->client_fin)
 			return flow->used_us + OPENING_US;
 		return flow->used_us + (flow->told ? LEFT_US : IDLE_US);
@@ -117,7 +98,7 @@ static uint64_t end_of_life(const struct flow *flow)
 	return flow->used_us + IDLE_US;
 }
 
-/* Only what is next to be sent, and has to wait for its time, needs a timer. */
+/* When the pace allows the next segment, if there is one that may be sent. */
 static uint64_t pace_timer(const struct flow *flow)
 {
 	const struct segment *next = flow->unsent;
@@ -131,7 +112,7 @@ static uint64_t pace_timer(const struct flow *flow)
 	return flow->pace_next_us;
 }
 
-void flow_set_timer(struct flow *flow)
+static void set_timer(struct flow *flow)
 {
 	uint64_t at = end_of_life(flow);
 
@@ -142,6 +123,19 @@ void flow_set_timer(struct flow *flow)
 	at = lesser(at, flow->persist_at_us);
 	at = lesser(at, pace_timer(flow));
 	heap_set(flow, at);
+}
+
+static void leave(struct flow *flow, uint64_t now_us)
+{
+	if (flow->state == SPLITTING && after(flow->una, flow->ack_out))
+		early_send(flow);
+	store_empty(flow);
+	lend_forget(flow);
+	flow_forget_to_ack(flow);
+	flow_stop_timers(flow);
+	flow->state = LEFT;
+	flow->used_us = now_us;
+	set_timer(flow);
 }
 
 static void run_timers(struct flow *flow, uint64_t now_us)
@@ -158,10 +152,28 @@ static void run_timers(struct flow *flow, uint64_t now_us)
 	}
 	if (flow->ack_by_us <= now_us)
 		early_send(flow);
-	if (!deliver_timers(flow, now_us))
+	if (flow->reorder_at_us <= now_us)
+		acked_find_lost(flow, now_us);
+	if (!deliver_timers(flow, now_us)) {
+		flow_reset(flow, RESET_PERFORMANCE);
 		return;
+	}
 	deliver_send(flow, now_us);
-	flow_set_timer(flow);
+	set_timer(flow);
+}
+
+/* Each of those that wait for the cap once, while there is room for it. */
+static void take_turns(struct split *split, uint64_t now_us)
+{
+	for (unsigned int i = split->count; i; i--) {
+		struct flow *flow = lend_begin_turn(split, now_us);
+
+		if (!flow)
+			return;
+		deliver_send(flow, now_us);
+		lend_end_turn(split);
+		set_timer(flow);
+	}
 }
 
 uint64_t split_next_us(const struct split *split)
@@ -173,13 +185,13 @@ uint64_t split_next_us(const struct split *split)
 
 void split_timers(struct split *split, uint64_t now_us)
 {
-	/* each once: what is due again at once waits for the next call */
+	/* each flow once: one that is due again at once waits for the next call */
 	for (unsigned int i = split->heap_count; i; i--) {
 		if (!split->heap_count || split->heap[1]->timer_us > now_us)
 			break;
 		run_timers(split->heap[1], now_us);
 	}
-	lend_timers(split, now_us);
+	take_turns(split, now_us);
 }
 
 void split_lend(struct split *split, uint64_t byteps)
@@ -200,7 +212,7 @@ void split_flush(struct split *split, uint64_t now_us)
 		split->to_ack = flow->next_to_ack;
 		flow->to_ack = false;
 		early_flush(flow, now_us);
-		flow_set_timer(flow);
+		set_timer(flow);
 	}
 }
 
@@ -247,7 +259,7 @@ static enum split_verdict take_syn(struct split *split, struct packet *packet,
 	if (flow && packet->seq != flow->client_isn) {
 		if (flow->state == ANSWERED || flow->state == SPLITTING)
 			return open_other_syn(flow, packet);
-		flow_free(flow);	/* the ports are used again */
+		flow_free(flow);	/* a new connection uses the ports again */
 		flow = NULL;
 	}
 	if (!flow && split->lends_nothing)
@@ -266,11 +278,11 @@ static enum split_verdict take_syn(struct split *split, struct packet *packet,
 	verdict = open_syn(flow, packet);
 	flow->used_us = now_us;
 	flow->told |= verdict == SPLIT_LEAVE;
-	flow_set_timer(flow);
+	set_timer(flow);
 	return verdict;
 }
 
-/* What offload has put together had headers of its own each. */
+/* Count a packet's bytes, with the headers of all packets that offload put together. */
 static void count_lent(struct flow *flow, const struct packet *packet)
 {
 	uint32_t options = packet->payload_at - packet->tcp_at - 20;
@@ -290,11 +302,11 @@ static enum split_verdict downward(struct flow *flow, struct packet *packet,
 	if (packet->flags & TCP_SYN)
 		return open_answer(flow, packet, now_us);
 	if (flow->state == OPENING)
-		return SPLIT_PASS;	/* of a connection before */
+		return SPLIT_PASS;	/* it is of a former connection */
 	return bank_packet(flow, packet, now_us);
 }
 
-/* A reset counts at once, wherever the client is: see flow_reset(). */
+/* Take a RST: it ends the flow at once, whatever the client has: see flow_reset(). */
 static enum split_verdict take_reset(struct flow *flow, struct packet *packet,
 				     bool to_server)
 {
@@ -315,14 +327,14 @@ static enum split_verdict take_reset(struct flow *flow, struct packet *packet,
 	return verdict;
 }
 
-/* Its packets come here no more, but for those that wait already. */
+/* Note that the verdict SPLIT_LEAVE was given: only packets already queued still come. */
 static void tell_left(struct flow *flow, uint64_t now_us)
 {
 	if (flow->told)
 		return;
 	flow->told = true;
 	flow->used_us = now_us;
-	flow_set_timer(flow);
+	set_timer(flow);
 }
 
 static bool lies_in(uint32_t seq, uint32_t from, uint32_t to)
@@ -331,10 +343,10 @@ static bool lies_in(uint32_t seq, uint32_t from, uint32_t to)
 }
 
 /*
- * Is it one that its end could send? Else somebody guesses, or something before it
- * is missing. The server then is asked: who has no such connection any more
- * answers by an exact one (RFC 5961, 3.2). The client's goes on: the server knows
- * best what it expects.
+ * Is the RST's sequence number one that its end could send? Otherwise somebody guesses, or
+ * data before it is missing. Then the server is asked: one that has no such connection any
+ * more answers with an exact RST (RFC 5961, 3.2). A RST of the client's goes on: the server
+ * knows best what it expects.
  */
 static bool reset_counts(const struct flow *flow, const struct packet *packet,
 			 bool to_server)
@@ -356,11 +368,13 @@ static enum split_verdict doubt_reset(struct flow *flow, bool to_server)
 		early_send(flow);
 	else
 		reset_provoke(flow);
-	flow_set_timer(flow);
+	set_timer(flow);
 	return SPLIT_TAKEN;
 }
 
-/* A bare acknowledgment from before it was left: the server was told later ones. */
+/*
+ * Is it a bare acknowledgment from before the flow was left? The server has had later ones.
+ */
 static bool is_late(const struct flow *flow, const struct packet *packet)
 {
 	return packet->has_stamp && !packet->payload_len &&
@@ -378,7 +392,7 @@ enum split_verdict split_packet(struct split *split, uint64_t now_us,
 	bool to_server = true;
 
 	if (!packet_read(&packet, data, len))
-		return SPLIT_PASS;	/* the ends refuse it */
+		return SPLIT_PASS;	/* an invalid packet, which the ends refuse */
 	if ((packet.flags & (TCP_SYN | TCP_ACK)) == TCP_SYN)
 		return take_syn(split, &packet, now_us);
 	key_of(&key, &packet, true);
@@ -414,11 +428,11 @@ enum split_verdict split_packet(struct split *split, uint64_t now_us,
 	} else if (may_leave(flow, now_us)) {
 		leave(flow, now_us);
 	}
-	flow_set_timer(flow);
+	set_timer(flow);
 	return verdict;
 }
 
-/* What is too large already is cut when it is sent next. */
+/* Segments that are too large already are cut when they are sent next. */
 void split_too_large(struct split *split, uint8_t *data, size_t len,
 		     uint32_t mtu)
 {
@@ -452,7 +466,7 @@ void split_drain(struct split *split, uint64_t now_us)
 		if (flow->state == OPENING || flow->state == ANSWERED ||
 		    may_leave(flow, now_us))
 			leave(flow, now_us);
-		flow_set_timer(flow);
+		set_timer(flow);
 	}
 }
 
@@ -517,7 +531,7 @@ void split_each(const struct split *split, split_info_fn fn, void *arg)
 			.server = flow->key.server,
 			.client_port = flow->key.client_port,
 			.server_port = flow->key.server_port,
-			.banked_bytes = bank_banked(flow),
+			.banked_bytes = flow_banked(flow),
 			.waiting_bytes = flow->rcv_nxt - flow->una,
 			.rate_byteps = lend_rate_byteps(flow),
 			.srtt_us = flow->srtt_us,

@@ -140,7 +140,7 @@ void flow_free(struct flow *flow)
 	struct split *split = flow->split;
 	struct flow **at = bucket_of(split, &flow->key);
 
-	bank_empty(flow);
+	store_empty(flow);
 	flow_forget_to_ack(flow);
 	lend_forget(flow);
 	heap_remove(flow);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * upward - what the client sends: rewritten, and left out if it says nothing
+ * upward - rewrites what the client sends, and drops packets that say nothing new
  *
- * The acknowledgment becomes the early one, the time stamp echo the newest of
- * the server's, and the client's SACK goes: holes of the pipe are the
- * splitter's. A bare acknowledgment that moves only the DATA_ACK or the window
- * waits up to 5 ms for the next early one, one that moves neither is left out.
+ * The acknowledgment becomes the early one, the time stamp echo becomes the newest time
+ * stamp of the server's, and the client's SACK is removed: the splitter itself fills the
+ * pipe's holes. A bare acknowledgment that moves only the DATA_ACK or the window
+ * waits up to 5 ms for the next early one; one that moves neither is dropped.
  * Uploaded data passes as it comes.
  */
 #include <string.h>
@@ -14,7 +14,7 @@
 
 #define WAIT_US		5000
 
-/* Modulo 2^32, if one of them has but 32 bits. */
+/* Compare DATA_ACKs: modulo 2^32 if one of them has only 32 bits. */
 static bool data_ack_advances(const struct flow *flow,
 			      const struct packet *packet)
 {
@@ -27,7 +27,7 @@ static bool data_ack_advances(const struct flow *flow,
 	return after((uint32_t)packet->data_ack, (uint32_t)flow->data_ack);
 }
 
-/* What the client says of the connection, and of its end of the flow. */
+/* Take the client's DATA_ACK and window, and its numbers in the flow. */
 static bool note(struct flow *flow, const struct packet *packet)
 {
 	uint32_t nxt = packet->seq + packet->payload_len +
@@ -49,7 +49,7 @@ static bool note(struct flow *flow, const struct packet *packet)
 		flow->data_ack_len = packet->data_ack_len;
 		flow->data_ack = packet->data_ack;
 	}
-	/* with the same DATA_ACK the connection's right edge doesn't move back */
+	/* a smaller window counts only with a new DATA_ACK: the right edge never moves back */
 	if (advances || packet->window > flow->client_window ||
 	    flow->state == ANSWERED) {
 		news |= packet->window != flow->client_window;
@@ -77,14 +77,14 @@ static void rewrite(struct flow *flow, struct packet *packet)
 	flow->ack_by_us = NEVER_US;
 	tcp_set_ack(tcp, flow->ack_out);
 	if (packet->has_stamp) {
-		/* it may be late, and behind an early one */
+		/* the packet may be late, behind an early ACK with newer time stamps */
 		put32(packet->data + packet->stamp_at, flow->client_tsval);
 		put32(packet->data + packet->stamp_at + 4, flow->ts_recent);
 	}
 	packet_seal(packet->data, packet->len);
 }
 
-/* What offload has put together is cut again; the pieces have its options. */
+/* Cut a packet that offload has put together into pieces, each with its options. */
 static void send_pieces(struct flow *flow, struct packet *packet)
 {
 	uint8_t data[HEADER_MAX + (1 << 16)];
@@ -112,7 +112,7 @@ static void send_pieces(struct flow *flow, struct packet *packet)
 	}
 }
 
-/* The handshake's third packet: from now on the flow is split. */
+/* Take the handshake's third packet: from now on the flow is split. */
 static enum split_verdict establish(struct flow *flow,
 				    const struct packet *packet,
 				    uint64_t now_us)
@@ -133,7 +133,7 @@ static enum split_verdict establish(struct flow *flow,
 	return SPLIT_PASS;
 }
 
-/* Nothing of MPTCP where it belongs: somebody on the way takes it off. */
+/* Has data no MPTCP option? Then a middlebox removes the options. */
 static bool is_stripped(const struct packet *packet)
 {
 	return packet->payload_len && !packet->mptcp;

@@ -130,13 +130,26 @@ static void set_lending(struct worker *worker)
 	say(lends ? "it lends again" : "nothing is lent now");
 }
 
+/* For the rules, too: one for a client of that address; TCP there discards it. */
+static void beat(struct worker *worker)
+{
+	const struct address here = { .bytes = { 127, 0, 0, 1 } };
+	const struct split_end end = { .client = here, .server = here };
+	struct raw *raw = worker->files->raw;
+	uint8_t data[HEADER_MAX];
+
+	guard_beat(worker->files->guard, worker->split);
+	raw_put(raw, TO_CLIENT, data, split_end_reset(data, &end, TO_CLIENT));
+	raw_flush(raw);
+}
+
 static void on_beat(evutil_socket_t fd, short what, void *arg)
 {
 	struct worker *worker = arg;
 
 	(void)fd;
 	(void)what;
-	guard_beat(worker->files->guard, worker->split);
+	beat(worker);
 	set_cap(worker);
 	set_lending(worker);
 	end_if_drained(worker);
@@ -272,6 +285,9 @@ int worker_run(const struct settings *settings,
 		worker.failed = true;
 	} else {
 		raw_on_large(files->raw, on_large, worker.split);
+		beat(&worker);
+		if (raw_failed(files->raw))
+			say("nothing can be split while the loopback interface is down");
 		notify("READY=1");
 		event_base_dispatch(worker.base);
 	}

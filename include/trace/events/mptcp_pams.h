@@ -11,7 +11,9 @@
 
 #include <linux/tracepoint.h>
 
-/* What a report left of a path; address is IPv6 or mapped into it. */
+/* A report that was accepted. address is IPv6, or IPv4 as mapped into IPv6; loss_in_ns is
+ * the loss time from now on, 0 if the report has none.
+ */
 TRACE_EVENT(mptcp_pams_report,
 	TP_PROTO(const struct pams_path_key *key,
 		 const struct pams_report *report, s64 loss_in_ns),
@@ -45,7 +47,7 @@ TRACE_EVENT(mptcp_pams_report,
 		  __entry->loss_in_ns)
 );
 
-/* One candidate of a decision. */
+/* A candidate of a decision, with the numbers that the decision is made from. */
 TRACE_EVENT(mptcp_pams_pad,
 	TP_PROTO(u32 token, const struct pams_model *sub),
 	TP_ARGS(token, sub),
@@ -84,7 +86,7 @@ TRACE_EVENT(mptcp_pams_pad,
 		  __entry->piped ? " piped" : "")
 );
 
-/* What was chosen: a subflow, or 0 for none now. */
+/* A decision: the number of the chosen subflow, or 0 if nothing is sent now. */
 TRACE_EVENT(mptcp_pams_decision,
 	TP_PROTO(u32 token, u32 chosen, unsigned int candidates,
 		 u64 unscheduled_bytes),
@@ -106,7 +108,9 @@ TRACE_EVENT(mptcp_pams_decision,
 		  __entry->unscheduled_bytes)
 );
 
-/* Nothing is sent now; the subflow that would have been taken. */
+/* A decision to wait. target is the subflow that the data would have gone to, wait_ns its
+ * PAD, which bounds the wait.
+ */
 TRACE_EVENT(mptcp_pams_deferral,
 	TP_PROTO(u32 token, u32 target, u64 wait_ns, u64 unscheduled_bytes),
 	TP_ARGS(token, target, wait_ns, unscheduled_bytes),
@@ -127,7 +131,9 @@ TRACE_EVENT(mptcp_pams_deferral,
 		  __entry->unscheduled_bytes)
 );
 
-/* Nothing more is scheduled on a subflow; when its path is lost from now. */
+/* A subflow is given nothing more: its path is lost loss_in_ns from now, or it is silent
+ * (then loss_in_ns is minus the time since boot).
+ */
 TRACE_EVENT(mptcp_pams_stop,
 	TP_PROTO(u32 token, u32 subflow, s64 loss_in_ns, u64 pad_ns),
 	TP_ARGS(token, subflow, loss_in_ns, pad_ns),

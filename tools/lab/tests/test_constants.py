@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 """The table of constants fits the sources."""
 
+import argparse
+import glob
 import os
+import re
 import unittest
 
 import base     # noqa: F401  pylint: disable=unused-import
@@ -32,6 +35,31 @@ class Table(unittest.TestCase):
             sides = {constant.changed(source, side) for side in constants.SIDES}
             self.assertEqual(len(sides | {source}), 3, constant.name)
 
+    def test_none_is_missing(self):
+        """Each macro of the module that has a number is in the table or fixed for a reason."""
+        named = {}
+        for path in glob.glob(os.path.join(host.TOP, constants.SOURCES, "*.[ch]")):
+            if "-gen." in path:
+                continue
+            with open(path, encoding="utf-8") as text:
+                source = re.sub(r"/\*.*?\*/", "", text.read(), flags=re.S)
+            for name in re.findall(r"^[ \t]*#define[ \t]+(\w+)[ \t]+.*\d", source, re.M):
+                named[name] = os.path.basename(path)
+        table = {constant.name for constant in constants.constants()}
+        fixed = constants.fixed()
+        self.assertEqual(sorted(f"{file}: {name}" for name, file in named.items()
+                                if name not in table and name not in fixed), [])
+        self.assertEqual([name for name in fixed if name not in named], [], "have gone")
+        self.assertEqual([name for name in fixed if name in table], [], "are in both")
+        self.assertFalse([name for name, why in fixed.items() if not why])
+
+    def test_those_for_a_test(self):
+        """The test is there."""
+        for constant in constants.constants():
+            if constant.case:
+                path = os.path.join(host.TOP, "selftests", "mptcp_pams", constant.case)
+                self.assertTrue(os.path.exists(path), f"{constant.name}: {constant.case}")
+
     def test_value(self):
         """Without the comment behind it."""
         constant = constants.Constant("A_MAX", "a.c", "")
@@ -46,6 +74,17 @@ class Table(unittest.TestCase):
             constants.Constant("A_MAX", "a.c", "").value("#define A 1\n")
         with self.assertRaisesRegex(constants.BadInput, "no such constant"):
             constants.constants("A_MAX")
+
+
+class Page(unittest.TestCase):
+    """What `lab constants --out` writes"""
+
+    def test_not_measured(self):
+        """What no scenario comes to is named, with its test."""
+        args = argparse.Namespace(count=1, half="tune", seed=1)
+        other = constants.Constant("A_MAX", "a.c", "Because.", case="a.sh")
+        self.assertIn("**A_MAX** (`net/mptcp_pams/a.c`, not measured, see selftests/mptcp_pams/a.sh): "
+                      "Because.", constants.page([], args, 1, [other]))
 
 
 class Verdict(unittest.TestCase):
