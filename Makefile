@@ -123,7 +123,7 @@ check-all:
 	@$(PYTHON) selftests/check --all
 	@selftests/matrix write
 
-# KVER=6.12 ARCH=arm64, or KVER=rpi
+# KVER=6.12 ARCH=arm64, or KVER=rpi, KVER=debug
 VM_KERNEL = $(KVER)$(addprefix -,$(filter-out amd64,$(ARCH)))
 .PHONY: vm-check
 vm-check:
@@ -182,9 +182,10 @@ help:
 	@echo 'make check-all      that, and what takes hours: timed selftests in the emulator, debug kernels'
 	@echo 'make selftests      the selftests on this machine, as root, with the module loaded, installed or built'
 	@echo 'make vm-check       the selftests in a stock kernel; KVER=6.12 or 7, TESTS="a.sh b.sh";'
-	@echo '                    KVER=6.12-rt or 6.12-generic; ARCH=arm64, arm64-16k or armmp; KVER=rpi or openwrt for kernels like theirs'
+	@echo '                    KVER=6.12-rt or 6.12-generic; ARCH=arm64, arm64-16k or armmp; KVER=rpi or openwrt for kernels like theirs;'
+	@echo '                    KVER=debug with lockdep, KASAN, kmemleak and two processors, KVER=kcsan with KCSAN'
 	@echo 'make upstream-check the kernel'"'"'s own MPTCP selftests under minrtt, minpad, pams, minfct; SCHEDS=, TESTS="SCRIPT [CASE]"'
-	@echo 'make debug-check    the selftests in a kernel with lockdep, KASAN and kmemleak; TESTS="a.sh b.sh"'
+	@echo 'make debug-check    the selftests in a user-mode kernel with lockdep, KASAN and kmemleak; TESTS="a.sh b.sh"'
 	@echo 'make unit style     the parts of make check that boot nothing'
 	@echo 'make bench          every figure of Documentation/results.md, and that page: up to an hour'
 	@echo 'make clean          remove build/ (the kernels stay in the cache, see Documentation/install.md)'

@@ -34,6 +34,7 @@
 
 #include "pad.h"
 #include "pams.h"
+#include "peek.h"
 
 /* with fewer packets a delayed acknowledgment distorts a sample too much */
 #define LEARN_PACKETS_MIN	5
@@ -145,7 +146,7 @@ static void learn_capacity(struct pams_subflow *sub, const struct tcp_sock *tp,
 
 /* Learn from the delivery rate that TCP keeps, if it has one, and tell path memory. */
 static void learn_sample(struct pams_subflow *sub, const struct tcp_sock *tp,
-			 u32 rtt_us)
+			 u32 packets_out, u32 rtt_us)
 {
 	u32 packets = READ_ONCE(tp->rate_delivered);
 	u32 sample_rtt_us = READ_ONCE(tp->rack.rtt_us);
@@ -155,12 +156,12 @@ static void learn_sample(struct pams_subflow *sub, const struct tcp_sock *tp,
 	if (!packets)
 		return;
 
-	sample.scaled = (u64)packets * tp->mss_cache * USEC_PER_SEC;
+	sample.scaled = (u64)packets * READ_ONCE(tp->mss_cache) * USEC_PER_SEC;
 	sample.interval_us = max(READ_ONCE(tp->rate_interval_us), 1U);
 	sample.queue_us = sample_rtt_us > rtt_us ? sample_rtt_us - rtt_us : 0;
 	/* TCP's interval is the longer one of sending and of delivering, which is a round trip */
 	sample.sparse = sample.interval_us > sample_rtt_us + sample_rtt_us / 2;
-	if (!tp->packets_out)
+	if (!packets_out)
 		/* the acknowledgment may have been delayed: the true rate is no lower */
 		sub->learned_proven_byteps = max(sub->learned_proven_byteps,
 						 rate_of(sample.scaled, sample.interval_us));
@@ -187,7 +188,8 @@ static void learn_th(struct pams_subflow *sub, const struct tcp_sock *tp, u32 cw
 	    (now_us - sub->th_us) * LEARN_TH_PER_RTT < srtt_us)
 		return;
 
-	sample = min_t(u64, (u64)cwnd * tp->mss_cache, PAD_QUEUED_MAX_BYTES);
+	sample = min_t(u64, (u64)cwnd * READ_ONCE(tp->mss_cache),
+		       PAD_QUEUED_MAX_BYTES);
 	sample = clamp(div_u64(sample * USEC_PER_SEC, srtt_us),
 		       PAD_RATE_MIN_BYTEPS, PAD_RATE_MAX_BYTEPS);
 	if (sub->learned_th_byteps && !slow_start)
@@ -200,20 +202,19 @@ static void learn_th(struct pams_subflow *sub, const struct tcp_sock *tp, u32 cw
 /* The congestion window that the next data meets. After an idle time longer than the RTO
  * TCP makes it smaller, but only once data is queued, which is after the decision.
  */
-static u32 window_packets(const struct sock *ssk)
+static u32 window_packets(const struct sock *ssk, u32 packets_out)
 {
-	const struct inet_connection_sock *icsk = inet_csk(ssk);
 	const struct tcp_sock *tp = tcp_sk(ssk);
 	u32 cwnd = READ_ONCE(tp->snd_cwnd);
-	u32 rto = icsk->icsk_rto;
+	u32 rto = READ_ONCE(inet_csk(ssk)->icsk_rto);
 	u32 floor;
 	s32 idle;
 
-	if (tp->packets_out || icsk->icsk_ca_ops->cong_control ||
+	if (packets_out || peek_paces_itself(ssk) ||
 	    !READ_ONCE(sock_net(ssk)->ipv4.sysctl_tcp_slow_start_after_idle))
 		return cwnd;
 
-	idle = tcp_jiffies32 - tp->lsndtime;
+	idle = tcp_jiffies32 - READ_ONCE(tp->lsndtime);
 	floor = min_t(u32, TCP_INIT_CWND, cwnd);
 	while ((idle -= rto) > 0 && cwnd > floor)
 		cwnd >>= 1;
@@ -268,12 +269,12 @@ static void model_set_path(struct pams_subflow *sub, u32 cwnd_bytes, u32 rtt_us,
 }
 
 static void model_set_room(struct pams_model *model, const struct sock *ssk, u32 cwnd,
-			   u32 ahead_us, u32 unsent)
+			   u32 in_flight, u32 ahead_us, u32 unsent)
 {
 	const struct tcp_sock *tp = tcp_sk(ssk);
 	u64 mss = READ_ONCE(tp->mss_cache);
 	u64 queued = model->backlog_bytes;
-	u64 window = (cwnd - min(tcp_packets_in_flight(tp), cwnd)) * mss;
+	u64 window = (cwnd - min(in_flight, cwnd)) * mss;
 	/* takes 2^20 us for a second; a pacing rate has at most 44 bits */
 	u64 ahead = max_t(u64, 2 * mss,
 			  (u64)READ_ONCE(ssk->sk_pacing_rate) * ahead_us >> 20);
@@ -287,9 +288,9 @@ static void model_set_room(struct pams_model *model, const struct sock *ssk, u32
 /* Is nothing of a burst acknowledged yet, or nothing outstanding? When TCP sends after an
  * idle time it sets both times to the same value; an acknowledgment makes them differ.
  */
-static bool is_unanswered(const struct tcp_sock *tp)
+static bool is_unanswered(const struct tcp_sock *tp, u32 packets_out)
 {
-	return !tp->packets_out ||
+	return !packets_out ||
 	       (u32)READ_ONCE(tp->first_tx_mstamp) == (u32)READ_ONCE(tp->delivered_mstamp);
 }
 
@@ -298,14 +299,14 @@ static bool is_unanswered(const struct tcp_sock *tp)
  * time of two packets, since a receiver may wait for a second packet before it
  * acknowledges.
  */
-static s32 due_us(const struct pams_subflow *sub, const struct tcp_sock *tp, bool tail,
-		  u32 *now_us)
+static s32 due_us(const struct pams_subflow *sub, const struct tcp_sock *tp,
+		  u32 packets_out, bool tail, u32 *now_us)
 {
 	const struct pams_model *model = &sub->model;
 	u32 rtt_us = model->rtt_us;
 	u32 since_us, limit_us;
 
-	if (!tp->packets_out)
+	if (!packets_out)
 		return rtt_us;
 	if (!model->unanswered && !tail)
 		return 0;
@@ -318,7 +319,8 @@ static s32 due_us(const struct pams_subflow *sub, const struct tcp_sock *tp, boo
 		return rtt_us - since_us;
 	since_us = min(since_us, *now_us - sub->burst_us);
 	limit_us = rtt_us + rtt_us / 2 +
-		   div_u64(2ULL * tp->mss_cache * USEC_PER_SEC, model->rate_byteps);
+		   div_u64(2ULL * READ_ONCE(tp->mss_cache) * USEC_PER_SEC,
+			   model->rate_byteps);
 	return tail && (s32)(since_us - limit_us) > 0 ? (s32)(limit_us - since_us) : 0;
 }
 
@@ -350,61 +352,59 @@ static void learn_answer(struct pams_subflow *sub, const struct sock *ssk)
 	/* report.c clears it otherwise, but isn't called if no report holds */
 	if (!sub->loss)
 		sub->stopped = false;
-	if (inet_csk(ssk)->icsk_ca_state < TCP_CA_Loss) {
+	if (!peek_in_loss(ssk)) {
 		sub->alarms = min(alarms_left(sub) + 1, LEARN_ALARMS_MAX);
 		sub->alarm_s = now_s();
 	}
 }
 
 static noinline void learn_all(struct pams_subflow *sub, const struct sock *ssk,
-			       u32 ahead_us, bool acknowledged)
+			       u32 packets_out, u32 ahead_us, bool acknowledged)
 {
 	const struct tcp_sock *tp = tcp_sk(ssk);
 	struct pams_model *model = &sub->model;
 	u32 srtt_us = READ_ONCE(tp->srtt_us) >> 3;
 	u32 mss = READ_ONCE(tp->mss_cache);
 	u32 unsent = READ_ONCE(tp->write_seq) - READ_ONCE(tp->snd_nxt);
-	u32 cwnd = window_packets(ssk);
+	u32 in_flight = peek_in_flight(tp);
+	u32 cwnd = window_packets(ssk, packets_out);
+	bool loss = peek_in_loss(ssk);
 	u32 rtt_us;
 
 	/* without an RTT sample TCP's timeout stands in for one */
 	model->srtt_us = srtt_us ?: jiffies_to_usecs(READ_ONCE(inet_csk(ssk)->icsk_rto));
-	rtt_us = clamp(min(tcp_min_rtt(tp), model->srtt_us), LEARN_RTT_MIN_US,
+	rtt_us = clamp(min(peek_min_rtt_us(tp), model->srtt_us), LEARN_RTT_MIN_US,
 		       MODEL_SPAN_MAX_US);
 	model->owd_us = pams_owd_us(tp, model->srtt_us);
 
 	if (acknowledged)
-		learn_sample(sub, tp, rtt_us);
+		learn_sample(sub, tp, packets_out, rtt_us);
 	if (sub->remembered)
 		learn_share(sub);
-	if (!tp->packets_out)
+	if (!packets_out)
 		sub->idle = true;
 	learn_th(sub, tp, cwnd, max(model->srtt_us, 1U));
 	model_set_path(sub, min_t(u64, (u64)cwnd * mss, U32_MAX), rtt_us,
 		       pacing_byteps(ssk));
 
-	model->flight_bytes = tcp_packets_in_flight(tp) * mss;
-	model->backlog_bytes = unsent;
-	if (tp->lost_out > tp->retrans_out)
-		model->backlog_bytes += (tp->lost_out - tp->retrans_out) * mss;
+	model->flight_bytes = in_flight * mss;
+	model->backlog_bytes = unsent + peek_lost(tp) * mss;
 	model->growing = cwnd < READ_ONCE(tp->snd_ssthresh) &&
 			 model->rate_byteps < model->limit_byteps;
-	model->outstanding = tp->packets_out || unsent;
-	model->in_flight = tp->packets_out &&
-			   inet_csk(ssk)->icsk_ca_state < TCP_CA_Loss;
-	model->moving = model->outstanding &&
-			inet_csk(ssk)->icsk_ca_state < TCP_CA_Loss;
+	model->outstanding = packets_out || unsent;
+	model->in_flight = packets_out && !loss;
+	model->moving = model->outstanding && !loss;
 	/* the receiver may have delayed the single packet's acknowledgment until now */
-	if (model->alone && tp->packets_out > 1)
+	if (model->alone && packets_out > 1)
 		sub->burst_us = (u32)READ_ONCE(tp->tcp_mstamp);
-	model->alone = tp->packets_out == 1;
-	model->untried = !tp->bytes_sent && !unsent;
-	model->unanswered = is_unanswered(tp);
+	model->alone = packets_out == 1;
+	model->untried = !msk_read_u64(&tp->bytes_sent) && !unsent;
+	model->unanswered = is_unanswered(tp, packets_out);
 	model->stopped = false;
-	model_set_room(model, ssk, cwnd, ahead_us, unsent);
+	model_set_room(model, ssk, cwnd, in_flight, ahead_us, unsent);
 	sub->pad_of_bytes = 0;
 
-	again_forget(&sub->again, tp->snd_una);
+	again_forget(&sub->again, READ_ONCE(tp->snd_una));
 }
 
 /**
@@ -422,7 +422,7 @@ void pams_learn(struct pams_subflow *sub, const struct sock *ssk, u32 ahead_us,
 	const struct tcp_sock *tp = tcp_sk(ssk);
 	u32 write_seq = READ_ONCE(tp->write_seq);
 	u32 delivered = READ_ONCE(tp->delivered);
-	u32 packets = tp->packets_out;
+	u32 packets = READ_ONCE(tp->packets_out);
 	/* with nothing outstanding the window shrinks as time passes (window_packets()) */
 	u32 seen_us = packets ? (u32)READ_ONCE(tp->tcp_mstamp) : tcp_jiffies32;
 	bool acknowledged = delivered != sub->seen_delivered;
@@ -437,7 +437,7 @@ void pams_learn(struct pams_subflow *sub, const struct sock *ssk, u32 ahead_us,
 	if (acknowledged || seen_us != sub->seen_us ||
 	    write_seq != sub->seen_write_seq || packets != sub->seen_packets ||
 	    sub->reported || !sub->model.rtt_us) {
-		learn_all(sub, ssk, ahead_us, acknowledged);
+		learn_all(sub, ssk, packets, ahead_us, acknowledged);
 		sub->seen_us = seen_us;
 		sub->seen_write_seq = write_seq;
 		sub->seen_delivered = delivered;
@@ -445,7 +445,7 @@ void pams_learn(struct pams_subflow *sub, const struct sock *ssk, u32 ahead_us,
 	}
 	if (!now_us)
 		return;
-	due = due_us(sub, tp, tail, now_us);
+	due = due_us(sub, tp, packets, tail, now_us);
 	if (due != sub->model.due_us)
 		sub->pad_of_bytes = 0;
 	sub->model.due_us = due;
@@ -462,8 +462,8 @@ void pams_learn(struct pams_subflow *sub, const struct sock *ssk, u32 ahead_us,
 u32 pams_silence_limit_us(const struct pams_subflow *sub, const struct tcp_sock *tp)
 {
 	/* srtt_us is scaled by 8, mdev_us by 4 */
-	u32 limit_us = (tp->srtt_us >> 3) +
-		       max_t(u32, tp->mdev_us, LEARN_SILENCE_MIN_US);
+	u32 limit_us = (READ_ONCE(tp->srtt_us) >> 3) +
+		       max_t(u32, READ_ONCE(tp->mdev_us), LEARN_SILENCE_MIN_US);
 
 	return limit_us << alarms_left(sub);
 }
@@ -479,7 +479,7 @@ u32 pams_silence_limit_us(const struct pams_subflow *sub, const struct tcp_sock 
  */
 u32 pams_answer_limit_us(const struct pams_subflow *sub, const struct tcp_sock *tp)
 {
-	u32 pause_us = max_t(u32, tp->mdev_us, LEARN_SILENCE_MIN_US);
+	u32 pause_us = max_t(u32, READ_ONCE(tp->mdev_us), LEARN_SILENCE_MIN_US);
 
 	if (sub->stopped && sub->loss)
 		return pause_us << alarms_left(sub);

@@ -208,10 +208,10 @@ void msk_look(struct mptcp_sock *msk, const struct msk_window *window,
 	look->unscheduled_bytes = unscheduled_bytes(msk);
 	look->fragment_bytes = next ? next->data_len - next->already_sent : 0;
 	look->token = msk->token;
-	look->mss_bytes = look->nr ? tcp_sk(look->ssk[0])->mss_cache : 0;
+	look->mss_bytes = look->nr ? READ_ONCE(tcp_sk(look->ssk[0])->mss_cache) : 0;
 	look->pending = next;
 	look->pending_again = is_pending_again(msk);
-	look->fallback = msk->flags & MSK_FLAG_FALLBACK_DONE;
+	look->fallback = READ_ONCE(msk->flags) & MSK_FLAG_FALLBACK_DONE;
 	look->several = !list_is_singular(&msk->conn_list);
 }
 
@@ -311,7 +311,7 @@ static u32 packet_bytes(const struct mptcp_sock *msk, const struct sock *ssk)
 {
 	u32 dss = MSK_DSS_BYTES + (msk->use_64bit_ack ? 8 : 4) +
 		  (msk->csum_enabled ? 2 : 0);
-	u32 mss = tcp_sk(ssk)->mss_cache;
+	u32 mss = READ_ONCE(tcp_sk(ssk)->mss_cache);
 
 	dss = round_up(dss, 4);
 	return mss > 2 * dss ? mss - dss : mss;
@@ -335,7 +335,7 @@ static s64 window_takes(const struct mptcp_sock *msk, const struct msk_order *or
 			u32 bytes)
 {
 	/* after a fallback to TCP nobody keeps MPTCP's receive window up to date */
-	if (msk->flags & MSK_FLAG_FALLBACK_DONE)
+	if (READ_ONCE(msk->flags) & MSK_FLAG_FALLBACK_DONE)
 		return bytes;
 	if (order->window_bytes >= bytes || snd_una_of(msk) == msk->snd_nxt)
 		return order->window_bytes;
@@ -403,7 +403,7 @@ int msk_hand_over(struct mptcp_sock *msk, struct msk_window *window,
 		bytes = min_t(s64, bytes, takes);
 		msk->snd_burst = bytes;
 	}
-	if (takes > 0 && cuts && !(msk->flags & MSK_FLAG_FALLBACK_DONE) &&
+	if (takes > 0 && cuts && !(READ_ONCE(msk->flags) & MSK_FLAG_FALLBACK_DONE) &&
 	    order->unscheduled_bytes > bytes)
 		window_move(msk, window, true, msk->snd_nxt + bytes);
 	else
@@ -427,7 +427,7 @@ bool msk_is_acknowledged(const struct mptcp_sock *msk)
 
 bool msk_is_fallback(const struct mptcp_sock *msk)
 {
-	return msk->flags & MSK_FLAG_FALLBACK_DONE;
+	return READ_ONCE(msk->flags) & MSK_FLAG_FALLBACK_DONE;
 }
 
 /* Was the connection accepted here? Only its first subflow knows, while it exists. */
@@ -1164,7 +1164,7 @@ bool msk_head_is_due(struct mptcp_sock *msk, u32 (*due_us)(const struct sock *ss
 	*wait_us = 0;
 	list_for_each_entry(subflow, &msk->conn_list, node) {
 		struct sock *ssk = subflow->tcp_sock;
-		u32 us = tcp_sk(ssk)->packets_out ? due_us(ssk) : 0;
+		u32 us = READ_ONCE(tcp_sk(ssk)->packets_out) ? due_us(ssk) : 0;
 
 		if (us && (!*wait_us || us < *wait_us) &&
 		    subflow_holds(ssk, snd_una_of(msk)))

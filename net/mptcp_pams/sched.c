@@ -10,6 +10,7 @@
 #include <linux/string.h>
 
 #include "pams.h"
+#include "peek.h"
 #include "trace.h"
 
 /* A connection is looked at closely when this much or less is left of the data, or of the
@@ -219,7 +220,7 @@ static u32 head_due_us(const struct sock *ssk)
 	u32 since_us = min(heard_us, sent_us);
 	u32 due_us = srtt_us + srtt_us / 2;
 
-	if (inet_csk(ssk)->icsk_ca_state >= TCP_CA_Loss || since_us >= due_us)
+	if (peek_in_loss(ssk) || since_us >= due_us)
 		return 0;
 	return due_us - since_us;
 }

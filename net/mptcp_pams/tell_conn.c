@@ -6,6 +6,7 @@
 
 #include "netlink-gen.h"
 #include "pams.h"
+#include "peek.h"
 #include "tell.h"
 
 /* The report whose loss time counts for the subflow, or NULL; under RCU. */
@@ -55,11 +56,11 @@ static int put_tcp(struct sk_buff *skb, const struct tcp_sock *tp)
 	return nla_put_u32(skb, MPTCP_PAMS_A_SUBFLOW_SRTT,
 			   READ_ONCE(tp->srtt_us) >> 3) ?:
 	       nla_put_u32(skb, MPTCP_PAMS_A_SUBFLOW_MIN_RTT,
-			   tcp_min_rtt(tp)) ?:
+			   peek_min_rtt_us(tp)) ?:
 	       nla_put_u32(skb, MPTCP_PAMS_A_SUBFLOW_CWND,
 			   READ_ONCE(tp->snd_cwnd)) ?:
 	       nla_put_u32(skb, MPTCP_PAMS_A_SUBFLOW_IN_FLIGHT,
-			   tcp_packets_in_flight(tp)) ?:
+			   peek_in_flight(tp)) ?:
 	       nla_put_u32(skb, MPTCP_PAMS_A_SUBFLOW_MSS,
 			   READ_ONCE(tp->mss_cache)) ?:
 	       nla_put_uint(skb, MPTCP_PAMS_A_SUBFLOW_UNSENT, unsent) ?:

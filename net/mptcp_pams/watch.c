@@ -171,7 +171,7 @@ static bool seems_silent(const struct pams_subflow *sub, const struct tcp_sock *
 	s32 answer_us, since_answer_us, since_sent_us;
 	u32 now_us;
 
-	if (sub->silent || !tp->packets_out)
+	if (sub->silent || !READ_ONCE(tp->packets_out))
 		return false;
 
 	answer_us = pams_answer_limit_us(sub, tp);
@@ -316,7 +316,7 @@ static u32 quiet_left_us(const struct pams_conn *conn, const struct pams_view *v
 		struct pams_subflow *sub = pams_subflow_of(view->sub[i]);
 		u32 limit_us = pams_answer_limit_us(sub, tp), us;
 
-		if (!tp->packets_out || sub->silent)
+		if (!READ_ONCE(tp->packets_out) || sub->silent)
 			continue;
 		if (conn->sched->owns_retransmission)
 			limit_us = min(limit_us, 2 * sub->model.rtt_us + PAMS_TICK_US);

@@ -143,6 +143,42 @@ totals_never_fall()
 	check "decisions" "$now" ">" 1000
 }
 
+# While connections come, transfer and go, both ends are asked for all that they show and told all that they may be told.
+asked_and_told()
+{
+	local ns monitors=() traffic i=0 conns=0
+
+	need_module
+	need_tool "$pamsctl"
+	two_paths "$1"
+	start_server --unit
+	for ns in "$client" "$server"; do
+		ip netns exec "$ns" "$pamsctl" monitor --timeout 10min >/dev/null &
+		monitors+=($!)
+	done
+	ip netns exec "$client" "$xfer" client --quiet --cold --unit --conns 4 --requests 10 --bytes 30-300K --dir both "$address" "$port" &
+	traffic=$!
+	while kill -0 "$traffic" 2>/dev/null; do
+		i=$((i + 1))
+		for ns in "$client" "$server"; do
+			in_ns "$ns" "$pamsctl" --json conn show >"$work/conns"
+			conns=$((conns + $(of token "$work/conns" | wc -l)))
+			in_ns "$ns" "$pamsctl" --json path show >"$work/paths"
+			in_ns "$ns" "$pamsctl" --json stats >"$work/stats"
+			in_ns "$ns" "$pamsctl" path set "10.0.$((1 + i % 2)).1" pipe-rate "$((1 + i % 20))mbit" delay "$((i % 7))ms" \
+				cost $((i % 3 / 2)) loss-time "$((i % 5 * 20))ms" ttl 100ms
+			in_ns "$ns" sysctl -qw net.mptcp_pams.overflow_ms=$((i % 2 * 50)) net.mptcp_pams.path_memory=$((i % 8 > 0))
+			in_ns "$ns" "$pamsctl" rule add remote 1-65535 use pams
+			in_ns "$ns" "$pamsctl" rule del all
+		done
+		sleep 0.05	# in virtual time nothing else takes any
+	done
+	kill "${monitors[@]}"
+	wait "$traffic" || fail "the transfers failed"
+	check "connections shown" "$conns" ">" 10
+	no_leaks
+}
+
 # parts CASE COUNT MOST [ARGUMENT...]: cases of at most MOST times each, so that a long run is seen to get on
 parts()
 {
@@ -159,5 +195,6 @@ for sched in $SCHEDS; do
 	[ "$sched" = default ] || parts netns_churn "$NETNS_CHURN" 20 "$sched"
 	parts reconnects "$CONNECTS" 1000 "$sched"
 	[ "$sched" = default ] || add totals_never_fall "$sched"
+	[ "$sched" = default ] || add asked_and_told "$sched"
 done
 run_cases "$@"

@@ -42,7 +42,8 @@ why=$(
 )
 [ -z "$why" ] || refuse "$why"
 
-kernel_log() { dmesg | sed "1,/mptcp_pams selftest $1 $$/d" | grep -E -A12 "$trouble" | sed 's/^/# /'; }
+since_start() { dmesg | sed "1,/mptcp_pams selftest $1 $$/d"; }
+kernel_log() { { since_start "$1" | ./races rest | grep -E -A12 "$trouble"; since_start "$1" | ./races ours; } | sed 's/^/# /'; }
 
 # leaks: what kmemleak, where the kernel has it, knows of the module; twice, since what was freed lately may still be referred to
 kmemleak=/sys/kernel/debug/kmemleak
@@ -87,6 +88,7 @@ run()
 		esac
 	done
 	[ "$seen" = "$plan" ] || result "not ok - $script: ended after $seen of $plan cases"
+	since_start "$script" | ./races others | sed 's/^/# the kernel alone: /'
 	! leaks | grep . || result "not ok - $script: memory leaked"
 	! kernel_log "$script" | grep . || result "not ok - $script: the kernel complained"
 }

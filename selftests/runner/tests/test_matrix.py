@@ -76,6 +76,7 @@ class Matrix(unittest.TestCase):
         self.record("7.3.4+deb13.1-arm64", "vm=7 selftests passed", arch="arm64")
         self.record("6.12.2+rpi-lookalike", "vm=7 selftests passed", arch="arm64")
         self.record("6.12.2+deb12-amd64", "packages=built")
+        self.record("6.12.2+kcsan", "vm-kcsan=7 selftests passed", arch="arm64")
         self.record("6.12.1", "vm=1 selftests passed", arch="um")
         self.write()
         self.assertEqual(re.findall(r'"(.*)", "(.*)",\n  "(.*)"', self.rows.read_text()), [

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A subflow's TCP, read by who owns the connection and not the subflow: on another CPU an
+ * acknowledgment may be changing one count after the other. So each is read once, and
+ * what is reckoned from several never goes below 0.
+ */
+#ifndef _MPTCP_PAMS_PEEK_H
+#define _MPTCP_PAMS_PEEK_H
+
+#include <net/tcp.h>
+
+/* tcp_packets_in_flight() */
+static inline u32 peek_in_flight(const struct tcp_sock *tp)
+{
+	u32 sent = READ_ONCE(tp->packets_out) + READ_ONCE(tp->retrans_out);
+	u32 left = READ_ONCE(tp->sacked_out) + READ_ONCE(tp->lost_out);
+
+	return sent > left ? sent - left : 0;
+}
+
+/* Packets that TCP holds for lost and hasn't sent again. */
+static inline u32 peek_lost(const struct tcp_sock *tp)
+{
+	u32 lost = READ_ONCE(tp->lost_out), again = READ_ONCE(tp->retrans_out);
+
+	return lost > again ? lost - again : 0;
+}
+
+/* tcp_min_rtt() */
+static inline u32 peek_min_rtt_us(const struct tcp_sock *tp)
+{
+	return READ_ONCE(tp->rtt_min.s[0].v);
+}
+
+/* Has its retransmission timer gone off? */
+static inline bool peek_in_loss(const struct sock *ssk)
+{
+	/* a bit field, which READ_ONCE() doesn't take: any value that it had is right */
+	return data_race(inet_csk(ssk)->icsk_ca_state >= TCP_CA_Loss);
+}
+
+/* Does its congestion control choose rate and window itself? Another one may take its
+ * place, and its module go.
+ */
+static inline bool peek_paces_itself(const struct sock *ssk)
+{
+	bool itself;
+
+	rcu_read_lock();
+	itself = READ_ONCE(inet_csk(ssk)->icsk_ca_ops)->cong_control;
+	rcu_read_unlock();
+	return itself;
+}
+
+#endif /* _MPTCP_PAMS_PEEK_H */
