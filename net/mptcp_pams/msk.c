@@ -976,13 +976,13 @@ bool msk_is_resending(const struct mptcp_sock *msk, const struct msk_resend *res
 u32 msk_resend_excess(struct mptcp_sock *msk, struct msk_resend *resend)
 {
 	struct mptcp_subflow_context *subflow;
-	u32 id = resend->handed_id;
+	u16 id = resend->handed_id;
 
 	resend->handed_id = 0;
 	if (!id)
 		return 0;
 	list_for_each_entry(subflow, &msk->conn_list, node) {
-		if (subflow_id(subflow) == id)
+		if ((u16)subflow_id(subflow) == id)
 			return range_excess(tcp_sk(subflow->tcp_sock)->write_seq,
 					    resend->handed_end,
 					    resend->sent_end - resend->end);

@@ -85,17 +85,16 @@ struct msk_window {
 };
 
 /**
- * struct msk_resend - the range of data that is pending again, within one fragment; and two
- *		       numbers about the kernel's own retransmission
+ * struct msk_resend - the range of data that is pending again, within one fragment; and a
+ *		       number about the kernel's own retransmission
  * @start:	data sequence number where the range begins
  * @end:	its end, exclusive; equal to @start: nothing is pending again
  * @sent_end:	data of the fragment from @end up to here was sent before, and isn't sent again
  * @origin:	subflow_id that the range was given to before, and is kept off
  * @target:	subflow_id that the range has to go to; 0: any but @origin
- * @handed_id:	subflow_id that the range was handed over to, with a nearer end of the receive
- *		window; 0: none, or msk_resend_excess() has asked
- * @handed_end:	that subflow's write_seq of TCP if exactly the range is given to it
- * @retrans_una: low half of snd_una at the kernel's last retransmission
+ * @handed_end:	write_seq that TCP of @handed_id has if exactly the range is given to it
+ * @handed_id:	low half of the subflow_id that the range was handed over to, with a nearer end
+ *		of the receive window; 0: none, or msk_resend_excess() has asked
  * @stale:	number of stale subflows when they were counted last
  * @keep:	the range waits for room, and goes before other pending data
  */
@@ -105,9 +104,8 @@ struct msk_resend {
 	u64 sent_end;
 	u32 origin;
 	u32 target;
-	u32 handed_id;
 	u32 handed_end;
-	u32 retrans_una;
+	u16 handed_id;
 	u8 stale;
 	bool keep;
 };

@@ -183,7 +183,7 @@ struct pams_net {
  *
  * written by sched.c:
  * @retrans:	the kernel's retransmission has used this subflow since
- *		@resend.retrans_una of the connection changed
+ *		@retrans_una of the connection changed
  */
 struct pams_subflow {
 	struct pams_model model;
@@ -294,6 +294,7 @@ struct pams_expected {
  * @split_mark:	low half of a data sequence number: once each subflow has acknowledged its
  *		own @split_mark, what has no DATA_ACK before this is banked (split.c)
  * @split_nr:	number of usable subflows when @split_mark was set
+ * @retrans_una: low half of snd_una at the kernel's last retransmission
  * @rcu:	defers the free; shares its place with @expected, which is unused by then
  *
  * Except for @node, @refs, @wake and @dead every field belongs to the owner of the
@@ -312,13 +313,14 @@ struct pams_conn {
 	bool timed;
 	bool deferring;
 	bool backed_off;
-	bool refusing;
 	bool silent;
 	bool reported;
 	bool events;
-	bool server;
 	bool costly;
+	u8 server:1;
+	u8 refusing:1;
 	u8 nr;
+	u8 split_nr;
 	struct work_struct kick;
 	struct hrtimer timer;
 	u64 defer_end_ns;
@@ -349,7 +351,7 @@ struct pams_conn {
 	};
 	struct pams_bank *bank;
 	u32 split_mark;
-	u32 split_nr;
+	u32 retrans_una;
 };
 
 /* figures.md promises that a connection with up to five subflows takes at most 1,024

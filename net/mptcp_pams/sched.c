@@ -343,9 +343,9 @@ static struct sock *not_in_vain(struct pams_conn *conn, struct sock *ssk)
 	struct pams_subflow *sub;
 	struct sock *other;
 
-	if (conn->resend.retrans_una != una)
+	if (conn->retrans_una != una)
 		forget_tried(conn);
-	conn->resend.retrans_una = una;
+	conn->retrans_una = una;
 
 	sub = pams_subflow_find(conn, msk_subflow_id(ssk));
 	if (sub && sub->retrans) {
