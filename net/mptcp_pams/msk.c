@@ -564,7 +564,8 @@ static bool skb_range(const struct sock *ssk, const struct sk_buff *skb,
 	const struct tcp_skb_cb *cb = TCP_SKB_CB(skb);
 	u32 first_seq = tcp_sk(ssk)->write_seq - subflow_of(ssk)->rel_write_seq;
 
-	if (!skb->len || !ext || !ext->use_map || cb->tcp_flags & TCPHDR_FIN)
+	if (!skb->len || !ext || !ext->use_map || cb->tcp_flags & TCPHDR_FIN ||
+	    cb->sacked & TCPCB_SACKED_ACKED)
 		return false;
 
 	range->seq = cb->seq;

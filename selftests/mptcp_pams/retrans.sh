@@ -56,17 +56,6 @@ script_head_missing()
 }
 head_missing() { not_slower script_head_missing "$@"; }
 
-# A far, slow path loses packets. What its TCP has behind such a hole, and says so (SACK), the application doesn't have: it goes again
-# over the near path, and nobody waits until the hole is repaired.
-behind_a_hole()
-{
-	need_module
-	paths "$1" 50mbit,5ms 4mbit,40ms,100,loss,3%
-	start_server
-	transfer --bytes 3M --requests 12 --cold --gap 300
-	check "the longest, us" "$(of fct_us | sort -n | tail -n 1)" "<" "$(of fct_us | sort -n | head -n 1) * 115 / 100"
-}
-
 # A trickle over the far path goes on while the near one is dead: at each moment something there is on its way and not overdue.
 script_trickle()
 {
@@ -137,7 +126,6 @@ one_announced()
 for sched in $SCHEDS; do
 	[ "$sched" != default ] || continue
 	[[ $sched != min[rp]* ]] || add one_announced "$sched"	# the others take path 2 for silent, and have no better one
-	[ "$sched" != minfct ] || add behind_a_hole "$sched"	# pams goes by its r
 	add head_missing "$sched" 200
 	add head_missing "$sched" 20
 	add trickle "$sched" 200
