@@ -36,7 +36,7 @@ static u64 first_bytes(const struct pams_conn *conn)
 }
 
 /* Ask path memory which paths will join a connection that begins on @first, and when. */
-static void expect(struct pams_conn *conn, struct pams_remembered *first)
+static void expect_others(struct pams_conn *conn, struct pams_remembered *first)
 {
 	struct pams_remembered *others[PAMS_EXPECTED_MAX];
 	unsigned int i, nr;
@@ -75,7 +75,7 @@ static noinline void subflow_is_new(struct pams_conn *conn, struct pams_subflow 
 	unsigned int i;
 
 	if (sub->model.id == PAMS_FIRST_SUBFLOW) {
-		expect(conn, sub->memory);
+		expect_others(conn, sub->memory);
 		return;
 	}
 	if (conn->sub[0]->model.id == PAMS_FIRST_SUBFLOW)
@@ -135,7 +135,7 @@ static void view_expected(struct pams_conn *conn, const struct msk_look *look,
 	}
 }
 
-static bool expects(const struct pams_conn *conn)
+static bool expects_any(const struct pams_conn *conn)
 {
 	return conn->expected[0].memory || conn->expected[1].memory;
 }
@@ -192,6 +192,17 @@ static bool expected_helps(const struct pams_view *view, const struct pams_model
 	return false;
 }
 
+/* Keep something back for other connections that begin, and for paths to come. Until the
+ * first acknowledgment in any case: other connections may begin at the same moment, and a
+ * first window in a short queue has their handshakes dropped.
+ */
+static bool keeps_back(const struct pams_view *view, const struct pams_model *model,
+		       const struct pams_remembered *path)
+{
+	return pams_memory_has_newcomers(path) ||
+	       (view->nr_expected && model->unanswered) || expected_helps(view, model);
+}
+
 static void view_keep_little(struct pams_view *view, u32 mss_bytes)
 {
 	unsigned int i;
@@ -202,7 +213,7 @@ static void view_keep_little(struct pams_view *view, u32 mss_bytes)
 
 		if (model->unanswered)
 			model_keep_to_window(model);
-		if (path && (pams_memory_has_newcomers(path) || expected_helps(view, model)))
+		if (path && keeps_back(view, model, path))
 			model_keep_share(model, path, mss_bytes);
 	}
 }
@@ -338,7 +349,7 @@ void pams_look(struct pams_conn *conn, enum pams_detail detail,
 	if (unlikely(conn->reported || conn->costly))
 		view_spare(conn, look, view, !expected);
 	/* a path that is expected to join may cost more: don't wait for it */
-	if (expected && unlikely(expects(conn)) &&
+	if (expected && unlikely(expects_any(conn)) &&
 	    likely(!READ_ONCE(conn->net->paths.nr_costly)))
 		view_expected(conn, look, view, expected);
 	if (conn->sched->keeps_to_window)

@@ -26,7 +26,7 @@ static bool may_mark(struct sk_buff *skb, const struct net *net, const struct so
 }
 
 /* Mark the next @bytes that are written to the connection as a unit. The msk is owned. */
-static int mark(struct mptcp_sock *msk, u32 bytes, struct netlink_ext_ack *extack)
+static int mark_unit(struct mptcp_sock *msk, u32 bytes, struct netlink_ext_ack *extack)
 {
 	const struct pams_sched *sched = pams_sched_of(msk);
 	struct pams_conn *conn;
@@ -65,7 +65,7 @@ static int mark_own(struct sk_buff *skb, struct genl_info *info, struct mptcp_so
 		return -EPERM;
 	}
 	lock_sock(sk);
-	err = mark(msk, bytes, info->extack);
+	err = mark_unit(msk, bytes, info->extack);
 	release_sock(sk);
 	return err;
 }

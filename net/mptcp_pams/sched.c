@@ -47,7 +47,7 @@ const struct pams_sched *pams_sched_find(const char *name)
 }
 
 /* @conn, after its scheduler was brought up to date with the rules, if rules choose it. */
-static struct pams_conn *followed(struct pams_conn *conn, const struct pams_sched *of_socket)
+static struct pams_conn *follow_rules(struct pams_conn *conn, const struct pams_sched *of_socket)
 {
 	if (conn && of_socket == &pams_sched_rules)
 		pams_rules_follow(conn, &pams_sched_minfct);
@@ -154,7 +154,7 @@ static int hand_over(struct pams_conn *conn, const struct msk_look *look,
 static int decide(struct mptcp_sock *msk, const struct pams_sched *of_socket)
 {
 	struct pams_model expected[PAMS_EXPECTED_MAX] __uninitialized;
-	struct pams_conn *conn = followed(pams_conn_get(msk, of_socket), of_socket);
+	struct pams_conn *conn = follow_rules(pams_conn_get(msk, of_socket), of_socket);
 	const struct pams_sched *sched;
 	/* zeroing these would cost as much as the decision; they are filled in up to .nr */
 	struct pams_view view __uninitialized;
@@ -337,7 +337,7 @@ static void forget_tried(struct pams_conn *conn)
  * middlebox that removes options lets TCP acknowledge, but no DATA_ACK come. All subflows
  * have their turn; those without a state, which are backups, every other time.
  */
-static struct sock *not_in_vain(struct pams_conn *conn, struct sock *ssk)
+static struct sock *not_tried(struct pams_conn *conn, struct sock *ssk)
 {
 	u32 una = msk_snd_una(conn->msk);
 	struct pams_subflow *sub;
@@ -372,7 +372,7 @@ static struct sock *not_in_vain(struct pams_conn *conn, struct sock *ssk)
  */
 static int retransmit(struct mptcp_sock *msk, const struct pams_sched *of_socket)
 {
-	struct pams_conn *conn = followed(pams_conn_known(msk), of_socket);
+	struct pams_conn *conn = follow_rules(pams_conn_known(msk), of_socket);
 	const struct pams_sched *sched = conn ? conn->sched : of_socket;
 	u32 wait_us, banked_id = 0;
 	struct sock *ssk;
@@ -400,7 +400,7 @@ static int retransmit(struct mptcp_sock *msk, const struct pams_sched *of_socket
 	if (ssk && conn)
 		ssk = not_lost(conn, ssk);
 	if (ssk && conn)
-		ssk = not_in_vain(conn, ssk);
+		ssk = not_tried(conn, ssk);
 	if (ssk && conn)
 		ssk = cheapest(conn, ssk);
 	if (!ssk)

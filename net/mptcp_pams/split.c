@@ -42,8 +42,8 @@ static u8 mark_of(u32 seq)
 	return seq >> SPLIT_MARK_SHIFT;
 }
 
-static void mark(struct pams_conn *conn, const struct msk_look *look,
-		 const struct pams_view *view)
+static void set_marks(struct pams_conn *conn, const struct msk_look *look,
+		      const struct pams_view *view)
 {
 	unsigned int i;
 
@@ -93,7 +93,7 @@ static void split_find(struct pams_conn *conn, const struct msk_look *look,
 {
 	if (conn->split_nr != look->nr ||
 	    (s32)(conn->split_mark - (u32)look->snd_una) <= 0) {
-		mark(conn, look, view);
+		set_marks(conn, look, view);
 		return;
 	}
 	if (!(conn->reported && much_is_open(look)) && !mark_says_bank(conn, look, view))
@@ -101,7 +101,7 @@ static void split_find(struct pams_conn *conn, const struct msk_look *look,
 	if (pams_conn_open_bank(conn))
 		bank_begin(conn->bank, look->snd_nxt, look->snd_una, (u32)tcp_clock_us());
 	else
-		mark(conn, look, view);
+		set_marks(conn, look, view);
 }
 
 static void model_keep_bank(struct pams_model *model, u32 banked, u32 rate)
