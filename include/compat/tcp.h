@@ -7,15 +7,17 @@
 
 #include <net/tcp.h>
 
-/* Jiffies until the subflow's pending TCP timer fires, 0 if none is pending. */
+/* Jiffies until the subflow's pending TCP timer fires, 0 if none is pending. Read without
+ * the subflow's lock, so the answer may be old.
+ */
 static inline long compat_tcp_timeout_left(const struct sock *ssk)
 {
-	if (!inet_csk(ssk)->icsk_pending)
+	if (!READ_ONCE(inet_csk(ssk)->icsk_pending))
 		return 0;
 #ifdef PAMS_HAVE_TCP_TIMEOUT_EXPIRES
 	return tcp_timeout_expires(ssk) - jiffies;
 #else	/* goes when 6.12 does */
-	return inet_csk(ssk)->icsk_timeout - jiffies;
+	return READ_ONCE(inet_csk(ssk)->icsk_timeout) - jiffies;
 #endif
 }
 

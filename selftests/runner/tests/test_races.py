@@ -41,6 +41,15 @@ class Races(unittest.TestCase):
                 self.assertEqual(self.races("others", both, report(("read", KERNEL)), both),
                                  ["3 times data-race in a / b"])
 
+    def test_below_an_interrupt(self):
+        both = report(("write", KERNEL, KERNEL, OURS), ("read (marked)", KERNEL))
+        self.assertEqual(self.races("ours", both), [])
+        self.assertEqual(self.races("others", both), ["1 times data-race in a / b"])
+
+    def test_clock(self):
+        both = report(("write", KERNEL), ("read", " ktime_get_seconds+0x3c/0x5c", OURS))
+        self.assertEqual(self.races("ours", both), [])
+
     def test_unknown_origin(self):
         one = report(("race at unknown origin, with read", OURS))
         self.assertEqual(self.races("ours", one), one[1:-1])
