@@ -146,7 +146,7 @@ totals_never_fall()
 # While connections come, transfer and go, both ends are asked for all that they show and told all that they may be told.
 asked_and_told()
 {
-	local ns monitors=() traffic i=0 conns=0
+	local ns monitors=() traffic i conns=0
 
 	need_module
 	need_tool "$pamsctl"
@@ -156,10 +156,11 @@ asked_and_told()
 		ip netns exec "$ns" "$pamsctl" monitor --timeout 10min >/dev/null &
 		monitors+=($!)
 	done
-	ip netns exec "$client" "$xfer" client --quiet --cold --unit --conns 4 --requests 10 --bytes 30-300K --dir both "$address" "$port" &
+	ip netns exec "$client" "$xfer" client --quiet --cold --unit --conns 4 --requests 1000000 --bytes 30-300K --dir both --timeout 60000 \
+		"$address" "$port" &
 	traffic=$!
-	while kill -0 "$traffic" 2>/dev/null; do
-		i=$((i + 1))
+	for ((i = 1; i <= 200 && (i <= 20 || conns <= 10); i++)); do
+		kill -0 "$traffic" || fail "the traffic ended"
 		for ns in "$client" "$server"; do
 			in_ns "$ns" "$pamsctl" --json conn show >"$work/conns"
 			conns=$((conns + $(of token "$work/conns" | wc -l)))
@@ -173,9 +174,10 @@ asked_and_told()
 		done
 		sleep 0.05	# in virtual time nothing else takes any
 	done
-	kill "${monitors[@]}"
-	wait "$traffic" || fail "the transfers failed"
+	kill "${monitors[@]}" "$traffic"
+	wait "$traffic" || [ $? = 143 ]
 	check "connections shown" "$conns" ">" 10
+	transfer --bytes 200000
 	no_leaks
 }
 
