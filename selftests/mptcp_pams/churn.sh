@@ -159,7 +159,7 @@ asked_and_told()
 	ip netns exec "$client" "$xfer" client --quiet --cold --unit --conns 4 --requests 1000000 --bytes 30-300K --dir both --timeout 60000 \
 		"$address" "$port" &
 	traffic=$!
-	for ((i = 1; i <= 200 && (i <= 20 || conns <= 10); i++)); do
+	for ((i = 1; i <= 200 && (i <= 8 || conns <= 5); i++)); do
 		kill -0 "$traffic" || fail "the traffic ended"
 		for ns in "$client" "$server"; do
 			in_ns "$ns" "$pamsctl" --json conn show >"$work/conns"
@@ -176,7 +176,7 @@ asked_and_told()
 	done
 	kill "${monitors[@]}" "$traffic"
 	wait "$traffic" || [ $? = 143 ]
-	check "connections shown" "$conns" ">" 10
+	check "connections shown" "$conns" ">" 5
 	transfer --bytes 200000
 	no_leaks
 }
