@@ -116,10 +116,23 @@ static void decision_trace(const struct msk_look *look, const struct pams_view *
 				  view->nr, view->left_bytes);
 }
 
-/* Have the timer look at the data that is handed over now. It looks closely if little is
- * left to send: of what the application wrote, or of the receive window.
+static bool others_hold_data(const struct pams_view *view, int target)
+{
+	int i;
+
+	for (i = 0; i < (int)view->nr; i++) {
+		if (i != target && view->sub[i]->outstanding)
+			return true;
+	}
+	return false;
+}
+
+/* Have the timer look at the data that is handed over to @target now. It looks closely if
+ * little is left to send, of what the application wrote or of the receive window, and
+ * another subflow holds data, so that one of the two may be late.
  */
-static void look_after(struct pams_conn *conn, const struct msk_look *look)
+static void look_after(struct pams_conn *conn, const struct msk_look *look,
+		       const struct pams_view *view, int target)
 {
 	s64 left = min_t(s64, look->write_seq - look->snd_nxt,
 			 look->window_end - look->snd_nxt);
@@ -129,7 +142,7 @@ static void look_after(struct pams_conn *conn, const struct msk_look *look)
 	if (!conn->timed || conn->backed_off)
 		pams_watch(conn, PAMS_TICK_US);
 	if (conn->sched->closely && left <= SCHED_SOON_BYTES &&
-	    conn->pause_us > PAMS_CLOSE_US && look->several)
+	    conn->pause_us > PAMS_CLOSE_US && others_hold_data(view, target))
 		pams_watch(conn, PAMS_CLOSE_US);
 }
 
@@ -203,7 +216,7 @@ static int decide(struct mptcp_sock *msk, const struct pams_sched *of_socket)
 
 	if (!again)
 		conn->state.lead = view.sub[target]->id;
-	look_after(conn, &look);
+	look_after(conn, &look, &view, target);
 	return hand_over(conn, &look, &view, target, bytes);
 }
 
