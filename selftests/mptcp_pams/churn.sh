@@ -40,6 +40,7 @@ reload_under_traffic()
 	local i tries=0
 
 	need_module
+	unused		# sockets of the cases before would hold the module
 	two_paths default
 	on_client sysctl -qw net.mptcp.scheduler="$1"
 	start_server
