@@ -272,6 +272,8 @@ not_captured() { ! pgrep -f "$work/$1.pcap" >/dev/null; }
 # pamsctl doctor asks it, at its usual place.
 diagnosed()
 {
+	local worker
+
 	need_tool "$pamsctl"
 	helped "$1"
 	start_server
@@ -283,12 +285,14 @@ diagnosed()
 	diagnose "pamsplit runs: 1 flows are split, 1 were" || fail "doctor doesn't know its flow"
 	on_helper sysctl -qw net.ipv4.ip_forward=0 net.ipv6.conf.all.forwarding=0
 	diagnose "this machine forwards nothing" || fail "doctor doesn't see that nothing is forwarded"
+	worker=$(worker_pid)
 	kill_all_of_it
+	within 50 test ! -e "/proc/$worker/fd/0" || fail "the worker lives on"
 	diagnose "pamsplit has ended without leaving its flows" || fail "doctor doesn't see that it has gone"
 	rm -r /run/pamsplit
 	! diagnose pamsplit || fail "doctor speaks of pamsplit where there is none"
 }
-diagnose() { on_helper "$pamsctl" doctor >"$work/doctor" 2>&1 || true; grep "$1" "$work/doctor"; }
+diagnose() { on_helper "$pamsctl" doctor >"$work/doctor" 2>&1 || true; grep "$1" "$work/doctor" || { grep helper "$work/doctor"; false; }; }
 
 # Nobody but the named clients is split.
 only_clients()
