@@ -22,8 +22,8 @@ ours=/pams-$$			# a cgroup, one in it, and one beside it
 begin()
 {
 	need_tool "$pamsctl"
-	[ -e /sys/kernel/btf/vmlinux ] || { touch "$work/never"; skip "this kernel has no BTF"; }
-	! grep -q "User Mode Linux" /proc/cpuinfo || { touch "$work/never"; skip "user-mode Linux attaches no BPF program to a function"; }
+	[ -e /sys/kernel/btf/vmlinux ] || never "this kernel has no BTF"
+	! grep -q "User Mode Linux" /proc/cpuinfo || never "user-mode Linux attaches no BPF program to a function"
 	[ ! -e "$pins" ] || skip "cgroups are enabled on this machine"
 	mkdir -p "$cgroups"
 	mount -t cgroup2 none "$cgroups"
