@@ -60,13 +60,15 @@
 /* A false alarm is forgotten after this time: a train's tunnels come at such intervals. */
 #define LEARN_ALARM_AGE_S	30
 
-/* A sample of TCP's delivery rate: @scaled / 10^6 bytes in @interval_us, of which the last
- * packet waited @queue_us in queues; @sparse if they were sent more slowly than the path
- * would have carried them.
+/* A sample of TCP's delivery rate: @scaled / 10^6 bytes, acknowledged within @rtt_us, in which
+ * the last packet waited @queue_us in queues. @interval_us is TCP's, the longer one of
+ * sending and of delivering; @sparse if they were sent more slowly than the path would have
+ * carried them.
  */
 struct learn_sample {
 	u64 scaled;
 	u32 interval_us;
+	u32 rtt_us;
 	u32 queue_us;
 	bool sparse;
 };
@@ -104,7 +106,7 @@ static void learn_capacity(struct pams_subflow *sub, const struct tcp_sock *tp,
 	u32 carried = rate_of(sample->scaled, sample->interval_us);
 	bool queued = sample_is_queued(sample, rtt_us);
 	u32 now_us = READ_ONCE(tp->tcp_mstamp);
-	bool doubtful;
+	bool doubtful, busy;
 	u32 bound;
 
 	sub->learned_proven_byteps = max(sub->learned_proven_byteps, carried);
@@ -125,9 +127,12 @@ static void learn_capacity(struct pams_subflow *sub, const struct tcp_sock *tp,
 	if (!queued || doubtful)
 		return;
 
-	/* n / rtt if the path was busy during the whole sample, else n / (rtt - m) */
-	bound = now_us - sub->empty_us > sample->interval_us && !sample->sparse ?
-		carried : rate_of(sample->scaled, sample->queue_us);
+	/* n / rtt if the path was busy during the whole sample, else n / (rtt - m). After a loss
+	 * TCP sends more slowly than the queue drains, so its interval would show too little.
+	 */
+	busy = now_us - sub->empty_us > sample->interval_us && !sample->sparse;
+	bound = rate_of(sample->scaled, busy ? min(sample->interval_us, sample->rtt_us) :
+					       sample->queue_us);
 	if (!sub->learned_limit_byteps || sub->remembered) {
 		sub->learned_limit_byteps = max(bound, MODEL_RATE_MIN_BYTEPS);
 		sub->remembered = false;
@@ -149,7 +154,6 @@ static void learn_sample(struct pams_subflow *sub, const struct tcp_sock *tp,
 			 u32 packets_out, u32 rtt_us)
 {
 	u32 packets = READ_ONCE(tp->rate_delivered);
-	u32 sample_rtt_us = READ_ONCE(tp->rack.rtt_us);
 	struct learn_sample sample;
 
 	/* TCP has no valid sample */
@@ -158,9 +162,9 @@ static void learn_sample(struct pams_subflow *sub, const struct tcp_sock *tp,
 
 	sample.scaled = (u64)packets * READ_ONCE(tp->mss_cache) * USEC_PER_SEC;
 	sample.interval_us = max(READ_ONCE(tp->rate_interval_us), 1U);
-	sample.queue_us = sample_rtt_us > rtt_us ? sample_rtt_us - rtt_us : 0;
-	/* TCP's interval is the longer one of sending and of delivering, which is a round trip */
-	sample.sparse = sample.interval_us > sample_rtt_us + sample_rtt_us / 2;
+	sample.rtt_us = max(READ_ONCE(tp->rack.rtt_us), 1U);
+	sample.queue_us = sample.rtt_us > rtt_us ? sample.rtt_us - rtt_us : 0;
+	sample.sparse = sample.interval_us > sample.rtt_us + sample.rtt_us / 2;
 	if (!packets_out)
 		/* the acknowledgment may have been delayed: the true rate is no lower */
 		sub->learned_proven_byteps = max(sub->learned_proven_byteps,

@@ -129,8 +129,7 @@ static bool others_hold_data(const struct pams_view *view, int target)
 
 /* Have the timer look at the data that is handed over to @target now. It looks closely if
  * little is left to send, of what the application wrote or of the receive window, and
- * another subflow holds data, so that one of the two may be late. Also where a path is
- * spared for its cost: what is learned of the others in between tells when it is needed.
+ * another subflow holds data, so that one of the two may be late.
  */
 static void look_after(struct pams_conn *conn, const struct msk_look *look,
 		       const struct pams_view *view, int target)
@@ -144,7 +143,7 @@ static void look_after(struct pams_conn *conn, const struct msk_look *look,
 		pams_watch(conn, PAMS_TICK_US);
 	if (conn->sched->closely && left <= SCHED_SOON_BYTES &&
 	    conn->pause_us > PAMS_CLOSE_US &&
-	    (conn->costly || others_hold_data(view, target)))
+	    others_hold_data(view, target))
 		pams_watch(conn, PAMS_CLOSE_US);
 }
 
