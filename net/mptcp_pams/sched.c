@@ -488,32 +488,38 @@ const struct pams_sched *pams_sched_of(const struct mptcp_sock *msk)
 	return ops == &rules_ops ? &pams_sched_rules : pams_sched_find(ops->name);
 }
 
-static void unregister_first(unsigned int nr)
-{
-	while (nr--)
-		pams_unregister_scheduler(sched_ops[nr]);
-	/* a lookup that is under way may still use one of the schedulers */
-	synchronize_rcu();
-}
+static bool sched_registered[ARRAY_SIZE(sched_ops)];
 
+/* A scheduler whose name another module has isn't offered; the others are. Once one is
+ * registered a socket may use it at once, so from then on the module can't fail to load.
+ *
+ * Return: 0 if any is registered.
+ */
 int __init pams_sched_register(void)
 {
+	bool any = false;
 	unsigned int i;
-	int err;
+	int err = 0;
 
 	for (i = 0; i < ARRAY_SIZE(sched_ops); i++) {
 		err = pams_register_scheduler(sched_ops[i]);
-		if (err) {
+		sched_registered[i] = !err;
+		any |= !err;
+		if (err)
 			pr_err("mptcp_pams: scheduler %s: %pe\n",
 			       sched_ops[i]->name, ERR_PTR(err));
-			unregister_first(i);
-			return err;
-		}
 	}
-	return 0;
+	return any ? 0 : err;
 }
 
 void pams_sched_unregister(void)
 {
-	unregister_first(ARRAY_SIZE(sched_ops));
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(sched_ops); i++) {
+		if (sched_registered[i])
+			pams_unregister_scheduler(sched_ops[i]);
+	}
+	/* a lookup that is under way may still use one of the schedulers */
+	synchronize_rcu();
 }
