@@ -24,15 +24,36 @@ static const unsigned int net_overflow_ms_max = MPTCP_PAMS_OVERFLOW_MAX_MS;
 
 static unsigned int net_id;
 
-#define NET_SYSCTL(_name, _place, _min, _max) {				\
+/* Less than 100 % of the time over all paths can't be reached: refused, as in a rule. */
+static int net_overflow_percent(const struct ctl_table *table, int write, void *buffer,
+				size_t *size, loff_t *pos)
+{
+	unsigned int *place = table->data, percent = READ_ONCE(*place);
+	struct ctl_table local = *table;
+	int err;
+
+	local.data = &percent;
+	err = proc_douintvec_minmax(&local, write, buffer, size, pos);
+	if (err || !write)
+		return err;
+	if (percent && percent < 100)
+		return -EINVAL;
+	WRITE_ONCE(*place, percent);
+	return 0;
+}
+
+#define NET_SYSCTL_BY(_name, _place, _min, _max, _handler) {		\
 	.procname	= (_name),					\
 	.data		= (void *)(_place),				\
 	.maxlen		= sizeof(unsigned int),				\
 	.mode		= 0644,						\
-	.proc_handler	= proc_douintvec_minmax,			\
+	.proc_handler	= (_handler),					\
 	.extra1		= (void *)(_min),				\
 	.extra2		= (void *)(_max),				\
 }
+
+#define NET_SYSCTL(_name, _place, _min, _max)				\
+	NET_SYSCTL_BY(_name, _place, _min, _max, proc_douintvec_minmax)
 
 /* Here .data is an offset into struct pams_net; in a namespace's copy it is the address. */
 static const struct ctl_table net_sysctls[] = {
@@ -60,9 +81,9 @@ static const struct ctl_table net_sysctls[] = {
 	NET_SYSCTL("overflow_ms",
 		   offsetof(struct pams_net, overflow_ms),
 		   &net_zero, &net_overflow_ms_max),
-	NET_SYSCTL("overflow_percent",
-		   offsetof(struct pams_net, overflow_percent),
-		   &net_zero, &net_percent_max),
+	NET_SYSCTL_BY("overflow_percent",
+		      offsetof(struct pams_net, overflow_percent),
+		      &net_zero, &net_percent_max, net_overflow_percent),
 };
 
 static int net_sysctls_register(struct net *net, struct pams_net *own)

@@ -230,6 +230,7 @@ add out_of_range net.mptcp_pams.owd_weights 2
 add out_of_range net.mptcp_pams.paths_max 1000001
 add out_of_range net.mptcp_pams.overflow_ms 3600001
 add out_of_range net.mptcp_pams.overflow_percent 10001
+add out_of_range net.mptcp_pams.overflow_percent 99
 add eta_decides_on_reinjection
 add queue_ahead 0
 add queue_ahead 100000
