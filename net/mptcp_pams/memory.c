@@ -87,6 +87,21 @@ static bool memory_is_fresh(const struct pams_remembered *path)
 	return memory_age_s(path) < MEMORY_AGE_S;
 }
 
+/* Forget what is too old, before something new would make it count as fresh again. */
+static void memory_forget_old(struct pams_remembered *path)
+{
+	lockdep_assert_held(&path->net->memory.lock);
+	if (memory_is_fresh(path))
+		return;
+	WRITE_ONCE(path->used_s, ktime_get_seconds());
+	WRITE_ONCE(path->total_byteps, 0);
+	WRITE_ONCE(path->proven_byteps, 0);
+	WRITE_ONCE(path->rtt_us, 0);
+	WRITE_ONCE(path->join_us, 0);
+	path->joined = false;
+	memset(path->others, 0, sizeof(path->others));
+}
+
 /* Forget a path. If it is in use, its last user frees it. */
 static void memory_remove(struct pams_memory *memory, struct pams_remembered *path)
 {
@@ -185,6 +200,7 @@ struct pams_remembered *pams_memory_get(struct pams_net *net, const struct sock 
 	path = !READ_ONCE(net->path_memory) ? NULL :
 	       memory_find(memory, &key) ?: memory_add(net, &key);
 	if (path) {
+		memory_forget_old(path);
 		path->users++;
 		WRITE_ONCE(path->flows, path->flows + 1);
 		list_move(&path->list, &memory->list);
@@ -226,6 +242,9 @@ void pams_memory_leave(struct pams_remembered *path, u32 byteps)
 		return;
 	spin_lock_bh(&path->net->memory.lock);
 	WRITE_ONCE(path->flows, path->flows - 1);
+	/* the list is in the order of use, which ends only now */
+	if (!hlist_unhashed(&path->bucket))
+		list_move(&path->list, &path->net->memory.list);
 	spin_unlock_bh(&path->net->memory.lock);
 	pams_memory_put(path, byteps);
 }
@@ -286,6 +305,7 @@ u32 pams_memory_learn(struct pams_remembered *path, u32 old_byteps, u32 byteps,
 		return old_byteps;
 
 	spin_lock_bh(&path->net->memory.lock);
+	memory_forget_old(path);
 	sum = path->sum_byteps - min_t(u64, path->sum_byteps, old_byteps) + byteps;
 	path->sum_byteps = sum;
 	path->told += (byteps > 0) - (old_byteps > 0);

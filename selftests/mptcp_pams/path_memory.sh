@@ -94,6 +94,24 @@ stays_fresh()
 	check "age, ms" "$(known 10.0.1.1 age_ms)" "<" 11000
 }
 
+# After ten minutes it is forgotten: a few packets that tell no capacity don't make the old one count again.
+forgotten()
+{
+	begin
+	paths "$1" 20mbit,5ms 20mbit,15ms
+	start_server
+	transfer --bytes 4M
+	sleep 2
+	[ -n "$(known 10.0.1.1 rate_byteps)" ] || fail "no capacity was learned"
+	[ -n "$(known 10.0.2.1 join_us)" ] || fail "no join delay was learned"
+	sleep 601
+	transfer --bytes 3000
+	sleep 2
+	remembered
+	check "age, ms" "$(known 10.0.1.1 age_ms)" "<" 10000
+	[ -z "$(known 10.0.1.1 rate_byteps)" ] || fail "the old capacity is remembered"
+}
+
 # The first path has become faster than what is remembered of it, and would have delivered all before the other one has joined:
 # nothing is kept back for that. 28 packets leave in two rounds, 10 and 18; of the second no more than 14 where some are kept back.
 not_kept_back()
@@ -141,6 +159,26 @@ link_local()
 	check "least round trip of link 2, us" "$(known fe80::c%s2 min_rtt_us)" ">=" 80000
 }
 
+# The server has 10.9.0.0/16.
+many_addresses()
+{
+	ip -n "$server" route add local 10.9.0.0/16 dev lo
+	ip -n "$client" route add 10.9.0.0/16 via 10.0.1.2 dev c1
+	ip netns exec "$server" "$xfer" server -p "$port" &
+	server_pid=$!
+	within 50 listening || fail "the server does not come up"
+}
+
+# many_transfers FROM TO: one from each address, TO excluded
+many_transfers()
+{
+	# shellcheck disable=SC2016 # expanded by the shell in there
+	on_client sh -c 'i='"$1"'; while [ $i -lt '"$2"' ]; do
+		"$0" client --quiet --bytes 2000 10.9.$((i / 250)).$((i % 250 + 1)) '"$port"' || exit
+		i=$((i + 1))
+	done' "$xfer" || fail "a transfer did not survive"
+}
+
 # More peers than a namespace remembers: the one that was used longest ago goes first. A dump of many messages is whole.
 bounded()
 {
@@ -148,16 +186,8 @@ bounded()
 
 	begin
 	paths "$1" -
-	ip -n "$server" route add local 10.9.0.0/16 dev lo
-	ip -n "$client" route add 10.9.0.0/16 via 10.0.1.2 dev c1
-	ip netns exec "$server" "$xfer" server -p "$port" &
-	server_pid=$!
-	within 50 listening || fail "the server does not come up"
-	# shellcheck disable=SC2016 # expanded by the shell in there
-	on_client sh -c 'i=0; while [ $i -lt '"$nr"' ]; do
-		"$0" client --quiet --bytes 2000 10.9.$((i / 250)).$((i % 250 + 1)) '"$port"' || exit
-		i=$((i + 1))
-	done' "$xfer" || fail "a transfer did not survive"
+	many_addresses
+	many_transfers 0 $nr
 	remembered >"$work/all"
 	check "paths" "$(wc -l <"$work/all")" == "$paths_max"
 	[ -z "$(cut -d' ' -f1,2 "$work/all" | sort | uniq -d)" ] || fail "a path comes twice"
@@ -171,6 +201,30 @@ bounded()
 	[ ! -r /proc/slabinfo ] || check "paths' objects" "$(awk '$1 == "mptcp_pams_path" { print $2 }' /proc/slabinfo)" "<=" "$paths_max + 1100"
 }
 
+# A use ends when the subflow ends: a path that was in use for long, while as many others as there is room for began, isn't the
+# one to drop after that.
+last_use_counts()
+{
+	local stream
+
+	begin
+	paths "$1" -
+	many_addresses
+	ip netns exec "$client" "$xfer" client --quiet --bytes 50000 --rate 10000 10.9.200.1 "$port" &
+	stream=$!
+	within 50 remembers 10.9.200.1 || fail "the stream's path isn't remembered"
+	many_transfers 0 $((paths_max - 2))
+	kill -0 "$stream" || fail "the stream ended before that"
+	wait "$stream" || fail "the stream did not survive"
+	within 50 no_subflows 10.9.200.1 || fail "the stream doesn't end"
+	many_transfers $((paths_max - 2)) $((paths_max + 2))
+	check "paths" "$(remembered | wc -l)" == "$paths_max"
+	remembers 10.9.200.1 || fail "the path of the stream was dropped"
+	! remembers 10.9.0.1 || fail "the oldest is still there"
+}
+remembers() { remembered >"$work/all"; grep -q "^$1 " "$work/all"; }
+no_subflows() { remembered >"$work/all"; grep -q "^$1 .*\"subflows\":0" "$work/all"; }
+
 for sched in $SCHEDS; do
 	[ "$sched" != default ] || continue
 	add learned "$sched"
@@ -181,6 +235,8 @@ for sched in $SCHEDS; do
 	add stays_fresh "$sched"
 	add link_local "$sched"
 	add bounded "$sched"
+	add last_use_counts "$sched"
+	add forgotten "$sched"
 	[ "$sched" != minfct ] || add not_kept_back "$sched"
 done
 run_cases "$@"
