@@ -399,6 +399,9 @@ void bank_look(struct pams_bank *bank, const struct bank_seen *seen, unsigned in
 	unsigned int i;
 
 	log_given(bank, seen, nr, snd_nxt);
+	/* all before the log is acknowledged: don't wait until the sequence numbers wrap */
+	if (!seq_before(snd_una, bank->begin))
+		bank->begin = snd_una;
 	if (snd_una != bank->snd_una) {
 		log_passed(bank, snd_una);
 		bank->snd_una = snd_una;

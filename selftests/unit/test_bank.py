@@ -198,6 +198,16 @@ class Banks(unittest.TestCase):
         bank.look([(1, 7, 7), (2, 9, 9)], STARTS[0] + 300_000, STARTS[0], 2)
         self.assertIsNone(bank.lost(2))
 
+    def test_before_the_log_is_over_for_ever(self):
+        for start in STARTS:
+            bank = Bank()
+            bank.begin(start + 100_000, start, 1)
+            # once around the sequence numbers but for 50,000 bytes
+            for step in range(65):
+                una = start + 100_000 + step * 2**26 - (50_000 if step == 64 else 0)
+                bank.look([(1, 7, 7), (2, 9, 9)], una, una, 2 + step)
+            self.assertIsNone(bank.lost(2))
+
     def test_what_was_sent_again_fills_the_pipe(self):
         world = World(STARTS[0], pipe_bpms=600)
         world.run(500, 80_000)
