@@ -140,6 +140,21 @@ static void model_set_bank(struct pams_subflow *sub, const struct bank_path *pat
 	sub->pad_of_bytes = 0;
 }
 
+/* Take out of a model what model_set_bank() has put in. Where something is reported,
+ * report.c does it at each look.
+ */
+static void model_clear_bank(struct pams_subflow *sub)
+{
+	struct pams_model *model = &sub->model;
+
+	if (sub->reported || !model->split)
+		return;
+	model->pipe_byteps = 0;
+	model->pipe_backlog_bytes = 0;
+	model->split = false;
+	sub->pad_of_bytes = 0;
+}
+
 /**
  * pams_split_look - put the data that helpers hold into the models of a view
  * @conn:	the connection
@@ -170,9 +185,11 @@ void pams_split_look(struct pams_conn *conn, const struct msk_look *look,
 		  (u32)tcp_clock_us());
 	for (i = 0; i < view->nr; i++) {
 		const struct bank_path *path = bank_path_of(conn->bank, view->sub[i]->id);
+		struct pams_subflow *sub = pams_subflow_of(view->sub[i]);
 
+		model_clear_bank(sub);
 		if (path && path->split)
-			model_set_bank(pams_subflow_of(view->sub[i]), path);
+			model_set_bank(sub, path);
 	}
 }
 
