@@ -50,8 +50,11 @@ static int put_unit(struct sk_buff *skb, const struct pams_conn *conn,
 					 left_bytes) : 0;
 }
 
-/* Put a connection into a message. The msk is owned and not closed. */
-static int put_conn(struct sk_buff *skb, struct pams_conn *conn)
+/* Put a connection into a message. The msk is owned and not closed. If the message is
+ * @alone in its buffer, subflows for which there is no room are left out: there may be more
+ * than any buffer holds, and the dump has to go on.
+ */
+static int put_conn(struct sk_buff *skb, struct pams_conn *conn, bool alone)
 {
 	struct pams_view view __uninitialized;
 	struct msk_look look __uninitialized;
@@ -72,6 +75,8 @@ static int put_conn(struct sk_buff *skb, struct pams_conn *conn)
 		err = pams_tell_put_subflow(skb, conn, ssk,
 					    pams_subflow_find(conn, id),
 					    view_find(&view, id));
+		if (err && alone)
+			return 0;
 	}
 	return err;
 }
@@ -81,6 +86,7 @@ static int put_conn_msg(struct sk_buff *skb, struct pams_conn *conn, u32 portid,
 			u32 seq, int flags)
 {
 	struct sock *sk = (struct sock *)conn->msk;
+	bool alone = !skb->len;
 	int err = 1;
 	void *head;
 
@@ -91,7 +97,7 @@ static int put_conn_msg(struct sk_buff *skb, struct pams_conn *conn, u32 portid,
 
 	lock_sock(sk);
 	if (pams_conn_is_current(conn) && inet_sk_state_load(sk) != TCP_CLOSE)
-		err = put_conn(skb, conn);
+		err = put_conn(skb, conn, alone);
 	release_sock(sk);
 
 	if (err)

@@ -142,7 +142,9 @@ int pams_tell_put_subflow(struct sk_buff *skb, const struct pams_conn *conn,
 	      (model ? put_model(skb, model) :
 		       put_flag(skb, MPTCP_PAMS_A_SUBFLOW_UNUSABLE, true)) ?:
 	      (sub ? put_remembered(skb, conn, sub) : 0);
-	if (!err)
+	if (err)
+		nla_nest_cancel(skb, nest);
+	else
 		nla_nest_end(skb, nest);
 	return err;
 }
