@@ -422,7 +422,7 @@ int mptcp_pams_nl_path_get_doit(struct sk_buff *skb, struct genl_info *info)
 /* How far a dump has come, in cb->ctx; all 0 at its start. */
 struct path_dump {
 	unsigned long nr;		/* how many paths were sent */
-	unsigned long generation;	/* of the table, at the last message */
+	u64 generation;			/* of the table, at the last message */
 	struct list_head *next;		/* the next path; valid at @generation only */
 };
 
@@ -433,7 +433,7 @@ static struct list_head *dump_next(const struct pams_paths *paths,
 	struct list_head *next = paths->list.next;
 	unsigned long nr = dump->nr;
 
-	if (nr && dump->generation == paths->generation)
+	if (nr && dump->generation == pams_paths_generation(paths))
 		return dump->next;
 
 	/* the table has changed: the dump is marked as interrupted, so about here will do */
@@ -500,9 +500,9 @@ int mptcp_pams_nl_path_get_dumpit(struct sk_buff *skb,
 	mutex_lock(&paths->lock);
 	now_ns = ktime_get_ns();
 	/* the netlink core compares it between messages; it takes 0 for "not set" */
-	cb->seq = paths->generation % U32_MAX + 1;
+	cb->seq = paths->generation ?: 1;
 	dump->next = dump_next(paths, dump);
-	dump->generation = paths->generation;
+	dump->generation = pams_paths_generation(paths);
 	for (; dump->next != &paths->list; dump->next = dump->next->next) {
 		err = put_path_msg(skb, cb,
 				   list_entry(dump->next, struct pams_path, list),

@@ -161,7 +161,8 @@ struct pams_net {
  * @again_bytes: how much was sent again elsewhere since the subflow began
  *
  * written by report.c:
- * @generation:	generation of the namespace's paths when @pipe and @loss were looked up
+ * @generation:	generation of the namespace's paths when @pipe and @loss were looked up; low
+ *		half, see the connection's @paths_high
  * @pipe:	the path whose pipe counts, or NULL; under RCU, see path.h
  * @loss:	the path whose loss time counts, or NULL; under RCU, too
  * @owd_us:	smoothed one-way delay, 0 before the first sample
@@ -254,6 +255,7 @@ struct pams_expected {
  * @kick:	work item for all that needs process context, see watch.c
  * @timer:	looks at the connection again when it fires
  * @timed:	@timer is armed, or its function runs
+ * @owned:	how often @timer found the socket owned, one time after the other; @timer's
  * @deferring:	the last decision was to wait, until @defer_end_ns at most
  * @defer_end_ns: end of that wait, by ktime_get_ns()
  * @pause_us:	time between two looks of @timer
@@ -264,6 +266,8 @@ struct pams_expected {
  * @events:	at least one subflow has @events set
  * @server:	the connection was accepted here, not opened here
  * @costly:	a usable subflow costs more than another one that isn't stopped
+ * @paths_high:	high half of the paths' generation when the subflows' was compared last;
+ *		with 48 bits of it no change is overlooked
  * @refusing:	decisions are refused while the kernel's stale check runs
  * @stale_at:	tcp_jiffies32 when the kernel's stale check was called last
  * @state:	the scheduler's own state
@@ -311,14 +315,16 @@ struct pams_conn {
 	bool dead;
 	bool wake;
 	bool timed;
-	bool deferring;
-	bool backed_off;
+	u8 owned;
 	bool silent;
 	bool reported;
 	bool events;
-	bool costly;
+	u8 deferring:1;
+	u8 backed_off:1;
+	u8 costly:1;
 	u8 server:1;
 	u8 refusing:1;
+	u16 paths_high;
 	u8 nr;
 	u8 split_nr;
 	struct work_struct kick;
@@ -469,6 +475,16 @@ bool pams_report_is_lost(struct pams_conn *conn, const struct pams_subflow *sub)
 static inline bool pams_report_any(const struct pams_conn *conn)
 {
 	return READ_ONCE(conn->net->paths.nr) || conn->silent || conn->reported;
+}
+
+/* Has nothing changed since @sub's paths were looked up? If so they may be used, under RCU. */
+static inline bool pams_report_is_current(const struct pams_conn *conn,
+					  const struct pams_subflow *sub)
+{
+	u64 generation = pams_paths_generation(&conn->net->paths);
+
+	return sub->generation == (u32)generation &&
+	       conn->paths_high == (u16)(generation >> 32);
 }
 
 /* Choose @conn's scheduler anew if the rules have changed (rules.c). */

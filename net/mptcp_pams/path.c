@@ -97,12 +97,19 @@ static void paths_count(struct pams_paths *paths, const struct pams_path *path,
 }
 
 /* Tell readers to look up again. A removed path is freed only after all readers that have
- * seen the former value.
+ * seen the former value. A reader that sees the high half change first has a value that
+ * never was, and looks up, too.
  */
 static void paths_changed(struct pams_paths *paths)
 {
+	u32 generation = paths->generation + 1;
+
+	if (!generation) {
+		WRITE_ONCE(paths->generation_high, paths->generation_high + 1);
+		generation = 1;
+	}
 	/* pairs with pams_paths_generation() */
-	smp_store_release(&paths->generation, paths->generation + 1);
+	smp_store_release(&paths->generation, generation);
 }
 
 static int path_add(struct pams_paths *paths, struct pams_path *path)

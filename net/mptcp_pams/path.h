@@ -100,7 +100,9 @@ struct pams_path {
  * @list:	all paths, in the order of arrival
  * @lock:	held by writers of all fields, and by readers of @list, @expiry_ns
  * @generation:	grows with every change, before a removed path is freed: a reader that
- *		finds it unchanged under RCU may use a path that it found before
+ *		finds it unchanged under RCU may use a path that it found before; never 0
+ *		once there was a change
+ * @generation_high: how often @generation has wrapped
  * @nr:		number of paths
  * @nr_of:	number of paths of each kind
  * @nr_costly:	number of paths with a cost other than 0
@@ -113,7 +115,8 @@ struct pams_paths {
 	struct rhashtable table;
 	struct list_head list;
 	struct mutex lock;	/* for writers */
-	unsigned long generation;
+	u32 generation;
+	u32 generation_high;
 	unsigned int nr;
 	unsigned int nr_of[PAMS_PATH_INTERFACE + 1];
 	unsigned int nr_costly;
@@ -124,10 +127,12 @@ struct pams_paths {
 };
 
 /* Read the generation, under RCU, to see if a path that was found before may be used. */
-static inline unsigned long pams_paths_generation(const struct pams_paths *paths)
+static inline u64 pams_paths_generation(const struct pams_paths *paths)
 {
 	/* pairs with paths_changed(): a reader of the new value sees the new paths */
-	return smp_load_acquire(&paths->generation);
+	u32 low = smp_load_acquire(&paths->generation);
+
+	return (u64)READ_ONCE(paths->generation_high) << 32 | low;
 }
 
 static inline bool pams_report_has_pipe(const struct pams_report *report,

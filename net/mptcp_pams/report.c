@@ -50,6 +50,16 @@ static void report_find(struct pams_conn *conn, const struct msk_look *look,
 	sub->reported = sub->pipe || sub->loss || sub->model.cost || sub->stopped;
 }
 
+/* The paths' generation has wrapped in its low half, which is all that a subflow keeps. */
+static noinline void forget_all(struct pams_conn *conn, u64 generation)
+{
+	unsigned int i;
+
+	for (i = 0; i < conn->nr; i++)
+		conn->sub[i]->generation = (u32)generation - 1;
+	conn->paths_high = generation >> 32;
+}
+
 static u32 rate_clamped(u64 byteps)
 {
 	return clamp_t(u64, byteps, MODEL_RATE_MIN_BYTEPS, MODEL_RATE_UNKNOWN - 1);
@@ -248,16 +258,18 @@ void pams_report_apply(struct pams_conn *conn, const struct msk_look *look,
 {
 	bool known = conn->silent, reported = false;
 	unsigned int i;
-	u32 generation;
+	u64 generation;
 
 	rcu_read_lock();
-	generation = (u32)pams_paths_generation(&conn->net->paths);
+	generation = pams_paths_generation(&conn->net->paths);
+	if (unlikely(conn->paths_high != (u16)(generation >> 32)))
+		forget_all(conn, generation);
 	for (i = 0; i < view->nr; i++) {
 		struct pams_subflow *sub = pams_subflow_of(view->sub[i]);
 
 		known |= sub->reported;
-		if (sub->generation != generation)
-			report_find(conn, look, i, sub, generation);
+		if (sub->generation != (u32)generation)
+			report_find(conn, look, i, sub, (u32)generation);
 		known |= sub->reported;
 		reported |= sub->reported;
 	}
@@ -284,7 +296,7 @@ bool pams_report_is_lost(struct pams_conn *conn, const struct pams_subflow *sub)
 	bool lost = sub->silent;
 
 	rcu_read_lock();
-	if (!lost && sub->generation == (u32)pams_paths_generation(&conn->net->paths))
+	if (!lost && pams_report_is_current(conn, sub))
 		lost = !sub->loss || sub->loss->report.loss_ns <= ktime_get_ns();
 	rcu_read_unlock();
 	return lost;

@@ -14,8 +14,7 @@ static const struct pams_report *loss_report(const struct pams_conn *conn,
 					     const struct pams_subflow *sub,
 					     u64 now_ns)
 {
-	if (sub->generation != (u32)pams_paths_generation(&conn->net->paths) ||
-	    !sub->loss ||
+	if (!pams_report_is_current(conn, sub) || !sub->loss ||
 	    !pams_report_has_loss(&sub->loss->report, now_ns))
 		return NULL;
 	return &sub->loss->report;
