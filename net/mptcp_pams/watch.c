@@ -45,6 +45,10 @@
 /* the longest wait, whatever the PAD: by then TCP no longer expects an acknowledgment */
 #define WATCH_WAIT_MAX_NS	(2ULL * NSEC_PER_SEC)
 #define WATCH_PAUSE_MAX_US	(1U * USEC_PER_SEC)
+/* While a process owns the socket, which it may for long if it waits for memory, the timer
+ * tries again after PAMS_CLOSE_US, then after twice as long, up to 128 times.
+ */
+#define WATCH_OWNED_SHIFT_MAX	7
 /* at most this many fragments are sent again in one kick */
 #define WATCH_FRAGMENTS_MAX	16
 
@@ -415,14 +419,18 @@ static enum hrtimer_restart watch_timer(struct hrtimer *timer)
 	struct pams_conn *conn = container_of(timer, struct pams_conn, timer);
 	struct sock *sk = (struct sock *)conn->msk;
 	bool kick = false;
+	u32 pause_us;
 
 	bh_lock_sock(sk);
 	/* @timed belongs to the owner, who may be arming the timer right now */
 	if (sock_owned_by_user(sk) && !READ_ONCE(conn->dead)) {
-		hrtimer_forward_now(timer, ns_to_ktime(PAMS_CLOSE_US * NSEC_PER_USEC));
+		pause_us = PAMS_CLOSE_US << min_t(u8, conn->owned, WATCH_OWNED_SHIFT_MAX);
+		conn->owned = min(conn->owned + 1, U8_MAX);
+		hrtimer_forward_now(timer, ns_to_ktime((u64)pause_us * NSEC_PER_USEC));
 		bh_unlock_sock(sk);
 		return HRTIMER_RESTART;
 	}
+	conn->owned = 0;
 	conn->timed = false;
 	if (!READ_ONCE(conn->dead))
 		kick = watch_look(conn);
