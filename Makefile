@@ -178,7 +178,7 @@ help:
 	@echo 'make deb            Debian packages of both, in build/deb; SUITE=bookworm, trixie or sid for another release'
 	@echo 'make package-check  install, use, upgrade and remove them in fresh roots; ROOTS="bookworm trixie sid arm64"'
 	@echo 'make demo           default against pams and minfct over two paths, as a table and pictures'
-	@echo 'make check          every test but those that take hours; ends with N passed, N failed'
+	@echo 'make check          every test but those that take hours and those of the packages; ends with N passed, N failed'
 	@echo 'make check-all      that, and what takes hours: timed selftests in the emulator, debug kernels'
 	@echo 'make selftests      the selftests on this machine, as root, with the module loaded, installed or built'
 	@echo 'make vm-check       the selftests in a stock kernel; KVER=6.12 or 7, TESTS="a.sh b.sh";'

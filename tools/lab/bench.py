@@ -4,8 +4,9 @@
     lab bench                the page, its plots and its data: Documentation/results.md
     lab bench --part sweep   only that part; the others stay as they were measured last
     lab bench --half all     the scenarios that schedulers are tuned on, too
-    lab bench --quick        a few minutes; fails where a figure fell back by over 3 %
-                             against tools/bench/reference.json
+    lab bench --quick        a few minutes; fails where a figure is worse than in
+                             tools/bench/reference.json by over 5 %, or by twice its
+                             spread if that is more
     lab bench --quick --set-reference
 
 What was measured lies in build/bench/PART.json; the page is made of that alone.

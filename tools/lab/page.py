@@ -70,11 +70,18 @@ def _table(table):
             *_rows(["", "paper", *schedulers, "note"], body), ""]
 
 
+def _published(names):
+    """A sentence on the one whose name the literature doesn't know, if it is among them."""
+    return (" `everywhere` is the published scheduler that the literature calls redundant "
+            "(tools/bench/peers), not the module's `redundant`." if "everywhere" in names else "")
+
+
 def _seeds(data):
+    names = {name for table in data["tables"] for name in table["columns"]}
     lines = ["## The seeds' tables", "",
              "Each table of the papers that the project starts from, with the paper's figure "
              "beside those measured here; the best of a row is bold. The tables are made by "
-             "tools/lab/mpbond.py and tools/lab/seeds.py.", ""]
+             "tools/lab/mpbond.py and tools/lab/seeds.py." + _published(names), ""]
     for table in data["tables"]:
         lines += _table(table)
     return lines + ["### Not in these tables", "", *(f"- {text}" for text in data["missing"]), ""]
@@ -131,7 +138,8 @@ def _sweep(data):
              "twice. "
              + ("A scheduler remembers nothing of paths; with \"+memory\" a transfer before the "
                 "measured one filled what the module remembers." if data["remembers"] else
-                "This module remembers nothing of paths."), ""]
+                "This module remembers nothing of paths.")
+             + _published(sweep.names_of(data["rows"])), ""]
     for title, rows in _parts(data):
         names = sweep.names_of(rows)
         best = sweep.best_of_all(rows) if "default" in names else None
@@ -298,7 +306,7 @@ def _short(data):
                       _cell(collapse.get(name)) + (" s" if collapse.get(name) else "")]))
     return ["## In short", "",
             f"{len(rows)} transfers over several links, drawn at random: each link with 1 Mbit/s to "
-            "2.5 Gbit/s and 1 to 150 ms, and 16 KB to 50 MB of data. Less is better in every "
+            "2.5 Gbit/s and 1 to 150 ms, and 16 KB to 25 MB of data. Less is better in every "
             "column.", "",
             *_rows(["scheduler", "time, compared with the kernel's own",
                     "time, compared with the best link alone",

@@ -120,7 +120,7 @@ struct pams_subflow {
 	uint64_t pad_ns;	/* if has_pad */
 	bool has_pad;
 	bool idle;		/* the window has room */
-	bool stopped;		/* it would not arrive before the loss */
+	bool stopped;		/* nothing is scheduled here */
 	bool backup;
 	bool unusable;		/* stale, joining or closing */
 	bool pipe;		/* the PAD is that of a path through a helper */

@@ -2,7 +2,7 @@
 /*
  * rule - the rules of connections as text
  *
- *	[NUMBER] MATCH... use SCHEDULER [first SIZE] [overflow 0|TIME|FACTORx [costly-copies]]
+ *	[NUMBER] [MATCH...] use SCHEDULER [first SIZE] [overflow 0|TIME|FACTORx [costly-copies]]
  *	default SCHEDULER ...
  *
  * A file has one of them a line; what follows a # isn't part of it. The number, as

@@ -41,7 +41,7 @@ static const struct command commands[] = {
 	  "sched set NAME             choose it" },
 	{ "rule", rule_command, 0,
 	  "rule show                  which connections get which scheduler\n"
-	  "rule add [PLACE] MATCH... use SCHEDULER [PARAMETER...]\n"
+	  "rule add [PLACE] [MATCH...] use SCHEDULER [PARAMETER...]\n"
 	  "rule add default SCHEDULER [PARAMETER...]\n"
 	  "rule del NUMBER|all        forget a rule, or all\n"
 	  "rule load FILE             the table, as rule show prints it" },

@@ -2,7 +2,7 @@
 /*
  * rule - which connections get which scheduler
  *
- *	MATCH... use SCHEDULER [first SIZE] [overflow 0|TIME|FACTORx [costly-copies]]
+ *	[MATCH...] use SCHEDULER [first SIZE] [overflow 0|TIME|FACTORx [costly-copies]]
  *	default SCHEDULER ...
  *
  * A command changes the table as a whole: it is read, changed and set, and the kernel
