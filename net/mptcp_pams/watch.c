@@ -11,7 +11,7 @@
  * When the next look is due:
  *   closely  after a quarter of the least round trip, 1 to 10 ms, if the scheduler asks for
  *            it and several subflows hold a tail; a quarter later each time that nothing
- *            has arrived
+ *            has arrived, up to 10 ms, then anew
  *   a tick   after 10 ms, if several subflows hold data; twice as late each time that
  *            nothing has arrived, but within a second, and before a subflow is silent
  *   else     when a subflow will be overdue or silent
