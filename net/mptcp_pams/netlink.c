@@ -500,7 +500,7 @@ int mptcp_pams_nl_path_get_dumpit(struct sk_buff *skb,
 	mutex_lock(&paths->lock);
 	now_ns = ktime_get_ns();
 	/* the netlink core compares it between messages; it takes 0 for "not set" */
-	cb->seq = paths->generation ?: 1;
+	cb->seq = paths->generation + 1 ?: 1;
 	dump->next = dump_next(paths, dump);
 	dump->generation = pams_paths_generation(paths);
 	for (; dump->next != &paths->list; dump->next = dump->next->next) {
