@@ -33,6 +33,8 @@
 
 /* the shortest time between two searches of the table for expired reports */
 #define PATH_SWEEP		max(HZ / 10, 1)
+/* The generation's low half wraps soon, as jiffies do, so that a fault there shows. */
+#define PATH_GENERATION_FIRST	(-100U)
 
 /**
  * pams_path_key_mask - clear the bits of the address that the prefix doesn't have
@@ -513,6 +515,7 @@ int pams_paths_init(struct pams_net *net)
 	mutex_init(&net->paths.lock);
 	INIT_DELAYED_WORK(&net->paths.expiry, paths_sweep);
 	net->paths.expiry_ns = PAMS_NEVER_NS;
+	net->paths.generation = PATH_GENERATION_FIRST;
 
 	return rhashtable_init(&net->paths.table, &path_table_params);
 }

@@ -100,8 +100,8 @@ struct pams_path {
  * @list:	all paths, in the order of arrival
  * @lock:	held by writers of all fields, and by readers of @list, @expiry_ns
  * @generation:	grows with every change, before a removed path is freed: a reader that
- *		finds it unchanged under RCU may use a path that it found before; never 0
- *		once there was a change
+ *		finds it unchanged under RCU may use a path that it found before; never 0,
+ *		which is what a subflow has before its first lookup
  * @generation_high: how often @generation has wrapped
  * @nr:		number of paths
  * @nr_of:	number of paths of each kind
