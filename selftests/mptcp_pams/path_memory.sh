@@ -187,7 +187,7 @@ bounded()
 	begin
 	paths "$1" -
 	many_addresses
-	many_transfers 0 $nr
+	many_transfers 0 "$nr"
 	remembered >"$work/all"
 	check "paths" "$(wc -l <"$work/all")" == "$paths_max"
 	[ -z "$(cut -d' ' -f1,2 "$work/all" | sort | uniq -d)" ] || fail "a path comes twice"
