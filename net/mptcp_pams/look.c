@@ -218,6 +218,20 @@ static void view_keep_little(struct pams_view *view, u32 mss_bytes)
 	}
 }
 
+/* Take out the pipe that report.c or split.c has put in at the last look. Both may have
+ * nothing to put in at this one.
+ */
+static noinline void model_clear_pipe(struct pams_subflow *sub)
+{
+	struct pams_model *model = &sub->model;
+
+	model->pipe_byteps = 0;
+	model->pipe_delay_us = 0;
+	model->pipe_backlog_bytes = 0;
+	model->split = false;
+	sub->pad_of_bytes = 0;
+}
+
 /* Set the models' pad_ns, in the way that the scheduler wants (@detail). */
 static void view_set_pads(struct pams_view *view, enum pams_detail detail)
 {
@@ -334,6 +348,8 @@ void pams_look(struct pams_conn *conn, enum pams_detail detail,
 		look->id[nr] = look->id[i];
 		pams_learn(sub, look->ssk[i], ahead_us, tail,
 			   detail == PAMS_DETAIL_ARRIVAL ? &now_us : NULL);
+		if (unlikely(sub->model.pipe_byteps))
+			model_clear_pipe(sub);
 		/* a subflow that becomes usable again may still be silent */
 		conn->silent |= sub->silent;
 		view->sub[nr++] = &sub->model;

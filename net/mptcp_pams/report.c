@@ -203,12 +203,7 @@ static u64 report_put_in(struct pams_conn *conn, const struct msk_look *look,
 	u64 loss_ns = U64_MAX;
 	bool stop = false;
 
-	model->pipe_byteps = 0;
-	model->pipe_delay_us = 0;
-	model->pipe_backlog_bytes = 0;
 	model->horizon_us = MODEL_HORIZON_NONE;
-	model->split = false;
-
 	report = sub->pipe ? &sub->pipe->report : NULL;
 	if (report && pams_report_has_pipe(report, now_ns))
 		model_set_pipe(model, report, now_ns);

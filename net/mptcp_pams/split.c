@@ -117,7 +117,7 @@ static void model_keep_bank(struct pams_model *model, u32 banked, u32 rate)
 static void model_set_bank(struct pams_subflow *sub, const struct bank_path *path)
 {
 	struct pams_model *model = &sub->model;
-	bool told = sub->reported && model->pipe_byteps && model->split;
+	bool told = model->pipe_byteps && model->split;
 	u32 rate = told ? model->pipe_byteps : path->rate_byteps;
 	u32 passing, backlog = path->banked_bytes;
 
@@ -128,8 +128,6 @@ static void model_set_bank(struct pams_subflow *sub, const struct bank_path *pat
 		backlog += model->flight_bytes - passing;
 	model->pipe_backlog_bytes = told ? max(model->pipe_backlog_bytes, backlog) : backlog;
 	model->pipe_byteps = rate;
-	if (!told)
-		model->pipe_delay_us = 0;
 	model->split = true;
 	model->th_byteps = min_t(u64, model->th_byteps, rate);
 	model_keep_bank(model, path->banked_bytes, rate);
@@ -137,21 +135,6 @@ static void model_set_bank(struct pams_subflow *sub, const struct bank_path *pat
 		model->outstanding = true;
 		model->moving = true;
 	}
-	sub->pad_of_bytes = 0;
-}
-
-/* Take out of a model what model_set_bank() has put in. Where something is reported,
- * report.c does it at each look.
- */
-static void model_clear_bank(struct pams_subflow *sub)
-{
-	struct pams_model *model = &sub->model;
-
-	if (sub->reported || !model->split)
-		return;
-	model->pipe_byteps = 0;
-	model->pipe_backlog_bytes = 0;
-	model->split = false;
 	sub->pad_of_bytes = 0;
 }
 
@@ -185,11 +168,9 @@ void pams_split_look(struct pams_conn *conn, const struct msk_look *look,
 		  (u32)tcp_clock_us());
 	for (i = 0; i < view->nr; i++) {
 		const struct bank_path *path = bank_path_of(conn->bank, view->sub[i]->id);
-		struct pams_subflow *sub = pams_subflow_of(view->sub[i]);
 
-		model_clear_bank(sub);
 		if (path && path->split)
-			model_set_bank(sub, path);
+			model_set_bank(pams_subflow_of(view->sub[i]), path);
 	}
 }
 
