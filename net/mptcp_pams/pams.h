@@ -255,7 +255,8 @@ struct pams_expected {
  * @kick:	work item for all that needs process context, see watch.c
  * @timer:	looks at the connection again when it fires
  * @timed:	@timer is armed, or its function runs
- * @owned:	how often @timer found the socket owned, one time after the other; @timer's
+ * @owned:	how often @timer found the socket owned, one time after the other, up to
+ *		WATCH_OWNED_SHIFT_MAX; used by @timer alone
  * @deferring:	the last decision was to wait, until @defer_end_ns at most
  * @defer_end_ns: end of that wait, by ktime_get_ns()
  * @pause_us:	time between two looks of @timer

@@ -424,8 +424,9 @@ static enum hrtimer_restart watch_timer(struct hrtimer *timer)
 	bh_lock_sock(sk);
 	/* @timed belongs to the owner, who may be arming the timer right now */
 	if (sock_owned_by_user(sk) && !READ_ONCE(conn->dead)) {
-		pause_us = PAMS_CLOSE_US << min_t(u8, conn->owned, WATCH_OWNED_SHIFT_MAX);
-		conn->owned = min(conn->owned + 1, U8_MAX);
+		pause_us = PAMS_CLOSE_US << conn->owned;
+		if (conn->owned < WATCH_OWNED_SHIFT_MAX)
+			conn->owned++;
 		hrtimer_forward_now(timer, ns_to_ktime((u64)pause_us * NSEC_PER_USEC));
 		bh_unlock_sock(sk);
 		return HRTIMER_RESTART;
