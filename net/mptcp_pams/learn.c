@@ -106,8 +106,8 @@ static void learn_capacity(struct pams_subflow *sub, const struct tcp_sock *tp,
 	u32 carried = rate_of(sample->scaled, sample->interval_us);
 	bool queued = sample_is_queued(sample, rtt_us);
 	u32 now_us = READ_ONCE(tp->tcp_mstamp);
-	bool doubtful, busy;
-	u32 bound;
+	u32 bound, span_us;
+	bool doubtful;
 
 	sub->learned_proven_byteps = max(sub->learned_proven_byteps, carried);
 	if (sub->learned_limit_byteps && carried > sub->learned_limit_byteps) {
@@ -130,9 +130,9 @@ static void learn_capacity(struct pams_subflow *sub, const struct tcp_sock *tp,
 	/* n / rtt if the path was busy during the whole sample, else n / (rtt - m). After a loss
 	 * TCP sends more slowly than the queue drains, so its interval would show too little.
 	 */
-	busy = now_us - sub->empty_us > sample->interval_us && !sample->sparse;
-	bound = rate_of(sample->scaled, busy ? min(sample->interval_us, sample->rtt_us) :
-					       sample->queue_us);
+	span_us = now_us - sub->empty_us > sample->interval_us && !sample->sparse ?
+		  min(sample->interval_us, sample->rtt_us) : sample->queue_us;
+	bound = span_us == sample->interval_us ? carried : rate_of(sample->scaled, span_us);
 	if (!sub->learned_limit_byteps || sub->remembered) {
 		sub->learned_limit_byteps = max(bound, MODEL_RATE_MIN_BYTEPS);
 		sub->remembered = false;
