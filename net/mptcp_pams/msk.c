@@ -557,6 +557,9 @@ bool msk_subflow_is_usable(const struct sock *ssk)
 
 /* --- data that was sent becomes pending again --- */
 
+/* The range of the connection's data in a packet; false if there is none, or none that is
+ * to be sent again.
+ */
 static bool skb_range(const struct sock *ssk, const struct sk_buff *skb,
 		      struct msk_range *range)
 {
@@ -564,8 +567,7 @@ static bool skb_range(const struct sock *ssk, const struct sk_buff *skb,
 	const struct tcp_skb_cb *cb = TCP_SKB_CB(skb);
 	u32 first_seq = tcp_sk(ssk)->write_seq - subflow_of(ssk)->rel_write_seq;
 
-	if (!skb->len || !ext || !ext->use_map || cb->tcp_flags & TCPHDR_FIN ||
-	    cb->sacked & TCPCB_SACKED_ACKED)
+	if (!skb->len || !ext || !ext->use_map || cb->tcp_flags & TCPHDR_FIN)
 		return false;
 
 	range->seq = cb->seq;
@@ -686,7 +688,9 @@ first_range(struct mptcp_sock *msk, struct sock *ssk,
 		if (!after(TCP_SKB_CB(skb)->end_seq, from_seq))
 			continue;
 		skbs--;
-		if (!skb_range(ssk, skb, &next)) {
+		/* the peer's TCP has what is SACKed, and mostly delivers it soon */
+		if (TCP_SKB_CB(skb)->sacked & TCPCB_SACKED_ACKED ||
+		    !skb_range(ssk, skb, &next)) {
 			if (dfrag)
 				break;
 			continue;

@@ -10,13 +10,15 @@
  *   late bytes <= a tenth of what the application wrote
  *
  * but for the last fragment (32 KB), see struct msk_window. What the scheduler says (pams'
- * r) holds for a tick of 10 ms.
+ * r) holds for a tick of 10 ms. What SACK tells of is sent again, too: the peer's TCP has it,
+ * but delivers it only once a lost packet before it has come again.
  *
  * Lost: all that a stopped or silent subflow (report.c, watch.c) can't deliver, and what a
  * helper behind it has banked (split.c). A bank that nothing comes out of is lost, too.
  * It goes in its order, each byte once, and before new data: the receiver waits for it.
- * It isn't part of the budget: of a path that is truly lost all is needed. After a
- * false alarm the silence that raises the next alarm on that subflow is twice as long.
+ * It isn't part of the budget: of a path that is truly lost all is needed, but for what SACK
+ * tells of. After a false alarm the silence that raises the next alarm on that subflow is
+ * twice as long.
  *
  * Copied: data that was sent on one subflow only, in its order (sched_redundant.c). It
  * isn't part of the budget, either.

@@ -10,6 +10,7 @@
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 
+further=(pams-r-$$)	# a router of one case
 packet_bytes=1500	# the last one of a resend may be whole
 
 begin()
@@ -138,6 +139,28 @@ reused_socket()
 	check "bytes that one socket sent twice" "$reused" ">=" "$fresh / 2"
 }
 
+# What SACK tells of, behind a lost packet of a slow path, isn't delivered until that packet has come again: all of it goes again on
+# the fast path, so that both paths take no longer than that one alone. A router with a short queue loses it: what a host's own queue
+# refuses TCP knows at once.
+hole()
+{
+	local alone_us router=${further[0]}
+
+	begin
+	paths "$1" 50mbit,4ms,70
+	start_server
+	transfer --bytes 3200K --requests 4 --cold
+	alone_us=$(duration_us)
+
+	helper_link "$router" r1 1gbit,1ms,1000
+	helper_client "$router" r2
+	tc -n "$router" qdisc add dev r2 root netem rate 1400kbit delay 7ms limit 12
+	within 30 links_are_up || fail "the links do not come up"
+	transfer --bytes 3200K --requests 4 --cold
+	check "time by that over the fast path alone" "$(duration_us)" "<=" "$alone_us * 108 / 100"
+	bounded "$1"
+}
+
 for sched in $SCHEDS; do
 	[[ $sched = pams || $sched = minfct ]] || continue
 	add unlike "$sched" 20mbit,2ms 2mbit,200ms 1-100K
@@ -149,5 +172,6 @@ for sched in $SCHEDS; do
 	add stalled "$sched" 10
 	add falsely_lost "$sched" 20
 	add reused_socket "$sched"
+	add hole "$sched"
 done
 run_cases "$@"

@@ -294,6 +294,22 @@ helper_link()
 	tc -n "$server" qdisc add dev s2 root netem rate "$rate" delay "$delay" limit "$limit"
 }
 
+# helper_client NS DEV: the client's second path, over c2 to DEV in the namespace that helper_link made
+helper_client()
+{
+	ip link add c2 index 12 netns "$client" type veth peer name "$2" index 32 netns "$1"
+	ip -n "$client" -batch - <<-END
+		addr add 10.0.2.1/24 dev c2
+		link set c2 gso_max_segs 1 up
+		route add $address via 10.0.2.2 dev c2 metric 2
+		mptcp endpoint add 10.0.2.1 dev c2 id 2 subflow
+	END
+	ip -n "$1" -batch - <<-END
+		addr add 10.0.2.2/24 dev $2
+		link set $2 gso_max_segs 1 up
+	END
+}
+
 # shape I add|change PATH: the lines that shape path I, for both sides
 shape()
 {

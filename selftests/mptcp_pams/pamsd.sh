@@ -23,17 +23,7 @@ begin()
 	need_tool "$pamsctl"
 	paths pams 8mbit,10ms
 	helper_link "$helper" h1 20mbit,20ms,1000
-	ip link add c2 index 12 netns "$client" type veth peer name h2 index 32 netns "$helper"
-	ip -n "$client" -batch - <<-END
-		addr add 10.0.2.1/24 dev c2
-		link set c2 gso_max_segs 1 up
-		route add $address via 10.0.2.2 dev c2 metric 2
-		mptcp endpoint add 10.0.2.1 dev c2 id 2 subflow
-	END
-	ip -n "$helper" -batch - <<-END
-		addr add 10.0.2.2/24 dev h2
-		link set h2 gso_max_segs 1 up
-	END
+	helper_client "$helper" h2
 	pipe add 5mbit
 	within 30 links_are_up || fail "the links do not come up"
 }
