@@ -367,7 +367,7 @@ static noinline void learn_all(struct pams_subflow *sub, const struct sock *ssk,
 {
 	const struct tcp_sock *tp = tcp_sk(ssk);
 	struct pams_model *model = &sub->model;
-	u32 srtt_us = READ_ONCE(tp->srtt_us) >> 3;
+	u32 srtt_us = READ_ONCE(tp->srtt_us);	/* scaled by 8 */
 	u32 mss = READ_ONCE(tp->mss_cache);
 	u32 unsent = READ_ONCE(tp->write_seq) - READ_ONCE(tp->snd_nxt);
 	u32 in_flight = peek_in_flight(tp);
@@ -375,8 +375,9 @@ static noinline void learn_all(struct pams_subflow *sub, const struct sock *ssk,
 	bool loss = peek_in_loss(ssk);
 	u32 rtt_us;
 
-	/* without an RTT sample TCP's timeout stands in for one */
-	model->srtt_us = srtt_us ?: jiffies_to_usecs(READ_ONCE(inet_csk(ssk)->icsk_rto));
+	/* without an RTT sample TCP's timeout stands in; less than 1 us is a sample, too */
+	model->srtt_us = srtt_us ? max(srtt_us >> 3, 1U) :
+				   jiffies_to_usecs(READ_ONCE(inet_csk(ssk)->icsk_rto));
 	rtt_us = clamp(min(peek_min_rtt_us(tp), model->srtt_us), LEARN_RTT_MIN_US,
 		       MODEL_SPAN_MAX_US);
 	model->owd_us = pams_owd_us(tp, model->srtt_us);

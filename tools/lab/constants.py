@@ -228,7 +228,7 @@ def page(lines, args, scenarios, others=()):
 
 
 def _line(constant, builder, swept, bases):
-    name = constant.sched + sweep.MEMORY
+    name = constant.sched + (sweep.MEMORY if constant.sched in sweep.REMEMBERING else "")
     if constant.sched not in bases:
         bases[constant.sched] = swept.rows(builder.build(), constant.sched)
     found = {"name": constant.name, "file": constant.file, "sched": constant.sched,
