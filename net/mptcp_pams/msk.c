@@ -557,9 +557,7 @@ bool msk_subflow_is_usable(const struct sock *ssk)
 
 /* --- data that was sent becomes pending again --- */
 
-/* The range of the connection's data in a packet; false if there is none, or none that is
- * to be sent again.
- */
+/* The range of the connection's data in a packet; false if it has none, or a FIN. */
 static bool skb_range(const struct sock *ssk, const struct sk_buff *skb,
 		      struct msk_range *range)
 {

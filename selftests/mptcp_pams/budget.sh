@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# How much is sent twice: what is late, silent or lost goes again on another path, and both copies cost the network.
+# What is sent twice, and how much: what is late, silent or lost goes again on another path, and both copies cost the network.
 #
 #	client                             server
 #	         c1 ---- A ---- s1
