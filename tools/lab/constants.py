@@ -32,6 +32,7 @@ import report
 import runs
 import sweep
 from host import LabError
+from progress import Progress
 from units import BadInput
 
 TABLE = os.path.join(host.HERE, "constants.toml")
@@ -139,13 +140,21 @@ class Swept:
     def __init__(self, args, means):
         self._args, self._means = args, means
         self._several = drawing.several(args.seed, args.count, args.half, args.kind)
+        self._alone = {}    # what doesn't depend on the module: (scenario, path, repeat): result
 
     def rows(self, module, scheduler):
-        """{name and part of a scenario: its row}"""
+        """The rows of every part of the scenarios."""
         means = runs.remembering(replace(self._means, module=module), [scheduler], True)
-        rows, _ = sweep.run(means, self._several, [scheduler], self._args.jobs,
-                            self._args.quiet, "filled")
-        return rows
+        pairs = [(drawn, sweep.jobs_of(drawn, [scheduler], True, "filled"))
+                 for drawn in self._several]
+        keys = [(drawn.name, job.path, job.repeat) for drawn, jobs in pairs for job in jobs]
+        jobs = dict(zip(keys, (job for _, mine in pairs for job in mine)))
+        new = {key: job for key, job in jobs.items() if key not in self._alone}
+        with Progress(self._args.quiet) as progress:
+            done = runs.run_all(means, list(new.values()), self._args.jobs, progress)
+        results = self._alone | dict(zip(new, (result for result, _ in done)))
+        self._alone = {key: result for key, result in results.items() if jobs[key].path >= 0}
+        return sweep.rows_of(pairs, [results[key] for key in keys])
 
 
 def error_of(ratios):
