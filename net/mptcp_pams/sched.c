@@ -322,21 +322,25 @@ static struct sock *other_than(struct mptcp_sock *msk, struct sock *ssk, u32 id)
 }
 
 /* A subflow that has nothing to do and was not used for a retransmission since data was
- * acknowledged last, or NULL.
+ * acknowledged last, or NULL. Of several it is one that costs least.
  */
 static struct sock *untried(struct pams_conn *conn)
 {
+	struct sock *other, *found = NULL;
 	const struct pams_subflow *sub;
-	struct sock *other;
+	u32 cost, least = 0;
 
 	for (other = msk_first_subflow(conn->msk); other;
 	     other = msk_next_subflow(conn->msk, other)) {
 		sub = pams_subflow_find(conn, msk_subflow_id(other));
-		if ((!sub || (!sub->stopped && !sub->retrans)) &&
-		    msk_subflow_is_usable(other) && tcp_rtx_and_write_queues_empty(other))
-			return other;
+		cost = sub ? sub->model.cost : 0;
+		if ((sub && (sub->stopped || sub->retrans)) || !msk_subflow_is_usable(other) ||
+		    !tcp_rtx_and_write_queues_empty(other) || (found && cost >= least))
+			continue;
+		found = other;
+		least = cost;
 	}
-	return NULL;
+	return found;
 }
 
 static void forget_tried(struct pams_conn *conn)
@@ -414,9 +418,9 @@ static int retransmit(struct mptcp_sock *msk, const struct pams_sched *of_socket
 	if (ssk && conn)
 		ssk = not_lost(conn, ssk);
 	if (ssk && conn)
-		ssk = not_tried(conn, ssk);
-	if (ssk && conn)
 		ssk = cheapest(conn, ssk);
+	if (ssk && conn)
+		ssk = not_tried(conn, ssk);
 	if (!ssk)
 		return -EINVAL;
 

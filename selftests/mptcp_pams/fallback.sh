@@ -93,6 +93,16 @@ strips_later_beside_a_backup()
 	strips_in_between
 }
 
+# The same where the second path isn't a backup, but costs.
+strips_later_beside_a_costly_path()
+{
+	need_tool "$pamsctl"
+	two_paths "$1"
+	on_client "$pamsctl" path set dev c2 cost 1
+	on_server "$pamsctl" path set 10.0.2.1 cost 1
+	strips_in_between
+}
+
 hundred_fall_back()
 {
 	two_paths "$1"
@@ -109,6 +119,7 @@ for sched in $SCHEDS; do
 	add second_path_strips "$sched"
 	add strips_later "$sched"
 	[ "$sched" = default ] || add strips_later_beside_a_backup "$sched"
+	[ "$sched" = default ] || add strips_later_beside_a_costly_path "$sched"
 	add hundred_fall_back "$sched"
 done
 run_cases "$@"
