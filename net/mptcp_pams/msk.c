@@ -326,10 +326,26 @@ static u32 whole_packets(u32 bytes, u32 packet, u64 unscheduled)
 	return unscheduled < bytes + packet ? unscheduled : bytes;
 }
 
-/* How much the receive window takes of @bytes. While data is outstanding it is whole
- * packets: acknowledgments will open the window further and bring the next decision. Small
- * packets take as much of a receiver's memory as whole ones, and a window full of them,
- * out of order, stops some kernels (6.12) for ever.
+/* Will an acknowledgment come? The kernel may ask for a decision while it takes one in, before
+ * it moves snd_una. TCP's queues are up to date by then.
+ */
+static bool ack_will_come(const struct mptcp_sock *msk)
+{
+	const struct mptcp_subflow_context *subflow;
+
+	if (snd_una_of(msk) == msk->snd_nxt)
+		return false;
+	list_for_each_entry(subflow, &msk->conn_list, node) {
+		if (!tcp_rtx_and_write_queues_empty(subflow->tcp_sock))
+			return true;
+	}
+	return false;
+}
+
+/* How much the receive window takes of @bytes. While an acknowledgment will come it is whole
+ * packets: that will open the window further and bring the next decision. Small packets take
+ * as much of a receiver's memory as whole ones, and a window full of them, out of order,
+ * stops some kernels (6.12) for ever.
  */
 static s64 window_takes(const struct mptcp_sock *msk, const struct msk_order *order,
 			u32 bytes)
@@ -337,7 +353,7 @@ static s64 window_takes(const struct mptcp_sock *msk, const struct msk_order *or
 	/* after a fallback to TCP nobody keeps MPTCP's receive window up to date */
 	if (READ_ONCE(msk->flags) & MSK_FLAG_FALLBACK_DONE)
 		return bytes;
-	if (order->window_bytes >= bytes || snd_una_of(msk) == msk->snd_nxt)
+	if (order->window_bytes >= bytes || !ack_will_come(msk))
 		return order->window_bytes;
 	return rounddown((u32)max_t(s64, order->window_bytes, 0),
 			 packet_bytes(msk, order->ssk));
@@ -393,7 +409,7 @@ int msk_hand_over(struct mptcp_sock *msk, struct msk_window *window,
 	}
 
 	takes = window_takes(msk, order, bytes);
-	if (takes <= 0 && snd_una_of(msk) != msk->snd_nxt) {
+	if (takes <= 0 && ack_will_come(msk)) {
 		msk_window_restore(msk, window);
 		return -EAGAIN;
 	}

@@ -114,6 +114,22 @@ small_buffers()
 
 # No netem: as many decisions as the machine can make. In virtual time such a link carries everything at once, so a scheduler that knows
 # what a path carries may keep to one. The first part may be over before the second path has joined.
+# A receiver with room for less than two packets: the last acknowledgment opens the window, and nothing else comes.
+tiny_window()
+{
+	local own_us
+
+	for sched in default "$1"; do
+		paths "$sched" "$fast" "$slow"
+		start_server
+		transfer --bytes 30K --rcvbuf "$2"
+		own_us=${own_us:-$(duration_us)}
+		stop_server
+		remove_paths
+	done
+	check "us" "$(duration_us)" "<=" "$own_us * 11 / 10 + 30000"
+}
+
 unshaped()
 {
 	paths "$1" - -
@@ -134,6 +150,9 @@ for sched in $SCHEDS; do
 	add hundred_at_once "$sched"
 	add eight_paths "$sched"
 	add small_buffers "$sched"
+	for bytes in 2500 4000 6000; do
+		add tiny_window "$sched" $bytes
+	done
 	add unshaped "$sched"
 done
 run_cases "$@"
