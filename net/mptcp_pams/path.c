@@ -499,6 +499,7 @@ void pams_path_lookup(struct pams_net *net, u32 token, const struct sock *ssk,
 		memset(&key, 0, sizeof(key));
 		key.kind = PAMS_PATH_INTERFACE;
 		key.number = pams_path_ifindex(ssk);
+		found->unrouted = !key.number;
 		path_take(pams_path_find(paths, &key), now_ns, found);
 	}
 }

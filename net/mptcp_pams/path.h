@@ -158,11 +158,13 @@ static inline bool pams_report_has_cost(const struct pams_report *report,
  * @pipe:	path whose pipe counts, or NULL
  * @loss:	path whose loss time counts, or NULL
  * @cost:	path whose cost counts, or NULL
+ * @unrouted:	there are reports for interfaces, and the subflow has no route right now
  */
 struct pams_path_found {
 	const struct pams_path *pipe;
 	const struct pams_path *loss;
 	const struct pams_path *cost;
+	bool unrouted;
 };
 
 struct netlink_ext_ack;

@@ -45,7 +45,10 @@ static void report_find(struct pams_conn *conn, const struct msk_look *look,
 	sub->pipe = found.pipe;
 	sub->loss = found.loss;
 	/* when the cost expires the table changes, and it is looked up again */
-	sub->model.cost = found.cost ? found.cost->report.cost : 0;
+	if (found.cost || !found.unrouted)
+		sub->model.cost = found.cost ? found.cost->report.cost : 0;
+	/* the next look asks again; until then its cost stays */
+	sub->model.unrouted = found.unrouted;
 	sub->generation = generation;
 	sub->reported = sub->pipe || sub->loss || sub->model.cost || sub->stopped;
 }
@@ -263,7 +266,7 @@ void pams_report_apply(struct pams_conn *conn, const struct msk_look *look,
 		struct pams_subflow *sub = pams_subflow_of(view->sub[i]);
 
 		known |= sub->reported;
-		if (sub->generation != (u32)generation)
+		if (sub->generation != (u32)generation || unlikely(sub->model.unrouted))
 			report_find(conn, look, i, sub, (u32)generation);
 		known |= sub->reported;
 		reported |= sub->reported;

@@ -157,6 +157,27 @@ withdrawn_meanwhile()
 }
 shows() { on_server "$pamsctl" conn show | grep -w "$1"; }
 
+# What was reported of an interface counts again once a route is back that was gone when something else was reported.
+route_comes_back()
+{
+	need_tool "$pamsctl"
+	begin
+	start_server
+	transfer --bytes 30M --rate 300000 --requests 1 --timeout 90000 &
+	on_server "$pamsctl" path set dev s2 cost 7
+	within 50 costs || fail "the report of the interface doesn't count"
+	ip -n "$server" route del 10.0.2.0/24 dev s2
+	sleep 1
+	on_server "$pamsctl" path set 10.9.9.9 cost 1
+	sleep 0.5
+	ip -n "$server" route add 10.0.2.0/24 dev s2 src 10.0.2.2
+	on_server ping -q -c 1 -W 2 10.0.2.1 >/dev/null || fail "the route isn't back"
+	sleep 2
+	costs || { on_server "$pamsctl" conn show; fail "the report of the interface is forgotten"; }
+	kill $!
+}
+costs() { shows "cost 7" >/dev/null; }
+
 # With every path lost the least bad is used: the transfer goes on.
 all_lost()
 {
@@ -240,6 +261,7 @@ add lost_path_among_many
 add withdrawn_meanwhile pipe pipe-rate 1mbit
 add withdrawn_meanwhile cost cost 1
 add withdrawn_meanwhile stopped loss-time 0
+add route_comes_back
 add all_lost
 add tracepoints
 for sched in minrtt minpad pams minfct; do
