@@ -59,11 +59,14 @@ int mptcp_pams_nl_memory_get_dumpit(struct sk_buff *skb,
 
 	BUILD_BUG_ON(sizeof(*walk) > sizeof(cb->ctx));
 
-	while (pams_memory_next(net, walk, &entry)) {
+	for (;;) {
+		bool found = pams_memory_next(net, walk, &entry);
 		int err;
 
 		/* the netlink core compares it between messages; it takes 0 for "not set" */
 		cb->seq = walk->generation % U32_MAX + 1;
+		if (!found)
+			break;
 		err = put_entry_msg(skb, cb, &entry);
 		if (err) {
 			walk->skip--;	/* the next message begins with it */
