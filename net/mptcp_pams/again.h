@@ -17,6 +17,8 @@
  *		lost
  * @lost_to:	end of that range, exclusive
  * @lost:	a lost path's data is being sent again: msk_resend_head() has more to do
+ * @sacked:	while @lost: only what SACK tells of is, the rest was before
+ * @passed_over: what SACK tells of was passed over when the rest was sent again
  * @spent:	nothing was left to send again, and nothing was acknowledged or transmitted
  *		since
  */
@@ -25,8 +27,10 @@ struct msk_sent_again {
 	u32 to;
 	u32 lost_from;
 	u32 lost_to;
-	bool lost;
-	bool spent;
+	bool lost:1;
+	bool sacked:1;
+	bool passed_over:1;
+	bool spent:1;
 };
 
 /* A range of data on a subflow, as data sequence numbers (@start, @end) and as TCP's (@seq,
@@ -97,6 +101,7 @@ static inline void again_forget(struct msk_sent_again *again, u32 snd_una)
 	again->spent = false;
 	if (again->from != again->to && !seq_before(snd_una, again->to))
 		again->to = again->from;
+	again->passed_over &= again->from != again->to || again->lost;
 	if (again->lost && !seq_before(snd_una, again->lost_to)) {
 		again->lost_from = snd_una;
 		again->lost_to = snd_una;

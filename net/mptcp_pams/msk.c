@@ -687,30 +687,47 @@ last_range(struct mptcp_sock *msk, struct sock *ssk,
 	return dfrag;
 }
 
-/* The first such range from @from_seq on, and its fragment. */
+/* Which of a subflow's packets are sent again */
+enum msk_which {
+	MSK_ALL,
+	MSK_NOT_SACKED,
+	MSK_SACKED,
+};
+
+static bool is_which(const struct sk_buff *skb, enum msk_which which)
+{
+	bool sacked = TCP_SKB_CB(skb)->sacked & TCPCB_SACKED_ACKED;
+
+	return which == MSK_ALL || sacked == (which == MSK_SACKED);
+}
+
+/* The first such range from *@from_seq on, and its fragment. *@from_seq is set to where the
+ * search ended: with the whole queue searched, that is its end.
+ */
 static struct mptcp_data_frag *
 first_range(struct mptcp_sock *msk, struct sock *ssk,
-	    const struct msk_sent_again *again, u32 from_seq,
+	    const struct msk_sent_again *again, enum msk_which which, u32 *from_seq,
 	    struct msk_range *range)
 {
 	struct mptcp_data_frag *dfrag = NULL;
 	unsigned int skbs = MSK_SKBS_MAX;
+	u32 from = *from_seq;
 	struct msk_range next;
 	struct sk_buff *skb;
 
 	for (skb = queue_first(ssk); skb && skbs; skb = queue_next(ssk, skb)) {
-		if (!after(TCP_SKB_CB(skb)->end_seq, from_seq))
+		if (!after(TCP_SKB_CB(skb)->end_seq, from))
 			continue;
 		skbs--;
-		/* the peer's TCP has what is SACKed, and mostly delivers it soon */
-		if (TCP_SKB_CB(skb)->sacked & TCPCB_SACKED_ACKED ||
-		    !skb_range(ssk, skb, &next)) {
+		if (!dfrag)
+			*from_seq = TCP_SKB_CB(skb)->end_seq;
+		if (!is_which(skb, which) || !skb_range(ssk, skb, &next)) {
 			if (dfrag)
 				break;
 			continue;
 		}
-		if (before(next.seq, from_seq))
-			range_drop_head(&next, from_seq - next.seq);
+		if (before(next.seq, from))
+			range_drop_head(&next, from - next.seq);
 		if (!range_clip(msk, again, &next, false)) {
 			if (dfrag)
 				break;
@@ -738,6 +755,8 @@ first_range(struct mptcp_sock *msk, struct sock *ssk,
 		}
 	}
 
+	if (dfrag)
+		*from_seq = range->seq_end;
 	return dfrag;
 }
 
@@ -936,38 +955,55 @@ u32 msk_resend_copy(struct mptcp_sock *msk, const struct sock *ssk, u32 from, u3
  * @msk:	the connection, owned in process context, nothing pending again
  * @ssk:	the subflow; locked meanwhile
  * @again:	the subflow's data that was sent again; updated
+ * @silent:	the path doesn't answer: what SACK tells of is sent again, too. The peer's TCP
+ *		has it, and where the path still lives mostly delivers it soon; but here the
+ *		lost packet before it won't come
  * @resend:	set to the range that is pending now, within one fragment. It waits for
  *		room elsewhere, and goes before new data
  *
  * Each call makes one range pending; @again->lost is set until all were.
  *
- * Return: bytes that will be sent again; 0 if there are no more.
+ * Return: bytes that will be sent again; 0 if there are none now.
  */
 u32 msk_resend_head(struct mptcp_sock *msk, struct sock *ssk,
-		    struct msk_sent_again *again, struct msk_resend *resend)
+		    struct msk_sent_again *again, bool silent, struct msk_resend *resend)
 {
+	static const struct msk_sent_again none;
+	enum msk_which which = silent ? MSK_ALL : MSK_NOT_SACKED;
 	struct mptcp_data_frag *dfrag = NULL;
 	struct msk_range range;
-	u32 bytes = 0;
+	bool ended;
+	u32 bytes, to;
 
 	lock_sock(ssk);
 	if (!again->lost) {
 		again->lost = true;
+		again->sacked = silent && again->passed_over;
 		again->lost_from = tcp_sk(ssk)->snd_una;
 		again->lost_to = again->lost_from;
 	}
-	if (!(ssk->sk_shutdown & SEND_SHUTDOWN))
-		dfrag = first_range(msk, ssk, again, again->lost_to, &range);
-	if (!dfrag) {
+	again->passed_over = !silent || (again->passed_over && !again->sacked);
+	to = again->lost_to;
+	ended = ssk->sk_shutdown & SEND_SHUTDOWN;
+	if (!ended) {
+		dfrag = again->sacked ?
+			first_range(msk, ssk, &none, MSK_SACKED, &to, &range) :
+			first_range(msk, ssk, again, which, &to, &range);
+		ended = !dfrag && !before(to, tcp_sk(ssk)->write_seq);
+	}
+	again->lost_to = to;
+	if (ended) {
 		again->lost = false;
-		again->from = again->lost_from;
-		again->to = tcp_sk(ssk)->write_seq;
+		if (!again->sacked) {
+			again->from = again->lost_from;
+			again->to = tcp_sk(ssk)->write_seq;
+		}
+		again->sacked = false;
 	}
 	release_sock(ssk);
 	if (!dfrag)
 		return 0;
 
-	again->lost_to = range.seq_end;
 	bytes = range_set_pending(msk, ssk, dfrag, &range, resend);
 	resend->keep = bytes;
 	return bytes;
@@ -1211,21 +1247,22 @@ static void nothing_again(struct mptcp_sock *msk)
 
 /**
  * msk_stale_check - have the kernel check for subflows that don't answer, and are stale
- * @msk:	the connection, owned in process context; the data of its silent subflows was
- *		sent again. Decisions meanwhile have to be refused
+ * @msk:	the connection, owned in process context
+ * @sent_again:	the data of its silent subflows was sent again. Decisions meanwhile have to be
+ *		refused then
  *
  * When it marks a subflow as stale the kernel makes all unacknowledged data pending again,
- * also data under way on other subflows: that is taken back. Nothing is done while the
- * kernel sends data again for a subflow that was closed.
+ * also data under way on other subflows: with @sent_again that is taken back. Nothing is
+ * done while the kernel sends data again for a subflow that was closed.
  */
-void msk_stale_check(struct mptcp_sock *msk)
+void msk_stale_check(struct mptcp_sock *msk, bool sent_again)
 {
 	if (is_pending_again(msk))
 		return;
 	/* 6.12 checks in the first function, 7.3 in the second */
 	pams_subflow_get_retrans(msk);
 	pams_pm_chk_stale(msk);
-	if (is_pending_again(msk))
+	if (sent_again && is_pending_again(msk))
 		nothing_again(msk);
 }
 

@@ -202,9 +202,9 @@ u32 msk_resend_first(struct mptcp_sock *msk, const struct sock *ssk, u64 start, 
 u32 msk_resend_copy(struct mptcp_sock *msk, const struct sock *ssk, u32 from, u32 max_bytes,
 		    u32 room, struct msk_resend *resend);
 u32 msk_resend_head(struct mptcp_sock *msk, struct sock *ssk,
-		    struct msk_sent_again *again, struct msk_resend *resend);
+		    struct msk_sent_again *again, bool silent, struct msk_resend *resend);
 
-void msk_stale_check(struct mptcp_sock *msk);
+void msk_stale_check(struct mptcp_sock *msk, bool sent_again);
 int msk_check(struct socket *sock);
 
 #endif /* _MPTCP_PAMS_MSK_H */

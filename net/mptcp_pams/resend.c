@@ -16,9 +16,10 @@
  * Lost: all that a stopped or silent subflow (report.c, watch.c) can't deliver, and what a
  * helper behind it has banked (split.c). A bank that nothing comes out of is lost, too.
  * It goes in its order, each byte once, and before new data: the receiver waits for it.
- * It isn't part of the budget: of a path that is truly lost all is needed, but for what SACK
- * tells of. After a false alarm the silence that raises the next alarm on that subflow is
- * twice as long.
+ * It isn't part of the budget: of a path that is truly lost all is needed. What SACK tells of
+ * is passed over until the subflow is silent: it is needed only if the lost packet before it
+ * doesn't come again. After a false alarm the silence that raises the next alarm on that
+ * subflow is twice as long.
  *
  * Copied: data that was sent on one subflow only, in its order (sched_redundant.c). It
  * isn't part of the budget, either.
@@ -62,7 +63,8 @@ static bool lost_left(struct pams_conn *conn, const struct pams_subflow *sub,
 	       READ_ONCE(tp->snd_una) != READ_ONCE(tp->write_seq) &&
 	       (again->from == again->to ||
 		before(READ_ONCE(tp->snd_una), again->from) ||
-		before(again->to, READ_ONCE(tp->write_seq)));
+		before(again->to, READ_ONCE(tp->write_seq)) ||
+		(sub->silent && again->passed_over));
 }
 
 /* Is the subflow's path lost, or does nothing come out of the pipe behind it? */
@@ -252,7 +254,7 @@ static bool resend_lost(struct pams_conn *conn, const struct pams_view *view,
 	bytes = pams_split_resend_lost(conn, look, look->ssk[from]);
 	if (!bytes && sub->stopped)
 		bytes = msk_resend_head(conn->msk, look->ssk[from], &sub->again,
-					&conn->resend);
+					sub->silent, &conn->resend);
 	if (!bytes)
 		return false;
 	conn->lost_id = sub->model.id;

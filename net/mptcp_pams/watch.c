@@ -227,13 +227,35 @@ static bool stale_check_is_due(const struct pams_conn *conn)
 	       tcp_jiffies32 - conn->stale_at >= TCP_RTO_MIN;
 }
 
+/* Is there a subflow that the data of the silent ones can be sent again on? Not a backup while
+ * a regular one is usable, which a silent one is until the kernel calls it stale.
+ */
+static bool any_alive(struct pams_conn *conn)
+{
+	bool regular = false, alive[2] = {};
+	struct sock *ssk;
+
+	for (ssk = msk_first_subflow(conn->msk); ssk;
+	     ssk = msk_next_subflow(conn->msk, ssk)) {
+		const struct pams_subflow *sub =
+			pams_subflow_find(conn, msk_subflow_id(ssk));
+		bool backup = msk_subflow_is_backup(ssk);
+
+		if (!msk_subflow_is_usable(ssk))
+			continue;
+		regular |= !backup;
+		alive[backup] |= sub && !sub->stopped;
+	}
+	return alive[!regular];
+}
+
 static void stale_check(struct pams_conn *conn)
 {
 	if (!stale_check_is_due(conn))
 		return;
 	conn->stale_at = tcp_jiffies32;
-	conn->refusing = true;
-	msk_stale_check(conn->msk);
+	conn->refusing = any_alive(conn);
+	msk_stale_check(conn->msk, conn->refusing);
 	conn->refusing = false;
 }
 

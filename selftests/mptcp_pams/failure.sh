@@ -114,16 +114,34 @@ backup_stands_by()
 	check "bytes on the backup path" "$(sent "$server" 2) + $(sent "$client" 2)" "<" 20000
 }
 
-backup_takes_over()
+# taken_over SCHED: the longest stall when a backup path has to take over; leaves us
+taken_over()
 {
 	flags=backup
-	paths "$1" "$first" "$second"
+	paths "$1" "$first,400" "$second"
 	start_server
-	transfer --bytes 2M --timeout 30000 &
-	wait_sent 1 300000
-	blackhole 1 "$first"
+	transfer --bytes 3M --rcvbuf 16000000 --timeout 30000 &
+	wait_sent 1 1200000
+	on_client nft "table ip loss { chain in { type filter hook prerouting priority -300; iifname c1 drop; }; }"
 	wait $! || fail "the transfer did not survive"
 	check "bytes on the backup path" "$(sent "$server" 2)" ">" 500000
+	us=$(of gap_us)
+	say "$1: the longest stall is $us us, all of it takes $(duration_us)"
+	stop_server
+	remove_paths
+}
+
+# With the module as soon as without: what the dead path held doesn't come by one fragment for each of MPTCP's timeouts.
+backup_takes_over()
+{
+	local own_us own_all_us
+
+	taken_over default
+	own_us=$us own_all_us=$(duration_us)
+	[ "$1" != default ] || return 0
+	taken_over "$1"
+	check "us of the longest stall" "$us" "<=" "$own_us * 11 / 10 + 30000"
+	check "us of all" "$(duration_us)" "<=" "$own_all_us * 11 / 10 + 30000"
 }
 
 # The path manager removes a subflow that is in use, and adds it again.

@@ -101,6 +101,24 @@ script_head_elsewhere()
 }
 head_elsewhere() { not_slower script_head_elsewhere "$@"; }
 
+# Path 1 loses some packets, so that SACK tells of those behind them, and then dies with all that; it may be announced before.
+script_sacked_and_dead()
+{
+	paths "$1" 20mbit,40ms,200 20mbit,20ms,200
+	start_server
+	transfer --bytes 3M --rcvbuf 16000000 --timeout 30000 &
+	within 50 has_sent 1 "$2" || fail "path 1 carries nothing"
+	[ -z "${3-}" ] || [ "$1" = default ] || on_server "$pamsctl" path set 10.0.1.1 loss-time 40ms
+	on_client nft "table ip loss { chain in { type filter hook prerouting priority -300; iifname c1 meta length > 1000 drop; }; }"
+	sleep 0.01
+	on_client nft "flush table ip loss"
+	sleep 0.08
+	on_client nft "add rule ip loss in iifname c1 drop"
+	wait $! || fail "the transfer did not survive"
+	say "longest stall $(of gap_us)"
+}
+sacked_and_dead() { not_slower script_sacked_and_dead "$@"; }
+
 # Path 1 is announced lost and has nothing on its way, so it is the one that the kernel chooses for what path 2 doesn't deliver for a
 # while. Nothing may go there.
 one_announced()
@@ -130,6 +148,8 @@ for sched in $SCHEDS; do
 	add head_missing "$sched" 20
 	add trickle "$sched" 200
 	add trickle "$sched" 20
+	add sacked_and_dead "$sched" 300000
+	add sacked_and_dead "$sched" 300000 announced
 	for size in 5K 20K 100K; do
 		add both_announced "$sched" $size 1
 		add head_elsewhere "$sched" $size 200
