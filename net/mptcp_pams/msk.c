@@ -227,6 +227,18 @@ void msk_set_timeout(struct mptcp_sock *msk, long timeout)
 	msk->timer_ival = timeout > 0 ? timeout : TCP_RTO_MIN;
 }
 
+/**
+ * msk_reset_timeout - set that time anew, as a decision does
+ * @msk:	the connection
+ */
+void msk_reset_timeout(struct mptcp_sock *msk)
+{
+	struct msk_look look;
+
+	look_at_subflows(msk, &look);
+	msk_set_timeout(msk, look.timeout);
+}
+
 static void subflow_schedule(const struct sock *ssk)
 {
 	WRITE_ONCE(subflow_of(ssk)->scheduled, true);
@@ -1108,20 +1120,22 @@ void msk_resend_settle(struct mptcp_sock *msk, struct msk_resend *resend)
  * @resend:	the range that was pending again then; emptied
  *
  * The kernel makes all unacknowledged data pending again, but only up to the first fragment
- * of which nothing is marked as sent. That may be the fragment of the range, even if a push
- * has sent it since. This does the rest.
+ * of which nothing is marked as sent. That may be the fragment of the range of a lost path,
+ * even if a push has sent it since. This does the rest. Of any other range nothing is marked
+ * as sent: what follows it in its fragment may have been on the subflow that has gone.
  */
 void msk_resend_repair(struct mptcp_sock *msk, struct msk_resend *resend)
 {
 	struct mptcp_data_frag *dfrag, *first = NULL;
 	u64 from = resend->start;
-
-	if (!resend->keep)
-		return;
+	bool keep = resend->keep;
 
 	resend->keep = false;
 	resend->start = resend->end;
 	resend->sent_end = resend->end;
+	if (!keep)
+		return;
+
 	list_for_each_entry(dfrag, &msk->rtx_queue, list) {
 		if (!before64(from, dfrag->data_seq + dfrag->data_len) ||
 		    !before64(dfrag->data_seq, msk->snd_nxt))
@@ -1139,14 +1153,14 @@ void msk_resend_repair(struct mptcp_sock *msk, struct msk_resend *resend)
 	fragment_set_pending(msk, first);
 }
 
-static unsigned int stale_subflows(const struct mptcp_sock *msk)
+static u8 stale_subflows(const struct mptcp_sock *msk)
 {
 	const struct mptcp_subflow_context *subflow;
-	unsigned int nr = 0;
+	u8 stale = 0;
 
 	list_for_each_entry(subflow, &msk->conn_list, node)
-		nr += subflow->stale;
-	return nr;
+		stale |= subflow->stale << subflow_id(subflow) % BITS_PER_TYPE(stale);
+	return stale;
 }
 
 /**
@@ -1159,9 +1173,9 @@ static unsigned int stale_subflows(const struct mptcp_sock *msk)
  */
 void msk_resend_repair_stale(struct mptcp_sock *msk, struct msk_resend *resend)
 {
-	unsigned int stale = min(stale_subflows(msk), U8_MAX);
+	u8 stale = stale_subflows(msk);
 
-	if (stale > resend->stale)
+	if (stale & ~resend->stale)
 		msk_resend_repair(msk, resend);
 	resend->stale = stale;
 }

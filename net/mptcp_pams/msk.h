@@ -95,7 +95,8 @@ struct msk_window {
  * @handed_end:	write_seq that TCP of @handed_id has if exactly the range is given to it
  * @handed_id:	low half of the subflow_id that the range was handed over to, with a nearer end
  *		of the receive window; 0: none, or msk_resend_excess() has asked
- * @stale:	number of stale subflows when they were counted last
+ * @stale:	the subflows that were stale when they were looked at last: a bit for each
+ *		subflow_id, modulo 8
  * @keep:	the range waits for room, and goes before other pending data
  */
 struct msk_resend {
@@ -157,6 +158,7 @@ void msk_look(struct mptcp_sock *msk, const struct msk_window *window,
 	      struct msk_look *look);
 bool msk_schedule_any(struct mptcp_sock *msk);
 void msk_set_timeout(struct mptcp_sock *msk, long timeout);
+void msk_reset_timeout(struct mptcp_sock *msk);
 int msk_hand_over(struct mptcp_sock *msk, struct msk_window *window,
 		  struct msk_resend *resend, const struct msk_order *order);
 void msk_window_restore(struct mptcp_sock *msk, struct msk_window *window);

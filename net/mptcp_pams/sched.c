@@ -412,6 +412,8 @@ static int retransmit(struct mptcp_sock *msk, const struct pams_sched *of_socket
 			return -EINVAL;
 		}
 	}
+	/* a wait may have shortened it, and the kernel counts by it which subflows are stale */
+	msk_reset_timeout(msk);
 	ssk = msk_get_retrans(msk, conn ? &conn->resend : NULL);
 	if (ssk && banked_id)
 		ssk = other_than(msk, ssk, banked_id);

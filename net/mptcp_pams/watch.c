@@ -486,6 +486,7 @@ static bool resend_all(struct pams_conn *conn)
 			return false;
 		msk_window_restore(conn->msk, &conn->window);
 		pams_resend_count_excess(conn);
+		gone_look(conn);
 		msk_resend_settle(conn->msk, &conn->resend);
 	}
 	return true;
