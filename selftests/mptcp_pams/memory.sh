@@ -105,7 +105,8 @@ connections()
 	own_bytes=$bytes
 	of_connections "$1"
 	say "$((2 * nr)) connections: $bytes bytes, with default $own_bytes; room for $conns connections and $subs subflows"
-	check "bytes for each connection, more than with default" "($bytes - $own_bytes) / (2 * $nr)" "<=" \
+	# in a debug kernel locks are larger, and KASAN keeps what was freed for a while
+	[ -e /proc/lockdep ] || check "bytes for each connection, more than with default" "($bytes - $own_bytes) / (2 * $nr)" "<=" \
 		"($conn_bytes + 2 * $subflow_bytes) * 11 / 10"
 	need_caches
 	check "connections' objects" "$conns" "<=" "2 * $nr + 4 * $(slab mptcp_pams_conn 5)"
