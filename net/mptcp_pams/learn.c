@@ -100,6 +100,23 @@ static void learn_guess(struct pams_subflow *sub, const struct learn_sample *sam
 	sub->guessed = true;
 }
 
+/* Take what was carried: a delayed acknowledgment only makes that less, so few packets will do.
+ * Returns true if it is more than the capacity was thought to be.
+ */
+static bool learn_carried(struct pams_subflow *sub, const struct learn_sample *sample,
+			  u32 rtt_us)
+{
+	u32 carried = rate_of(sample->scaled, sample->interval_us);
+
+	sub->learned_proven_byteps = max(sub->learned_proven_byteps, carried);
+	if (!sub->learned_limit_byteps || carried <= sub->learned_limit_byteps)
+		return false;
+	/* without a queue the path could carry more: its capacity is unknown */
+	sub->learned_limit_byteps = sample_is_queued(sample, rtt_us) ? carried : 0;
+	sub->remembered = false;
+	return true;
+}
+
 static void learn_capacity(struct pams_subflow *sub, const struct tcp_sock *tp,
 			   const struct learn_sample *sample, u32 rtt_us)
 {
@@ -109,13 +126,6 @@ static void learn_capacity(struct pams_subflow *sub, const struct tcp_sock *tp,
 	u32 bound, span_us;
 	bool doubtful;
 
-	sub->learned_proven_byteps = max(sub->learned_proven_byteps, carried);
-	if (sub->learned_limit_byteps && carried > sub->learned_limit_byteps) {
-		/* without a queue the path could carry more: its capacity is unknown */
-		sub->learned_limit_byteps = queued ? carried : 0;
-		sub->remembered = false;
-		return;
-	}
 	/* a delayed acknowledgment looks like a queue, too: wait for a second sample */
 	doubtful = sample->queue_us > LEARN_DELAYED_US &&
 		   (sub->idle || !sub->queued);
@@ -165,14 +175,12 @@ static void learn_sample(struct pams_subflow *sub, const struct tcp_sock *tp,
 	sample.rtt_us = max(READ_ONCE(tp->rack.rtt_us), 1U);
 	sample.queue_us = sample.rtt_us > rtt_us ? sample.rtt_us - rtt_us : 0;
 	sample.sparse = sample.interval_us > sample.rtt_us + sample.rtt_us / 2;
-	if (!packets_out)
-		/* the acknowledgment may have been delayed: the true rate is no lower */
-		sub->learned_proven_byteps = max(sub->learned_proven_byteps,
-						 rate_of(sample.scaled, sample.interval_us));
-	else if (packets < LEARN_PACKETS_MIN)
-		learn_guess(sub, &sample, rtt_us);
-	else
-		learn_capacity(sub, tp, &sample, rtt_us);
+	if (!learn_carried(sub, &sample, rtt_us) && packets_out) {
+		if (packets < LEARN_PACKETS_MIN)
+			learn_guess(sub, &sample, rtt_us);
+		else
+			learn_capacity(sub, tp, &sample, rtt_us);
+	}
 
 	sub->memory_byteps =
 		pams_memory_learn(sub->memory, sub->memory_byteps,
