@@ -100,19 +100,21 @@ static void learn_guess(struct pams_subflow *sub, const struct learn_sample *sam
 	sub->guessed = true;
 }
 
-/* Take what was carried: a delayed acknowledgment only makes that less, so few packets will do.
- * Returns true if it is more than the capacity was thought to be.
+/* Take what was carried: a delayed acknowledgment only makes that less, so the subflow's own
+ * capacity may rise by a @few packets, too. What path memory says is a share, and a few packets
+ * may go sooner than that. Returns true if it was more than the capacity was thought to be.
  */
 static bool learn_carried(struct pams_subflow *sub, const struct learn_sample *sample,
-			  u32 rtt_us)
+			  u32 rtt_us, bool few)
 {
 	u32 carried = rate_of(sample->scaled, sample->interval_us);
 
 	sub->learned_proven_byteps = max(sub->learned_proven_byteps, carried);
-	if (!sub->learned_limit_byteps || carried <= sub->learned_limit_byteps)
+	if (!sub->learned_limit_byteps || carried <= sub->learned_limit_byteps ||
+	    (few && sub->remembered))
 		return false;
 	/* without a queue the path could carry more: its capacity is unknown */
-	sub->learned_limit_byteps = sample_is_queued(sample, rtt_us) ? carried : 0;
+	sub->learned_limit_byteps = few || sample_is_queued(sample, rtt_us) ? carried : 0;
 	sub->remembered = false;
 	return true;
 }
@@ -164,6 +166,7 @@ static void learn_sample(struct pams_subflow *sub, const struct tcp_sock *tp,
 			 u32 packets_out, u32 rtt_us)
 {
 	u32 packets = READ_ONCE(tp->rate_delivered);
+	bool few = !packets_out || packets < LEARN_PACKETS_MIN;
 	struct learn_sample sample;
 
 	/* TCP has no valid sample */
@@ -175,8 +178,8 @@ static void learn_sample(struct pams_subflow *sub, const struct tcp_sock *tp,
 	sample.rtt_us = max(READ_ONCE(tp->rack.rtt_us), 1U);
 	sample.queue_us = sample.rtt_us > rtt_us ? sample.rtt_us - rtt_us : 0;
 	sample.sparse = sample.interval_us > sample.rtt_us + sample.rtt_us / 2;
-	if (!learn_carried(sub, &sample, rtt_us) && packets_out) {
-		if (packets < LEARN_PACKETS_MIN)
+	if (!learn_carried(sub, &sample, rtt_us, few) && packets_out) {
+		if (few)
 			learn_guess(sub, &sample, rtt_us);
 		else
 			learn_capacity(sub, tp, &sample, rtt_us);
