@@ -67,7 +67,7 @@ void pams_conn_reset(struct mptcp_sock *msk)
 
 static void subflow_free(struct pams_subflow *sub)
 {
-	pams_memory_leave(sub->memory, sub->memory_byteps);
+	pams_memory_leave(sub->memory, sub->memory_byteps, sub->used_s);
 	kmem_cache_free(subflow_cache, sub);
 }
 

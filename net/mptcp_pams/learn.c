@@ -188,7 +188,8 @@ static void learn_sample(struct pams_subflow *sub, const struct tcp_sock *tp,
 	sub->memory_byteps =
 		pams_memory_learn(sub->memory, sub->memory_byteps,
 				  sub->remembered ? 0 : sub->learned_limit_byteps,
-				  sub->learned_proven_byteps, rtt_us);
+				  sub->learned_proven_byteps,
+				  rate_of(sample.scaled, sample.interval_us), rtt_us);
 }
 
 /* Update Th, MPBond's throughput, from cwnd / RTT; one division per sample. */
@@ -347,6 +348,17 @@ static u16 now_s(void)
 	return tcp_jiffies32 / HZ;
 }
 
+/* Tell path memory once a second that the subflow is in use. */
+static void learn_use(struct pams_subflow *sub)
+{
+	u16 second = now_s();
+
+	if (likely(sub->used_s == (u8)second))
+		return;
+	sub->used_s = second;
+	pams_memory_use(sub->memory, second);
+}
+
 /* How many of the subflow's false alarms are not forgotten yet. */
 static u8 alarms_left(const struct pams_subflow *sub)
 {
@@ -393,6 +405,8 @@ static noinline void learn_all(struct pams_subflow *sub, const struct sock *ssk,
 		       MODEL_SPAN_MAX_US);
 	model->owd_us = pams_owd_us(tp, model->srtt_us);
 
+	if (acknowledged || packets_out)
+		learn_use(sub);
 	if (acknowledged)
 		learn_sample(sub, tp, packets_out, rtt_us);
 	if (sub->remembered)
@@ -444,8 +458,11 @@ void pams_learn(struct pams_subflow *sub, const struct sock *ssk, u32 ahead_us,
 	bool acknowledged = delivered != sub->seen_delivered;
 	s32 due;
 
-	if (unlikely(!sub->model.rtt_us))
+	if (unlikely(!sub->model.rtt_us)) {
+		sub->used_s = now_s() - 1;
+		learn_use(sub);
 		sub->learned_proven_byteps = learn_share(sub);
+	}
 	if (unlikely(sub->silent))
 		learn_answer(sub, ssk);
 

@@ -10,8 +10,8 @@
  *   join     how long after the first decision of a connection it could be used
  *   others   the paths that join connections which begin on this one
  *
- * A new subflow begins with an equal share of the total, in place of a constant for all
- * unknown paths, until its own samples say better (learn.c). A connection that begins
+ * A new subflow begins with an equal share of the total, among those that are in use, in
+ * place of a constant for all unknown paths, until its own samples say better (learn.c). A connection that begins
  * on a path knows which paths will join, when, and what they carry: minfct then sends only
  * a little on a slow first path (sched_minfct.c).
  *
@@ -25,7 +25,7 @@
  *
  * A path is made in atomic context: with the msk owned on behalf of the task that sends,
  * whose memory cgroup is charged, or in softirq, where no cgroup is. The bound holds in
- * both cases: 1,024 paths of 200 bytes, and a table of 2 KB.
+ * both cases: 1,024 paths of 216 bytes, and a table of 2 KB.
  */
 #include <linux/jhash.h>
 #include <linux/jiffies.h>
@@ -235,18 +235,62 @@ void pams_memory_put(struct pams_remembered *path, u32 byteps)
  * pams_memory_leave - a subflow uses its path no more: give back pams_memory_get()'s path
  * @path:	the path, may be NULL
  * @byteps:	the capacity that the subflow told last
+ * @used_s:	the second in which the subflow was in use last, modulo 256
  */
-void pams_memory_leave(struct pams_remembered *path, u32 byteps)
+void pams_memory_leave(struct pams_remembered *path, u32 byteps, u8 used_s)
 {
 	if (!path)
 		return;
 	spin_lock_bh(&path->net->memory.lock);
 	WRITE_ONCE(path->flows, path->flows - 1);
+	if (path->busy && used_s == (u8)path->busy_s)
+		WRITE_ONCE(path->busy, path->busy - 1);
+	else if (path->busy_before && used_s == (u8)(path->busy_s - 1))
+		WRITE_ONCE(path->busy_before, path->busy_before - 1);
 	/* the list is in the order of use, which ends only now */
 	if (!hlist_unhashed(&path->bucket))
 		list_move(&path->list, &path->net->memory.list);
 	spin_unlock_bh(&path->net->memory.lock);
 	pams_memory_put(path, byteps);
+}
+
+/**
+ * pams_memory_busy - how many subflows share the path
+ * @path:	the path
+ *
+ * Reads without the lock.
+ *
+ * Return: the number of subflows that were in use in this second or in the one before, one at
+ * least: those that only stay open, as browsers' connections do, take nothing of the path.
+ */
+u32 pams_memory_busy(const struct pams_remembered *path)
+{
+	u16 age_s = tcp_jiffies32 / HZ - READ_ONCE(path->busy_s);
+	u32 busy = age_s <= 1 ? READ_ONCE(path->busy) : 0;
+
+	if (!age_s)
+		busy = max(busy, READ_ONCE(path->busy_before));
+	return clamp(busy, 1U, max(READ_ONCE(path->flows), 1U));
+}
+
+/**
+ * pams_memory_use - note that a subflow is in use in this second
+ * @path:	the path, may be NULL
+ * @now_s:	low half of TCP's clock in seconds; each subflow says it once in each
+ */
+void pams_memory_use(struct pams_remembered *path, u16 now_s)
+{
+	if (!path)
+		return;
+	spin_lock_bh(&path->net->memory.lock);
+	if (path->busy_s != now_s) {
+		WRITE_ONCE(path->busy_before, (u16)(now_s - path->busy_s) == 1 ?
+					      path->busy : 0);
+		WRITE_ONCE(path->busy, 0);
+		WRITE_ONCE(path->busy_s, now_s);
+	}
+	WRITE_ONCE(path->busy, path->busy + 1);
+	spin_unlock_bh(&path->net->memory.lock);
 }
 
 /**
@@ -270,7 +314,7 @@ struct pams_memory_hint pams_memory_hint(const struct pams_remembered *path, boo
 	if (!proven_byteps || !memory_is_fresh(path))
 		return hint;
 
-	flows = max(READ_ONCE(path->flows) + joins, 1U);
+	flows = pams_memory_busy(path) + joins;
 	total_byteps = READ_ONCE(path->total_byteps);
 	if (total_byteps)
 		hint.limit_byteps = max(total_byteps / flows, MODEL_RATE_MIN_BYTEPS);
@@ -286,6 +330,8 @@ struct pams_memory_hint pams_memory_hint(const struct pams_remembered *path, boo
  * @old_byteps:	the capacity that the subflow told last
  * @byteps:	the capacity that it has learned; 0 if it doesn't know
  * @proven_byteps: the highest rate that it has carried
+ * @carried_byteps: the rate that its last packets were carried at: if that is more than the
+ *		path's capacity, it was wrong, though nobody tells a better one
  * @rtt_us:	least round-trip time
  *
  * A small change isn't taken, to spare the lock.
@@ -293,14 +339,17 @@ struct pams_memory_hint pams_memory_hint(const struct pams_remembered *path, boo
  * Return: the capacity that the subflow has told by now, for the next call's @old_byteps.
  */
 u32 pams_memory_learn(struct pams_remembered *path, u32 old_byteps, u32 byteps,
-		      u32 proven_byteps, u32 rtt_us)
+		      u32 proven_byteps, u32 carried_byteps, u32 rtt_us)
 {
 	u32 change = byteps > old_byteps ? byteps - old_byteps : old_byteps - byteps;
 	u32 was_proven = path ? READ_ONCE(path->proven_byteps) : 0;
+	u32 total = path ? READ_ONCE(path->total_byteps) : 0;
+	u32 busy;
 	u64 sum;
 
 	if (!path || (change <= old_byteps / 8 &&
 		      proven_byteps <= was_proven + was_proven / 8 &&
+		      (!total || carried_byteps <= total) &&
 		      memory_age_s(path) < MEMORY_REFRESH_S))
 		return old_byteps;
 
@@ -309,15 +358,17 @@ u32 pams_memory_learn(struct pams_remembered *path, u32 old_byteps, u32 byteps,
 	sum = path->sum_byteps - min_t(u64, path->sum_byteps, old_byteps) + byteps;
 	path->sum_byteps = sum;
 	path->told += (byteps > 0) - (old_byteps > 0);
-	/* while some subflows haven't told a capacity, a lower sum says nothing */
-	if (sum > path->total_byteps || path->told == path->flows)
+	busy = pams_memory_busy(path);
+	/* while some of those in use haven't told a capacity, a lower sum says nothing */
+	if (sum > path->total_byteps || path->told >= busy)
 		WRITE_ONCE(path->total_byteps, min_t(u64, sum, MODEL_RATE_UNKNOWN - 1));
+	if (busy == 1 && path->total_byteps && carried_byteps > path->total_byteps)
+		WRITE_ONCE(path->total_byteps, carried_byteps);
 	WRITE_ONCE(path->proven_byteps,
-		   path->flows == 1 ? proven_byteps :
-				      max(path->proven_byteps, proven_byteps));
+		   busy == 1 ? proven_byteps : max(path->proven_byteps, proven_byteps));
 	/* beside other subflows it may never have met an empty queue */
-	WRITE_ONCE(path->rtt_us, path->flows == 1 ? rtt_us :
-					min(pams_memory_rtt_us(path), rtt_us));
+	WRITE_ONCE(path->rtt_us,
+		   busy == 1 ? rtt_us : min(pams_memory_rtt_us(path), rtt_us));
 	WRITE_ONCE(path->used_s, ktime_get_seconds());
 	spin_unlock_bh(&path->net->memory.lock);
 	return byteps;

@@ -35,7 +35,10 @@ struct pams_memory_key {
  * @net:	its namespace
  * @key:	its key
  * @users:	number of subflows that use it now, and of connections that expect it
- * @flows:	number of subflows that use it now
+ * @flows:	number of subflows that it has now, idle ones among them
+ * @busy_s:	the second that @busy counts for, low half of TCP's clock in seconds
+ * @busy:	number of subflows that had data under way in that second, or acknowledged
+ * @busy_before: the same of the second before
  * @told:	number of these that have told a capacity (@sum_byteps)
  * @used_s:	when a subflow told something of it last, low half of ktime_get_seconds()
  * @began:	jiffies when a connection began on it last; they wrap after 50 days or more, so
@@ -56,6 +59,9 @@ struct pams_remembered {
 	struct pams_memory_key key;
 	u32 users;
 	u32 flows;
+	u16 busy_s;
+	u32 busy;
+	u32 busy_before;
 	u32 told;
 	u32 used_s;
 	unsigned long began;
@@ -92,7 +98,7 @@ struct pams_memory {
  * @rtt_us:	least round-trip time; 0: not known
  * @join_us:	how long after a connection's first decision it could be used
  * @joined:	@join_us is known
- * @flows:	number of subflows that use it now
+ * @flows:	number of subflows that it has now
  * @age_ms:	how long ago a subflow told something of it last
  */
 struct pams_memory_entry {
@@ -133,10 +139,12 @@ struct pams_memory_hint {
 	u32 join_us;
 };
 
+u32 pams_memory_busy(const struct pams_remembered *path);
+
 /* Do several subflows use the path? Read without the lock, so the answer may be old. */
 static inline bool pams_memory_is_shared(const struct pams_remembered *path)
 {
-	return READ_ONCE(path->flows) > 1;
+	return READ_ONCE(path->flows) > 1 && pams_memory_busy(path) > 1;
 }
 
 /* The connections of a web page begin one after the other, each within this time. */
@@ -164,10 +172,11 @@ void pams_memory_init(struct pams_net *net);
 void pams_memory_exit(struct pams_net *net);
 struct pams_remembered *pams_memory_get(struct pams_net *net, const struct sock *ssk);
 void pams_memory_put(struct pams_remembered *path, u32 byteps);
-void pams_memory_leave(struct pams_remembered *path, u32 byteps);
+void pams_memory_leave(struct pams_remembered *path, u32 byteps, u8 used_s);
 struct pams_memory_hint pams_memory_hint(const struct pams_remembered *path, bool joins);
+void pams_memory_use(struct pams_remembered *path, u16 now_s);
 u32 pams_memory_learn(struct pams_remembered *path, u32 old_byteps, u32 byteps,
-		      u32 proven_byteps, u32 rtt_us);
+		      u32 proven_byteps, u32 carried_byteps, u32 rtt_us);
 void pams_memory_missed(struct pams_remembered *path);
 void pams_memory_joined(struct pams_remembered *first,
 			struct pams_remembered *path, u64 after_us);

@@ -175,6 +175,7 @@ struct pams_net {
  *
  * written by watch.c, learn.c and report.c:
  * @silent_tstamp: TCP's rcv_tstamp when @silent was set
+ * @used_s:	in which second path memory was told last that the path is in use, modulo 256
  * @alarms:	number of false alarms: silences that ended without a timeout of TCP's
  * @alarm_s:	when the last false alarm was; low half of TCP's clock in seconds
  * @silent:	nothing was acknowledged for too long
@@ -197,8 +198,9 @@ struct pams_subflow {
 	u32 seen_packets;
 	u16 stops;
 	u16 alarm_s;
-	u8 alarms;
-	u8 events;
+	u8 used_s;
+	u8 alarms:2;
+	u8 events:2;
 	u8 guessed:1;
 	u8 idle:1;
 	u8 queued:1;

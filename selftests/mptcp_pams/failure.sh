@@ -144,6 +144,25 @@ backup_takes_over()
 	check "us of all" "$(duration_us)" "<=" "$own_all_us * 11 / 10 + 30000"
 }
 
+# Path 2 is slow for a while: then it carries half of the data again, though the receive window is small.
+slow_for_a_while()
+{
+	local before alone
+
+	paths "$1" 20mbit,10ms,50 20mbit,10ms,70
+	start_server
+	transfer --bytes 25M --rcvbuf 262144 --timeout 60000 &
+	sleep 1.5
+	reshape 2 300kbit,10ms,70
+	sleep 6
+	reshape 2 20mbit,10ms,70
+	sleep 1
+	before=$(sent "$server" 2) alone=$(sent "$server" 1)
+	sleep 2
+	check "bytes on path 2 in two seconds" "$(sent "$server" 2) - $before" ">" "($(sent "$server" 1) - $alone) / 2"
+	wait $! || fail "the transfer did not survive"
+}
+
 # The path manager removes a subflow that is in use, and adds it again.
 endpoint_removed_and_added()
 {
@@ -188,5 +207,6 @@ for sched in $SCHEDS; do
 	add comes_back "$sched"
 	add both_die_for_a_while "$sched"
 	add endpoint_removed_and_added "$sched"
+	[ "$sched" != minfct ] || add slow_for_a_while "$sched"
 done
 run_cases "$@"

@@ -112,6 +112,41 @@ forgotten()
 	[ -z "$(known 10.0.1.1 rate_byteps)" ] || fail "the old capacity is remembered"
 }
 
+# The first path has become faster: short connections alone find that out, too.
+speeds_up()
+{
+	local i
+
+	begin
+	paths "$1" 300kbit,10ms 20mbit,40ms
+	start_server
+	transfer --bytes 100K
+	transfer --bytes 30K
+	reshape 1 20mbit,10ms
+	for i in 1 2 3 4; do
+		sleep 1
+		transfer --bytes 30K
+		say "new connection $i: $(duration_us) us"
+	done
+	check "us" "$(duration_us)" "<" 70000
+}
+
+# Connections of the same peer that only stay open take nothing of the path.
+idle_ones_do_not_count()
+{
+	begin
+	paths "$1" 20mbit,10ms 20mbit,40ms
+	start_server
+	transfer --bytes 4M
+	mkdir "$work/idle"
+	on_client "$xfer" client --bytes 1K --conns 50 --requests 2 --gap 20000 "$address" $port >"$work/idle/out" &
+	sleep 3
+	check "subflows" "$(known 10.0.1.1 subflows)" ">=" 50
+	transfer --bytes 30K
+	kill $!
+	check "us" "$(duration_us)" "<" 70000
+}
+
 # The first path has become faster than what is remembered of it, and would have delivered all before the other one has joined:
 # nothing is kept back for that. 28 packets leave in two rounds, 10 and 18; of the second no more than 14 where some are kept back.
 not_kept_back()
@@ -237,6 +272,8 @@ for sched in $SCHEDS; do
 	add bounded "$sched"
 	add last_use_counts "$sched"
 	[ "$sched" != minfct ] || add not_kept_back "$sched"
+	[ "$sched" != minfct ] || add speeds_up "$sched"
+	[ "$sched" != minfct ] || add idle_ones_do_not_count "$sched"
 	# ten minutes, for what no scheduler has a part in
 	[ "$sched" != minfct ] || add forgotten "$sched"
 done
