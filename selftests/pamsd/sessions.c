@@ -249,6 +249,34 @@ static void cost_reaches_the_kernel(void)
 	check(!known->cost);
 }
 
+/*
+ * A cost that is taken back while the server's pamsd is away is taken back in the
+ * kernel, which has it from the daemon before. One that somebody else set stays.
+ */
+static void cost_is_taken_back_after_a_restart(void)
+{
+	struct known *known;
+
+	begin();
+	world_cost(&world, 0, 2);
+	world_for(&world, 100);
+	known = world_known(&world, 0, 1);
+	check(known->cost == 2);
+	world_restart_server(&world);
+	world_cost(&world, 0, 0);
+	world_for(&world, 1000);
+	check(!known->cost);
+
+	begin();
+	known = world_known(&world, 0, 1);
+	known->cost = 3;
+	known->cost_stays = true;
+	world_restart_server(&world);
+	world_say(&world, 0, 5000, false);
+	world_for(&world, 1000);
+	check(known->loss_until_ms && known->cost == 3);
+}
+
 /* A reporter that starts anew isn't two. */
 static void a_restart_is_not_two_hosts(void)
 {
@@ -441,6 +469,7 @@ int main(void)
 	run(delayed_loss_time_is_nearer);
 	run(spread_reaches_the_kernel);
 	run(cost_reaches_the_kernel);
+	run(cost_is_taken_back_after_a_restart);
 	run(a_restart_is_not_two_hosts);
 	run(other_versions_are_said);
 	run(server_that_forgot_is_told_again);

@@ -47,6 +47,7 @@ struct known {
 	uint32_t loss_spread_ms;
 	uint64_t cost_until_ms;
 	uint8_t cost;
+	bool cost_stays;	/* as what people set by hand does */
 };
 
 struct world {
@@ -135,6 +136,7 @@ static inline int world_set(const struct pams_path *path, void *arg)
 	if (path->has_cost) {
 		known->cost_until_ms = ms + path->ttl_ms;
 		known->cost = path->cost;
+		known->cost_stays = false;
 	}
 	return 0;
 }
@@ -160,6 +162,14 @@ static inline int world_find(const struct pams_path *key, void *arg)
 	world->finds++;
 	return key->token == world->token && key->local_id == 1 &&
 	       key->remote_id == 2 ? 0 : -ENOENT;
+}
+
+static inline bool world_has_cost(const struct pams_path *key, void *arg)
+{
+	struct world *world = arg;
+	const struct known *known = known_of(world, key, false);
+
+	return known && !known->cost_stays && known->cost_until_ms > server_us(world) / 1000;
 }
 
 /* --- the two ends --- */
@@ -215,7 +225,7 @@ static inline void world_begin(struct world *world, uint64_t seed)
 	world->config.peers = &world->peer_config;
 	world->config.peer_count = 1;
 	world->env = (struct peers_env){ world_set, world_del, world_find,
-					 world };
+					 world_has_cost, world };
 	world_restart_server(world);
 	world_restart_reporter(world);
 }

@@ -119,14 +119,26 @@ static bool is_told(const struct held *held, const struct held_path *path,
 	       until < path->loss_until_ms + UNTIL_NEAR_MS;
 }
 
+/* A cost that the kernel has, from this daemon or from one before it, but nobody says now. */
+static bool is_cost_left(const struct peers_env *env, const struct held *held,
+			 const struct held_path *path, uint64_t ms)
+{
+	if (path->cost_until_ms)
+		return false;
+	return held->told ? held->told_cost_until_ms > ms :
+			    env->has_cost(&held->key, env->arg);
+}
+
 /*
  * The kernel may still have what was said to a daemon before this one: the
- * first time under a name it is told of no loss, too.
+ * first time under a name it is told of no loss, too, and of no cost if it has one.
  */
 static void tell_kernel(struct peer *peer, const struct peers_env *env,
 			struct held *held, bool pipe, uint64_t ms)
 {
 	const struct held_path *path = &held->session->paths[held->id];
+	/* what is told next makes everything under this name ours */
+	bool cost_left = is_cost_left(env, held, path, ms);
 
 	if (pipe && path->pipe_until_ms > ms)
 		tell_pipe(peer, env, held, path, ms);
@@ -141,7 +153,7 @@ static void tell_kernel(struct peer *peer, const struct peers_env *env,
 	if (!held->session)
 		return;
 	if ((path->cost_until_ms > ms && !is_cost_told(held, path)) ||
-	    (!path->cost_until_ms && held->told_cost_until_ms > ms))
+	    cost_left)
 		tell_cost(peer, env, held, path, ms);
 	held->told = true;
 }

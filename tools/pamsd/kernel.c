@@ -16,6 +16,8 @@
 
 /* Should its arrival be missed, how long until it is noticed. */
 #define RETRY_MS	250
+/* Who the module knows this daemon, and those before it, as. */
+#define ORIGIN		"pamsd"
 
 struct kernel {
 	struct pams_nl *nl;
@@ -195,7 +197,7 @@ int kernel_set(struct kernel *kernel, const struct pams_path *path)
 	struct pams_path told = *path;
 	int err;
 
-	snprintf(told.origin, sizeof(told.origin), "pamsd");
+	snprintf(told.origin, sizeof(told.origin), ORIGIN);
 	err = call_module(kernel, set_path, &told);
 	if (kernel->out)
 		return -ENOENT;
@@ -248,6 +250,16 @@ uint8_t kernel_cost(struct kernel *kernel, unsigned int ifindex)
 	if (pams_nl_path_get(kernel->nl, &path) || !path.has_cost)
 		return 0;
 	return path.cost;
+}
+
+/* Not one that never expires: pamsd sets none. */
+bool kernel_has_cost(struct kernel *kernel, const struct pams_path *key)
+{
+	struct pams_path path = *key;
+
+	if (kernel->out || pams_nl_path_get(kernel->nl, &path))
+		return false;
+	return path.has_cost && !path.cost_stays && !strcmp(path.origin, ORIGIN);
 }
 
 struct search {

@@ -320,6 +320,8 @@ int kernel_set(struct kernel *kernel, const struct pams_path *path);
 int kernel_del(struct kernel *kernel, const struct pams_path *path);
 /* The cost of sending through this interface, as the module knows it; 0 if nobody says. */
 uint8_t kernel_cost(struct kernel *kernel, unsigned int ifindex);
+/* Has it a cost under this key that pamsd told it? */
+bool kernel_has_cost(struct kernel *kernel, const struct pams_path *key);
 /* Have costs() called when a cost may have changed; NULL: don't. */
 void kernel_on_costs(struct kernel *kernel, void (*costs)(void *arg), void *arg);
 int kernel_set_rules(struct kernel *kernel, const struct pams_rules *rules);
@@ -372,6 +374,8 @@ struct peers_env {
 	int (*path_del)(const struct pams_path *path, void *arg);
 	/* Has the kernel that subflow? 0, -ENOENT, or -EAGAIN: can't tell */
 	int (*subflow_find)(const struct pams_path *key, void *arg);
+	/* Has the kernel a cost under this key that pamsd told it? */
+	bool (*has_cost)(const struct pams_path *key, void *arg);
 	void *arg;
 };
 

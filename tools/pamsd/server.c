@@ -313,6 +313,11 @@ static int subflow_find(const struct pams_path *key, void *arg)
 	return kernel_find_subflow(arg, key);
 }
 
+static bool has_cost(const struct pams_path *key, void *arg)
+{
+	return kernel_has_cost(arg, key);
+}
+
 struct server *server_new(struct event_base *base, const struct config *config,
 			  struct kernel *kernel)
 {
@@ -320,6 +325,7 @@ struct server *server_new(struct event_base *base, const struct config *config,
 		.path_set = path_set,
 		.path_del = path_del,
 		.subflow_find = subflow_find,
+		.has_cost = has_cost,
 	};
 	struct server *server = calloc(1, sizeof(*server));
 
