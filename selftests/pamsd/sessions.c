@@ -198,6 +198,21 @@ static void delayed_loss_time_is_nearer(void)
 	check(late_ms >= -5 && late_ms <= 5);
 }
 
+/* Whatever is reported, nothing holds longer than loss-max-s from when it was. */
+static void loss_holds_no_longer_than_it_may(void)
+{
+	const int64_t most_ms = 60000;
+	uint64_t until_ms;
+
+	for (int64_t ahead_ms = most_ms - 2; ahead_ms <= most_ms + 2; ahead_ms++) {
+		begin();
+		until_ms = server_us(&world) / 1000 + most_ms;
+		world_say(&world, 0, ahead_ms, false);
+		world_for(&world, 100);
+		check(world_known(&world, 0, 1)->loss_until_ms <= until_ms + 10);
+	}
+}
+
 /* The spread of a predicted time reaches the kernel, and each change of it. */
 static void spread_reaches_the_kernel(void)
 {
@@ -467,6 +482,7 @@ int main(void)
 	run(clocks_may_stop);
 	run(clocks_may_drift);
 	run(delayed_loss_time_is_nearer);
+	run(loss_holds_no_longer_than_it_may);
 	run(spread_reaches_the_kernel);
 	run(cost_reaches_the_kernel);
 	run(cost_is_taken_back_after_a_restart);

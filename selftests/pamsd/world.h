@@ -16,6 +16,8 @@
 
 #include <sodium.h>
 
+#include <linux/mptcp_pams.h>
+
 #include "announce.h"
 #include "pamsd.h"
 #include "session.h"
@@ -128,7 +130,8 @@ static inline int world_set(const struct pams_path *path, void *arg)
 		known->pipe_until_ms = ms + path->ttl_ms;
 	if (path->has_loss) {
 		known->loss_at_ms = ms + path->loss_ms;
-		known->loss_until_ms = known->loss_at_ms + path->ttl_ms;
+		known->loss_until_ms = known->loss_at_ms +
+				       (path->ttl_ms ?: MPTCP_PAMS_LOSS_TTL_DEFAULT_MS);
 		known->loss_spread_ms = path->loss_spread_ms;
 	} else if (path->no_loss) {
 		known->loss_until_ms = 0;

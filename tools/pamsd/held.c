@@ -67,7 +67,8 @@ static void tell_loss(struct peer *peer, const struct peers_env *env,
 	set.has_loss = true;
 	set.loss_ms = ahead_ms > 0 ? ahead_ms : 0;
 	set.loss_spread_ms = path->state.loss_spread_ms;
-	set.ttl_ms = path->loss_until_ms - ms - set.loss_ms;
+	/* one that is as far ahead as any may hold; 0 would be the module's default */
+	set.ttl_ms = path->loss_until_ms - ms - set.loss_ms ?: 1;
 	held->told_loss_at_ms = path->loss_at_ms;
 	held->told_spread_ms = path->state.loss_spread_ms;
 	held->told_loss_until_ms = path->loss_until_ms;
