@@ -23,7 +23,8 @@
 #include "diag.h"
 #include "pamsd.h"
 
-#define OWNERS_MAX		64
+/* Each subflow may have another address. */
+#define OWNERS_MAX	SUBFLOWS_MAX
 
 /* Which interface has, or had last, an address. */
 struct owner {
@@ -43,7 +44,16 @@ static struct owner *owner_of(const struct prefix *address)
 	return NULL;
 }
 
-static void learn_owners(void)
+static bool is_local(const struct subflows *subflows, const struct prefix *address)
+{
+	for (unsigned int i = 0; i < subflows->count; i++)
+		if (!memcmp(&subflows->list[i].local, address, sizeof(*address)))
+			return true;
+	return false;
+}
+
+/* A machine may have many more addresses than those that subflows have. */
+static void learn_owners(const struct subflows *subflows)
 {
 	struct ifaddrs *list, *entry;
 	struct prefix address;
@@ -57,6 +67,8 @@ static void learn_owners(void)
 		     entry->ifa_addr->sa_family != AF_INET6))
 			continue;
 		prefix_of(&address, (union address *)entry->ifa_addr);
+		if (!is_local(subflows, &address))
+			continue;
 		owner = owner_of(&address);
 		if (!owner)
 			owner = &owners[owner_next++ % OWNERS_MAX];
@@ -133,7 +145,7 @@ int subflows_read(struct subflows *subflows)
 		return err;
 	complete_tokens(subflows);
 	if (subflows->count)
-		learn_owners();
+		learn_owners(subflows);
 	for (unsigned int i = 0; i < subflows->count; i++) {
 		struct subflow *subflow = &subflows->list[i];
 
