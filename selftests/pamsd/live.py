@@ -159,6 +159,20 @@ def several_addresses(folder):
     pair.stop()
 
 
+def address_that_fails_is_said_once(folder):
+    """At one of its addresses the server can't be reached, at the other one it can: each report is sent to both."""
+    pair = Pair(folder)
+    pair.reporter.reload(pair.reporter_config().replace(
+        f'"127.0.0.1:{pair.relay.port}"', f'{{"127.0.0.1:{pair.relay.port}", "[2001:db8::1]:{pair.port}"}}'))
+    for number in range(1, 6):
+        pair.arrives(10000 * number)
+    target = pair.reporter.status()["reporter"]["to"][0]
+    if not target["errors"]:
+        raise Skipped("there is a route to 2001:db8::1 here")
+    check(pair.reporter.said().count("can't report to 's'") == 1, pair.reporter.said())
+    pair.stop()
+
+
 def names_of_its_own(folder, resolv_conf):
     """A file of hosts, which knows none of ours yet, and a program that starts others with it and with that resolv.conf."""
     hosts, servers, wrap = (Path(folder) / name for name in ("hosts", "resolv.conf", "wrap"))
@@ -611,7 +625,8 @@ if __name__ == "__main__":
     sys.exit(run_cases_about_lo([
         session_and_loss, no_loss_takes_it_back, lost_reports_are_repeated, silent_when_idle,
         server_restarts, blocked_on_the_way, about_its_source, burst_of_loss,
-        two_reporters_with_one_key, several_addresses, server_by_name, reload_during_a_lookup, silence_is_said, reload,
+        two_reporters_with_one_key, several_addresses, address_that_fails_is_said_once, server_by_name,
+        reload_during_a_lookup, silence_is_said, reload,
         reload_of_a_bad_file, reload_of_a_directory, reload_of_what_does_not_work, ends_in_order,
         address_that_comes_later, address_that_is_deleted, temporary_address_is_preferred,
         kernel_that_is_silent, kernel_that_is_short, links_lost_with_their_news, two_at_one_socket,

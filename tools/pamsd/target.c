@@ -29,6 +29,7 @@
 struct way {
 	const struct link *link;	/* NULL: as routing has it */
 	const union address *address;	/* one of the target's */
+	int error;			/* of sending, the last one said */
 };
 
 struct target {
@@ -42,7 +43,6 @@ struct target {
 	struct event *events[FAMILIES];
 	struct event *timer;
 	bool silent;		/* has been said */
-	int error;		/* of sending, the last one said */
 	uint64_t errors;
 };
 
@@ -120,17 +120,17 @@ static void send_report(unsigned int index, const uint8_t *buf, size_t len,
 			void *arg)
 {
 	struct target *target = arg;
-	const struct way *way = &target->ways[index];
+	struct way *way = &target->ways[index];
 	char text[ADDRESS_TEXT];
 
 	if (send_through(target, way, buf, len) >= 0) {
-		target->error = 0;
+		way->error = 0;
 		return;
 	}
 	target->errors++;
-	if (errno == target->error || errno == EAGAIN)
+	if (errno == way->error || errno == EAGAIN)
 		return;
-	target->error = errno;
+	way->error = errno;
 	say("can't report to '%s' at %s: %s", target->config->name,
 	    address_text(text, way->address), strerror(errno));
 }
@@ -318,8 +318,10 @@ static void forget_ways(struct target *target, const union address *address)
 	for (unsigned int i = 0; i < target->announcer.way_count; i++) {
 		struct announce_way *way = &target->announcer.ways[i];
 
-		if (target->ways[i].address == address)
-			*way = (struct announce_way){ .own = way->own };
+		if (target->ways[i].address != address)
+			continue;
+		*way = (struct announce_way){ .own = way->own };
+		target->ways[i].error = 0;
 	}
 }
 
