@@ -62,6 +62,13 @@ static int64_t now_ms(void)
 	return clock_ms(CLOCK_BOOTTIME);
 }
 
+/* The clock may be set at any time; a machine without one of its own learns late what time it is. */
+static void keep_to_clock(struct plugin *plugin)
+{
+	if (!plugin->settings->depart_now)
+		plugin->shift_ms = clock_ms(CLOCK_REALTIME) - now_ms();
+}
+
 /* --- the route's estimate --- */
 
 static bool is_fixed(const struct plugin *plugin, int64_t ms)
@@ -247,6 +254,7 @@ static int look(struct plugin *plugin, int64_t ms)
 		trend_add(&plugin->trend, ms, station.level_dbm);
 	}
 	plugin->station = station;
+	keep_to_clock(plugin);
 	return decide(plugin, ms);
 }
 
@@ -323,20 +331,24 @@ static int run(struct plugin *plugin)
 	}
 }
 
-int plugin_run(struct settings *settings)
+static void plugin_begin(struct plugin *plugin, const struct settings *settings)
 {
-	struct plugin *plugin = calloc(1, sizeof(*plugin));
-	int64_t wall_ms = clock_ms(CLOCK_REALTIME), begin_ms = now_ms();
-
-	if (!plugin)
-		return -1;
 	plugin->settings = settings;
 	plugin->warning = settings->warning;
 	trend_init(&plugin->trend, &settings->model, settings->window_ms);
 	forget(plugin);
-	plugin->shift_ms = wall_ms - begin_ms;
+	keep_to_clock(plugin);
 	if (settings->depart_now && settings->route.count)
-		plugin->shift_ms = settings->route.points[0].ms - begin_ms;
+		plugin->shift_ms = settings->route.points[0].ms - now_ms();
+}
+
+int plugin_run(struct settings *settings)
+{
+	struct plugin *plugin = calloc(1, sizeof(*plugin));
+
+	if (!plugin)
+		return -1;
+	plugin_begin(plugin, settings);
 	plugin->radio = radio_open(settings->interface);
 	if (!plugin->radio) {
 		fputs("pams-predict: there is no nl80211, so no wireless interface\n",

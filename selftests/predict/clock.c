@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * clock - a vehicle that keeps to its route's times, on a machine whose clock is set
+ *
+ * The radio and the clocks are made here.
+ */
+#include "../../tools/pams-predict/plugin.c"
+#include "tap.h"
+
+#define BEGIN_MS	5000
+#define WALL_MS		1000000
+
+static int64_t boot_ms, wall_ms;
+
+int clock_gettime(clockid_t clock, struct timespec *now)
+{
+	int64_t ms = clock == CLOCK_REALTIME ? wall_ms : boot_ms;
+
+	now->tv_sec = ms / 1000;
+	now->tv_nsec = ms % 1000 * 1000000;
+	return 0;
+}
+
+struct radio *radio_open(const char *interface)
+{
+	(void)interface;
+	return NULL;
+}
+
+void radio_close(struct radio *radio)
+{
+	(void)radio;
+}
+
+int radio_fd(const struct radio *radio)
+{
+	(void)radio;
+	return -1;
+}
+
+int radio_look(struct radio *radio, struct station *station)
+{
+	(void)radio;
+	*station = (struct station){ .bssid = { 2 }, .level_dbm = -50 };
+	return 1;
+}
+
+int radio_ssid(struct radio *radio, char ssid[SSID_BYTES])
+{
+	(void)radio;
+	strcpy(ssid, "road");
+	return 0;
+}
+
+enum station_event radio_event(struct radio *radio)
+{
+	(void)radio;
+	return STATION_NOTHING;
+}
+
+struct gps *gps_connect(const char *where)
+{
+	(void)where;
+	return NULL;
+}
+
+void gps_disconnect(struct gps *gps)
+{
+	(void)gps;
+}
+
+int gps_descriptor(const struct gps *gps)
+{
+	(void)gps;
+	return -1;
+}
+
+int gps_fix(struct gps *gps, struct fix *fix)
+{
+	(void)gps;
+	(void)fix;
+	return -1;
+}
+
+/*
+ * The route leads from an access point, whose range is half of it, to the east within
+ * 200 s: the range is left after 100 s. When that is, as known after a look.
+ */
+static int64_t leaves_at(struct plugin *plugin)
+{
+	struct estimate estimate;
+
+	check(!look(plugin, boot_ms));
+	route_estimate(plugin, boot_ms, &estimate);
+	check(estimate.known);
+	return estimate.at_ms;
+}
+
+static bool is_near(int64_t a, int64_t b)
+{
+	return llabs(a - b) < 10;
+}
+
+/* As plugin_run() begins, but for the radio, which isn't needed here. */
+static void clock_is_set(bool depart_now)
+{
+	struct ap ap = { .bssid = { 2 }, .has_bssid = true };
+	struct waypoint points[] = {
+		{ .ms = WALL_MS }, { .position = { .longitude = 0.01 }, .ms = WALL_MS + 200000 },
+	};
+	struct settings settings = {
+		.model = PATHLOSS_DEFAULT, .errors = ERRORS_DEFAULT,
+		.window_ms = TREND_WINDOW_MS,
+		.aps = { &ap, 1 }, .route = { points, 2 }, .depart_now = depart_now,
+	};
+	struct plugin plugin = { };
+
+	ap.range_m = geo_distance_m(&points[0].position, &points[1].position) / 2;
+	warning_init(&settings.warning);
+	boot_ms = BEGIN_MS;
+	wall_ms = WALL_MS;
+	plugin_begin(&plugin, &settings);
+	check(is_near(leaves_at(&plugin), BEGIN_MS + 100000));
+	boot_ms += 1000;
+	wall_ms += 31000;
+	check(is_near(leaves_at(&plugin), BEGIN_MS + (depart_now ? 100000 : 70000)));
+	boot_ms += 1000;
+	wall_ms -= 29000;
+	check(is_near(leaves_at(&plugin), BEGIN_MS + 100000));
+}
+
+/* Its times are those of the clock, whatever that was when the program began. */
+static void route_keeps_to_the_clock(void)
+{
+	clock_is_set(false);
+}
+
+/* Its times count from when the program began. */
+static void route_that_began_with_the_program(void)
+{
+	clock_is_set(true);
+}
+
+int main(void)
+{
+	run(route_keeps_to_the_clock);
+	run(route_that_began_with_the_program);
+	return tap_end();
+}
