@@ -69,7 +69,14 @@ config_list_foreach()
 
 network_get_device() { eval "$1=dev-$2"; }
 
-procd_open_instance() { command_line=; }
+# An instance is printed as its command line and, where procd is to start it anew when files have changed, these.
+procd_open_instance() { command_line='' watched=; }
 procd_append_param() { shift; command_line="$command_line $*"; }
-procd_set_param() { [ "$1" != command ] || { shift; command_line=$*; }; }
-procd_close_instance() { echo "$command_line"; }
+procd_set_param()
+{
+	case $1 in
+	command) shift; command_line=$* ;;
+	file) shift; watched=$* ;;
+	esac
+}
+procd_close_instance() { echo "$command_line${watched:+, file $watched}"; }
