@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from daemon import (PAMSD, Daemon, Skipped, check, free_port, new_key,  # noqa: E402
+from daemon import (HELPERS, PAMSD, Daemon, Skipped, check, free_port, new_key,  # noqa: E402
                     run_cases, within)
 
 IN_OPEN = 0x20
@@ -133,9 +133,9 @@ def copies_of_systemd(folder):
     config.write_text(server_config(file, 5230))
     command = as_another_user((PAMSD, "--check", config))
 
-    def answer(copies=None):
+    def answer(copies=None, **more):
         return subprocess.run(command, check=False, capture_output=True, text=True,
-                              env={**os.environ, "CREDENTIALS_DIRECTORY": copies} if copies else None)
+                              env={**os.environ, "CREDENTIALS_DIRECTORY": copies, **more} if copies else None)
 
     said = answer()
     check(said.stderr == f"{config}:3: '{file}' can't be read: Permission denied\n", f"{said}")
@@ -155,6 +155,13 @@ def copies_of_systemd(folder):
     said = answer(str(copies))
     check(said.stderr == f"{config}:3: '{file}' was changed after the service had started: systemctl "
           "restart pamsd\n", f"{said}")
+    # one that was made while the clock was behind, as before the first synchronisation after the boot of
+    # a machine without a clock of its own
+    clock = Path(folder) / "clock"
+    clock.write_text(f"unsynced {int(time.time()) - 86400}")
+    clock.chmod(0o644)
+    said = answer(str(copies), LD_PRELOAD=str(HELPERS / "clock_state.so"), CLOCK_STATE=str(clock))
+    check((said.returncode, said.stdout) == (0, f"{config}: is in order\n"), f"{said}")
 
 
 def status_of(daemon, name):

@@ -6,7 +6,8 @@
  * systemd reads them before it gives up root, and hands copies to the service
  * (LoadCredential= in systemd.exec(5)): of /etc/pamsd/phone.key the copy is
  * $CREDENTIALS_DIRECTORY/etc_pamsd_phone.key. A copy is taken at the start of
- * the service. One that is older than its file isn't used.
+ * the service. One that is older than its file isn't used, unless the clock is
+ * behind: then nothing can be said of what came first.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "pamsd.h"
@@ -23,6 +25,16 @@ static bool is_later(const struct timespec *a, const struct timespec *b)
 {
 	return a->tv_sec > b->tv_sec ||
 	       (a->tv_sec == b->tv_sec && a->tv_nsec > b->tv_nsec);
+}
+
+/*
+ * A machine without a clock of its own boots in the past, until it has asked for the
+ * time: files that were written before the boot seem to be of the future.
+ */
+static bool was_changed_since(const struct stat *copy, const struct stat *original)
+{
+	return is_later(&original->st_ctim, &copy->st_ctim) &&
+	       original->st_ctim.tv_sec <= time(NULL);
 }
 
 /* The copy's path; false if there can be none. */
@@ -58,7 +70,7 @@ static int open_copy(const char *file, const char **why)
 		return -1;
 	}
 	if (!stat(file, &original) && !fstat(fd, &copy) &&
-	    is_later(&original.st_ctim, &copy.st_ctim)) {
+	    was_changed_since(&copy, &original)) {
 		*why = "was changed after the service had started: systemctl "
 		       "restart pamsd";
 		close(fd);
