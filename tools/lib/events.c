@@ -78,6 +78,33 @@ int pams_join(struct pams_nl *nl)
 	return pams_errno(nl_socket_add_membership(nl->events, group));
 }
 
+/*
+ * The module's coming, and its going, may be among what is lost. Its family has another
+ * number each time it comes: is it another one than was told of?
+ */
+static bool has_other_family(struct pams_nl *nl)
+{
+	int err = pams_resolve(nl);
+
+	err = err ?: pams_join(nl);
+	if (err && err != -ENOENT)
+		return false;
+	if (err)
+		nl->family = 0;
+	if (nl->family == nl->told_family)
+		return false;
+	nl->told_family = nl->family;
+	return true;
+}
+
+/* Its going is received late, after it was seen to have come again. */
+static bool is_outdated(const struct pams_nl *nl, struct nlmsghdr *hdr)
+{
+	struct nlattr *id = nlmsg_find_attr(hdr, GENL_HDRLEN, CTRL_ATTR_FAMILY_ID);
+
+	return id && nl->told_family && nla_get_u16(id) != nl->told_family;
+}
+
 /* The controller tells of a family: is it ours? */
 static void on_family(struct delivery *delivery, struct nlmsghdr *hdr)
 {
@@ -90,11 +117,16 @@ static void on_family(struct delivery *delivery, struct nlmsghdr *hdr)
 	switch (genlmsg_hdr(hdr)->cmd) {
 	case CTRL_CMD_NEWFAMILY:
 		/* It may be gone again: the next event tells. */
-		if (!pams_resolve(nl) && !pams_join(nl))
-			deliver(delivery, PAMS_EVENT_LOADED, NULL, NULL);
+		if (pams_resolve(nl) || pams_join(nl))
+			break;
+		nl->told_family = nl->family;
+		deliver(delivery, PAMS_EVENT_LOADED, NULL, NULL);
 		break;
 	case CTRL_CMD_DELFAMILY:
+		if (is_outdated(nl, hdr))
+			break;
 		nl->family = 0;
+		nl->told_family = 0;
 		deliver(delivery, PAMS_EVENT_UNLOADED, NULL, NULL);
 		break;
 	}
@@ -120,6 +152,17 @@ static void on_module(struct delivery *delivery, struct nlmsghdr *hdr)
 			deliver(delivery, kind, NULL, &conn);
 		free(conn.subflow);
 	}
+}
+
+/* The kernel's ENOBUFS, said once. */
+static void on_overrun(struct delivery *delivery)
+{
+	struct pams_nl *nl = delivery->nl;
+	bool other = has_other_family(nl);
+
+	deliver(delivery, PAMS_EVENT_LOST, NULL, NULL);
+	if (other && !delivery->stop)
+		deliver(delivery, nl->family ? PAMS_EVENT_LOADED : PAMS_EVENT_UNLOADED, NULL, NULL);
 }
 
 static int on_event(struct nl_msg *msg, void *arg)
@@ -170,6 +213,7 @@ int pams_nl_subscribe(struct pams_nl *nl)
 	if (!err)
 		err = pams_join(nl);
 	nl->error[0] = 0;
+	nl->told_family = nl->family;
 	if (!err || err == -ENOENT)
 		return 0;
 	nl_socket_free(nl->events);
@@ -198,15 +242,10 @@ int pams_nl_receive(struct pams_nl *nl, pams_event_fn fn, void *arg)
 
 	for (i = 0; i < DATAGRAMS_MAX && !delivery.stop; i++) {
 		err = nl_recvmsgs(nl->events, cb);
-		if (err == -NLE_NOMEM) {
-			/* the kernel's ENOBUFS, said once; the module's coming
-			 * may be among what is lost
-			 */
-			pams_join(nl);
-			deliver(&delivery, PAMS_EVENT_LOST, NULL, NULL);
-		} else if (err < 0) {
+		if (err == -NLE_NOMEM)
+			on_overrun(&delivery);
+		else if (err < 0)
 			break;
-		}
 	}
 	nl_cb_put(cb);
 	if (delivery.stop)

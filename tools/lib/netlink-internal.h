@@ -14,6 +14,7 @@ struct pams_nl {
 	struct nl_sock *sock;		/* requests */
 	struct nl_sock *events;		/* or NULL */
 	int family;			/* its id, 0 while not loaded */
+	int told_family;		/* the one that events have told of */
 	const char *bad;		/* attribute */
 	char error[PAMS_ERROR_MAX];
 };
