@@ -558,6 +558,22 @@ def uncertain_loss(folder):
     pair.stop()
 
 
+def loss_that_is_over(folder):
+    """Nobody takes a predicted loss back: it holds for its ttl, and then there is none. A prediction after that is one."""
+    pair = Pair(folder)
+
+    def has_loss():
+        return "loss_ms" in pair.reporter.status()["reporter"]["interfaces"][0]
+
+    for _ in range(2):
+        pair.reporter.tell('{"interface": "lo", "loss_ms": 100, "ttl_ms": 1500}')
+        check(has_loss(), "it is no loss")
+        within("it arrives", lambda: pair.losses(100))
+        within("it is over", lambda: not has_loss(), 4)
+        within("it is at the server", lambda: not pair.losses(100))
+    pair.stop()
+
+
 def plugin(folder):
     program = Path(folder) / "predict"
     program.write_text("#!/bin/sh\necho nonsense\n"
@@ -630,5 +646,5 @@ if __name__ == "__main__":
         reload_of_a_bad_file, reload_of_a_directory, reload_of_what_does_not_work, ends_in_order,
         address_that_comes_later, address_that_is_deleted, temporary_address_is_preferred,
         kernel_that_is_silent, kernel_that_is_short, links_lost_with_their_news, two_at_one_socket,
-        lines_that_are_refused, uncertain_loss, plugin, plugin_that_repeats_itself,
+        lines_that_are_refused, uncertain_loss, loss_that_is_over, plugin, plugin_that_repeats_itself,
         plugin_that_does_not_start, missing_module_is_said_once]))

@@ -103,6 +103,19 @@ static bool flows(const struct interface *interface, uint64_t us)
 	return moved_us && us - moved_us <= FLOW_US;
 }
 
+static uint64_t loss_until_ms(const struct interface *interface)
+{
+	return interface->loss_at_ms +
+	       (interface->loss_ttl_ms ?: MPTCP_PAMS_LOSS_TTL_DEFAULT_MS);
+}
+
+/* A loss that was predicted holds for its ttl, and nobody may take it back. */
+static bool has_loss(const struct interface *interface, uint64_t ms)
+{
+	return interface->loss &&
+	       (interface->lasting || ms < loss_until_ms(interface));
+}
+
 static uint64_t rate_of(const struct reporter *reporter,
 			const struct interface *interface, uint64_t us)
 {
@@ -257,9 +270,9 @@ static void set_path(const struct reporter *reporter, struct target *target,
 	/* What was measured drains to behind this link, not to here. */
 	if (!path->about->source)
 		fill_pipe(reporter, &entry, interface, us);
-	entry.loss = interface->loss;
-	entry.lasting = interface->loss && interface->lasting;
-	if (interface->loss) {
+	entry.loss = has_loss(interface, us / 1000);
+	entry.lasting = entry.loss && interface->lasting;
+	if (entry.loss) {
 		entry.loss_at_ms = interface->loss_at_ms;
 		entry.loss_spread_ms = interface->loss_spread_ms;
 		entry.loss_ttl_ms = interface->loss_ttl_ms;
@@ -290,7 +303,7 @@ static void update_targets(struct reporter *reporter, uint64_t us)
 	for (unsigned int i = 0; i < reporter->config->interface_count; i++) {
 		struct interface *interface = &reporter->interfaces[i];
 
-		interface->link->lost = interface->loss &&
+		interface->link->lost = has_loss(interface, us / 1000) &&
 			interface->loss_at_ms <= us / 1000 + AVOID_MS +
 						 interface->loss_spread_ms;
 	}
@@ -330,20 +343,20 @@ static void send_due(struct reporter *reporter, uint64_t us)
 static void tell_kernel(struct reporter *reporter,
 			const struct interface *interface, uint64_t ms)
 {
-	uint64_t usual_ms = MPTCP_PAMS_LOSS_TTL_DEFAULT_MS;
-	uint64_t ttl_ms = interface->loss_ttl_ms ?: usual_ms;
+	bool loss = has_loss(interface, ms);
 	struct pams_path path = { };
 
 	if (!interface->config->local || !interface->link->ifindex)
 		return;
 	pams_path_key_ifindex(&path, interface->link->ifindex);
-	path.no_loss = !interface->loss;
-	path.has_loss = interface->loss;
-	if (interface->loss && interface->loss_at_ms > ms)
+	path.no_loss = !loss;
+	path.has_loss = loss;
+	if (loss && interface->loss_at_ms > ms)
 		path.loss_ms = interface->loss_at_ms - ms;
-	if (interface->loss) {
+	if (loss) {
 		path.loss_spread_ms = interface->loss_spread_ms;
-		path.ttl_ms = ttl_ms;
+		path.ttl_ms = interface->lasting ? MPTCP_PAMS_LOSS_TTL_DEFAULT_MS :
+			      loss_until_ms(interface) - ms - path.loss_ms;
 	}
 	kernel_set(reporter->kernel, &path);
 }
@@ -426,7 +439,7 @@ void reporter_feed(struct reporter *reporter)
 	uint64_t ms = now_ms();
 
 	for (unsigned int i = 0; i < reporter->config->interface_count; i++)
-		if (reporter->interfaces[i].loss)
+		if (has_loss(&reporter->interfaces[i], ms))
 			tell_kernel(reporter, &reporter->interfaces[i], ms);
 }
 
@@ -677,12 +690,12 @@ static json_t *interface_status(const struct reporter *reporter,
 					    json_string(interface->estimate
 							.from));
 	}
-	if (interface->loss)
+	if (has_loss(interface, ms))
 		json_object_set_new(object, "loss_ms",
 				    json_integer((json_int_t)
 						 interface->loss_at_ms -
 						 (json_int_t)ms));
-	if (interface->loss && interface->loss_spread_ms)
+	if (has_loss(interface, ms) && interface->loss_spread_ms)
 		json_object_set_new(object, "spread_ms",
 				    json_integer(interface->loss_spread_ms));
 	if (interface->cost)
