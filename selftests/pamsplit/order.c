@@ -84,6 +84,13 @@ static enum split_verdict give_third(uint32_t stamp)
 	return give(make_ack(data, true, ISN + 1, ISN + 1, stamp, WINDOW));
 }
 
+static enum split_verdict give_reset(bool up, uint32_t seq)
+{
+	static const uint8_t none[4];
+
+	return give(make(data, up, seq, 0, TCP_RST, 0, none, 0, 0));
+}
+
 /* Data goes through the flow, and neither end has been reset. */
 static void check_split(void)
 {
@@ -189,6 +196,49 @@ static void syn_after_the_answer_over_the_cap(void)
 	over_the_cap(true);
 }
 
+/* One flow may use the cap up for ever. New ones are put off once, and come in by their second SYN. */
+static void second_syn_over_the_cap(void)
+{
+	start();
+	split_lend(split, 1000);
+	open_one_that_waits();
+	check(give_syn(STAMP) == SPLIT_TAKEN);
+	check(split_counters(split)->put_off == 1);
+	check(split_flows(split) == 1);
+	check(goes_on(give_syn(STAMP + 10)));
+	check(goes_on(give_answer(STAMP + 10)));
+	check(goes_on(give_third(STAMP + 20)));
+	check(split_counters(split)->flows == 2);
+	/* another connection's */
+	client_port -= 2;
+	check(give(make_handshake(data, true, ISN + 100000, 0, STAMP)) == SPLIT_TAKEN);
+	client_port += 2;
+	check(split_counters(split)->put_off == 2);
+	check(split_counters(split)->unknown == 0 && resets == 0);
+	split_free(split);
+}
+
+/* Of as many as come within a second each one comes in. */
+static void many_syns_over_the_cap(void)
+{
+	const unsigned int many = 200;
+	unsigned int taken = 0;
+
+	start();
+	split_lend(split, 100);
+	open_one_that_waits();
+	for (unsigned int i = 0; i < 2 * many; i++) {
+		size_t len = make_handshake(data, true, i % many * 100000, 0, STAMP);
+
+		taken += split_packet(split, now_us, data, len) == SPLIT_TAKEN;
+		if (i >= many)
+			give_reset(true, i % many * 100000 + 1);
+	}
+	check(taken == many);
+	check(split_counters(split)->put_off == many);
+	split_free(split);
+}
+
 /* What has been left goes on, whether anything is lent or not. */
 static void syn_of_a_flow_that_was_left(void)
 {
@@ -269,13 +319,6 @@ static void syn_of_a_stranger(void)
 	give_other_syn();
 	give_challenge();
 	all_arrives();
-}
-
-static enum split_verdict give_reset(bool up, uint32_t seq)
-{
-	static const uint8_t none[4];
-
-	return give(make(data, up, seq, 0, TCP_RST, 0, none, 0, 0));
 }
 
 /* The client has begun anew: it refuses the server's answer, which ends the flow. */
@@ -558,6 +601,8 @@ int main(void)
 	run(syn_after_the_third_packet);
 	run(syn_before_the_answer_over_the_cap);
 	run(syn_after_the_answer_over_the_cap);
+	run(second_syn_over_the_cap);
+	run(many_syns_over_the_cap);
 	run(syn_of_a_flow_that_was_left);
 	run(syn_with_another_number_before_the_answer);
 	run(syn_with_another_number_after_the_answer);

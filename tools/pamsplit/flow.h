@@ -26,6 +26,7 @@
 
 #define SECOND_US	1000000ULL
 #define MSS_MIN		88
+#define PUT_OFF_MAX	256	/* as many new flows may ask within a second */
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 
 /* A received packet, shared by its segments. */
@@ -219,6 +220,7 @@ struct split {
 	struct flow *lend_first;	/* the flow that has waited longest for the cap */
 	struct flow *lend_turn;		/* the flow that may send though others wait */
 	uint64_t lend_next_us;		/* when the cap allows more data */
+	uint32_t put_off[PUT_OFF_MAX];	/* sequence numbers of the SYNs that were put off last */
 	unsigned int count;
 	struct client *clients;
 	uint64_t memory;
@@ -308,6 +310,8 @@ bool deliver_timers(struct flow *flow, uint64_t now_us);
 
 /* lend.c */
 bool lend_is_free(const struct split *split, uint64_t now_us);
+/* Is the SYN of a new flow to be dropped? Counts it. */
+bool lend_puts_off(struct split *split, uint32_t client_isn);
 bool lend_may_send(struct flow *flow, uint64_t now_us);
 void lend_sent(struct split *split, uint64_t bytes, uint64_t now_us);
 uint64_t lend_rate_byteps(const struct flow *flow);

@@ -7,6 +7,7 @@
  * withheld, reports and schedulers see the lower rate, and no packet is dropped for it.
  * The flows take turns, in the order in which they began to wait. Data that is sent
  * again to a client doesn't count, since it crosses the device's own link once.
+ * Joins come in a second later while flows wait.
  */
 #include "flow.h"
 
@@ -66,6 +67,24 @@ void lend_sent(struct split *split, uint64_t bytes, uint64_t now_us)
 	if (split->lend_next_us + BURST_US < now_us)
 		split->lend_next_us = now_us - BURST_US;
 	split->lend_next_us += bytes * SECOND_US / split->options.lend_byteps;
+}
+
+/*
+ * A new flow is put off while others wait for the cap. Its client tries again in a second
+ * and is let in then: a single flow may use up the cap for as long as it likes.
+ */
+bool lend_puts_off(struct split *split, uint32_t client_isn)
+{
+	uint64_t count = split->counters.put_off;
+
+	if (!split->lend_first)
+		return false;
+	for (unsigned int i = 0; i < PUT_OFF_MAX && i < count; i++)
+		if (split->put_off[i] == client_isn)
+			return false;
+	split->put_off[count % PUT_OFF_MAX] = client_isn;
+	split->counters.put_off++;
+	return true;
 }
 
 uint64_t lend_rate_byteps(const struct flow *flow)

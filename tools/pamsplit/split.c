@@ -264,11 +264,8 @@ static enum split_verdict take_syn(struct split *split, struct packet *packet,
 	}
 	if (!flow && split->lends_nothing)
 		return refuse(split, packet);
-	if (!flow && split->lend_first) {
-		/* over the cap: the client tries again in a second */
-		split->counters.put_off++;
+	if (!flow && lend_puts_off(split, packet->seq))
 		return SPLIT_TAKEN;
-	}
 	if (!flow && !split->draining)
 		flow = flow_new(split, &key, packet->v6);
 	if (!flow) {
