@@ -196,7 +196,7 @@ static void syn_after_the_answer_over_the_cap(void)
 	over_the_cap(true);
 }
 
-/* One flow may use the cap up for ever. New ones are put off once, and come in by their second SYN. */
+/* One flow may use the cap up for ever. New ones are put off once: their second SYN passes. */
 static void second_syn_over_the_cap(void)
 {
 	start();

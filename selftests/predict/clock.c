@@ -48,7 +48,7 @@ int radio_look(struct radio *radio, struct station *station)
 int radio_ssid(struct radio *radio, char ssid[SSID_BYTES])
 {
 	(void)radio;
-	strcpy(ssid, "road");
+	snprintf(ssid, SSID_BYTES, "road");
 	return 0;
 }
 

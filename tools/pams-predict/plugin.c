@@ -62,7 +62,7 @@ static int64_t now_ms(void)
 	return clock_ms(CLOCK_BOOTTIME);
 }
 
-/* The clock may be set at any time; a machine without one of its own learns late what time it is. */
+/* The clock may be set at any time: a machine without one of its own learns the time late. */
 static void keep_to_clock(struct plugin *plugin)
 {
 	if (!plugin->settings->depart_now)
