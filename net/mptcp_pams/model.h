@@ -60,7 +60,7 @@
  *			first few packets
  * @moving:		an acknowledgment will come, for data that was sent or will be
  * @unanswered:		nothing of a burst is acknowledged yet, or nothing is outstanding
- * @untried:		nothing was ever handed over to the subflow
+ * @untried:		nothing was ever handed over to the subflow, or nothing for long
  * @unrouted:		the subflow has no route right now, so what was reported of its interface
  *			isn't known; @cost is as before
  */

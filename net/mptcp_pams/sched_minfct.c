@@ -65,8 +65,9 @@ static u64 minfct_carried(const struct pams_view *view, int target, u32 bytes,
 	return carried;
 }
 
-/* Is it cheap to give the target its first packet, though the other subflows, which carry
- * @carried bytes until it arrives, will have filled the buffer by then?
+/* Is it cheap to give the target its first packet, or the first one for long, though the
+ * other subflows, which carry @carried bytes until it arrives, will have filled the buffer by
+ * then?
  */
 static bool minfct_tries(const struct pams_view *view, int target, u64 carried)
 {
