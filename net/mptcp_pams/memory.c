@@ -11,7 +11,8 @@
  *   others   the paths that join connections which begin on this one
  *
  * A new subflow begins with an equal share of the total, among those that are in use, in
- * place of a constant for all unknown paths, until its own samples say better (learn.c). A connection that begins
+ * place of a constant for all unknown paths, until its own samples say better (learn.c); a
+ * rate that was carried and is higher raises the total at once. A connection that begins
  * on a path knows which paths will join, when, and what they carry: minfct then sends only
  * a little on a slow first path (sched_minfct.c).
  *

@@ -139,7 +139,7 @@ idle_ones_do_not_count()
 	start_server
 	transfer --bytes 4M
 	mkdir "$work/idle"
-	on_client "$xfer" client --bytes 1K --conns 50 --requests 2 --gap 20000 "$address" $port >"$work/idle/out" &
+	on_client "$xfer" client --bytes 1K --conns 50 --requests 2 --gap 20000 "$address" "$port" >"$work/idle/out" &
 	sleep 3
 	check "subflows" "$(known 10.0.1.1 subflows)" ">=" 50
 	transfer --bytes 30K
