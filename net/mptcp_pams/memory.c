@@ -11,18 +11,20 @@
  *   others   the paths that join connections which begin on this one
  *
  * A new subflow begins with an equal share of the total, among those that are in use, in
- * place of a constant for all unknown paths, until its own samples say better (learn.c); a
- * rate that was carried and is higher raises the total at once. A connection that begins
- * on a path knows which paths will join, when, and what they carry: minfct then sends only
- * a little on a slow first path (sched_minfct.c).
+ * place of a constant for all unknown paths, until its own samples say better (learn.c).
+ * While one alone is in use, a higher rate that it carried raises the total at once: short
+ * connections tell no capacity. A connection that begins on a path knows which paths will
+ * join, when, and what they carry: minfct then sends only a little on a slow first path
+ * (sched_minfct.c).
  *
  * All this is a hint only: many hosts may be behind one address, and a path may have
  * changed. So a subflow's own sample replaces it, and paths are forgotten with time.
  *
  * A namespace has at most 1,024 paths; the one that was used longest ago is dropped first.
- * One lock guards them all. It is taken when a subflow or a connection comes or goes, and
- * when a capacity changes by an eighth. The figures are read without it, as often as
- * something is acknowledged, so they may be of different moments.
+ * One lock guards them all. It is taken when a subflow or a connection comes or goes, when a
+ * capacity changes by an eighth, and once a second for each subflow that is in use. The
+ * figures are read without it, as often as something is acknowledged, so they may be of
+ * different moments.
  *
  * A path is made in atomic context: with the msk owned on behalf of the task that sends,
  * whose memory cgroup is charged, or in softirq, where no cgroup is. The bound holds in
