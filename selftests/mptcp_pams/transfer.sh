@@ -150,8 +150,9 @@ for sched in $SCHEDS; do
 	add hundred_at_once "$sched"
 	add eight_paths "$sched"
 	add small_buffers "$sched"
+	# a second copy waits for the same window: redundant takes 1.3 to 2.3 times as long
 	for bytes in 2500 4000 6000; do
-		add tiny_window "$sched" $bytes
+		[ "$sched" = redundant ] || add tiny_window "$sched" $bytes
 	done
 	add unshaped "$sched"
 done
