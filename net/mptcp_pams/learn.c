@@ -67,12 +67,13 @@
 
 /* A sample of TCP's delivery rate: @scaled / 10^6 bytes, acknowledged within @rtt_us, in which
  * the last packet waited @queue_us in queues. @interval_us is TCP's, the longer one of
- * sending and of delivering; @sparse if they were sent more slowly than the path would have
- * carried them.
+ * sending and of delivering, and @carried_byteps the rate in it; @sparse if they were sent
+ * more slowly than the path would have carried them.
  */
 struct learn_sample {
 	u64 scaled;
 	u32 interval_us;
+	u32 carried_byteps;
 	u32 rtt_us;
 	u32 queue_us;
 	bool sparse;
@@ -112,7 +113,7 @@ static void learn_guess(struct pams_subflow *sub, const struct learn_sample *sam
 static bool learn_carried(struct pams_subflow *sub, const struct learn_sample *sample,
 			  u32 rtt_us, bool few)
 {
-	u32 carried = rate_of(sample->scaled, sample->interval_us);
+	u32 carried = sample->carried_byteps;
 
 	sub->learned_proven_byteps = max(sub->learned_proven_byteps, carried);
 	if (!sub->learned_limit_byteps || carried <= sub->learned_limit_byteps ||
@@ -127,7 +128,6 @@ static bool learn_carried(struct pams_subflow *sub, const struct learn_sample *s
 static void learn_capacity(struct pams_subflow *sub, const struct tcp_sock *tp,
 			   const struct learn_sample *sample, u32 rtt_us)
 {
-	u32 carried = rate_of(sample->scaled, sample->interval_us);
 	bool queued = sample_is_queued(sample, rtt_us);
 	u32 now_us = READ_ONCE(tp->tcp_mstamp);
 	u32 bound, span_us;
@@ -149,7 +149,8 @@ static void learn_capacity(struct pams_subflow *sub, const struct tcp_sock *tp,
 	 */
 	span_us = now_us - sub->empty_us > sample->interval_us && !sample->sparse ?
 		  min(sample->interval_us, sample->rtt_us) : sample->queue_us;
-	bound = span_us == sample->interval_us ? carried : rate_of(sample->scaled, span_us);
+	bound = span_us == sample->interval_us ? sample->carried_byteps :
+						 rate_of(sample->scaled, span_us);
 	if (!sub->learned_limit_byteps || sub->remembered) {
 		sub->learned_limit_byteps = max(bound, MODEL_RATE_MIN_BYTEPS);
 		sub->remembered = false;
@@ -180,6 +181,7 @@ static void learn_sample(struct pams_subflow *sub, const struct tcp_sock *tp,
 
 	sample.scaled = (u64)packets * READ_ONCE(tp->mss_cache) * USEC_PER_SEC;
 	sample.interval_us = max(READ_ONCE(tp->rate_interval_us), 1U);
+	sample.carried_byteps = rate_of(sample.scaled, sample.interval_us);
 	sample.rtt_us = max(READ_ONCE(tp->rack.rtt_us), 1U);
 	sample.queue_us = sample.rtt_us > rtt_us ? sample.rtt_us - rtt_us : 0;
 	sample.sparse = sample.interval_us > sample.rtt_us + sample.rtt_us / 2;
@@ -193,8 +195,8 @@ static void learn_sample(struct pams_subflow *sub, const struct tcp_sock *tp,
 	sub->memory_byteps =
 		pams_memory_learn(sub->memory, sub->memory_byteps,
 				  sub->remembered ? 0 : sub->learned_limit_byteps,
-				  sub->learned_proven_byteps,
-				  rate_of(sample.scaled, sample.interval_us), rtt_us);
+				  sub->learned_proven_byteps, sample.carried_byteps,
+				  rtt_us);
 }
 
 /* Update Th, MPBond's throughput, from cwnd / RTT; one division per sample. */
