@@ -112,8 +112,6 @@ small_buffers()
 	transfer --bytes 300K --requests 2 --dir both --sndbuf 20000 --rcvbuf 20000
 }
 
-# No netem: as many decisions as the machine can make. In virtual time such a link carries everything at once, so a scheduler that knows
-# what a path carries may keep to one. The first part may be over before the second path has joined.
 # A receiver with room for less than two packets: the last acknowledgment opens the window, and nothing else comes.
 tiny_window()
 {
@@ -130,6 +128,8 @@ tiny_window()
 	check "us" "$(duration_us)" "<=" "$own_us * 11 / 10 + 30000"
 }
 
+# No netem: as many decisions as the machine can make. In virtual time such a link carries everything at once, so a scheduler that knows
+# what a path carries may keep to one. The first part may be over before the second path has joined.
 unshaped()
 {
 	paths "$1" - -
