@@ -222,6 +222,19 @@ static void learn_th(struct pams_subflow *sub, const struct tcp_sock *tp, u32 cw
 	sub->th_us = now_us;
 }
 
+/* The initial congestion window: what the route says, or TCP's own. */
+static u32 initial_packets(const struct sock *ssk)
+{
+	const struct dst_entry *dst;
+	u32 packets;
+
+	rcu_read_lock();
+	dst = rcu_dereference(ssk->sk_dst_cache);
+	packets = (dst ? dst_metric(dst, RTAX_INITCWND) : 0) ?: TCP_INIT_CWND;
+	rcu_read_unlock();
+	return min(packets, READ_ONCE(tcp_sk(ssk)->snd_cwnd_clamp));
+}
+
 /* The congestion window that the next data meets. After an idle time longer than the RTO
  * TCP makes it smaller, but only once data is queued, which is after the decision.
  */
@@ -238,7 +251,9 @@ static u32 window_packets(const struct sock *ssk, u32 packets_out)
 		return cwnd;
 
 	idle = tcp_jiffies32 - READ_ONCE(tp->lsndtime);
-	floor = min_t(u32, TCP_INIT_CWND, cwnd);
+	if (idle <= (s32)rto)
+		return cwnd;
+	floor = min(initial_packets(ssk), cwnd);
 	while ((idle -= rto) > 0 && cwnd > floor)
 		cwnd >>= 1;
 	return max(cwnd, floor);
@@ -337,7 +352,7 @@ static s32 due_us(const struct pams_subflow *sub, const struct tcp_sock *tp,
 	/* reading the clock costs as much as one subflow's look: read it once for all */
 	if (!*now_us)
 		*now_us = (u32)tcp_clock_us() ?: 1;
-	since_us = *now_us - (u32)READ_ONCE(tp->delivered_mstamp);
+	since_us = model_since_us(*now_us, READ_ONCE(tp->delivered_mstamp));
 	if (model->unanswered && since_us < rtt_us)
 		return rtt_us - since_us;
 	since_us = min(since_us, *now_us - sub->burst_us);

@@ -203,7 +203,7 @@ static bool keeps_back(const struct pams_view *view, const struct pams_model *mo
 	       (view->nr_expected && model->unanswered) || expected_helps(view, model);
 }
 
-static void view_keep_little(struct pams_view *view, u32 mss_bytes)
+static void view_keep_little(struct pams_view *view, const struct msk_look *look)
 {
 	unsigned int i;
 
@@ -214,7 +214,8 @@ static void view_keep_little(struct pams_view *view, u32 mss_bytes)
 		if (model->unanswered)
 			model_keep_to_window(model);
 		if (path && keeps_back(view, model, path))
-			model_keep_share(model, path, mss_bytes);
+			model_keep_share(model, path,
+					 READ_ONCE(tcp_sk(look->ssk[i])->mss_cache));
 	}
 }
 
@@ -319,15 +320,16 @@ void pams_look(struct pams_conn *conn, enum pams_detail detail,
 							  look->snd_nxt,
 							  look->unscheduled_bytes);
 	}
-	/* A packet, even if less is left of the fragment: minfct waits for subflows where a
-	 * packet arrives sooner than on the target, and no idle one may be among them.
+	/* A scheduler that cuts fragments compares whole packets, even if less is left of this
+	 * one: minfct waits for a subflow where a packet arrives sooner than on its target,
+	 * and with fewer bytes an idle one could seem to be such.
 	 */
 	view->fragment_bytes = conn->sched->cuts ? PICK_PACKET_BYTES : look->fragment_bytes;
 	view->sent_bytes = look->snd_nxt - conn->first_seq;
 	view->first_bytes = first_bytes(conn);
 	view->snd_nxt = look->snd_nxt;
 	view->snd_una = look->snd_una;
-	view->now_ms = jiffies_to_msecs(tcp_jiffies32);
+	view->now_ms = jiffies64_to_msecs(get_jiffies_64());
 	view->state = &conn->state;
 	/* Two thirds of the send buffer: the application is woken up once a third is free.
 	 * Half of the window: data that is ahead fills the receiver's memory, see
@@ -369,5 +371,5 @@ void pams_look(struct pams_conn *conn, enum pams_detail detail,
 	    likely(!READ_ONCE(conn->net->paths.nr_costly)))
 		view_expected(conn, look, view, expected);
 	if (conn->sched->keeps_to_window)
-		view_keep_little(view, look->mss_bytes);
+		view_keep_little(view, look);
 }

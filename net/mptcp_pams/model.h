@@ -111,6 +111,23 @@ static inline u32 model_overdue_us(const struct pams_model *model)
 	return model->due_us < 0 ? -model->due_us : 0;
 }
 
+/* How long ago a time of a subflow's TCP was, low halves of TCP's clock. 0 if it is to come: pacing
+ * gives packets such times, and an acknowledgment may be processed after the clock was read.
+ */
+static inline u32 model_since_us(u32 now_us, u32 then_us)
+{
+	return max((s32)(now_us - then_us), 0);
+}
+
+/* Its path is lost, silent or spared: nothing goes there, and nothing waits for it. */
+static inline void model_stop(struct pams_model *model)
+{
+	model->stopped = true;
+	model->idle = false;
+	model->in_flight = false;
+	model->moving = false;
+}
+
 void model_set_window(struct pams_model *model);
 void model_trust_guess(struct pams_model *model);
 u64 model_pad_ns(const struct pams_model *model, u32 bytes);

@@ -107,6 +107,7 @@ static void look_at_subflows(struct mptcp_sock *msk, struct msk_look *look)
 	struct mptcp_subflow_context *subflow;
 	bool regular = false;
 	unsigned int nr = 0;
+	u32 mss_bytes = 0;
 	long timeout = 0;
 
 	list_for_each_entry(subflow, &msk->conn_list, node) {
@@ -123,14 +124,18 @@ static void look_at_subflows(struct mptcp_sock *msk, struct msk_look *look)
 		if (!backup && !regular) {
 			regular = true;
 			nr = 0;
+			mss_bytes = 0;
 		}
 		if (nr < PAMS_SUBFLOWS_MAX) {
+			mss_bytes = max(mss_bytes,
+					READ_ONCE(tcp_sk(subflow->tcp_sock)->mss_cache));
 			look->ssk[nr] = subflow->tcp_sock;
 			look->id[nr++] = subflow_id(subflow);
 		}
 	}
 
 	look->timeout = timeout;
+	look->mss_bytes = mss_bytes;
 	look->nr = nr;
 }
 
@@ -200,7 +205,6 @@ void msk_look(struct mptcp_sock *msk, const struct msk_window *window,
 	const struct mptcp_data_frag *next = msk->first_pending;
 
 	look_at_subflows(msk, look);
-	look->local_key = msk->local_key;
 	look->write_seq = msk->write_seq;
 	look->snd_nxt = msk->snd_nxt;
 	look->snd_una = snd_una_of(msk);
@@ -208,7 +212,6 @@ void msk_look(struct mptcp_sock *msk, const struct msk_window *window,
 	look->unscheduled_bytes = unscheduled_bytes(msk);
 	look->fragment_bytes = next ? next->data_len - next->already_sent : 0;
 	look->token = msk->token;
-	look->mss_bytes = look->nr ? READ_ONCE(tcp_sk(look->ssk[0])->mss_cache) : 0;
 	look->pending = next;
 	look->pending_again = is_pending_again(msk);
 	look->fallback = READ_ONCE(msk->flags) & MSK_FLAG_FALLBACK_DONE;

@@ -22,7 +22,6 @@ struct socket;
 
 /**
  * struct msk_look - a connection's own numbers, and its usable subflows
- * @local_key:	key of the connection; another one after disconnect() and connect()
  * @write_seq:	data sequence number behind what the application wrote
  * @snd_nxt:	data sequence number of the first byte that was never sent
  * @snd_una:	data sequence number of the first byte that isn't acknowledged
@@ -34,7 +33,7 @@ struct socket;
  * @timeout:	jiffies until the latest TCP timer of the usable subflows, or 0
  * @nr:		number of usable subflows in @ssk and @id; backups are among them only if no
  *		other subflow is usable
- * @mss_bytes:	MSS of the first of these subflows
+ * @mss_bytes:	the largest MSS of these subflows
  * @pending:	data is to be sent
  * @pending_again: the next data was sent before: the kernel is in a recovery, or struct
  *		msk_resend has a range
@@ -44,7 +43,6 @@ struct socket;
  * @id:		subflow_id of each: numbers from 1 on, never used again
  */
 struct msk_look {
-	u64 local_key;
 	u64 write_seq;
 	u64 snd_nxt;
 	u64 snd_una;

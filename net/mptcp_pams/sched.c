@@ -223,13 +223,13 @@ static int decide(struct mptcp_sock *msk, const struct pams_sched *of_socket)
 
 /* How long until the subflow's acknowledgment is overdue, which it is one and a half round
  * trips after data was last sent or acknowledged. 0 if it is overdue, or if TCP's
- * retransmission timer has fired.
+ * retransmission timer has fired. Unlike learn.c's due_us() it takes the smoothed round trip.
  */
 static u32 head_due_us(const struct sock *ssk)
 {
 	const struct tcp_sock *tp = tcp_sk(ssk);
 	u32 srtt_us = max(READ_ONCE(tp->srtt_us) >> 3, 1U);
-	u32 heard_us = (u32)tcp_clock_us() - (u32)READ_ONCE(tp->delivered_mstamp);
+	u32 heard_us = model_since_us(tcp_clock_us(), READ_ONCE(tp->delivered_mstamp));
 	u32 sent_us = jiffies_to_usecs(tcp_jiffies32 - READ_ONCE(tp->lsndtime));
 	u32 since_us = min(heard_us, sent_us);
 	u32 due_us = srtt_us + srtt_us / 2;

@@ -172,19 +172,16 @@ static bool older_than(u32 stamp, u32 limit_us)
  */
 static bool seems_silent(const struct pams_subflow *sub, const struct tcp_sock *tp)
 {
-	s32 answer_us, since_answer_us, since_sent_us;
-	u32 now_us;
+	u32 answer_us, now_us;
 
 	if (sub->silent || !READ_ONCE(tp->packets_out))
 		return false;
 
 	answer_us = pams_answer_limit_us(sub, tp);
 	now_us = (u32)tcp_clock_us();
-	/* negative if TCP's pacing has given a packet a time to come */
-	since_answer_us = now_us - (u32)READ_ONCE(tp->delivered_mstamp);
-	since_sent_us = now_us - (u32)READ_ONCE(tp->first_tx_mstamp);
-	return since_answer_us > answer_us &&
-	       since_sent_us > (s32)pams_silence_limit_us(sub, tp) &&
+	return model_since_us(now_us, READ_ONCE(tp->delivered_mstamp)) > answer_us &&
+	       model_since_us(now_us, READ_ONCE(tp->first_tx_mstamp)) >
+	       pams_silence_limit_us(sub, tp) &&
 	       older_than(READ_ONCE(tp->rcv_tstamp), answer_us);
 }
 

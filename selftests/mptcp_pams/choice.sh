@@ -85,7 +85,19 @@ never_waits_for_an_idle_path()
 	check "waits" "$(of deferrals "$work/stats")" "==" 0
 }
 
+# Where the route says how large a first window is, TCP makes the window of an idle connection no smaller: all of an answer leaves
+# at once, as with the kernel's scheduler.
+keeps_the_window_of_the_route()
+{
+	paths "$1" 100mbit,20ms,400
+	ip -n "$server" route change 10.0.1.0/24 dev s1 initcwnd 60
+	start_server
+	transfer --bytes 60000 --requests 8 --gap 1500
+	check "us of the slowest answer, 46000 in one round trip" "$(of fct_us | sort -n | tail -n 1)" "<" 60000
+}
+
 for sched in $SCHEDS; do
+	add keeps_the_window_of_the_route "$sched"
 	if [ "$sched" != default ]; then
 		add short_goes_to_the_faster "$sched" 1
 		add short_goes_to_the_faster "$sched" 2

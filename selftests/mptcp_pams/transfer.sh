@@ -128,6 +128,25 @@ tiny_window()
 	check "us" "$(duration_us)" "<=" "$own_us * 11 / 10 + 30000"
 }
 
+# Large packets on one of two paths, and a window that is nearly always full: what of it is left for a small packet, but for no large
+# one, doesn't hold up what the slow path has. Without the large packets it takes about as long.
+large_packets_on_one_path()
+{
+	local own_us
+
+	for mtu in 1500 9000; do
+		paths "$1" 5mbit,60ms 100mbit,5ms
+		ip -n "$client" link set c2 mtu $mtu
+		ip -n "$server" link set s2 mtu $mtu
+		start_server
+		transfer --bytes 4M --rcvbuf 200000
+		own_us=${own_us:-$(duration_us)}
+		stop_server
+		remove_paths
+	done
+	check "us" "$(duration_us)" "<=" "$own_us * 11 / 10"
+}
+
 # No netem: as many decisions as the machine can make. In virtual time such a link carries everything at once, so a scheduler that knows
 # what a path carries may keep to one. The first part may be over before the second path has joined.
 unshaped()
@@ -154,6 +173,7 @@ for sched in $SCHEDS; do
 	for bytes in 2500 4000 6000; do
 		[ "$sched" = redundant ] || add tiny_window "$sched" $bytes
 	done
+	[[ $sched != @(pams|minfct) ]] || add large_packets_on_one_path "$sched"
 	add unshaped "$sched"
 done
 run_cases "$@"

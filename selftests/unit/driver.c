@@ -37,6 +37,7 @@ u64 unit_model_pad(const u64 *in, u32 bytes);
 u32 unit_model_arrival(const u64 *in, u32 bytes);
 int unit_model_is_sooner(const u64 *in, u32 bytes, const u64 *other, u64 other_bytes);
 u64 unit_model_carried(const u64 *in, u64 span_us);
+u32 unit_model_since(u32 now_us, u32 then_us);
 int unit_minfct(const u64 *in, const u64 *models, u32 *bytes);
 int unit_late_minfct(const u64 *in, const u64 *models, u64 *bytes);
 int unit_policy(int which, const u64 *in, u32 *state, u32 *bytes);
@@ -241,6 +242,11 @@ int unit_model_is_sooner(const u64 *in, u32 bytes, const u64 *other, u64 other_b
 	struct pams_model one = model(in), two = model(other);
 
 	return model_is_sooner(&one, bytes, &two, other_bytes);
+}
+
+u32 unit_model_since(u32 now_us, u32 then_us)
+{
+	return model_since_us(now_us, then_us);
 }
 
 u64 unit_model_carried(const u64 *in, u64 span_us)

@@ -5,9 +5,19 @@ import unittest
 
 from unit import (QUEUED_MAX_BYTES, RATE_MIN_BYTEPS, ROUNDS_MAX, SPAN_MAX_US, U32_MAX, U64_MAX,
                   UNKNOWN, any_model, arrival_us, carried, direct_ns, helper_ns, is_sooner, model,
-                  model_pad_ns, rng, spread, trusted, window_and_rate)
+                  model_pad_ns, rng, since_us, spread, trusted, window_and_rate)
 
 MS = 1_000_000      # ns
+
+
+class TestSince(unittest.TestCase):
+    def test_a_time_to_come_is_no_time_ago(self):
+        self.assertEqual(since_us(1_000, 1_005), 0)
+        self.assertEqual(since_us(U32_MAX, 4), 0)
+
+    def test_the_clock_wraps(self):
+        self.assertEqual(since_us(4, U32_MAX), 5)
+        self.assertEqual(since_us(1_005, 1_000), 5)
 
 
 class TestArrival(unittest.TestCase):

@@ -43,6 +43,8 @@ LIB.unit_model_arrival.restype = ctypes.c_uint32
 LIB.unit_model_is_sooner.argtypes = [U64_P, ctypes.c_uint32, U64_P, ctypes.c_uint64]
 LIB.unit_model_carried.argtypes = [U64_P, ctypes.c_uint64]
 LIB.unit_model_carried.restype = ctypes.c_uint64
+LIB.unit_model_since.argtypes = [ctypes.c_uint32] * 2
+LIB.unit_model_since.restype = ctypes.c_uint32
 LIB.unit_late_pams.argtypes = [U64_P, ctypes.c_uint32, U64_P]
 LIB.unit_minfct.argtypes = [U64_P, U64_P, ctypes.POINTER(ctypes.c_uint32)]
 LIB.unit_late_minfct.argtypes = [U64_P, U64_P, U64_P]
@@ -238,6 +240,11 @@ def is_sooner(one, count, other, other_count):
 def carried(one, span_us):
     data = array("Q", one)
     return LIB.unit_model_carried(_pointer(data, ctypes.c_uint64), span_us)
+
+
+def since_us(now_us, then_us):
+    """model_since_us()"""
+    return LIB.unit_model_since(now_us, then_us)
 
 
 def window_and_rate(one):
