@@ -50,7 +50,6 @@
 #include "bank.h"
 #include "model.h"
 
-#define BANK_SPLIT_BYTES	8192U
 #define BANK_SPLIT_US		20000U
 /* a sample of the rate takes at least this time, and this many bytes or ten times the time */
 #define BANK_SAMPLE_US		20000U

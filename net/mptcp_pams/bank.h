@@ -7,8 +7,11 @@
 
 #include <linux/types.h>
 
+/* A helper's bank is noticed when it holds as much. */
+#define BANK_SPLIT_BYTES	8192U
+
 #define BANK_RANGES	512U	/* 0.7 MB of single packets; 8 KB */
-#define BANK_PATHS	8U	/* the path manager's limit */
+#define BANK_PATHS	8U	/* subflows in a log; what others are given isn't logged */
 
 /**
  * struct bank_range - data without a DATA_ACK that a subflow was given in one go

@@ -305,7 +305,6 @@ struct pams_subflow *pams_subflow_get(struct pams_conn *conn, unsigned int place
 		pams_subflow_drop(conn, conn->nr - 1);
 
 	sub->model.id = id;
-	sub->model.wait_us = 0;
 	sub->model.horizon_us = MODEL_HORIZON_NONE;
 	sub->memory = pams_memory_get(conn->net, ssk);
 	conn->sub[conn->nr++] = sub;

@@ -67,14 +67,6 @@ bool cost_differs(const struct pams_view *view)
 	return false;
 }
 
-static void model_spare(struct pams_model *model)
-{
-	model->stopped = true;
-	model->idle = false;
-	model->in_flight = false;	/* not worth waiting for */
-	model->moving = false;
-}
-
 /**
  * cost_spare - take all costlier paths out of a view
  * @view:	changed: these paths look stopped
@@ -86,7 +78,7 @@ void cost_spare(struct pams_view *view)
 
 	for (i = 0; i < view->nr; i++) {
 		if (view->sub[i]->cost > least)
-			model_spare(view->sub[i]);
+			model_stop(view->sub[i]);
 	}
 }
 
@@ -203,6 +195,6 @@ void cost_spare_but(struct pams_view *view, const struct cost_overflow *overflow
 		if (allowed[i])
 			sub->room_bytes = min_t(u64, sub->room_bytes, allowed[i]);
 		else
-			model_spare(sub);
+			model_stop(sub);
 	}
 }

@@ -172,17 +172,16 @@ static struct pams_remembered *memory_add(struct pams_net *net,
 static void memory_key(const struct sock *ssk, struct pams_memory_key *key)
 {
 	key->ifindex = 0;
+	peek_peer(ssk, &key->peer);
 #if IS_ENABLED(CONFIG_IPV6)
 	if (ssk->sk_family == AF_INET6) {
 		key->local = ssk->sk_v6_rcv_saddr;
-		key->peer = ssk->sk_v6_daddr;
 		if (__ipv6_addr_needs_scope_id(__ipv6_addr_type(&key->peer)))
 			key->ifindex = READ_ONCE(ssk->sk_bound_dev_if);
 		return;
 	}
 #endif
 	ipv6_addr_set_v4mapped(ssk->sk_rcv_saddr, &key->local);
-	ipv6_addr_set_v4mapped(ssk->sk_daddr, &key->peer);
 }
 
 /**

@@ -10,17 +10,6 @@
 #include "pams.h"
 #include "tell.h"
 
-static const struct pams_model *view_find(const struct pams_view *view, u32 id)
-{
-	unsigned int i;
-
-	for (i = 0; i < view->nr; i++) {
-		if (view->sub[i]->id == id)
-			return view->sub[i];
-	}
-	return NULL;
-}
-
 static int put_counts(struct sk_buff *skb, const struct pams_counts *counts)
 {
 	return nla_put_uint(skb, MPTCP_PAMS_A_CONN_DECISIONS,
@@ -71,10 +60,11 @@ static int put_conn(struct sk_buff *skb, struct pams_conn *conn, bool alone)
 	for (ssk = msk_first_subflow(conn->msk); ssk && !err;
 	     ssk = msk_next_subflow(conn->msk, ssk)) {
 		u32 id = msk_subflow_id(ssk);
+		int at = pick_index(&view, id);
 
 		err = pams_tell_put_subflow(skb, conn, ssk,
 					    pams_subflow_find(conn, id),
-					    view_find(&view, id));
+					    at < 0 ? NULL : view.sub[at]);
 		if (err && alone)
 			return 0;
 	}

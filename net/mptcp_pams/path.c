@@ -421,12 +421,7 @@ static bool lookup_prefixes(struct pams_paths *paths, const struct sock *ssk,
 	struct in6_addr address;
 	int bits;
 
-#if IS_ENABLED(CONFIG_IPV6)
-	if (ssk->sk_family == AF_INET6)
-		address = ssk->sk_v6_daddr;
-	else
-#endif
-		ipv6_addr_set_v4mapped(ssk->sk_daddr, &address);
+	peek_peer(ssk, &address);
 	if (ipv6_addr_v4mapped(&address))
 		shortest = 96;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A subflow's TCP, read by who owns the connection and not the subflow: on another CPU an
- * acknowledgment may be changing one count after the other. So each is read once, and
- * what is reckoned from several never goes below 0.
+/* Reads a subflow's TCP without the subflow's lock. On another CPU an acknowledgment may be
+ * changing one count after the other meanwhile. So each count is read once, and a
+ * difference of several is never below 0.
  */
 #ifndef _MPTCP_PAMS_PEEK_H
 #define _MPTCP_PAMS_PEEK_H
@@ -49,6 +49,18 @@ static inline bool peek_paces_itself(const struct sock *ssk)
 	itself = READ_ONCE(inet_csk(ssk)->icsk_ca_ops)->cong_control;
 	rcu_read_unlock();
 	return itself;
+}
+
+/* The peer's address; an IPv4 address as IPv6 maps it. */
+static inline void peek_peer(const struct sock *sk, struct in6_addr *peer)
+{
+#if IS_ENABLED(CONFIG_IPV6)
+	if (sk->sk_family == AF_INET6) {
+		*peer = sk->sk_v6_daddr;
+		return;
+	}
+#endif
+	ipv6_addr_set_v4mapped(sk->sk_daddr, peer);
 }
 
 #endif /* _MPTCP_PAMS_PEEK_H */

@@ -13,8 +13,8 @@
 
 #include "model.h"
 
-/* The kernel's path manager opens at most 1 + 8 subflows; one from user space
- * may open more. Usable subflows beyond this number carry no new data.
+/* The kernel's path manager opens at most 1 + 8 subflows in 6.12 and up to 1 + 64 in 7.3; one
+ * from user space may open more. Usable subflows beyond this number carry no new data.
  */
 #define PAMS_SUBFLOWS_MAX	16
 /* at most this many paths are expected to join; see memory.c */
@@ -172,7 +172,8 @@ enum pams_detail {
  * @cuts:	less than a data fragment may be handed over
  * @keeps_to_window: nothing is handed over ahead of a window that no acknowledgment
  *		has opened yet
- * @closely:	a tail is looked at every millisecond, not every 10 ms (watch.c)
+ * @closely:	a tail is looked at after a quarter of the least round trip, 1 to 10 ms, not
+ *		every 10 ms (watch.c)
  * @watches:	the connection is watched for subflows that go silent (watch.c)
  * @owns_retransmission: @late decides what is late, so the kernel's own retransmission
  *		waits until the first missing byte is overdue

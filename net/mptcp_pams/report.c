@@ -160,10 +160,7 @@ static void subflow_stop(struct pams_conn *conn, const struct msk_look *look,
 {
 	struct pams_model *model = &sub->model;
 
-	model->stopped = true;
-	model->idle = false;
-	model->in_flight = false;	/* not worth waiting for */
-	model->moving = false;
+	model_stop(model);
 	if (sub->stopped)
 		return;
 

@@ -101,12 +101,7 @@ static bool fits_remote(const struct pams_rule *rule, const struct sock *sk)
 
 	if (!rule->prefix_len)
 		return true;
-#if IS_ENABLED(CONFIG_IPV6)
-	if (sk->sk_family == AF_INET6)
-		remote = sk->sk_v6_daddr;
-	else
-#endif
-		ipv6_addr_set_v4mapped(sk->sk_daddr, &remote);
+	peek_peer(sk, &remote);
 	return ipv6_prefix_equal(&remote, &rule->remote, rule->prefix_len);
 }
 

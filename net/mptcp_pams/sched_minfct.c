@@ -21,9 +21,9 @@
  * data, so each subflow gets a first packet as soon as that costs little.
  *
  * Any such rule errs, since what a path carries is known only afterwards. So reinjection
- * corrects it: as soon as all is scheduled, or the buffer is full, and a subflow has room,
- * it is given again the data that would arrive later elsewhere. Then the transfer is no
- * worse off than on that subflow alone, and the others have delivered their part.
+ * corrects it: as soon as all is scheduled, or the receive window is full, and a subflow has
+ * room, that subflow is given again the data that would arrive later elsewhere. Then the
+ * transfer is no worse off than on it alone, and the others have delivered their part.
  */
 #include <linux/math64.h>
 #include <linux/minmax.h>

@@ -26,7 +26,6 @@
 
 #include "pams.h"
 
-#define SPLIT_MARK_BYTES	8192
 #define SPLIT_MARK_SHIFT	14
 #define SPLIT_MARK_UNIT		BIT(SPLIT_MARK_SHIFT)
 #define SPLIT_OPEN_BYTES	65536
@@ -61,7 +60,7 @@ static bool mark_says_bank(const struct pams_conn *conn, const struct msk_look *
 {
 	unsigned int i;
 
-	if ((s32)(conn->split_mark - (u32)look->snd_una) < SPLIT_MARK_BYTES)
+	if ((s32)(conn->split_mark - (u32)look->snd_una) < (s32)BANK_SPLIT_BYTES)
 		return false;
 	for (i = 0; i < look->nr; i++) {
 		u8 acked = mark_of(READ_ONCE(tcp_sk(look->ssk[i])->snd_una));
@@ -238,12 +237,12 @@ u32 pams_split_resend(struct pams_conn *conn, const struct msk_look *look,
  */
 static u32 head_limit_us(const struct bank_path *path)
 {
-	u32 limit_us = SPLIT_HEAD_MIN_US;
+	u64 packets_us;
 
-	if (path->rate_byteps)
-		limit_us += min_t(u64, div_u64(6000ULL * USEC_PER_SEC, path->rate_byteps),
-				  SPLIT_HEAD_MIN_US);
-	return limit_us;
+	if (!path->rate_byteps)
+		return SPLIT_HEAD_MIN_US;
+	packets_us = div_u64(4ULL * PICK_PACKET_BYTES * USEC_PER_SEC, path->rate_byteps);
+	return SPLIT_HEAD_MIN_US + min_t(u64, packets_us, SPLIT_HEAD_MIN_US);
 }
 
 /* The split subflow whose bank holds the first missing byte, or NULL. */

@@ -23,7 +23,7 @@ class Checks:
 
     @property
     def good(self):
-        """All of them."""
+        """Was every figure reached?"""
         return all(good for good, _ in self.found)
 
     def lines(self):

@@ -237,7 +237,7 @@ def _sweep_parser(commands):
 
 def _constants_parser(commands):
     parser = commands.add_parser("constants", help="what half and double of each constant of "
-                                 "the module cost: hours")
+                                 "the module cost: half an hour and more")
     _drawn_arguments(parser, count=48, half="tune")
     parser.add_argument("--only", default="", metavar="NAME[,NAME...]",
                         help="these constants alone (all of tools/lab/constants.toml)")
@@ -346,7 +346,7 @@ def scenario_of(args):
         raise BadInput("no --path: give at least one, e.g. --path 8mbit,10ms,100")
     paths = (*map(parse_path, args.path), *map(parse_helper, args.helper))
     if len(paths) > MAX_PATHS:
-        raise BadInput(f"{len(paths)} paths: MPTCP has at most {MAX_PATHS} subflows")
+        raise BadInput(f"{len(paths)} paths: the laboratory has at most {MAX_PATHS}")
     if paths[0].backup:
         raise BadInput("path 0 cannot be a backup: the connection starts on it")
     if args.ipv6 and any(path.rival for path in paths):

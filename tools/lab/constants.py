@@ -178,7 +178,7 @@ def compare(rows, base, name):
 
 
 def verdict(half, double):
-    """In a word."""
+    """What half and double show, in a few words, or nothing."""
     if not half["changed"] and not double["changed"]:
         return "no run changes"
     if all(abs(side["time"] - 1) < _noise(side) and not side["harm"] and

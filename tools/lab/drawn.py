@@ -18,7 +18,8 @@ Transfers
   rival        of warm downloads a quarter: a TCP connection on one path of up to 50 Mbit/s
   loss         none in two thirds of the scenarios; else on each path with a plain queue
                none or 0.01 to 2 %
-  size         16 KB to 50 MB         evenly in the logarithm, within the bounds below
+  size         16 KB to 50 MB, evenly in the logarithm, then cut: a scenario moves at most
+               25 MB in all
   buffers      of TCP up to 6 MB, in 4 of 10 up to 32 MB, which hold any path here
   congestion control   CUBIC, in 3 of 10 BBR
   connection   cold (a new one for each request) or warm (its first request is made

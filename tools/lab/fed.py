@@ -108,7 +108,7 @@ class HelperGuest(FedGuest):
         self.carrier = "false"
 
     def links(self, paths):
-        """And who reports of which."""
+        """Make the links, and a pamsd for each helper that reports its pipe."""
         super().links(paths)
         through = sorted(helped(paths))
         self.peers += [(f"helper{i}", f"10.0.{i}.0/24") for i in through]

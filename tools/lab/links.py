@@ -40,7 +40,6 @@ IN_SERVER = "nsenter --net=/proc/1/ns/net"      # from the client's scripts
 IN_ROUTER = "nsenter --net=/run/netns/r"
 OFFLOADS = "tso off gso on gro on"
 WAYS = ("down", "up")       # from the server to the client, and back
-PIPE_WAYS = ("pipe", "in")  # the same of a helper's pipe
 UPWARD = ("up", "in")
 
 

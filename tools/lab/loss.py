@@ -63,9 +63,9 @@ PROBES = 1          # packets by which the mean may be higher besides: TCP probe
 EARLY_LEVEL = 0.05  # stopping early also leaves less to be sent again over Wi-Fi
 DEFAULT_RUNS = 10
 PREDICTED_MEAN_STALL_S = 0.1
-# Of a drive whose path breaks before it is left, 1 in 20: what its queue held is sent again
-# behind LTE's queue, whose 400 packets take up to 0.96 s. 100 ms is the goal there, too; 246
-# was measured, untold 547.
+# The limit of a drive whose path breaks before it is left, 1 in 10: what its queue held is
+# sent again behind LTE's queue, whose 400 packets take up to 0.96 s. 100 ms is the goal there,
+# too; 287 was measured (Documentation/lab.md).
 PREDICTED_STALL_S = 0.3
 FALSE_ALARM_COST = 0.03
 FALSE_ALARM_MS, FALSE_ALARM_LASTS_MS = 200, 500     # said so early; taken back so late
@@ -117,7 +117,7 @@ class Errors:
     false_alarms: float = 0.0   # share of runs in which another loss is
 
     def any(self):
-        """Is this not an oracle?"""
+        """Does the predictor err in any way?"""
         return any((self.bias_ms, self.spread_ms, self.missed, self.false_alarms))
 
 
@@ -259,7 +259,7 @@ def check_drive(checks, drive, name, rows):
 
 
 def chosen(every, names):
-    """Those of the names, or all."""
+    """The entries with these names; all if no name is given."""
     return [one for one in every if one.name in names or not names]
 
 

@@ -88,7 +88,8 @@ def as_json(scenario, results, kernel):
     return json.dumps(document, indent=1)
 
 
-def _cell(value, form):
+def cell(value, form):
+    """In a table."""
     return "-" if value is None else format(value, form)
 
 
@@ -118,11 +119,11 @@ def table(scenario, results):
         mean = line["mean_s"]
         alone = line["path_alone"] >= 0
         rows.append([
-            line["name"], _cell(mean, ".4f"), _cell(line["first_s"], ".4f"),
-            _cell(line["min_s"], ".4f"), _cell(line["max_s"], ".4f"),
-            _cell(mean / line["bound_s"] if mean and line["bound_s"] else None, ".2f"),
-            _cell(mean / single if mean and single else None, ".2f"),
-            _cell(line["gap_s"], ".4f"),
+            line["name"], cell(mean, ".4f"), cell(line["first_s"], ".4f"),
+            cell(line["min_s"], ".4f"), cell(line["max_s"], ".4f"),
+            cell(mean / line["bound_s"] if mean and line["bound_s"] else None, ".2f"),
+            cell(mean / single if mean and single else None, ".2f"),
+            cell(line["gap_s"], ".4f"),
             "" if alone else " ".join(f"{part * 100:.0f}%" for part in line["path_share"]),
             str(line["duplicates"]), str(line["retransmitted"]), str(line["lost"]),
             *([" ".join(f"{on_s:.2f}" for on_s in line["radio_s"]), f"{line['energy_j']:.1f}"]

@@ -51,7 +51,7 @@ from units import BadInput
 
 FRAME_BITS = 1514 * 8
 OBJECT_MEDIAN_BYTES, OBJECT_SIGMA = 12_000, 1.4     # of a page
-MAX_PATHS = 8           # MPTCP_SUBFLOWS_MAX in net/mptcp of the kernel
+MAX_PATHS = 8           # as many endpoints as 6.12's path manager has
 QUEUES = ("fq_codel", "cake")
 RADIO_STEP_US = 100_000
 RADIO_STEPS = 200       # then the rate stays
@@ -130,7 +130,7 @@ class Change:
     segment: str = ""       # of a path through a helper: one of SEGMENTS
 
     def of(self, path):
-        """That path after it."""
+        """The path as it is after this change."""
         if not self.segment:
             return replace(path, **self.values)
         segment = replace(getattr(path.helper, self.segment), **self.values)

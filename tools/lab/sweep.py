@@ -211,7 +211,7 @@ def against_peers(row, name):
 
 
 def geometric_mean(values):
-    """None of nothing."""
+    """Geometric mean of the values; None if there are none."""
     return math.exp(statistics.fmean(map(math.log, values))) if values else None
 
 
@@ -252,23 +252,20 @@ def best_of_all(rows):
                            if row["time_s"].get("default")])
 
 
-def _cell(value, form):
-    return "-" if value is None else format(value, form)
-
-
 def table(lines):
     """Text of the summaries."""
     rows = [["", "/default", "/single", f"> {HARM}", "p90", "worst", f"/joined > {HARM}",
              "worst", "/bound", "/peers worst", f"> {PEERS:.2f}", "dup mean", "max", "fell back", "failed"]]
     for line in lines:
         rows.append([
-            line["scheduler"], _cell(line["default_mean"], ".3f"),
-            _cell(line["single_mean"], ".3f"), str(line["single_harmed"]),
-            _cell(line["single_p90"], ".2f"), _cell(line["single_worst"], ".2f"),
-            str(line["joined_harmed"]), _cell(line["joined_worst"], ".2f"),
-            _cell(line["bound_median"], ".3f"), _cell(line["peers_worst"], ".2f"),
-            str(line["peers_over"]), _cell(line["duplicates_mean"], ".1%"),
-            _cell(line["duplicates_max"], ".1%"), str(line["fell_back"]), str(line["failed"])])
+            line["scheduler"], report.cell(line["default_mean"], ".3f"),
+            report.cell(line["single_mean"], ".3f"), str(line["single_harmed"]),
+            report.cell(line["single_p90"], ".2f"), report.cell(line["single_worst"], ".2f"),
+            str(line["joined_harmed"]), report.cell(line["joined_worst"], ".2f"),
+            report.cell(line["bound_median"], ".3f"), report.cell(line["peers_worst"], ".2f"),
+            str(line["peers_over"]), report.cell(line["duplicates_mean"], ".1%"),
+            report.cell(line["duplicates_max"], ".1%"), str(line["fell_back"]),
+            str(line["failed"])])
     return "\n".join(report.aligned(rows))
 
 

@@ -275,8 +275,6 @@ void say_seldom(struct seldom *seldom, const char *format, ...);
 
 /* --- privilege.c --- */
 
-/* May this process tell the kernel of paths? */
-bool privilege_to_tell(void);
 /*
  * Become this user (NULL: stay the same one), and give up CAP_NET_RAW, and CAP_NET_ADMIN
  * unless to_tell. Returns 0, or -1 if that fails; the reason was logged.

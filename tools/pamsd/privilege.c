@@ -51,13 +51,6 @@ static void empty_bounding_set(void)
 		;
 }
 
-bool privilege_to_tell(void)
-{
-	struct capabilities caps;
-
-	return !get(&caps) && caps.part[0].effective & NET_ADMIN;
-}
-
 static int become(const char *user, bool to_tell)
 {
 	const struct passwd *entry = getpwnam(user);
