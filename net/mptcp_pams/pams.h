@@ -302,7 +302,8 @@ struct pams_expected {
  * @split_mark:	low half of a data sequence number: once each subflow has acknowledged its
  *		own @split_mark, what has no DATA_ACK before this is banked (split.c)
  * @split_nr:	number of usable subflows when @split_mark was set
- * @retrans_una: low half of snd_una at the kernel's last retransmission
+ * @retrans_una: units of 64 bytes of snd_una at the kernel's last retransmission, low 16 bits
+ * @retrans_at:	jiffies at that time, low 16 bits
  * @rcu:	defers the free; shares its place with @expected, which is unused by then
  *
  * Except for @node, @refs, @wake and @dead every field belongs to the owner of the
@@ -361,7 +362,8 @@ struct pams_conn {
 	};
 	struct pams_bank *bank;
 	u32 split_mark;
-	u32 retrans_una;
+	u16 retrans_una;
+	u16 retrans_at;
 };
 
 /* figures.md promises that a connection with up to five subflows takes at most 1,024

@@ -351,19 +351,25 @@ static void forget_tried(struct pams_conn *conn)
 		conn->sub[i]->retrans = false;
 }
 
+static u16 retrans_una(const struct pams_conn *conn)
+{
+	return msk_snd_una(conn->msk) >> 6;
+}
+
 /* Choose another subflow than @ssk if a retransmission there brought no DATA_ACK: a
  * middlebox that removes options lets TCP acknowledge, but no DATA_ACK come. All subflows
  * have their turn; those without a state, which are backups, every other time.
  */
 static struct sock *not_tried(struct pams_conn *conn, struct sock *ssk)
 {
-	u32 una = msk_snd_una(conn->msk);
+	u16 una = retrans_una(conn);
 	struct pams_subflow *sub;
 	struct sock *other;
 
 	if (conn->retrans_una != una)
 		forget_tried(conn);
 	conn->retrans_una = una;
+	conn->retrans_at = tcp_jiffies32;
 
 	sub = pams_subflow_find(conn, msk_subflow_id(ssk));
 	if (sub && sub->retrans) {
@@ -377,6 +383,15 @@ static struct sock *not_tried(struct pams_conn *conn, struct sock *ssk)
 	if (sub)
 		sub->retrans = true;
 	return ssk;
+}
+
+/* Is this the kernel's question where to send a further fragment, after the first missing one?
+ * From 7.x on its timer has as many sent again as find an idle subflow.
+ */
+static bool is_further(const struct pams_conn *conn)
+{
+	return conn->retrans_una == retrans_una(conn) &&
+	       conn->retrans_at == (u16)tcp_jiffies32;
 }
 
 /* Choose a subflow for the kernel's retransmission: the kernel's own choice, but for the
@@ -393,7 +408,7 @@ static int retransmit(struct mptcp_sock *msk, const struct pams_sched *of_socket
 	struct pams_conn *conn = follow_rules(pams_conn_known(msk), of_socket);
 	const struct pams_sched *sched = conn ? conn->sched : of_socket;
 	u32 wait_us, banked_id = 0;
-	struct sock *ssk;
+	struct sock *ssk, *own;
 
 	if (conn) {
 		msk_window_restore(msk, &conn->window);
@@ -414,14 +429,20 @@ static int retransmit(struct mptcp_sock *msk, const struct pams_sched *of_socket
 	}
 	/* a wait may have shortened it, and the kernel counts by it which subflows are stale */
 	msk_reset_timeout(msk);
-	ssk = msk_get_retrans(msk, conn ? &conn->resend : NULL);
+	own = msk_get_retrans(msk, conn ? &conn->resend : NULL);
+	ssk = own;
 	if (ssk && banked_id)
 		ssk = other_than(msk, ssk, banked_id);
 	if (ssk && conn)
 		ssk = not_lost(conn, ssk);
 	if (ssk && conn)
 		ssk = cheapest(conn, ssk);
-	if (ssk && conn)
+	/* the exceptions are for the first fragment: a further one goes where the kernel would
+	 * send it, or waits
+	 */
+	if (ssk && conn && is_further(conn))
+		ssk = ssk == own ? ssk : NULL;
+	else if (ssk && conn)
 		ssk = not_tried(conn, ssk);
 	if (!ssk)
 		return -EINVAL;
