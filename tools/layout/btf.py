@@ -200,6 +200,16 @@ class Btf:
             return count * self.size_of(element)
         return this.size
 
+    def prototype(self, name):
+        """A function in C's words, "" if there is none of that name."""
+        func = self.find(FUNC, name)
+        if not func:
+            return ""
+        proto = self.types[self.types[func].size]
+        words = [self.describe(struct.unpack_from("<I", self.blob, proto.pos + 8 * index + 4)[0])
+                 for index in range(proto.vlen)]
+        return f"{self.describe(proto.size)} ({', '.join(words)})"
+
     def describe(self, type_id):
         """A type in C's words, typedefs and qualifiers removed."""
         type_id = self.strip(type_id)

@@ -119,6 +119,17 @@ def find_features(types, table, kernel):
     return found
 
 
+def check_functions(types, table):
+    """The functions that symbols.c finds by name are called with these arguments.
+
+    One that the type information lacks is found missing when the module is loaded.
+    """
+    for name, wanted in table["function"].items():
+        found = types.prototype(name)
+        if found and found != wanted:
+            raise LayoutError(f"function {name}: found {found}, expected {wanted}")
+
+
 # --- the header --------------------------------------------------------------
 
 def member_text(field):
@@ -198,6 +209,7 @@ def generate(args):
         source = args.mptcp_src
     else:
         types, source = find_btf(kernel, args.btf)
+        check_functions(types, table)
     features = find_features(types, table, kernel)
     structs = find_structs(types, table, kernel)
     return header_text(kernel, source, structs, features)

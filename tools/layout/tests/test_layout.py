@@ -10,7 +10,7 @@ import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from kernels import FIELDS, GET_SEND, FakeKernel, compile_btf, source_tree
+from kernels import FIELDS, GET_SEND, GET_SUBFLOW, FakeKernel, compile_btf, source_tree
 
 import btf
 from btf import Btf, BtfError
@@ -157,6 +157,12 @@ class TestRefusal(Case):
         kernel = self.kernel(change={
             ("mptcp_sock", "sk"): "u64 before; struct inet_connection_sock sk;"})
         self.refused(kernel, ["struct mptcp_sock.sk", "offset 8", "expected 0"])
+
+    def test_function_of_another_type(self):
+        wrong = f"struct sock *mptcp_subflow_get_retrans(int sk) {{ return 0; }} {GET_SUBFLOW}"
+        self.refused(self.kernel(ops=wrong),
+                     ["function mptcp_subflow_get_retrans: found struct sock * (s32)",
+                      "expected struct sock * (struct mptcp_sock *)"])
 
     def test_too_old(self):
         kernel = self.kernel(ops="struct mptcp_sched_ops { int x; } ops;")
