@@ -22,7 +22,7 @@ the laboratory's user-mode kernel with its clock running in real time:
 
 Prints a table, then the limits as TAP; the exit status is 0 if all are met. What a
 decision costs in times of the default's depends on the processor (pams: 1.9 on one,
-3.5 on another), and throughput on whatever else the machine does. So goals are only
+3.6 on another), and throughput on whatever else the machine does. So goals are only
 printed; what fails lies above every ratio that was seen.
 """
 import json
