@@ -16,20 +16,13 @@ blackhole() { reshape "$1" "$2,100,loss,100%"; }
 wait_sent() { within 50 has_sent "$1" "$2" || fail "path $1 carries nothing"; }
 has_sent() { [ "$(sent "$server" "$1")" -gt "$2" ]; }
 
-# small_packets MTU: on path 2, as behind a tunnel or on a mobile link
-small_packets()
-{
-	ip -n "$client" link set c2 mtu "$1"
-	ip -n "$server" link set s2 mtu "$1"
-}
-
 # dies SCHED I [MTU]: path I swallows everything half a second into a transfer: what it held is sent again on the other one. With
 # get_retrans left out, or deaf to what is stuck, the transfer never ends. One path alone takes 2 s for 2.5 MB; the rest is
 # recovery. With an MTU, path 2 has that: packets that are sent again begin and end elsewhere in the data.
 dies()
 {
 	paths "$1" "$first" "$second"
-	[ -z "${3-}" ] || small_packets "$3"
+	[ -z "${3-}" ] || set_mtu 2 "$3"
 	start_server
 	transfer --bytes 2500K --timeout 30000 &
 	wait_sent "$2" 100000

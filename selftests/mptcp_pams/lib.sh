@@ -331,6 +331,13 @@ reshape()
 	rm "$work/tc-c" "$work/tc-s"
 }
 
+# set_mtu I MTU: of path I, at both ends, as behind a tunnel, on a mobile link or with jumbo frames
+set_mtu()
+{
+	ip -n "$client" link set "c$1" mtu "$2"
+	ip -n "$server" link set "s$1" mtu "$2"
+}
+
 remove_paths()
 {
 	local ns

@@ -136,8 +136,7 @@ large_packets_on_one_path()
 
 	for mtu in 1500 9000; do
 		paths "$1" 5mbit,60ms 100mbit,5ms
-		ip -n "$client" link set c2 mtu "$mtu"
-		ip -n "$server" link set s2 mtu "$mtu"
+		set_mtu 2 "$mtu"
 		start_server
 		transfer --bytes 4M --rcvbuf 200000
 		own_us=${own_us:-$(duration_us)}
