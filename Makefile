@@ -37,7 +37,7 @@ KBUILD_ARGS = -C '$(KDIR)' M='$(abspath $(OUT))' PAMS_VERSION='$(PAMS_VERSION)' 
 .PHONY: module
 module: $(OUT)/mptcp_pams.ko
 
-$(OUT)/mptcp_pams.ko: $(LAYOUT) $(COPIES)
+$(OUT)/mptcp_pams.ko: $(LAYOUT) $(COPIES) $(OUT)/kernel
 	@$(MAKE) --no-print-directory $(KBUILD_ARGS) modules
 	@cp $(OUT)/net/mptcp_pams/mptcp_pams.ko $@
 
@@ -46,12 +46,24 @@ $(OUT)/%: %
 	@cp $< $@
 
 $(LAYOUT): $(wildcard tools/layout/*.py tools/layout/fields.toml) \
-	   $(wildcard $(KDIR)/vmlinux $(KDIR)/.config)
+	   $(wildcard $(KDIR)/vmlinux $(KDIR)/.config) $(wildcard $(BTF)) \
+	   $(OUT)/kernel $(if $(BTF)$(MPTCP_SRC),$(OUT)/types)
 	@$(PYTHON) tools/layout/layout.py --kdir '$(KDIR)' \
 		$(if $(BTF),--btf '$(BTF)') \
 		$(if $(MPTCP_SRC),--mptcp-src '$(MPTCP_SRC)') -o $@
 
 $(COPIES): | $(LAYOUT)
+
+# What the module was built for and with. If that changes it is built anew; if neither BTF nor
+# MPTCP_SRC is given, as with `make install`, what was given before holds.
+$(OUT)/kernel: WHAT = $(KDIR) $(EXPORTED)
+$(OUT)/types: WHAT = $(BTF) $(MPTCP_SRC)
+$(OUT)/kernel $(OUT)/types: FORCE
+	@mkdir -p $(@D)
+	@echo '$(WHAT)' | cmp -s - $@ || echo '$(WHAT)' >$@
+
+.PHONY: FORCE
+FORCE:
 
 .PHONY: all
 all: module tools

@@ -4,6 +4,7 @@
 Which kernels: see real_kernels() in kernels.py.
 """
 
+import os
 import re
 import shutil
 import subprocess
@@ -81,6 +82,24 @@ class TestKernels(unittest.TestCase):
                                  layout(kdir).replace(str(kdir / "vmlinux"), "X"))
         if not tried:
             self.skipTest("no kernel with its full source beside it")
+
+    def test_make_takes_other_types(self):
+        """A build with BTF=FILE, or for another KDIR, isn't taken for what was built before."""
+        kdir = self.kernels()[0]
+        with tempfile.TemporaryDirectory() as temp:
+            header = Path(temp, "out/net/mptcp_pams/mptcp_layout.h")
+            other, copied = kdir / ".." / kdir.name, Path(temp, "vmlinux")
+            copied.symlink_to(kdir / "vmlinux")
+
+            def source(*arguments):
+                subprocess.run(["make", "-s", "-C", LAYOUT.parents[2], f"OUT={temp}/out",
+                                *arguments, header], check=True, env={"PATH": os.environ["PATH"]})
+                return header.read_text().splitlines()[3][3:]
+
+            self.assertEqual(source(f"KDIR={kdir}"), str(kdir / "vmlinux"))
+            self.assertEqual(source(f"KDIR={kdir}", f"BTF={copied}"), str(copied))
+            self.assertEqual(source(f"KDIR={kdir}"), str(copied))
+            self.assertEqual(source(f"KDIR={other}"), str(other / "vmlinux"))
 
 
 if __name__ == "__main__":
