@@ -162,7 +162,8 @@ def struct_text(struct, size, fields):
 def public_text(structs, source):
     """The public structs inside have to be those of the headers used."""
     sizes = {field.c_type: field.size for _size, fields in structs.values()
-             for field in fields if re.fullmatch(r"struct \w+", field.c_type)}
+             for field in fields if re.fullmatch(r"struct \w+", field.c_type)
+             and field.c_type.split()[1] not in structs}
     return [f'static_assert(sizeof({c_type}) == {size},\n\t      "{source} is of '
             f'another kernel than the headers: give the right one with BTF=FILE");'
             for c_type, size in sizes.items()] + [""]

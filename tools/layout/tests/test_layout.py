@@ -179,7 +179,7 @@ class TestRefusal(Case):
         kernel = self.kernel(vmlinux=False)
         compile_btf(self.temp, "struct mptcp_sched_ops { void (*get_send)(void); } x;").rename(
             kernel.dir / "vmlinux")
-        self.refused(kernel, ["struct mptcp_sock", "CONFIG_MPTCP=y"])
+        self.refused(kernel, ["struct mptcp_pm_data", "CONFIG_MPTCP=y"])
 
     def test_big_endian(self):
         kernel = self.kernel(config="CONFIG_MPTCP=y\nCONFIG_CPU_BIG_ENDIAN=y\n")
