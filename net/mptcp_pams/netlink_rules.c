@@ -57,7 +57,7 @@ static const char *overflow_parse(const struct nlattr *ms, const struct nlattr *
 	if (ms && percent)
 		return "takes one of overflow-ms and overflow-percent";
 	if (copies && !ms && !percent)
-		return "takes costly-copies beside overflow-ms or overflow-percent only";
+		return "needs overflow-ms or -percent beside costly-copies";
 	overflow->delay_ms = ms ? nla_get_u32(ms) : 0;
 	overflow->percent = percent ? nla_get_u32(percent) : 0;
 	overflow->copies = copies;
@@ -86,6 +86,14 @@ static const char *choice_parse(struct nlattr * const *attrs, const struct choic
 			      attrs[of->costly_copies], &choice->overflow);
 }
 
+/* The scheduler that a refusal names: a name that isn't known may be unprintable, and so long
+ * that the kernel cuts the text and logs it.
+ */
+static const char *choice_name(const struct pams_choice *choice, const struct nlattr *name)
+{
+	return choice->sched ? choice->sched->name : name ? "the scheduler" : "minfct";
+}
+
 static int parse_choice(struct parse *parse, struct pams_rule *rule)
 {
 	const struct nlattr *name = parse->attrs[MPTCP_PAMS_A_RULE_SCHEDULER];
@@ -95,7 +103,7 @@ static int parse_choice(struct parse *parse, struct pams_rule *rule)
 		return parse_refuse(parse, 0, "scheduler is missing");
 	why = choice_parse(parse->attrs, &of_rule, &rule->choice);
 	return why ? parse_refuse(parse, MPTCP_PAMS_A_RULE_SCHEDULER, "%s %s",
-				  (char *)nla_data(name), why) : 0;
+				  choice_name(&rule->choice, name), why) : 0;
 }
 
 static int parse_cgroup(struct parse *parse, struct pams_rule *rule)
@@ -181,6 +189,7 @@ static int parse_remote(struct parse *parse, struct pams_rule *rule)
 		rule->remote = nla_get_in6_addr(v6);
 	}
 	rule->prefix_len = bits;
+	rule->has_remote = true;
 	return 0;
 }
 
@@ -232,7 +241,7 @@ static int table_parse(struct genl_info *info, struct pams_rule_table *table)
 	why = choice_parse(info->attrs, &of_table, &table->otherwise);
 	if (why) {
 		GENL_SET_ERR_MSG_FMT(info, "the default: %s %s",
-				     name ? (char *)nla_data(name) : "minfct", why);
+				     choice_name(&table->otherwise, name), why);
 		return -EINVAL;
 	}
 	nlmsg_for_each_attr(attr, info->nlhdr, GENL_HDRLEN, left) {
@@ -310,7 +319,7 @@ static int put_remote(struct sk_buff *skb, const struct pams_rule *rule)
 {
 	bool v4 = rule->prefix_len >= 96 && ipv6_addr_v4mapped(&rule->remote);
 
-	if (!rule->prefix_len)
+	if (!rule->has_remote)
 		return 0;
 	return (v4 ? nla_put_in_addr(skb, MPTCP_PAMS_A_RULE_ADDRESS4,
 				     rule->remote.s6_addr32[3]) :

@@ -99,9 +99,12 @@ static bool fits_remote(const struct pams_rule *rule, const struct sock *sk)
 {
 	struct in6_addr remote;
 
-	if (!rule->prefix_len)
+	if (!rule->has_remote)
 		return true;
 	peek_peer(sk, &remote);
+	/* an IPv6 prefix is for IPv6 alone, though ::/0 holds the mapped addresses */
+	if (ipv6_addr_v4mapped(&remote) && rule->prefix_len < 96)
+		return false;
 	return ipv6_prefix_equal(&remote, &rule->remote, rule->prefix_len);
 }
 

@@ -48,7 +48,7 @@ struct pams_choice {
  * @cgroup:	the socket's cgroup, or one above it; holds a reference; NULL: any
  * @path:	path of @cgroup as it was given
  * @remote:	prefix of the peer's address; IPv4 as mapped into IPv6
- * @prefix_len:	bits of @remote that count; 0: any address
+ * @prefix_len:	bits of @remote that count
  * @mark:	the socket's mark
  * @mask:	bits of @mark that count; 0: any mark
  * @uid:	the socket's owner; invalid: any
@@ -57,6 +57,7 @@ struct pams_choice {
  * @remote_min:	lowest port of the peer
  * @remote_max:	highest port of the peer
  * @side:	enum pams_rule_side
+ * @has_remote:	the peer's address counts
  */
 struct pams_rule {
 	struct pams_choice choice;
@@ -72,6 +73,7 @@ struct pams_rule {
 	u16 remote_max;
 	u8 prefix_len;
 	u8 side;
+	bool has_remote;
 };
 
 /**

@@ -22,8 +22,14 @@ begin()
 every_wrong_attribute()
 {
 	begin
+	local logged
+
+	logged=$(cut_texts)
 	on_client "$XFER_DIR/netlink_table"
+	# a text that is too long for the answer is cut, and the kernel logs that
+	check "texts that are too long" "$(cut_texts) - $logged" == 0
 }
+cut_texts() { dmesg | grep -c "truncated extack" || true; }
 
 # remember NUMBER: connections to as many addresses of this machine, of which the namespace remembers a path each; a server stays
 remember()

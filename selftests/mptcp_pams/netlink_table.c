@@ -390,6 +390,34 @@ static void test_unit(const struct command *c)
 	expect_refusal(&m, c, "a unit", "alone", 0);
 }
 
+/* Names are as long as they may be, with characters that no terminal should see. */
+static void test_rules(void)
+{
+	static const struct attribute of_table[] = {
+		{ A(RULES_FIRST_BYTES, U32, 4, 16384), .has_min = true, .low = 0 },
+	};
+	static const struct command c = {
+		.number = MPTCP_PAMS_CMD_RULES_SET, .name = "rules-set",
+		.attributes = of_table, .count = 1,
+	};
+	char name[MPTCP_PAMS_SCHEDULER_MAX + 1];
+	struct message m;
+	uint32_t place;
+
+	memset(name, '\n', sizeof(name) - 1);
+	name[sizeof(name) - 1] = 0;
+	start(&m, family, 0, c.number);
+	put(&m, MPTCP_PAMS_A_RULES_SCHEDULER, name, sizeof(name));
+	expect_refusal(&m, &c, "scheduler", "of newlines", 0);
+	start(&m, family, 0, c.number);
+	put(&m, MPTCP_PAMS_A_RULES_COSTLY_COPIES, NULL, 0);
+	expect_refusal(&m, &c, "costly-copies", "alone", 0);
+	start(&m, family, 0, c.number);
+	put(&m, MPTCP_PAMS_A_RULES_SCHEDULER, "redundant", 10);
+	place = put_value(&m, &of_table[0], of_table[0].low, 4, 0);
+	expect_refusal(&m, &c, "first-bytes", "too low", place);
+}
+
 static void table(void)
 {
 	size_t i, j;
@@ -409,6 +437,7 @@ static void table(void)
 	test_duplicates(&commands[0]);
 	test_origin(&commands[0]);
 	test_heads();
+	test_rules();
 }
 
 /* --- unprivileged --- */
