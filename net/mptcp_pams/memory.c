@@ -78,11 +78,12 @@ static struct pams_remembered *memory_find(struct pams_memory *memory,
 }
 
 /* Seconds in 32 bits don't wrap while a machine runs: jiffies do, and an entry that nobody
- * has used for long would count as fresh again.
+ * has used for long would count as fresh again. These go on while the machine sleeps, since
+ * it may wake up in another place.
  */
 static u32 memory_age_s(const struct pams_remembered *path)
 {
-	return (u32)ktime_get_seconds() - READ_ONCE(path->used_s);
+	return (u32)ktime_get_boottime_seconds() - READ_ONCE(path->used_s);
 }
 
 static bool memory_is_fresh(const struct pams_remembered *path)
@@ -96,7 +97,7 @@ static void memory_forget_old(struct pams_remembered *path)
 	lockdep_assert_held(&path->net->memory.lock);
 	if (memory_is_fresh(path))
 		return;
-	WRITE_ONCE(path->used_s, ktime_get_seconds());
+	WRITE_ONCE(path->used_s, ktime_get_boottime_seconds());
 	WRITE_ONCE(path->total_byteps, 0);
 	WRITE_ONCE(path->proven_byteps, 0);
 	WRITE_ONCE(path->rtt_us, 0);
@@ -157,7 +158,7 @@ static struct pams_remembered *memory_add(struct pams_net *net,
 
 	path->net = net;
 	path->key = *key;
-	path->used_s = ktime_get_seconds();
+	path->used_s = ktime_get_boottime_seconds();
 	path->began = jiffies - PAMS_MEMORY_NEWCOMERS;
 	hlist_add_head(&path->bucket, memory_bucket(memory, key));
 	list_add(&path->list, &memory->list);
@@ -371,7 +372,7 @@ u32 pams_memory_learn(struct pams_remembered *path, u32 old_byteps, u32 byteps,
 	/* beside other subflows it may never have met an empty queue */
 	WRITE_ONCE(path->rtt_us,
 		   busy == 1 ? rtt_us : min(pams_memory_rtt_us(path), rtt_us));
-	WRITE_ONCE(path->used_s, ktime_get_seconds());
+	WRITE_ONCE(path->used_s, ktime_get_boottime_seconds());
 	spin_unlock_bh(&path->net->memory.lock);
 	return byteps;
 }

@@ -40,7 +40,7 @@ struct pams_memory_key {
  * @busy:	number of subflows that had data under way in that second, or acknowledged
  * @busy_before: the same of the second before
  * @told:	number of these that have told a capacity (@sum_byteps)
- * @used_s:	when a subflow told something of it last, low half of ktime_get_seconds()
+ * @used_s:	when a subflow told something of it last, low half of ktime_get_boottime_seconds()
  * @began:	jiffies when a connection began on it last; they wrap after 50 days or more, so
  *		for a moment then one seems to begin again
  * @sum_byteps:	sum of the capacities that the subflows have told: each its own share
