@@ -361,23 +361,29 @@ static int put_pipe(struct sk_buff *skb, const struct pams_report *report,
 			  report->pipe_expires_ns, now_ns);
 }
 
+static int put_loss(struct sk_buff *skb, const struct pams_report *report, u64 now_ns)
+{
+	return nla_put_s32(skb, MPTCP_PAMS_A_PATH_LOSS_TIME,
+			   pams_tell_until_ms(report->loss_ns, now_ns)) ?:
+	       put_expiry(skb, MPTCP_PAMS_A_PATH_LOSS_EXPIRES,
+			  report->loss_expires_ns, now_ns) ?:
+	       (report->loss_spread_ms ?
+		nla_put_u32(skb, MPTCP_PAMS_A_PATH_LOSS_SPREAD,
+			    report->loss_spread_ms) : 0);
+}
+
+/* Put what is known of a path now; what has expired may still be in the table. */
 static int put_path(struct sk_buff *skb, const struct pams_path *path,
 		    u64 now_ns)
 {
 	const struct pams_report *report = &path->report;
 	int err = pams_tell_put_key(skb, &path->key);
 
-	if (!err && report->pipe_rate_byteps)
+	if (!err && pams_report_has_pipe(report, now_ns))
 		err = put_pipe(skb, report, now_ns);
-	if (!err && report->loss_ns)
-		err = nla_put_s32(skb, MPTCP_PAMS_A_PATH_LOSS_TIME,
-				  pams_tell_until_ms(report->loss_ns, now_ns)) ?:
-		      put_expiry(skb, MPTCP_PAMS_A_PATH_LOSS_EXPIRES,
-				 report->loss_expires_ns, now_ns);
-	if (!err && report->loss_ns && report->loss_spread_ms)
-		err = nla_put_u32(skb, MPTCP_PAMS_A_PATH_LOSS_SPREAD,
-				  report->loss_spread_ms);
-	if (!err && report->cost_expires_ns)
+	if (!err && pams_report_has_loss(report, now_ns))
+		err = put_loss(skb, report, now_ns);
+	if (!err && pams_report_has_cost(report, now_ns))
 		err = nla_put_u8(skb, MPTCP_PAMS_A_PATH_COST, report->cost) ?:
 		      put_expiry(skb, MPTCP_PAMS_A_PATH_COST_EXPIRES,
 				 report->cost_expires_ns, now_ns);

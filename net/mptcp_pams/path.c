@@ -75,7 +75,7 @@ struct pams_path *pams_path_find(struct pams_paths *paths,
 static void paths_count_cost(struct pams_paths *paths, const struct pams_path *path,
 			     int change)
 {
-	if (path->report.cost)
+	if (path->report.cost && path->report.cost_expires_ns > path->told_ns)
 		WRITE_ONCE(paths->nr_costly, paths->nr_costly + change);
 }
 
@@ -208,18 +208,24 @@ static void report_merge(struct pams_report *report,
 		take_cost(report, news);
 }
 
-/* The parts of a report that haven't expired. */
-static struct pams_report report_rest(const struct pams_report *report, u64 now_ns)
+/* The parts of a report that expire later than @ns. */
+static struct pams_report report_rest(const struct pams_report *report, u64 ns)
 {
 	struct pams_report rest = {};
 
-	if (pams_report_has_pipe(report, now_ns))
+	if (pams_report_has_pipe(report, ns))
 		take_pipe(&rest, report);
-	if (pams_report_has_loss(report, now_ns))
+	if (pams_report_has_loss(report, ns))
 		take_loss(&rest, report);
-	if (pams_report_has_cost(report, now_ns))
+	if (pams_report_has_cost(report, ns))
 		take_cost(&rest, report);
 	return rest;
+}
+
+/* The parts of a path's report that listeners weren't told of as expired. */
+static struct pams_report path_rest(const struct pams_path *path)
+{
+	return report_rest(&path->report, path->told_ns);
 }
 
 /* Store a new path, merged with what the table has under its key. The lock is held. If 0 is
@@ -235,7 +241,7 @@ static int path_store(struct pams_net *net, struct pams_path *path, bool no_loss
 
 	old = pams_path_find(paths, &path->key);
 	if (old)
-		path->report = old->report;
+		path->report = path_rest(old);
 	report_merge(&path->report, &news, no_loss);
 
 	if (report_is_empty(&path->report)) {
@@ -351,29 +357,30 @@ void pams_path_flush(struct pams_net *net)
 	mutex_unlock(&net->paths.lock);
 }
 
-/* Remove the expired parts of a path's report, or the path if none is left. The lock is
- * held. Returns when the next part expires.
+/* If parts of a path's report have expired tell listeners, and remove the path if nothing is
+ * left. Else it stays as it is: readers compare the times. (A copy, made by a work item, would
+ * be memory that no cgroup is charged for.) The lock is held. Returns when the next part
+ * expires.
  */
 static u64 path_expire(struct pams_net *net, struct pams_path *path, u64 now_ns)
 {
-	struct pams_report rest = report_rest(&path->report, now_ns);
-	struct pams_path *left;
+	struct pams_report known = path_rest(path), rest;
 
-	pams_tell_expired(net, path, now_ns);
+	if (report_expires_ns(&known) > now_ns)
+		return report_expires_ns(&known);
+
+	pams_tell_expired(net, &path->key, &known, now_ns);
 	atomic64_inc(&net->totals.expired);
 
+	rest = report_rest(&known, now_ns);
 	if (report_is_empty(&rest)) {
 		path_remove(&net->paths, path);
 		return PAMS_NEVER_NS;
 	}
-
-	left = kzalloc_obj(*left, GFP_KERNEL_ACCOUNT);
-	if (!left)
-		return now_ns;	/* readers compare the times; the next sweep tries again */
-	left->key = path->key;
-	left->report = rest;
-	memcpy(left->origin, path->origin, sizeof(left->origin));
-	path_replace(&net->paths, path, left);
+	paths_count_cost(&net->paths, path, -1);
+	path->told_ns = now_ns;
+	paths_count_cost(&net->paths, path, 1);
+	paths_changed(&net->paths);
 	return report_expires_ns(&rest);
 }
 
@@ -381,16 +388,13 @@ static void paths_sweep(struct work_struct *work)
 {
 	struct pams_net *net = container_of(to_delayed_work(work),
 					    struct pams_net, paths.expiry);
-	u64 now_ns, expires_ns, first_ns = PAMS_NEVER_NS;
+	u64 now_ns, first_ns = PAMS_NEVER_NS;
 	struct pams_path *path, *next;
 
 	mutex_lock(&net->paths.lock);
 	now_ns = ktime_get_ns();
 	list_for_each_entry_safe(path, next, &net->paths.list, list) {
-		expires_ns = report_expires_ns(&path->report);
-		if (expires_ns <= now_ns)
-			expires_ns = path_expire(net, path, now_ns);
-		first_ns = min(first_ns, expires_ns);
+		first_ns = min(first_ns, path_expire(net, path, now_ns));
 		cond_resched();
 	}
 	net->paths.expiry_ns = PAMS_NEVER_NS;

@@ -75,11 +75,13 @@ struct pams_report {
 };
 
 /**
- * struct pams_path - a path with a report; never changed in the table, but replaced
+ * struct pams_path - a path with a report; what readers see is never changed in the table, but
+ *	replaced
  * @node:	entry in the table; read under RCU
  * @list:	entry in the list, in the order of arrival; under the writers' lock
  * @key:	key, with all bits beyond the prefix cleared
  * @report:	what was reported
+ * @told_ns:	listeners were told of what had expired by then; for writers
  * @origin:	who reported last, "" if the report didn't say
  * @rcu:	defers the free
  */
@@ -88,6 +90,7 @@ struct pams_path {
 	struct list_head list;
 	struct pams_path_key key;
 	struct pams_report report;
+	u64 told_ns;
 	char origin[MPTCP_PAMS_ORIGIN_MAX + 1];
 	struct rcu_head rcu;
 };

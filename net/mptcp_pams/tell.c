@@ -150,9 +150,9 @@ s32 pams_tell_until_ms(u64 at_ns, u64 now_ns)
 }
 
 /* A message with the parts of a report that have expired, or NULL without memory. */
-static struct sk_buff *expired_msg(const struct pams_path *path, u64 now_ns)
+static struct sk_buff *expired_msg(const struct pams_path_key *key,
+				   const struct pams_report *report, u64 now_ns)
 {
-	const struct pams_report *report = &path->report;
 	struct sk_buff *skb;
 	void *head;
 	int err;
@@ -161,7 +161,7 @@ static struct sk_buff *expired_msg(const struct pams_path *path, u64 now_ns)
 	if (!skb)
 		return NULL;
 
-	err = pams_tell_put_key(skb, &path->key);
+	err = pams_tell_put_key(skb, key);
 	if (!err && report->pipe_rate_byteps &&
 	    !pams_report_has_pipe(report, now_ns))
 		err = nla_put_uint(skb, MPTCP_PAMS_A_PATH_PIPE_RATE,
@@ -182,13 +182,15 @@ static struct sk_buff *expired_msg(const struct pams_path *path, u64 now_ns)
 /**
  * pams_tell_expired - tell listeners which parts of a report have expired
  * @net:	the path's namespace
- * @path:	the path, which still has the expired parts
+ * @key:	the path's key
+ * @report:	what was reported of it: the expired parts, and what is left
  * @now_ns:	ktime_get_ns()
  *
  * Process context. Sends nothing after pams_tell_stop().
  */
-void pams_tell_expired(struct pams_net *net, const struct pams_path *path, u64 now_ns)
+void pams_tell_expired(struct pams_net *net, const struct pams_path_key *key,
+		       const struct pams_report *report, u64 now_ns)
 {
 	if (pams_tell_begin(net))
-		pams_tell_end(net, expired_msg(path, now_ns));
+		pams_tell_end(net, expired_msg(key, report, now_ns));
 }

@@ -24,7 +24,8 @@ struct sk_buff *pams_tell_msg(u8 cmd, void **head);
 int pams_tell_put_key(struct sk_buff *skb, const struct pams_path_key *key);
 s32 pams_tell_ms(u64 from_ns, u64 to_ns);
 s32 pams_tell_until_ms(u64 at_ns, u64 now_ns);
-void pams_tell_expired(struct pams_net *net, const struct pams_path *path, u64 now_ns);
+void pams_tell_expired(struct pams_net *net, const struct pams_path_key *key,
+		       const struct pams_report *report, u64 now_ns);
 
 /* tell_conn.c */
 int pams_tell_put_name(struct sk_buff *skb, const struct pams_conn *conn);
