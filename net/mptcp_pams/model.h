@@ -61,8 +61,9 @@
  * @moving:		an acknowledgment will come, for data that was sent or will be
  * @unanswered:		nothing of a burst is acknowledged yet, or nothing is outstanding
  * @untried:		nothing was ever handed over to the subflow, or nothing for long
- * @unrouted:		the subflow has no route right now, so what was reported of its interface
- *			isn't known; @cost is as before
+ * @interface:		for report.c: which interface the subflow left through when reports
+ *			were looked up last, by its index; 0: it had no route, and @cost is as
+ *			before
  */
 struct pams_model {
 	u64 pad_ns;
@@ -98,7 +99,7 @@ struct pams_model {
 	u16 moving:1;
 	u16 unanswered:1;
 	u16 untried:1;
-	u16 unrouted:1;
+	u16 interface:13;
 };
 
 static inline u32 model_pause_us(const struct pams_model *model)

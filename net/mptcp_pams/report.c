@@ -35,6 +35,25 @@
 #include "trace.h"
 
 #define OWD_GAIN_SHIFT	3	/* the weights are 1/8 and 7/8 */
+#define INTERFACE_MARKS	8191U	/* an index modulo this, and 1, is at most 13 bits */
+
+/* Which interface the subflow leaves through, as far as 13 bits tell; 0: it has no route. */
+static u16 interface_mark(const struct sock *ssk)
+{
+	int ifindex = pams_path_ifindex(ssk);
+
+	return ifindex ? ifindex % INTERFACE_MARKS + 1 : 0;
+}
+
+/* Does the subflow leave through another interface than when reports were looked up, and
+ * does that matter? TCP looks for another route by itself.
+ */
+static bool has_moved(const struct pams_conn *conn, const struct pams_subflow *sub,
+		      const struct sock *ssk)
+{
+	return READ_ONCE(conn->net->paths.nr_of[PAMS_PATH_INTERFACE]) &&
+	       sub->model.interface != interface_mark(ssk);
+}
 
 static void report_find(struct pams_conn *conn, const struct msk_look *look,
 			unsigned int i, struct pams_subflow *sub, u32 generation)
@@ -44,11 +63,12 @@ static void report_find(struct pams_conn *conn, const struct msk_look *look,
 	pams_path_lookup(conn->net, look->token, look->ssk[i], ktime_get_ns(), &found);
 	sub->pipe = found.pipe;
 	sub->loss = found.loss;
-	/* when the cost expires the table changes, and it is looked up again */
+	/* when the cost expires the table changes, and it is looked up again; without a route
+	 * it stays
+	 */
 	if (found.cost || !found.unrouted)
 		sub->model.cost = found.cost ? found.cost->report.cost : 0;
-	/* the next look asks again; until then its cost stays */
-	sub->model.unrouted = found.unrouted;
+	sub->model.interface = interface_mark(look->ssk[i]);
 	sub->generation = generation;
 	sub->reported = sub->pipe || sub->loss || sub->model.cost || sub->stopped;
 }
@@ -263,7 +283,7 @@ void pams_report_apply(struct pams_conn *conn, const struct msk_look *look,
 		struct pams_subflow *sub = pams_subflow_of(view->sub[i]);
 
 		known |= sub->reported;
-		if (sub->generation != (u32)generation || unlikely(sub->model.unrouted))
+		if (sub->generation != (u32)generation || has_moved(conn, sub, look->ssk[i]))
 			report_find(conn, look, i, sub, (u32)generation);
 		known |= sub->reported;
 		reported |= sub->reported;

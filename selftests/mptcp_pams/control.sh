@@ -178,6 +178,27 @@ route_comes_back()
 }
 costs() { shows "cost 7" >/dev/null; }
 
+# A route that changes takes a subflow to another interface, and what was reported of that one counts.
+moves_to_another_interface()
+{
+	need_tool "$pamsctl"
+	begin
+	# a subflow that takes packets from any interface
+	ip -n "$client" mptcp endpoint del id 2
+	ip -n "$client" mptcp endpoint add 10.0.2.1 id 2 subflow
+	ip -n "$server" route replace 10.0.2.0/24 via 10.0.1.1 dev s1 src 10.0.2.2
+	start_server
+	transfer --bytes 30M --rate 1000000 --requests 1 --timeout 90000 &
+	on_server "$pamsctl" path set dev s2 cost 7
+	within 50 two_subflows || fail "the second path doesn't join"
+	sleep 1
+	! costs || fail "the report is of another interface"
+	ip -n "$server" route replace 10.0.2.0/24 dev s2 src 10.0.2.2
+	within 50 costs || { on_server "$pamsctl" conn show; fail "the report of the new interface doesn't count"; }
+	kill $!
+}
+two_subflows() { [ "$(on_server "$pamsctl" --json conn show | grep -c '"local_id"')" = 2 ]; }
+
 # With every path lost the least bad is used: the transfer goes on.
 all_lost()
 {
@@ -262,6 +283,7 @@ add withdrawn_meanwhile pipe pipe-rate 1mbit
 add withdrawn_meanwhile cost cost 1
 add withdrawn_meanwhile stopped loss-time 0
 add route_comes_back
+add moves_to_another_interface
 add all_lost
 add tracepoints
 for sched in minrtt minpad pams minfct; do
