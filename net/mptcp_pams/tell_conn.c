@@ -108,7 +108,8 @@ static int put_remembered(struct sk_buff *skb, const struct pams_conn *conn,
  * @conn:	the connection, owned
  * @ssk:	the subflow's TCP socket
  * @sub:	the subflow's state, or NULL if it has none
- * @model:	the subflow's model, just brought up to date; NULL if it isn't usable
+ * @model:	the subflow's model, just brought up to date; NULL if decisions don't see the
+ *		subflow: it isn't usable, or is a backup that isn't needed
  *
  * Return: 0 or a negative error.
  */
@@ -138,8 +139,9 @@ int pams_tell_put_subflow(struct sk_buff *skb, const struct pams_conn *conn,
 	      put_tcp(skb, tcp_sk(ssk)) ?:
 	      put_flag(skb, MPTCP_PAMS_A_SUBFLOW_BACKUP,
 		       msk_subflow_is_backup(ssk)) ?:
-	      (model ? put_model(skb, model) :
-		       put_flag(skb, MPTCP_PAMS_A_SUBFLOW_UNUSABLE, true)) ?:
+	      put_flag(skb, MPTCP_PAMS_A_SUBFLOW_UNUSABLE,
+		       !msk_subflow_is_usable(ssk)) ?:
+	      (model ? put_model(skb, model) : 0) ?:
 	      (sub ? put_remembered(skb, conn, sub) : 0);
 	if (err)
 		nla_nest_cancel(skb, nest);

@@ -116,6 +116,20 @@ backup_stands_by()
 	check "bytes on the backup path" "$(sent "$server" 2) + $(sent "$client" 2)" "<" 20000
 }
 
+# A backup that isn't needed now is shown as such, and not as unusable.
+backup_is_shown()
+{
+	need_tool "$pamsctl"
+	flags=backup
+	paths minfct "$first" "$second"
+	start_server
+	transfer --bytes 1M --requests 3 --gap 500 &
+	within 50 shows_backup || fail "no backup is shown"
+	! grep '"unusable": *true' "$work/conn" || fail "it is shown as unusable"
+	wait $! || fail "the transfer did not survive"
+}
+shows_backup() { on_server "$pamsctl" --json conn show >"$work/conn" && grep '"backup": *true' "$work/conn"; }
+
 # taken_over SCHED: the longest stall when a backup path has to take over; leaves us
 taken_over()
 {
@@ -195,6 +209,7 @@ initial_subflow_removed()
 	check "us of the longest stall" "$(of gap_us)" "<" 1000000
 }
 
+add backup_is_shown
 for sched in $SCHEDS; do
 	add dies "$sched" 1
 	add dies "$sched" 1 1358

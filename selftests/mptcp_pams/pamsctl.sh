@@ -225,6 +225,27 @@ per_namespace()
 	check "paths of the server" "$(on_server "$pamsctl" --json path show | grep -c address)" == 0
 }
 
+# What has expired is told once, and is not kept by what hasn't: no report is left once that is taken back.
+parts_are_told_once()
+{
+	begin
+	ctl --json monitor --timeout 3s >"$work/events" &
+	sleep 0.5
+	ctl path set 192.0.2.7 cost 1 ttl 200ms
+	ctl path set 192.0.2.7 pipe-rate 5mbit ttl 700ms
+	ctl path set 192.0.2.7 loss-time 1min
+	sleep 1.5
+	! ctl path show 192.0.2.7 | grep -e cost -e pipe || fail "what has expired is shown"
+	ctl path set 192.0.2.7 no-loss
+	check "paths" "$(number_of_paths)" == 0
+	wait $! || true
+	grep path-expired "$work/events" >"$work/expired"
+	cat "$work/expired"
+	check "events" "$(wc -l <"$work/expired")" == 2
+	check "events of the cost" "$(grep -c '"cost"' "$work/expired")" == 1
+	check "events of the pipe" "$(grep -c 'pipe' "$work/expired")" == 1
+}
+
 expires()
 {
 	begin
@@ -396,6 +417,7 @@ loss_stops_subflow()
 	sleep 0.2
 	ctl path set dev c1 loss-time 300ms
 	within 50 grep -q '"event":"path-stopped".*"dev":"c1"' "$work/events" || fail "no event: $(cat "$work/events")"
+	! grep '"unusable": *true' "$work/events" || fail "an event calls its subflow unusable"
 	subflows c1 | grep ', stopped.*, lost' || fail "it is not shown: $(ctl conn show)"
 	ctl stats
 	ctl path set dev c1 no-loss
@@ -565,7 +587,7 @@ mptcp_is_off()
 	grep '^bad   kernel .*switched off' "$work/doctor" || fail "$(cat "$work/doctor")"
 }
 
-for topic in every_key address_without_prefix parts_are_renewed_apart parts_expire_apart as_json flush many shown_while_it_changes as_many_as_may_be per_namespace \
+for topic in every_key address_without_prefix parts_are_renewed_apart parts_expire_apart parts_are_told_once as_json flush many shown_while_it_changes as_many_as_may_be per_namespace \
 		expires until_deleted without_privilege monitor path_monitor monitor_ends_in_time module_goes_and_comes connections report_reaches_subflow loss_stops_subflow schedulers loads \
 		loads_what_is_installed unloads server_speaks_mptcp server_speaks_tcp middlebox_strips nobody_listens mptcp_is_off; do
 	add $topic
