@@ -45,6 +45,11 @@
 #define MSK_DSS_BYTES		(4 + 14)
 /* The kernel's own limit for one burst, a bit under 64 KB. */
 #define MSK_BURST_MAX_BYTES	(64 * 1024 - 107)
+/* How often a netlink request waits for a socket that is owned, for about a millisecond: for
+ * one connection, and for all.
+ */
+#define MSK_WAITS_EACH		100
+#define MSK_WAITS_ALL		1000
 /* At most so many skbs of a subflow's queue are searched at once, with the subflow locked,
  * and so many fragments are counted at once while the kernel is in a recovery of its own.
  */
@@ -461,14 +466,10 @@ bool msk_is_fallback(const struct mptcp_sock *msk)
 	return READ_ONCE(msk->flags) & MSK_FLAG_FALLBACK_DONE;
 }
 
-/* Was the connection accepted here? Only its first subflow knows, while it exists. */
-bool msk_is_server(struct mptcp_sock *msk)
+/* Was the connection accepted here? */
+bool msk_is_server(const struct mptcp_sock *msk)
 {
-	const struct mptcp_subflow_context *subflow =
-		list_first_entry_or_null(&msk->conn_list,
-					 struct mptcp_subflow_context, node);
-
-	return subflow && !subflow->request_mptcp;
+	return READ_ONCE(msk->pm.server_side);
 }
 
 u64 msk_write_seq(const struct mptcp_sock *msk)
@@ -513,6 +514,40 @@ void msk_push(struct mptcp_sock *msk)
 	spin_lock_bh(&sk->sk_lock.slock);
 	msk->cb_flags |= MSK_CB_PUSH_PENDING;
 	spin_unlock_bh(&sk->sk_lock.slock);
+}
+
+/**
+ * msk_run_unowned - do something with a connection once nobody owns its socket
+ * @msk:	the connection, under a reference
+ * @waits:	how often the caller has waited, 0 at first
+ * @run:	what to do, as in softirq: the data lock is held
+ * @arg:	its argument
+ *
+ * For netlink requests, in process context. A request must not wait for as long as the owner
+ * likes, which may be a send() that waits for the sender's memory: generic netlink lets
+ * families neither come nor go meanwhile, and further requests of all users wait for those.
+ *
+ * Return: what @run returned, or -EBUSY if the socket was owned for about MSK_WAITS_EACH ms, or
+ * if the caller has waited MSK_WAITS_ALL times.
+ */
+int msk_run_unowned(struct mptcp_sock *msk, unsigned long *waits, int (*run)(void *arg),
+		    void *arg)
+{
+	struct sock *sk = (struct sock *)msk;
+	unsigned int tries = MSK_WAITS_EACH;
+	int err = -EBUSY;
+	bool owned;
+
+	do {
+		spin_lock_bh(&sk->sk_lock.slock);
+		owned = sock_owned_by_user_nocheck(sk);
+		if (!owned)
+			err = run(arg);
+		spin_unlock_bh(&sk->sk_lock.slock);
+		if (owned)
+			usleep_range(500, 1000);
+	} while (owned && --tries && ++*waits < MSK_WAITS_ALL);
+	return err;
 }
 
 /**

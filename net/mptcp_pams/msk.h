@@ -164,13 +164,15 @@ void msk_window_restore(struct mptcp_sock *msk, struct msk_window *window);
 bool msk_is_pending(const struct mptcp_sock *msk);
 bool msk_is_acknowledged(const struct mptcp_sock *msk);
 bool msk_is_fallback(const struct mptcp_sock *msk);
-bool msk_is_server(struct mptcp_sock *msk);
+bool msk_is_server(const struct mptcp_sock *msk);
 u64 msk_write_seq(const struct mptcp_sock *msk);
 u64 msk_snd_una(const struct mptcp_sock *msk);
 u64 msk_snd_nxt(const struct mptcp_sock *msk);
 u64 msk_local_key(const struct mptcp_sock *msk);
 const struct mptcp_sched_ops *msk_sched(const struct mptcp_sock *msk);
 u32 msk_token(const struct mptcp_sock *msk);
+int msk_run_unowned(struct mptcp_sock *msk, unsigned long *waits, int (*run)(void *arg),
+		    void *arg);
 void msk_push(struct mptcp_sock *msk);
 void msk_finish(struct mptcp_sock *msk);
 void msk_retransmit_on(struct sock *ssk);

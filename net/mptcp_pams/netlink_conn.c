@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Shows connections over netlink: what a decision sees of them, and their totals.
- * (tell_conn.c sends the events.) One connection at a time is looked at, with its socket
- * owned, in the way a decision does; so the look may take a sample of Th, or find that a
+ * (tell_conn.c sends the events.) One connection at a time is looked at, with its data lock
+ * held, in the way a decision does; so the look may take a sample of Th, or find that a
  * subflow has to be stopped.
  */
 #include <net/genetlink.h>
@@ -39,16 +39,30 @@ static int put_unit(struct sk_buff *skb, const struct pams_conn *conn,
 					 left_bytes) : 0;
 }
 
-/* Put a connection into a message. The msk is owned and not closed. If the message is
- * @alone in its buffer, subflows for which there is no room are left out: there may be more
+struct put {
+	struct sk_buff *skb;
+	struct pams_conn *conn;
+	bool alone;
+};
+
+/* Put a connection into a message. The data lock is held. If the message is alone in its
+ * buffer, subflows for which there is no room are left out: there may be more
  * than any buffer holds, and the dump has to go on.
+ * Returns 0, a negative error, or 1 if the connection has gone.
  */
-static int put_conn(struct sk_buff *skb, struct pams_conn *conn, bool alone)
+static int put_conn(void *arg)
 {
+	const struct put *put = arg;
+	struct pams_conn *conn = put->conn;
+	struct sk_buff *skb = put->skb;
 	struct pams_view view __uninitialized;
 	struct msk_look look __uninitialized;
 	struct sock *ssk;
 	int err;
+
+	if (!pams_conn_is_current(conn) ||
+	    inet_sk_state_load((struct sock *)conn->msk) == TCP_CLOSE)
+		return 1;
 
 	pams_look(conn, max(conn->sched->detail, PAMS_DETAIL_PAD), &look, &view, NULL);
 	err = pams_tell_put_name(skb, conn) ?:
@@ -65,31 +79,28 @@ static int put_conn(struct sk_buff *skb, struct pams_conn *conn, bool alone)
 		err = pams_tell_put_subflow(skb, conn, ssk,
 					    pams_subflow_find(conn, id),
 					    at < 0 ? NULL : view.sub[at]);
-		if (err && alone)
+		if (err && put->alone)
 			return 0;
 	}
 	return err;
 }
 
-/* Put a whole message. Returns 0, a negative error, or 1 if the connection has gone. */
+/* Put a whole message. Returns 0, a negative error, -EBUSY as msk_run_unowned(), or 1 if the
+ * connection has gone.
+ */
 static int put_conn_msg(struct sk_buff *skb, struct pams_conn *conn, u32 portid,
-			u32 seq, int flags)
+			u32 seq, int flags, unsigned long *waits)
 {
-	struct sock *sk = (struct sock *)conn->msk;
-	bool alone = !skb->len;
-	int err = 1;
+	struct put put = { .skb = skb, .conn = conn, .alone = !skb->len };
 	void *head;
+	int err;
 
 	head = genlmsg_put(skb, portid, seq, &mptcp_pams_nl_family, flags,
 			   MPTCP_PAMS_CMD_CONN_GET);
 	if (!head)
 		return -EMSGSIZE;
 
-	lock_sock(sk);
-	if (pams_conn_is_current(conn) && inet_sk_state_load(sk) != TCP_CLOSE)
-		err = put_conn(skb, conn, alone);
-	release_sock(sk);
-
+	err = msk_run_unowned(conn->msk, waits, put_conn, &put);
 	if (err)
 		genlmsg_cancel(skb, head);
 	else
@@ -100,7 +111,7 @@ static int put_conn_msg(struct sk_buff *skb, struct pams_conn *conn, u32 portid,
 int mptcp_pams_nl_conn_get_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	const struct pams_net *net = pams_net(genl_info_net(info));
-	unsigned long bucket = 0, skip = 0;
+	unsigned long bucket = 0, skip = 0, waits = 0;
 	struct pams_conn *conn;
 	struct sk_buff *answer;
 	int err = 1;
@@ -119,13 +130,16 @@ int mptcp_pams_nl_conn_get_doit(struct sk_buff *skb, struct genl_info *info)
 	while (err == 1 && (conn = pams_conn_next(net, &bucket, &skip))) {
 		if (msk_token(conn->msk) == token)
 			err = put_conn_msg(answer, conn, info->snd_portid,
-					   info->snd_seq, 0);
+					   info->snd_seq, 0, &waits);
 		pams_conn_put(conn);
 	}
 	if (!err)
 		return genlmsg_reply(answer, info);
 
 	nlmsg_free(answer);
+	if (err == -EBUSY)
+		GENL_SET_ERR_MSG(info,
+				 "a program is using the connection's socket: try again");
 	if (err < 0)
 		return err;
 	NL_SET_BAD_ATTR(info->extack, info->attrs[MPTCP_PAMS_A_CONN_TOKEN]);
@@ -134,20 +148,22 @@ int mptcp_pams_nl_conn_get_doit(struct sk_buff *skb, struct genl_info *info)
 	return -ENOENT;
 }
 
+/* Connections that a program keeps busy for too long are left out. */
 int mptcp_pams_nl_conn_get_dumpit(struct sk_buff *skb,
 				  struct netlink_callback *cb)
 {
 	const struct pams_net *net = pams_net(sock_net(skb->sk));
 	unsigned long *bucket = (unsigned long *)&cb->args[0];
 	unsigned long *skip = (unsigned long *)&cb->args[1];
+	unsigned long *waits = (unsigned long *)&cb->args[2];
 	struct pams_conn *conn;
 
 	while ((conn = pams_conn_next(net, bucket, skip))) {
 		int err = put_conn_msg(skb, conn, NETLINK_CB(cb->skb).portid,
-				       cb->nlh->nlmsg_seq, NLM_F_MULTI);
+				       cb->nlh->nlmsg_seq, NLM_F_MULTI, waits);
 
 		pams_conn_put(conn);
-		if (err < 0) {
+		if (err < 0 && err != -EBUSY) {
 			if (!skb->len)
 				return err;
 			(*skip)--;	/* the next message begins with it */

@@ -25,9 +25,18 @@ static bool may_mark(struct sk_buff *skb, const struct net *net, const struct so
 		uid_eq(owner, READ_ONCE(NETLINK_CB(skb).sk->sk_uid)));
 }
 
-/* Mark the next @bytes that are written to the connection as a unit. The msk is owned. */
-static int mark_unit(struct mptcp_sock *msk, u32 bytes, struct netlink_ext_ack *extack)
+struct mark {
+	struct mptcp_sock *msk;
+	struct netlink_ext_ack *extack;
+	u32 bytes;
+};
+
+/* Mark the next bytes that are written to the connection as a unit. The data lock is held. */
+static int mark_unit(void *arg)
 {
+	const struct mark *mark = arg;
+	struct netlink_ext_ack *extack = mark->extack;
+	struct mptcp_sock *msk = mark->msk;
 	const struct pams_sched *sched = pams_sched_of(msk);
 	struct pams_conn *conn;
 
@@ -49,7 +58,7 @@ static int mark_unit(struct mptcp_sock *msk, u32 bytes, struct netlink_ext_ack *
 	if (!conn)
 		return -ENOMEM;
 
-	unit_mark(&conn->unit, msk_write_seq(msk), msk_snd_nxt(msk), bytes);
+	unit_mark(&conn->unit, msk_write_seq(msk), msk_snd_nxt(msk), mark->bytes);
 	return 0;
 }
 
@@ -57,16 +66,18 @@ static int mark_unit(struct mptcp_sock *msk, u32 bytes, struct netlink_ext_ack *
 static int mark_own(struct sk_buff *skb, struct genl_info *info, struct mptcp_sock *msk,
 		    u32 bytes)
 {
-	struct sock *sk = (struct sock *)msk;
+	struct mark mark = { .msk = msk, .extack = info->extack, .bytes = bytes };
+	unsigned long waits = 0;
 	int err;
 
-	if (!may_mark(skb, genl_info_net(info), sk)) {
+	if (!may_mark(skb, genl_info_net(info), (struct sock *)msk)) {
 		NL_SET_ERR_MSG(info->extack, "the connection belongs to another user");
 		return -EPERM;
 	}
-	lock_sock(sk);
-	err = mark_unit(msk, bytes, info->extack);
-	release_sock(sk);
+	err = msk_run_unowned(msk, &waits, mark_unit, &mark);
+	if (err == -EBUSY)
+		NL_SET_ERR_MSG(info->extack,
+			       "the connection's socket is in use by another thread: try again");
 	return err;
 }
 

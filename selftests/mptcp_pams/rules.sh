@@ -100,6 +100,9 @@ matches_peers()
 	fits "peer 10.0.0.3" "peer 10.0.0.2"
 	fits "peer 10.0.0.0/31" "peer 10.0.0.2/31"
 	fits "peer fd00::/8" "peer 0.0.0.0/0"
+	fits "peer ::/0" "peer 0.0.0.0/0"
+	rules "$client" "peer ::/0 use single"
+	on_client "$pamsctl" rule show | grep -q "peer ::/0" || fail "the rule is shown without its peer"
 }
 
 matches_peers_6()
@@ -124,6 +127,20 @@ matches_sides()
 	expect "$server" "single 2"
 	wait $!
 }
+
+# Whose connection it is doesn't change when its first subflow is reset before the server has sent anything.
+side_stays()
+{
+	begin
+	rules "$server" "server use single" "use pams"
+	on_client "$xfer" client --bytes 4M --dir up --requests 2 --gap 2000 "$address" $port >/dev/null &
+	sleep 0.5
+	on_client nft "table ip resets { chain in { type filter hook input priority 0; iifname c1 tcp sport $port reject with tcp reset; }; }"
+	within 100 is_chosen || fail "the server never decides"
+	expect "$server" "single 1"
+	wait $! || fail "the uploads did not survive"
+}
+is_chosen() { [ -n "$(chosen "$server")" ]; }
 
 matches_users()
 {
@@ -406,6 +423,7 @@ add matches_ports
 add matches_peers
 add matches_peers_6
 add matches_sides
+add side_stays
 add matches_users
 add matches_marks
 add matches_cgroups

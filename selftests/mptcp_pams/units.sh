@@ -109,6 +109,42 @@ descriptor_is_no_privilege()
 	refused "Operation not permitted: the connection belongs to another user" on_client "$unit" "$token" 1000 "$other"
 }
 
+# stuck_sender: a connection that a thread of its owner keeps busy for ever, with its token
+stuck_sender()
+{
+	local status=0
+
+	paths pams "$first"
+	start_server
+	mkfifo "$work/go"
+	on_client "$XFER_DIR/stuck" "$address" "$port" <"$work/go" >"$work/stuck" &
+	stuck_pid=$!
+	exec 9>"$work/go"
+	if ! within 50 token_of "$client"; then
+		kill "$stuck_pid" 2>"$work/ignored" || true
+		wait "$stuck_pid" || status=$?
+		[ $status != 3 ] || never "this kernel has no userfaultfd"
+		fail "there is no connection"
+	fi
+	sleep 0.5
+	echo >&9
+	within 50 grep -q stuck "$work/stuck" || fail "it does not begin"
+	sleep 0.5
+}
+
+# A thread that sends from memory that doesn't come owns the socket for as long. No request waits for it: until it is answered generic
+# netlink takes in no new family, nor then anybody's request.
+waits_for_no_sender()
+{
+	need_tool "$pamsctl"
+	stuck_sender
+	refused "Device or resource busy: the connection's socket is in use by another thread: try again" \
+		on_client timeout 5 "$unit" "$token" 1000
+	on_client timeout 5 "$pamsctl" conn show >"$work/conn" || fail "the connections aren't shown"
+	kill -9 "$stuck_pid"
+	exec 9>&-
+}
+
 # Before anything is written, after some of it, anew, and taken back.
 is_shown()
 {
@@ -178,6 +214,7 @@ add fallback_has_none
 add owner_may
 add descriptor_is_no_privilege
 add is_shown
+add waits_for_no_sender
 add comes_sooner pams
 add comes_sooner minfct
 
