@@ -104,7 +104,7 @@ install-tools: tools
 uninstall-tools:
 	@$(MAKE) --no-print-directory -C tools uninstall
 
-# What follows installs the Debian packages it lacks and says so.
+# What follows, but for selftests and clean, installs the Debian packages it lacks and says so.
 
 .PHONY: demo
 demo:
@@ -162,17 +162,17 @@ selftests:
 
 .PHONY: unit
 unit:
-	@tools/setup.sh um stock check
+	@tools/setup.sh um stock tools check
 	@$(PYTHON) selftests/check unit layout lab-unit
 
 .PHONY: style
 style:
-	@tools/setup.sh um check
+	@tools/setup.sh um stock tools check
 	@$(PYTHON) selftests/check style
 
 .PHONY: bench
 bench:
-	@tools/setup.sh um
+	@tools/setup.sh um tools
 	@tools/lab/lab bench
 
 .PHONY: clean
