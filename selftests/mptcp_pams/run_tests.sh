@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Run topic scripts one after the other and print one TAP stream, which ends with the totals.
-# Usage: run_tests.sh [-c PATTERN] [SCRIPT...]
+# Usage: run_tests.sh [-c PATTERN] [SCRIPT...]; without a SCRIPT those that the file `topics` lists
 #
 #	-c PATTERN	only the cases that match, as in "two_paths pams" or "two_*"
 #
@@ -15,8 +15,10 @@ if [ "${1-}" = -c ]; then
 	patterns=("$2")
 	shift 2
 fi
-[ $# -gt 0 ] || set -- load.sh sysctl.sh choice.sh aggregation.sh policies.sh cost.sh rules.sh units.sh caps.sh transfer.sh failure.sh traps.sh lifetime.sh fallback.sh iperf3.sh programs.sh \
-	control.sh netlink_fuzz.sh netlink_paths.sh pamsctl.sh pamsd.sh pamsplit.sh silence.sh kicks.sh memory.sh budget.sh retrans.sh churn.sh
+if [ $# = 0 ]; then
+	mapfile -t topics < <(grep '[.]sh$' topics)
+	set -- "${topics[@]}"
+fi
 shopt -s extglob lastpipe	# loops over a command's lines count in this shell
 timeout_s=$(sed -n 's/^timeout=//p' settings)
 trouble='WARNING:|BUG:|Oops|refcount_t|possible .* (deadlock|recursion|dependency)|suspicious RCU|blocked for more than'
