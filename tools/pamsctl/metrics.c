@@ -44,7 +44,7 @@ static void print_module(const struct pams_stats *s)
 	print_counter("pams_deferrals",
 		      "Decisions to wait for a faster subflow.", s->deferrals);
 	print_counter("pams_stops",
-		      "Subflows stopped since their path will be lost.",
+		      "Subflows stopped: path about to be lost, or silent.",
 		      s->stops);
 	print_counter("pams_reinjected_bytes",
 		      "Bytes sent again on another subflow.",

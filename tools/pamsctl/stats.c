@@ -29,8 +29,7 @@ static void print(const struct pams_stats *s)
 	printf("reports        %" PRIu64 ", %" PRIu64 " refused, %" PRIu64
 	       " expired\n", s->reports, s->refused, s->expired);
 	printf("decisions      %" PRIu64 ", %" PRIu64 " to wait, %" PRIu64
-	       " waits ended by the timer\n", s->decisions, s->deferrals,
-	       s->kicks);
+	       " kicks\n", s->decisions, s->deferrals, s->kicks);
 	printf("stops          %" PRIu64 "\n", s->stops);
 	printf("reinjected     %" PRIu64 " bytes\n", s->reinjected_bytes);
 }
