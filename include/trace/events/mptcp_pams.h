@@ -86,49 +86,50 @@ TRACE_EVENT(mptcp_pams_pad,
 		  __entry->piped ? " piped" : "")
 );
 
-/* A decision: the number of the chosen subflow, or 0 if nothing is sent now. */
+/* A decision: the number of the chosen subflow, or 0 if nothing is sent now. left_bytes is
+ * what no subflow was given yet, or the rest of the application's unit (pick.h).
+ */
 TRACE_EVENT(mptcp_pams_decision,
-	TP_PROTO(u32 token, u32 chosen, unsigned int candidates,
-		 u64 unscheduled_bytes),
-	TP_ARGS(token, chosen, candidates, unscheduled_bytes),
+	TP_PROTO(u32 token, u32 chosen, unsigned int candidates, u64 left_bytes),
+	TP_ARGS(token, chosen, candidates, left_bytes),
 	TP_STRUCT__entry(
 		__field(u32, token)
 		__field(u32, chosen)
 		__field(u32, candidates)
-		__field(u64, unscheduled_bytes)
+		__field(u64, left_bytes)
 	),
 	TP_fast_assign(
 		__entry->token = token;
 		__entry->chosen = chosen;
 		__entry->candidates = candidates;
-		__entry->unscheduled_bytes = unscheduled_bytes;
+		__entry->left_bytes = left_bytes;
 	),
-	TP_printk("token=%08x chosen=%u candidates=%u unscheduled_bytes=%llu",
+	TP_printk("token=%08x chosen=%u candidates=%u left_bytes=%llu",
 		  __entry->token, __entry->chosen, __entry->candidates,
-		  __entry->unscheduled_bytes)
+		  __entry->left_bytes)
 );
 
 /* A decision to wait. target is the subflow that the data would have gone to, wait_ns its
  * PAD, which bounds the wait.
  */
 TRACE_EVENT(mptcp_pams_deferral,
-	TP_PROTO(u32 token, u32 target, u64 wait_ns, u64 unscheduled_bytes),
-	TP_ARGS(token, target, wait_ns, unscheduled_bytes),
+	TP_PROTO(u32 token, u32 target, u64 wait_ns, u64 left_bytes),
+	TP_ARGS(token, target, wait_ns, left_bytes),
 	TP_STRUCT__entry(
 		__field(u32, token)
 		__field(u32, target)
 		__field(u64, wait_ns)
-		__field(u64, unscheduled_bytes)
+		__field(u64, left_bytes)
 	),
 	TP_fast_assign(
 		__entry->token = token;
 		__entry->target = target;
 		__entry->wait_ns = wait_ns;
-		__entry->unscheduled_bytes = unscheduled_bytes;
+		__entry->left_bytes = left_bytes;
 	),
-	TP_printk("token=%08x target=%u wait_ns=%llu unscheduled_bytes=%llu",
+	TP_printk("token=%08x target=%u wait_ns=%llu left_bytes=%llu",
 		  __entry->token, __entry->target, __entry->wait_ns,
-		  __entry->unscheduled_bytes)
+		  __entry->left_bytes)
 );
 
 /* A subflow is given nothing more: its path is lost loss_in_ns from now, or it is silent
