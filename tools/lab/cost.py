@@ -285,7 +285,7 @@ def show(result):
              for name in names]
     print(f"{'':>10}" + "".join(f"{cell:>16}" for cell in cells))
     print("\nthroughput over two unshaped veth links, MB/s, best of the rounds "
-          "(times the default's)")
+          "(times the default's: by the best rounds or the median of pairs, the higher)")
     rates = result["throughput_byteps"]
     cells = [f"{max(rates[name]) / 1e6:.0f} ({throughput_ratio(rates, name):.3f})"
              for name in names]
