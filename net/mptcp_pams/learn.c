@@ -106,9 +106,10 @@ static void learn_guess(struct pams_subflow *sub, const struct learn_sample *sam
 	sub->guessed = true;
 }
 
-/* Take what was carried: a delayed acknowledgment only makes that less, so the subflow's own
- * capacity may rise by a @few packets, too. What path memory says is a share, and a few packets
- * may go sooner than that. Returns true if it was more than the capacity was thought to be.
+/* Learn from the rate that was carried. A delayed acknowledgment can only lower that rate, so
+ * @few packets may raise the capacity, too. They don't raise one that path memory gave: that is
+ * a share of the path, which a few packets may exceed. Returns true if the rate was above the
+ * capacity.
  */
 static bool learn_carried(struct pams_subflow *sub, const struct learn_sample *sample,
 			  u32 rtt_us, bool few)

@@ -4,8 +4,8 @@
  *
  * For each path it keeps
  *
- *   total    the path's capacity: the sum of what its subflows say that it gives each of
- *            them; while not all have said so, the highest such sum
+ *   total    the path's capacity: the sum of the shares that its subflows report. Until
+ *            every active subflow has reported, it only rises
  *   m        its least round-trip time
  *   join     how long after the first decision of a connection it could be used
  *   others   the paths that join connections which begin on this one
@@ -213,7 +213,7 @@ struct pams_remembered *pams_memory_get(struct pams_net *net, const struct sock 
 }
 
 /**
- * pams_memory_put - give back a use of a path that was expected
+ * pams_memory_put - give back a path that was expected, or for pams_memory_leave() a subflow's
  * @path:	the path, may be NULL
  * @byteps:	the capacity that the subflow told last; 0 if the path was only expected
  */

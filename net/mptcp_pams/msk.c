@@ -278,8 +278,8 @@ bool msk_schedule_any(struct mptcp_sock *msk)
 	return false;
 }
 
-/* Tell the kernel a nearer end of the receive window (@narrow), or the peer's. The data lock
- * is held.
+/* Temporarily lower msk->wnd_end to @end (@narrow), or restore what the peer advertised. The
+ * data lock is held.
  */
 static void window_set(struct mptcp_sock *msk, struct msk_window *window,
 		       bool narrow, u64 end)
@@ -307,9 +307,9 @@ static void window_move(struct mptcp_sock *msk, struct msk_window *window,
 }
 
 /**
- * msk_window_restore - tell the kernel the receive window that the peer advertised
+ * msk_window_restore - restore the end of the receive window that the peer advertised
  * @msk:	the connection
- * @window:	the receive window as the kernel was told
+ * @window:	that end, if msk->wnd_end is lowered
  *
  * For new data a narrowed end is never below snd_nxt; for data that is sent again it is the
  * end of the range. An acknowledgment may restore the peer's end earlier (struct msk_window).

@@ -62,17 +62,17 @@ struct msk_look {
 };
 
 /**
- * struct msk_window - the receive window while the kernel is told a nearer end of it
- * @end:	the end that the peer advertised, while the kernel is told a nearer one; else 0
+ * struct msk_window - the end of the receive window, while msk->wnd_end is lowered
+ * @end:	the end that the peer advertised, while msk->wnd_end is lowered; else 0
  *
- * Within a fragment nothing but that end stops the kernel from sending more than was decided.
+ * Within a fragment only msk->wnd_end stops the kernel from sending more than was decided.
  *
  * An acknowledgment on another subflow may restore the peer's end before the push has come to
- * the nearer one. Then the rest of the fragment is handed over, too: up to 32 KB less one
+ * the lowered one. Then the rest of the fragment is handed over, too: up to 32 KB less one
  * byte beyond the decision, and never beyond the peer's end.
  *
  * The acknowledgment takes the data lock. A push in softirq to the subflow that the
- * decision was asked for holds that lock from the decision on, so the end stays there. It
+ * decision was asked for holds that lock from the decision on, so the end stays lowered. It
  * may not stay if the push has the msk owned, which doesn't hold that lock, or if softirq
  * leaves the push to another subflow's turn (MPTCP_DELEGATE_SEND). The module can't prevent
  * it, but sees afterwards what the push did: the next look finds new data in TCP's numbers,
@@ -91,8 +91,8 @@ struct msk_window {
  * @origin:	subflow_id that the range was given to before, and is kept off
  * @target:	subflow_id that the range has to go to; 0: any but @origin
  * @handed_end:	write_seq that TCP of @handed_id has if exactly the range is given to it
- * @handed_id:	low half of the subflow_id that the range was handed over to, with a nearer end
- *		of the receive window; 0: none, or msk_resend_excess() has asked
+ * @handed_id:	low half of the subflow_id that the range was handed over to, with a lowered
+ *		msk->wnd_end; 0: none, or msk_resend_excess() has asked
  * @stale:	the subflows that were stale when they were looked at last: a bit for each
  *		subflow_id, modulo 8
  * @keep:	the range waits for room, and goes before other pending data

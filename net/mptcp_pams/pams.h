@@ -270,19 +270,19 @@ struct pams_expected {
  * @events:	at least one subflow has @events set
  * @server:	the connection was accepted here, not opened here
  * @costly:	a usable subflow costs more than another one that isn't stopped
- * @paths_high:	high half of the paths' generation when the subflows' was compared last;
- *		with 48 bits of it no change is overlooked
+ * @paths_high:	bits 32 to 47 of the paths' generation at the last lookup; each subflow's
+ *		@generation holds bits 0 to 31
  * @refusing:	decisions are refused while the kernel's stale check runs
  * @stale_at:	tcp_jiffies32 when the kernel's stale check was called last
  * @state:	the scheduler's own state
  * @rule:	number of the rule that chose @sched, from 1; 0: no rule fits, or the socket's
  *		scheduler isn't rules
- * @window:	the receive window's end while the kernel is told a nearer one (msk.h)
+ * @window:	the end that the peer advertised, while msk->wnd_end is lowered (msk.h)
  * @unit:	where the application's units end
  * @resend:	the range that is pending to be sent again
  * @lost_id:	subflow_id whose lost data is being sent again, 0: none
- * @late_bytes:	bytes sent again for being late, and with them of the same fragment behind
- *		a range; resend.c has a budget for them
+ * @late_bytes:	late data sent again so far, and what went beyond its ranges; resend.c
+ *		limits it to a tenth of what was written
  * @epoch_bytes: those of @late_bytes that were sent again in the current epoch
  * @epoch_begin: tcp_jiffies32 when the epoch began, which lasts for a tick
  * @first_bytes: by the rule, the first bytes that redundant sends twice; 0: sysctl

@@ -385,8 +385,8 @@ static struct sock *not_tried(struct pams_conn *conn, struct sock *ssk)
 	return ssk;
 }
 
-/* Is this the kernel's question where to send a further fragment, after the first missing one?
- * From 7.x on its timer has as many sent again as find an idle subflow.
+/* Does the kernel ask for a second or later fragment? In 7.x its timer resends fragment after
+ * fragment while get_retrans finds an idle subflow.
  */
 static bool is_further(const struct pams_conn *conn)
 {

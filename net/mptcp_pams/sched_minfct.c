@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* minfct: minimise the time to completion, and never be worse than the best
+/* minfct: minimises the time to completion, and aims to be no worse than the best
  * subflow alone.
  *
  *   target = the idle subflow where the next packet arrives first

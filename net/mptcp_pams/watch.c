@@ -21,10 +21,10 @@
  *   srtt + max(4 * RTT variance, 50 ms)
  *
  * nothing was acknowledged, counted from the last acknowledgment, or from the first packet
- * that was sent after a pause. If its path is about to be lost (report.c), its packets, and
- * so their acknowledgments, follow each other closely: then the second term is enough
- * since the last acknowledgment, if the packet that was acknowledged last, or the first one
- * after a pause, was sent as long ago as the whole sum.
+ * that was sent after a pause. If its path is about to be lost (report.c), acknowledgments
+ * must follow closely. The subflow is then silent if none came for max(4 * RTT variance,
+ * 50 ms), and the packet acknowledged last, or the first one after a pause, was sent at least
+ * srtt + that long ago.
  *
  * The data of a silent subflow is sent again elsewhere, and the subflow is given nothing
  * more until it acknowledges something (learn.c). The kernel checks for stale subflows
