@@ -23,7 +23,6 @@
 #include "make.h"
 #include "split.h"
 
-#define HEADERS		(20 + 20 + 12)
 #define SEEDS		6		/* of what is random */
 #define LIMIT_US	(300 * 1000000ULL)
 

@@ -25,7 +25,6 @@
 #define OPTIONS_MAX	40
 
 /* MPTCP's subtypes of RFC 8684 */
-#define MP_CAPABLE	0x0
 #define MP_JOIN		0x1
 #define MP_DSS		0x2
 #define MP_TCPRST	0x8
