@@ -67,7 +67,33 @@ config_list_foreach()
 	EOF
 }
 
-network_get_device() { eval "$1=dev-$2"; }
+# $DOWN names the interfaces that aren't up, each with a colon and the device below it, if it has one: "wan:eth1 wwan:". As OpenWrt's,
+# these unset the variable where there is nothing to tell.
+network_get_device()
+{
+	case " ${DOWN-} " in
+	*" $2:"*)
+		unset "$1"
+		return 1 ;;
+	esac
+	eval "$1=dev-$2"
+}
+
+network_get_physdev()
+{
+	local word
+
+	unset "$1"
+	for word in ${DOWN-}; do
+		case $word in
+		"$2":?*) eval "$1=\${word#*:}"; return ;;
+		esac
+	done
+	return 1
+}
+
+procd_add_reload_trigger() { echo "config $*"; }
+procd_add_reload_interface_trigger() { echo "interface $1"; }
 
 # An instance is printed as its command line and, where procd is to start it anew when files have changed, these.
 procd_open_instance() { command_line='' watched=; }
