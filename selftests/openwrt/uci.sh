@@ -92,6 +92,9 @@ network_get_physdev()
 	return 1
 }
 
+# no log, but what logger -s repeats
+logger() { cat >&2; }
+
 procd_add_reload_trigger() { echo "config $*"; }
 procd_add_reload_interface_trigger() { echo "interface $1"; }
 
