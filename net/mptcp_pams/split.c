@@ -28,13 +28,14 @@
 
 #define SPLIT_MARK_SHIFT	14
 #define SPLIT_MARK_UNIT		BIT(SPLIT_MARK_SHIFT)
+#define SPLIT_MARK_MAX_BYTES	(SPLIT_MARK_UNIT << 7)
 #define SPLIT_OPEN_BYTES	65536
 #define SPLIT_AHEAD_US		(300 * USEC_PER_MSEC)
 /* The head of a bank is sent again after at least this time without any DATA_ACK. */
 #define SPLIT_HEAD_MIN_US	(200 * USEC_PER_MSEC)
 
-/* A TCP sequence number in units of 16 KB. They wrap after 4 MB, so with more outstanding a
- * bank may be suspected wrongly; the log then shows that there is none.
+/* A TCP sequence number in units of 16 KB. They wrap after 4 MB, so they are compared with
+ * less than half of that outstanding.
  */
 static u8 mark_of(u32 seq)
 {
@@ -63,8 +64,12 @@ static bool mark_says_bank(const struct pams_conn *conn, const struct msk_look *
 	if ((s32)(conn->split_mark - (u32)look->snd_una) < (s32)BANK_SPLIT_BYTES)
 		return false;
 	for (i = 0; i < look->nr; i++) {
-		u8 acked = mark_of(READ_ONCE(tcp_sk(look->ssk[i])->snd_una));
+		const struct tcp_sock *tp = tcp_sk(look->ssk[i]);
+		u32 snd_una = READ_ONCE(tp->snd_una);
+		u8 acked = mark_of(snd_una);
 
+		if (READ_ONCE(tp->write_seq) - snd_una >= SPLIT_MARK_MAX_BYTES - SPLIT_MARK_UNIT)
+			return false;
 		if ((s8)(acked - pams_subflow_of(view->sub[i])->split_mark) < 0)
 			return false;
 	}
