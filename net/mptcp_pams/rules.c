@@ -141,8 +141,10 @@ static void conn_choose(struct pams_conn *conn, const struct pams_choice *choice
 	/* the former scheduler's state means nothing to this one, nor do its PADs */
 	conn->state = (struct pick_state){ .copied = msk_snd_nxt(conn->msk) };
 	conn->deferring = false;
-	for (i = 0; i < conn->nr; i++)
+	for (i = 0; i < conn->nr; i++) {
 		conn->sub[i]->pad_of_bytes = 0;
+		conn->sub[i]->model.due_us = 0;
+	}
 }
 
 /**

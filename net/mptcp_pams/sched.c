@@ -189,7 +189,9 @@ static int decide(struct mptcp_sock *msk, const struct pams_sched *of_socket)
 	}
 
 	again = conn->counts.reinjected_bytes && msk_is_resending(msk, &conn->resend);
-	pams_look(conn, sched->detail, &look, &view, again ? NULL : expected);
+	/* pick_again() compares PADs, whatever the scheduler does */
+	pams_look(conn, again ? max(sched->detail, PAMS_DETAIL_PAD) : sched->detail,
+		  &look, &view, again ? NULL : expected);
 	/* The kernel sends all unacknowledged data again, since a subflow has gone: that data
 	 * is no longer copied, and new data need not wait for copies.
 	 */
