@@ -133,13 +133,17 @@ static u32 smoothed_owd_us(const struct pams_net *net, struct pams_subflow *sub,
 }
 
 /* Was data acknowledged that TCP sent later than T_L + RTT? rack.mstamp is when the packet
- * was sent that was acknowledged last.
+ * was sent that was acknowledged last. It is 0 if none was yet, as on a subflow that was
+ * accepted since; then any packet that was received so late tells that the path is back.
  */
 static bool loss_is_over(const struct pams_model *model, u64 loss_ns,
-			 const struct tcp_sock *tp)
+			 const struct tcp_sock *tp, u64 now_ns)
 {
 	u64 sent_ns = msk_read_u64(&tp->rack.mstamp) * NSEC_PER_USEC;
+	u32 age = tcp_jiffies32 - READ_ONCE(tp->rcv_tstamp);
 
+	if (!sent_ns)
+		sent_ns = now_ns - min(now_ns, (u64)(age + 1) * TICK_NSEC);
 	return sent_ns > loss_ns + (u64)model->srtt_us * NSEC_PER_USEC;
 }
 
@@ -160,7 +164,7 @@ static bool model_set_loss(struct pams_subflow *sub,
 	u64 arrival_ns = now_ns + late_ns + model_pad_ns(model, bytes);
 	u64 loss_ns = report->loss_ns;
 
-	if (loss_is_over(model, loss_ns, tp))
+	if (loss_is_over(model, loss_ns, tp, now_ns))
 		return false;
 	model->horizon_us = loss_ns <= now_ns + late_ns ? 0 :
 			    min_t(u64, div_u64(loss_ns - now_ns - late_ns,
@@ -254,6 +258,8 @@ static void report_put_in_all(struct pams_conn *conn, const struct msk_look *loo
 	u64 now_ns = ktime_get_ns();
 
 	conn->silent = false;
+	for (i = view->nr; i < conn->nr; i++)
+		conn->silent |= conn->sub[i]->silent;
 	for (i = 0; i < view->nr; i++) {
 		loss_ns[i] = report_put_in(conn, look, view, i, now_ns);
 		stopped += view->sub[i]->stopped;

@@ -199,6 +199,27 @@ moves_to_another_interface()
 }
 two_subflows() { [ "$(on_server "$pamsctl" --json conn show | grep -c '"local_id"')" = 2 ]; }
 
+# A loss that is over is no loss of a subflow that was accepted since, though nobody has taken the report back.
+lost_and_back()
+{
+	local before
+
+	need_tool "$pamsctl"
+	begin
+	start_server
+	transfer --bytes 30M --timeout 90000 &
+	within 50 two_subflows || fail "the second path doesn't join"
+	ip -n "$client" mptcp endpoint del id 2
+	on_server "$pamsctl" path set 10.0.2.1 loss-time 0 ttl 1min
+	sleep 1
+	ip -n "$client" mptcp endpoint add 10.0.2.1 id 2 dev c2 subflow
+	within 50 two_subflows || fail "the second path doesn't join again"
+	before=$(sent "$server" 2)
+	sleep 2
+	check "bytes on the path that is back" "$(sent "$server" 2) - $before" ">" 100000
+	kill $!
+}
+
 # With every path lost the least bad is used: the transfer goes on.
 all_lost()
 {
@@ -283,6 +304,7 @@ add withdrawn_meanwhile pipe pipe-rate 1mbit
 add withdrawn_meanwhile cost cost 1
 add withdrawn_meanwhile stopped loss-time 0
 add route_comes_back
+add lost_and_back
 add moves_to_another_interface
 add all_lost
 add tracepoints
