@@ -285,6 +285,28 @@ static noinline void view_spare(struct pams_conn *conn, const struct msk_look *l
 }
 
 /**
+ * pams_look_beyond - a subflow that a view lacks though it is usable
+ * @conn:	the connection, owned or with its data lock held
+ * @place:	of its state, from the view's @nr on
+ *
+ * Decisions don't see a backup while a regular subflow is usable. One that has just become a
+ * backup may still hold data.
+ *
+ * Return: its TCP socket, or NULL.
+ */
+struct sock *pams_look_beyond(struct pams_conn *conn, unsigned int place)
+{
+	struct sock *ssk;
+
+	for (ssk = msk_first_subflow(conn->msk); ssk; ssk = msk_next_subflow(conn->msk, ssk)) {
+		if (msk_subflow_id(ssk) == conn->sub[place]->model.id)
+			return msk_subflow_is_backup(ssk) && msk_subflow_is_usable(ssk) ?
+			       ssk : NULL;
+	}
+	return NULL;
+}
+
+/**
  * pams_look - look at every usable subflow once
  * @conn:	the connection, owned or with its data lock held
  * @detail:	how the models' @pad_ns is computed

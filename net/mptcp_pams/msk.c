@@ -452,13 +452,13 @@ int msk_hand_over(struct mptcp_sock *msk, struct msk_window *window,
 
 bool msk_is_pending(const struct mptcp_sock *msk)
 {
-	return msk->first_pending;
+	return READ_ONCE(msk->first_pending);
 }
 
 /* Is everything that was sent acknowledged? */
 bool msk_is_acknowledged(const struct mptcp_sock *msk)
 {
-	return !before64(snd_una_of(msk), msk->snd_nxt);
+	return !before64(snd_una_of(msk), msk_read_u64(&msk->snd_nxt));
 }
 
 bool msk_is_fallback(const struct mptcp_sock *msk)

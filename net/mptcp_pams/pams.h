@@ -418,7 +418,7 @@ void pams_watch_exit(void);
 
 /* resend.c */
 bool pams_resend_wanted(struct pams_conn *conn, struct pams_view *view,
-			const struct msk_look *look);
+			struct msk_look *look);
 bool pams_resend(struct pams_conn *conn);
 void pams_resend_count_excess(struct pams_conn *conn);
 bool pams_copy_wanted(const struct pams_conn *conn, const struct pams_view *view,
@@ -430,6 +430,8 @@ bool pams_copy_wanted(const struct pams_conn *conn, const struct pams_view *view
 void pams_look(struct pams_conn *conn, enum pams_detail detail,
 	       struct msk_look *look, struct pams_view *view,
 	       struct pams_model *expected);
+
+struct sock *pams_look_beyond(struct pams_conn *conn, unsigned int place);
 
 /* Is there nothing to send for the first time? Either all data was given to subflows, or
  * the receive window has no room for a packet of every subflow.

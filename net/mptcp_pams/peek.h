@@ -38,6 +38,19 @@ static inline bool peek_in_loss(const struct sock *ssk)
 	return data_race(inet_csk(ssk)->icsk_ca_state >= TCP_CA_Loss);
 }
 
+/* Does data wait that TCP couldn't send, since there is no route: the interface is down or has
+ * lost the address? Nothing is under way then, so no acknowledgment and no timeout tells. While
+ * TCP is sending this may seem so for a moment.
+ */
+static inline bool peek_is_cut_off(const struct sock *ssk)
+{
+	const struct tcp_sock *tp = tcp_sk(ssk);
+
+	return !READ_ONCE(tp->packets_out) &&
+	       READ_ONCE(tp->snd_nxt) != READ_ONCE(tp->write_seq) &&
+	       !rcu_access_pointer(ssk->sk_dst_cache);
+}
+
 /* Does its congestion control choose rate and window itself? Another one may take its
  * place, and its module go.
  */

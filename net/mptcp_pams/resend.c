@@ -73,11 +73,33 @@ static bool is_dead(const struct pams_conn *conn, struct pams_model *model)
 	return pams_subflow_of(model)->stopped || pams_split_is_dead(conn, model->id);
 }
 
+/* Does a backup that the view lacks hold data, and is silent? Then put it behind the view, at
+ * the index that is returned; else PAMS_PICK_NONE.
+ */
+static int beyond_lost(struct pams_conn *conn, struct pams_view *view, struct msk_look *look)
+{
+	unsigned int i;
+
+	for (i = view->nr; i < conn->nr; i++) {
+		struct pams_subflow *sub = conn->sub[i];
+		struct sock *ssk = sub->silent ? pams_look_beyond(conn, i) : NULL;
+
+		/* if it has answered it isn't silent any more, but nobody has looked at it */
+		if (!ssk || READ_ONCE(tcp_sk(ssk)->rcv_tstamp) != sub->silent_tstamp ||
+		    !lost_left(conn, sub, &sub->model, tcp_sk(ssk)))
+			continue;
+		view->sub[view->nr] = &sub->model;
+		look->ssk[view->nr] = ssk;
+		look->id[view->nr] = sub->model.id;
+		return view->nr;
+	}
+	return PAMS_PICK_NONE;
+}
+
 /* The index of a subflow whose path is lost with data on it, while another one is alive; or
  * PAMS_PICK_NONE.
  */
-static int view_lost(struct pams_conn *conn, const struct pams_view *view,
-		     const struct msk_look *look)
+static int view_lost(struct pams_conn *conn, struct pams_view *view, struct msk_look *look)
 {
 	unsigned int i, alive = 0;
 
@@ -91,7 +113,7 @@ static int view_lost(struct pams_conn *conn, const struct pams_view *view,
 			      tcp_sk(look->ssk[i])))
 			return i;
 	}
-	return PAMS_PICK_NONE;
+	return alive ? beyond_lost(conn, view, look) : PAMS_PICK_NONE;
 }
 
 /* How much the subflow holds, less the part of its end that was sent again. */
@@ -190,7 +212,7 @@ bool pams_copy_wanted(const struct pams_conn *conn, const struct pams_view *view
  * @look:	the look that @view was made from
  */
 bool pams_resend_wanted(struct pams_conn *conn, struct pams_view *view,
-			const struct msk_look *look)
+			struct msk_look *look)
 {
 	u32 copy_bytes;
 	u64 bytes;
@@ -239,8 +261,8 @@ void pams_resend_count_excess(struct pams_conn *conn)
 	resend_count(conn, NULL, bytes);
 }
 
-static bool resend_lost(struct pams_conn *conn, const struct pams_view *view,
-			const struct msk_look *look)
+static bool resend_lost(struct pams_conn *conn, struct pams_view *view,
+			struct msk_look *look)
 {
 	int from = view_lost(conn, view, look);
 	struct pams_subflow *sub;
@@ -252,7 +274,7 @@ static bool resend_lost(struct pams_conn *conn, const struct pams_view *view,
 
 	sub = pams_subflow_of(view->sub[from]);
 	bytes = pams_split_resend_lost(conn, look, look->ssk[from]);
-	if (!bytes && sub->stopped)
+	if (!bytes && (sub->stopped || sub->silent))
 		bytes = msk_resend_head(conn->msk, look->ssk[from], &sub->again,
 					sub->silent, &conn->resend);
 	if (!bytes)

@@ -26,6 +26,8 @@
  * 50 ms), and the packet acknowledged last, or the first one after a pause, was sent at least
  * srtt + that long ago.
  *
+ * It is silent at once if it has data and no route.
+ *
  * The data of a silent subflow is sent again elsewhere, and the subflow is given nothing
  * more until it acknowledges something (learn.c). The kernel checks for stale subflows
  * only when it retransmits, which is rare because of that; so its check is called here, as
@@ -134,14 +136,17 @@ bool pams_watch_defer(struct pams_conn *conn, u64 wait_ns, bool closely)
 	return true;
 }
 
+/* A connection that rests has nothing to do now; if it is to send it looks at the reports. */
 static void wake(struct pams_conn *conn)
 {
+	if (!msk_is_pending(conn->msk) && msk_is_acknowledged(conn->msk))
+		return;
 	WRITE_ONCE(conn->wake, true);
 	pams_watch_kick(conn);
 }
 
 /**
- * pams_watch_wake_all - have all connections act on a report
+ * pams_watch_wake_all - have all connections that transfer act on a report
  * @net: their namespace
  */
 void pams_watch_wake_all(struct pams_net *net)
@@ -174,8 +179,10 @@ static bool seems_silent(const struct pams_subflow *sub, const struct tcp_sock *
 {
 	u32 answer_us, now_us;
 
-	if (sub->silent || !READ_ONCE(tp->packets_out))
+	if (sub->silent)
 		return false;
+	if (!READ_ONCE(tp->packets_out))
+		return peek_is_cut_off((const struct sock *)tp);
 
 	answer_us = pams_answer_limit_us(sub, tp);
 	now_us = (u32)tcp_clock_us();
@@ -327,6 +334,20 @@ static u32 least_rtt_us(const struct pams_view *view)
 	return rtt_us;
 }
 
+/* Does a subflow that the view lacks hold data? Of it nothing else would tell. */
+static bool is_held_beyond(struct pams_conn *conn, unsigned int nr)
+{
+	unsigned int i;
+
+	for (i = nr; i < conn->nr; i++) {
+		const struct sock *ssk = pams_look_beyond(conn, i);
+
+		if (ssk && !conn->sub[i]->silent && READ_ONCE(tcp_sk(ssk)->packets_out))
+			return true;
+	}
+	return false;
+}
+
 /* How long until one of the subflows is overdue or silent; 0 if one is by now. */
 static u32 quiet_left_us(const struct pams_conn *conn, const struct pams_view *view,
 			 const struct msk_look *look)
@@ -358,6 +379,8 @@ static u32 next_pause_us(struct pams_conn *conn, const struct pams_view *view,
 	u32 close_us, pause_us, left_us = quiet_left_us(conn, view, look);
 
 	conn->delivered = delivered;
+	if (is_held_beyond(conn, view->nr))
+		return PAMS_TICK_US;
 	if (!is_at_stake(view))
 		return max(left_us, PAMS_TICK_US);
 
@@ -383,12 +406,19 @@ static bool wait_is_over(const struct pams_conn *conn)
 	       ktime_get_ns() >= conn->defer_end_ns;
 }
 
-static bool any_silent(const struct pams_view *view, const struct msk_look *look)
+static bool any_silent(struct pams_conn *conn, const struct pams_view *view,
+		       const struct msk_look *look)
 {
 	unsigned int i;
 
 	for (i = 0; i < view->nr; i++) {
 		if (seems_silent(pams_subflow_of(view->sub[i]), tcp_sk(look->ssk[i])))
+			return true;
+	}
+	for (; i < conn->nr; i++) {
+		const struct sock *ssk = pams_look_beyond(conn, i);
+
+		if (ssk && seems_silent(conn->sub[i], tcp_sk(ssk)))
 			return true;
 	}
 	return false;
@@ -422,7 +452,7 @@ static bool watch_look(struct pams_conn *conn)
 	late = pams_resend_wanted(conn, &view, &look);
 	if (wait_is_over(conn) || READ_ONCE(conn->wake) || conn->events || late ||
 	    (conn->deferring && conn->nr > known) || stale_check_is_due(conn) ||
-	    (pams_watches(conn) && any_silent(&view, &look)) ||
+	    (pams_watches(conn) && any_silent(conn, &view, &look)) ||
 	    kept_has_gone(conn) || any_gone(conn, view.nr))
 		return true;
 

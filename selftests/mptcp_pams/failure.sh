@@ -70,6 +70,49 @@ link_down()
 	wait $! || fail "the transfer did not survive"
 }
 
+# The sender's own interface goes while nothing is under way, with a subflow that the next request would take: TCP can't send at
+# all, so no acknowledgment and no timeout tells. Few of 20 requests wait for MPTCP's timer.
+cut_off_at_rest()
+{
+	paths "$1" 20mbit,30ms 20mbit,5ms
+	start_server
+	transfer --dir up --bytes 200 --requests 30 --gap 200 --timeout 30000 &
+	within 100 has_lines 10 || fail "there are no requests"
+	ip -n "$client" link set c2 down
+	wait $! || fail "the requests did not survive"
+	check "requests that waited" "$(of fct_us | awk '$1 > 200000 { n++ } END { print n + 0 }')" "<=" 2
+}
+has_lines() { [ "$(wc -l <"$work/json")" -ge "$1" ]; }
+
+# gap_with_backup SCHED [COMMAND...]: the longest stall, us, if path 2 dies with data on it just after the command
+gap_with_backup()
+{
+	paths "$1" "$first" 10mbit,20ms,400
+	shift
+	start_server
+	transfer --bytes 2500K --rcvbuf 16000000 --timeout 30000 &
+	wait_sent 2 300000
+	"$@"
+	sleep 0.05
+	on_client nft "table ip loss { chain in { type filter hook prerouting priority -300; iifname c2 drop; }; }"
+	wait $! || fail "the transfer did not survive"
+	us=$(of gap_us)
+	stop_server
+	remove_paths
+}
+
+# A path that was made a backup, since it fades, dies before its data has arrived: it is sent again as soon as of any other path.
+backup_dies()
+{
+	local plain
+
+	gap_with_backup "$1" true
+	plain=$us
+	gap_with_backup "$1" make_backup
+	check "us of the longest stall" "$us" "<=" "$plain + 100000"
+}
+make_backup() { ip -n "$client" mptcp endpoint change id 2 backup; }
+
 # Path 2 is dead for 1.5 s between two requests and during the first; the second uses it again.
 comes_back()
 {
@@ -215,6 +258,7 @@ for sched in $SCHEDS; do
 	add dies "$sched" 1 1358
 	[[ " default pams minfct single redundant " != *" $sched "* ]] || add dies_and_is_stale "$sched"
 	add dies_under_upload "$sched"
+	[[ " pams minfct single " != *" $sched "* ]] || add cut_off_at_rest "$sched"
 	add backup_stands_by "$sched"
 	add backup_takes_over "$sched"
 	add initial_subflow_removed "$sched"
@@ -223,6 +267,7 @@ for sched in $SCHEDS; do
 	add dies "$sched" 2
 	add dies "$sched" 2 1358
 	add link_down "$sched"
+	[[ " pams minfct " != *" $sched "* ]] || add backup_dies "$sched"
 	add comes_back "$sched"
 	add both_die_for_a_while "$sched"
 	add endpoint_removed_and_added "$sched"

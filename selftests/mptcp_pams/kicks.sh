@@ -126,6 +126,25 @@ idle()
 	wait $! || fail "the transfer did not survive"
 }
 
+# A report is nothing to connections that have nothing to send.
+report_at_rest()
+{
+	local i before
+
+	need_tool "$pamsctl"
+	begin "$1"
+	transfer --conns 20 --bytes 20K --requests 2 --gap 6000 &
+	sleep 3
+	before=$(told_kicks)
+	for i in 1 2 3 4 5; do
+		on_server "$pamsctl" path set 192.0.2.1 cost $i ttl 10s
+	done
+	sleep 1
+	check "kicks by 5 reports" "$(told_kicks) - $before" "<=" 5
+	wait $! || fail "the transfers did not survive"
+}
+told_kicks() { on_server "$pamsctl" --json stats >"$work/stats" && of kicks "$work/stats"; }
+
 # few_kicks - since the server came, by the same measure, as netlink tells
 few_kicks()
 {
@@ -186,6 +205,7 @@ for sched in $SCHEDS; do
 	add steady_stream "$sched"
 	add bulk "$sched"
 	add totals "$sched"
+	add report_at_rest "$sched"
 	! can_trace || add idle "$sched"
 	[[ " pams minfct " == *" $sched "* ]] || continue
 	add dies_after_alarms "$sched"
