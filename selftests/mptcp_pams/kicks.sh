@@ -137,7 +137,7 @@ report_at_rest()
 	sleep 3
 	before=$(told_kicks)
 	for i in 1 2 3 4 5; do
-		on_server "$pamsctl" path set 192.0.2.1 cost $i ttl 10s
+		on_server "$pamsctl" path set 192.0.2.1 cost "$i" ttl 10s
 	done
 	sleep 1
 	check "kicks by 5 reports" "$(told_kicks) - $before" "<=" 5

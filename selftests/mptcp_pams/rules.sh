@@ -133,7 +133,7 @@ side_stays()
 {
 	begin
 	rules "$server" "server use single" "use pams"
-	on_client "$xfer" client --bytes 4M --dir up --requests 2 --gap 2000 "$address" $port >/dev/null &
+	on_client "$xfer" client --bytes 4M --dir up --requests 2 --gap 2000 "$address" "$port" >/dev/null &
 	sleep 0.5
 	on_client nft "table ip resets { chain in { type filter hook input priority 0; iifname c1 tcp sport $port reject with tcp reset; }; }"
 	within 100 is_chosen || fail "the server never decides"

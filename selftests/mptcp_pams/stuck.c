@@ -10,7 +10,6 @@
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -25,10 +24,8 @@
 
 static void die(const char *what)
 {
-	int error = errno;
-
 	perror(what);
-	exit(error == ENOSYS ? 3 : 2);
+	exit(2);
 }
 
 /* A page that never comes. */
@@ -39,7 +36,11 @@ static void *missing_page(size_t bytes)
 	int fd = syscall(SYS_userfaultfd, O_CLOEXEC);
 	void *page;
 
-	if (fd < 0 || ioctl(fd, UFFDIO_API, &api))
+	if (fd < 0) {
+		perror("stuck: userfaultfd");
+		exit(3);
+	}
+	if (ioctl(fd, UFFDIO_API, &api))
 		die("stuck: userfaultfd");
 	page = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (page == MAP_FAILED)

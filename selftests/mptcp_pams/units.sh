@@ -123,7 +123,7 @@ stuck_sender()
 	if ! within 50 token_of "$client"; then
 		kill "$stuck_pid" 2>"$work/ignored" || true
 		wait "$stuck_pid" || status=$?
-		[ $status != 3 ] || never "this kernel has no userfaultfd"
+		[ "$status" != 3 ] || never "this kernel has no userfaultfd"
 		fail "there is no connection"
 	fi
 	sleep 0.5
