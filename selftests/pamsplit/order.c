@@ -531,6 +531,38 @@ static void bare_one_after_newer_ones(void)
 	open_window();
 }
 
+/* The client can only acknowledge what it has, so the core answers. */
+static void window_probe_while_data_waits(void)
+{
+	uint64_t acks;
+
+	close_window();
+	acks = split_counters(split)->early_acks;
+	server_says(PAYLOAD - 1, STAMP + 30, 0);
+	check(split_counters(split)->early_acks == acks + 1);
+	open_window();
+}
+
+/* The client itself answers. If it is gone, nobody does, and the server ends the subflow. */
+static void keepalive_while_nothing_waits(void)
+{
+	uint64_t acks;
+
+	start();
+	open_flow(split, now_us, data, ISN, STAMP, WINDOW);
+	server_says(0, STAMP + 10, PAYLOAD);
+	client_says(WINDOW);
+	pass(0);
+	check(last_to_server.ack == client.rcv_nxt);
+	acks = split_counters(split)->early_acks;
+	check(goes_on(give(make_data(data, client.rcv_nxt - 1, ISN + 1,
+				     STAMP + 20, TCP_ACK, 0))));
+	check(split_counters(split)->early_acks == acks);
+	check(goes_on(give(make_ack(data, false, ISN + 1, client.rcv_nxt,
+				    STAMP, WINDOW))));
+	split_free(split);
+}
+
 /* It acknowledges what the client hasn't sent: no server's, and no time stamp. */
 static void bare_one_of_a_stranger(void)
 {
@@ -619,6 +651,8 @@ int main(void)
 	run(data_after_a_bare_one_beyond_the_window);
 	run(data_after_a_bare_one_below_the_window);
 	run(bare_one_after_newer_ones);
+	run(window_probe_while_data_waits);
+	run(keepalive_while_nothing_waits);
 	run(bare_one_of_a_stranger);
 	run(more_that_is_sent_moves_no_timer);
 	run(a_pipe_with_a_smaller_mtu);

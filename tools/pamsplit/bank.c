@@ -40,8 +40,8 @@ static enum split_verdict pass_bare(struct flow *flow, struct packet *packet)
 	bool late = packet->has_stamp &&
 		    before(packet->tsval, flow->tsval_out);
 
-	/* a window probe or a keepalive */
-	if (before(packet->seq, flow->rcv_nxt)) {
+	/* a window probe or a keepalive: the client answers it unless data waits for it */
+	if (before(packet->seq, flow->rcv_nxt) && flow->una != flow->rcv_nxt) {
 		flow->unacked = 2;
 		early_send(flow);
 	}
