@@ -240,6 +240,52 @@ frozen()
 }
 is_not_joined() { ! on_server ss -Htn state established "dst = 10.0.2.1" | grep -q .; }
 
+# Somebody flushes all rules in mid transfer, as a restart of nftables does: the flows are reset, and pamsplit ends with status 1.
+# Rules of others may come and go. With @many the guard hears too late of so many that the kernel drops events.
+flushed()
+{
+	local many=${2:-1} pamsplit_job status=0
+
+	helped "$1"
+	start_server
+	start_split
+	pamsplit_job=$!
+	change_others_rules "$many"
+	sleep 0.5
+	splits || fail "pamsplit ended, and its rules are there"
+	in_mid_transfer flush_rules "$many"
+	check "longest gap in ms" "$(($(of gap_us) / 1000))" "<" 600
+	wait "$pamsplit_job" || status=$?
+	check "exit status" "$status" == 1
+	start_split
+	transfer --bytes 2M --timeout 60000
+	check "flows that were split" "$(total split)" == 1
+}
+flush_rules()
+{
+	change_others_rules "$1" on_helper nft flush ruleset
+	within 20 has_ended || fail "pamsplit goes on without its rules"
+}
+has_ended() { [ ! -e "/proc/$helper_pid" ]; }
+
+# change_others_rules COUNT [COMMAND...]: another table gets so many rules and goes, then the command runs, while the guard is stopped
+change_others_rules()
+{
+	local count=$1
+	shift
+
+	kill -STOP "$helper_pid"
+	{
+		echo "add table inet other"
+		echo "add chain inet other some"
+		yes "add rule inet other some counter" | head -n "$count"
+		echo "delete table inet other"
+	} >"$work/rules"
+	on_helper nft -f "$work/rules"
+	"$@"
+	kill -CONT "$helper_pid"
+}
+
 # What passes at three points, looked at by selftests/pamsplit/capture.py.
 captured()
 {
@@ -736,6 +782,8 @@ for sched in $SCHEDS; do
 	add stepped_out "$sched"
 	add started_again "$sched"
 	add frozen "$sched"
+	add flushed "$sched"
+	add flushed "$sched" 3000
 	add only_clients "$sched"
 	add diagnosed "$sched"
 	if ! type tcpdump >/dev/null 2>&1; then

@@ -1,14 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * rules - whose connections a start resets: those of runs that ended badly
+ * rules - whose connections a start resets: those of runs that ended badly. And which
+ * events say that somebody else has removed the rules
  *
  * rules.c beside an nftables that keeps one table, and is asked what it was told.
  */
+#include <netinet/in.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
+#include <libmnl/libmnl.h>
+#include <linux/netfilter.h>
+#include <linux/netfilter/nf_tables.h>
+#include <linux/netfilter/nfnetlink.h>
 #include <nftables/libnftables.h>
 
 #include "../pamsd/tap.h"
@@ -179,6 +187,52 @@ static void a_run_after_an_earlier_version(void)
 	check(resets_all());
 }
 
+/* --- events --- */
+
+static void put_event(struct mnl_nlmsg_batch *batch, uint8_t family, int type,
+		      const char *name)
+{
+	struct nlmsghdr *message =
+		mnl_nlmsg_put_header(mnl_nlmsg_batch_current(batch));
+	struct nfgenmsg *header;
+
+	message->nlmsg_type = NFNL_SUBSYS_NFTABLES << 8 | type;
+	header = mnl_nlmsg_put_extra_header(message, sizeof(*header));
+	header->nfgen_family = family;
+	mnl_attr_put_strz(message, NFTA_RULE_TABLE, name);
+	mnl_attr_put_strz(message, NFTA_RULE_CHAIN, "pamsplit");
+	mnl_nlmsg_batch_next(batch);
+}
+
+/* What is said of two events in one datagram, the other one of another table. */
+static bool removed_by(uint8_t family, int type, const char *name)
+{
+	char events[1024];
+	struct mnl_nlmsg_batch *batch =
+		mnl_nlmsg_batch_start(events, sizeof(events));
+	bool removed;
+	int ends[2];
+
+	put_event(batch, NFPROTO_INET, NFT_MSG_DELRULE, "filter");
+	put_event(batch, family, type, name);
+	check(!socketpair(AF_UNIX, SOCK_DGRAM, 0, ends));
+	check(write(ends[0], events, mnl_nlmsg_batch_size(batch)) ==
+	      (ssize_t)mnl_nlmsg_batch_size(batch));
+	removed = rules_removed(ends[1]);
+	close(ends[0]);
+	close(ends[1]);
+	mnl_nlmsg_batch_stop(batch);
+	return removed;
+}
+
+static void removed_by_others(void)
+{
+	check(removed_by(NFPROTO_INET, NFT_MSG_DELRULE, "pamsplit"));
+	check(!removed_by(NFPROTO_INET, NFT_MSG_NEWRULE, "pamsplit"));
+	check(!removed_by(NFPROTO_INET, NFT_MSG_DELRULE, "pamsplit2"));
+	check(!removed_by(NFPROTO_IPV4, NFT_MSG_DELRULE, "pamsplit"));
+}
+
 int main(void)
 {
 	run(the_first_run_resets_nothing);
@@ -187,5 +241,6 @@ int main(void)
 	run(a_run_after_one_whose_worker_was_killed);
 	run(a_run_of_the_same_number);
 	run(a_run_after_an_earlier_version);
+	run(removed_by_others);
 	return tap_end();
 }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * guard - resets the flows if the worker dies or hangs
+ * guard - resets the flows if the worker dies or hangs, or somebody removes the rules
  *
  * The parent of the worker, with which it shares memory: a beat, and of each
  * flow what a reset has to say. A worker that doesn't beat for half a second is
- * killed. What is banked then is lost here and not at the server, which sends it
- * over another path as soon as it knows of the reset.
+ * killed, and so is one whose rules are gone. What is banked then is lost here and
+ * not at the server, which sends it over another path as soon as it knows of the
+ * reset.
  */
 #include <errno.h>
 #include <poll.h>
@@ -23,6 +24,9 @@
 
 #define COPY_US		10000	/* flows are copied that often at most */
 #define LOOK_MS		100
+
+/* What the guard waits for. */
+enum { SIGNALS, RULES, FILES };
 
 struct copy {
 	unsigned int count;
@@ -109,26 +113,46 @@ static unsigned int reset_all(const struct guard *guard, struct raw *raw)
 	return count;
 }
 
-/* Has it ended? A signal to this process is passed on to it. */
-static bool wait_for(int pid, int signals, int *status)
+/* A signal to this process is passed on to the worker. */
+static void on_signal(int pid, int signals)
 {
-	struct pollfd poll_for = { .fd = signals, .events = POLLIN };
 	struct signalfd_siginfo info;
 
-	if (poll(&poll_for, 1, LOOK_MS) == 1 &&
-	    read(signals, &info, sizeof(info)) == sizeof(info) &&
+	if (read(signals, &info, sizeof(info)) == sizeof(info) &&
 	    info.ssi_signo != SIGCHLD)
 		kill(pid, (int)info.ssi_signo);
+}
+
+/* The worker has missed packets then: new rules alone would not help it. */
+static void on_rules(int pid, struct pollfd *rules)
+{
+	if (!rules_removed(rules->fd))
+		return;
+	say("somebody has removed the rules, as a restart of nftables does");
+	say("pamsplit ends, and its unit starts it again");
+	kill(pid, SIGKILL);
+	rules->fd = -1;		/* once is enough */
+}
+
+/* Has it ended? */
+static bool wait_for(int pid, struct pollfd files[FILES], int *status)
+{
+	if (poll(files, FILES, LOOK_MS) > 0) {
+		if (files[SIGNALS].revents)
+			on_signal(pid, files[SIGNALS].fd);
+		if (files[RULES].revents)
+			on_rules(pid, &files[RULES]);
+	}
 	return waitpid(pid, status, WNOHANG) == pid;
 }
 
-static int watch(struct guard *guard, int pid, int signals)
+static int watch(struct guard *guard, int pid, struct pollfd files[FILES])
 {
 	unsigned int beats = 0, silent_ms = 0;
 	uint64_t looked_us = now_us();
 	int status = 0;
 
-	while (!wait_for(pid, signals, &status)) {
+	while (!wait_for(pid, files, &status)) {
 		unsigned int now = atomic_load(&guard->shared->beats);
 		uint64_t at_us = now_us();
 		/* while this process was stopped, the time didn't go on */
@@ -150,8 +174,12 @@ static int watch(struct guard *guard, int pid, int signals)
 
 int guard_watch(struct guard *guard, int pid, struct raw *raw, uint8_t id)
 {
+	struct pollfd files[FILES] = {
+		[SIGNALS] = { .events = POLLIN },
+		[RULES] = { .events = POLLIN },
+	};
 	sigset_t set;
-	int signals, status;
+	int status;
 
 	sigemptyset(&set);
 	sigaddset(&set, SIGTERM);
@@ -159,12 +187,13 @@ int guard_watch(struct guard *guard, int pid, struct raw *raw, uint8_t id)
 	sigaddset(&set, SIGUSR1);
 	sigaddset(&set, SIGUSR2);
 	sigaddset(&set, SIGCHLD);
-	signals = signalfd(-1, &set, SFD_CLOEXEC);
-	if (signals < 0) {
+	files[SIGNALS].fd = signalfd(-1, &set, SFD_CLOEXEC);
+	if (files[SIGNALS].fd < 0)
 		say("signalfd: %s", strerror(errno));
+	files[RULES].fd = rules_listen();
+	if (files[SIGNALS].fd < 0 || files[RULES].fd < 0)
 		kill(pid, SIGKILL);
-	}
-	status = watch(guard, pid, signals);
+	status = watch(guard, pid, files);
 	if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS)
 		return rules_remove() ? EXIT_FAILURE : EXIT_SUCCESS;
 	if (WIFSIGNALED(status))

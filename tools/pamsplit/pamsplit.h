@@ -7,7 +7,7 @@
  *
  *	main.c		the command line
  *	worker.c	the loop over packets and timers
- *	guard.c		resets the flows if the worker dies or hangs
+ *	guard.c		resets the flows if the worker dies or hangs, or the rules go
  *	control.c	the socket that tells how it is, and is told what to lend
  *	queue.c		packets that the kernel hands over
  *	raw.c		packets that the core makes
@@ -64,6 +64,11 @@ uint64_t now_us(void);
 int rules_add(const struct settings *settings, uint8_t id);
 int rules_remove(void);
 int rules_only_reset(uint8_t id);
+
+/* A socket that becomes readable when the kernel's rules change, once ours are added. */
+int rules_listen(void);
+/* Take an event from it. Has somebody removed rules of ours? */
+bool rules_removed(int fd);
 
 /* raw.c */
 struct raw;

@@ -20,23 +20,34 @@
  * run that ended well stay, too, on what was left, and mean nothing. After a start
  * of the machine the marks are gone: then MPTCP in mid-stream, of a connection that
  * isn't known, is reset, too.
+ *
+ * Somebody else may remove the rules while the worker lives, as each restart of
+ * nftables does by "flush ruleset". The kernel tells the guard of that.
  */
 #include <arpa/inet.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
+#include <libmnl/libmnl.h>
+#include <linux/netfilter.h>
+#include <linux/netfilter/nf_tables.h>
+#include <linux/netfilter/nfnetlink.h>
 #include <nftables/libnftables.h>
 
 #include "pamsplit.h"
 
-#define TABLE		"inet pamsplit"
+#define TABLE_NAME	"pamsplit"
+#define TABLE		"inet " TABLE_NAME
 #define MARK_MASK	0xff000000U
 #define MARK_SHIFT	24
 #define STARTED_S	600	/* so long a machine counts as just started */
 #define RUN_CHAIN	"run_"	/* and two digits */
 #define ALIVE		"meta l4proto @alive"
+#define EVENT_BYTES	8192	/* the kernel puts no more into one datagram */
 
 /* Runs that ended badly, by number; the first one stands for all there were. */
 struct ended {
@@ -256,4 +267,60 @@ int rules_only_reset(uint8_t id)
 	add_table(out, id, &ended);
 	add_after(out, id);
 	return run_written(&commands, out);
+}
+
+/* --- others who remove the rules --- */
+
+static bool is_there(void)
+{
+	return !run("list table " TABLE, true, NULL);
+}
+
+int rules_listen(void)
+{
+	const struct sockaddr_nl rules = {
+		.nl_family = AF_NETLINK,
+		.nl_groups = 1 << (NFNLGRP_NFTABLES - 1),
+	};
+	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK,
+			NETLINK_NETFILTER);
+
+	if (fd < 0 || bind(fd, (const struct sockaddr *)&rules, sizeof(rules)))
+		say("nftables' events can't be received: %s", strerror(errno));
+	else if (!is_there())
+		say("the table " TABLE " is gone already");
+	else
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+/* A table or a chain that goes takes its rules along, and each has an event. */
+static int on_event(const struct nlmsghdr *message, void *removed)
+{
+	const struct nfgenmsg *header = mnl_nlmsg_get_payload(message);
+	const struct nlattr *at;
+
+	if (message->nlmsg_type !=
+		    (NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_DELRULE) ||
+	    header->nfgen_family != NFPROTO_INET)
+		return MNL_CB_OK;
+	mnl_attr_for_each(at, message, sizeof(*header))
+		if (mnl_attr_get_type(at) == NFTA_RULE_TABLE &&
+		    !strcmp(mnl_attr_get_str(at), TABLE_NAME))
+			*(bool *)removed = true;
+	return MNL_CB_OK;
+}
+
+bool rules_removed(int fd)
+{
+	uint8_t events[EVENT_BYTES];
+	bool removed = false;
+	ssize_t len = recv(fd, events, sizeof(events), 0);
+
+	if (len < 0)
+		return errno == ENOBUFS && !is_there();
+	mnl_cb_run(events, len, 0, 0, on_event, &removed);
+	return removed;
 }
