@@ -483,6 +483,55 @@ def reload_goes_on(folder):
     within("it is refused", lambda: ":6: 'year' is not day or month" in pamsd.said())
     pamsd.reload(config(folder, cap("b", 'quota = "3M"')))
     check(list(caps(pamsd)) == ["b"], f"{caps(pamsd)}")
+    send(MB)
+    within("b counts on", lambda: used(pamsd, "b") >= MB)
+    pamsd.reload(config(folder, cap("a", 'quota = "100M"'), cap("b", 'quota = "3M"')))
+    within("a, put back, has that, too", lambda: used(pamsd) == counted() - start)
+    pamsd.stop()
+
+
+def failing_reload_forgets_nothing(folder):
+    """One whose control socket can't be made: caps were set up by then, and are of another name."""
+    text = config(folder, cap("a", 'quota = "1G"'))
+    pamsd = Daemon(folder, "caps", text)
+    start = counted() - used(pamsd)
+    send(MB)
+    within("all is counted", lambda: used(pamsd) == counted() - start)
+    pamsd.file.write_text(f'control = "{folder}/none/socket"\n' + config(folder, cap("other", 'quota = "1G"')))
+    pamsd.send(signal.SIGHUP)
+    within("it is refused", lambda: "the old configuration is kept" in pamsd.said())
+    pamsd.write(text)
+    within("a goes on", lambda: used(pamsd) == counted() - start)
+    pamsd.stop()
+
+
+def cap_is_put_back(folder):
+    """With what its interface counted meanwhile, also over a reboot, until its period is over."""
+    clock, other = Clock(folder), Path(folder) / "boot"
+    other.write_text("another-boot\n")
+    clock.set("synced", "2026-11-22")
+    with_a, without = config(folder, cap("a", 'quota = "1G"')), config(folder, cap("b", 'quota = "1G"', "none0"))
+    pamsd = Daemon(folder, "caps", with_a, prefix=clock.prefix)
+    start = counted() - used(pamsd)
+    send(MB)
+    within("all is counted", lambda: used(pamsd) == counted() - start)
+    pamsd.reload(without)
+    send(MB)
+    pamsd.reload(with_a)
+    within("no byte is missing", lambda: used(pamsd) == counted() - start)
+    kept = counted() - start
+    pamsd.write(without)
+    pamsd.stop()
+    with Mounted(other, BOOT_ID) if MOUNTS else contextlib.nullcontext():
+        pamsd.start()
+        pamsd.reload(with_a)
+        # after a boot all that the counters say is new
+        within("it goes on", lambda: used(pamsd) == (kept + counted() if MOUNTS else counted() - start))
+        pamsd.reload(without)
+        check(sorted(state(folder)["quotas"]) == ["a", "b"], f"{state(folder)}")
+        clock.set("synced", "2026-12-01")
+        pamsd.reload(without)
+        check(list(state(folder)["quotas"]) == ["b"] and list(state(folder)["interfaces"]) == [], f"{state(folder)}")
     pamsd.stop()
 
 
@@ -546,5 +595,6 @@ if __name__ == "__main__":
         quota_is_counted, kept_over_restarts_and_kills, killed_with_the_machine,
         interface_is_replaced, corrupt_state_is_said, period_begun_ahead_of_time,
         corrupt_state_and_1970, state_that_cannot_be_written,
-        battery_is_low, metered_by_networkmanager, lent_bytes_have_an_end, hours_of_the_day, reload_goes_on, id_that_was_given_away,
+        battery_is_low, metered_by_networkmanager, lent_bytes_have_an_end, hours_of_the_day, reload_goes_on,
+        failing_reload_forgets_nothing, cap_is_put_back, id_that_was_given_away,
         none_configured]))

@@ -355,6 +355,8 @@ void caps_free(struct caps *caps)
 	metered_free(caps->metered);
 	counter_close();
 	endpoints_close();
+	json_decref(caps->kept_quotas);
+	json_decref(caps->kept_interfaces);
 	free(caps->capped);
 	free(caps->caps);
 	free(caps);

@@ -164,6 +164,8 @@ struct caps {
 	uint64_t battery_us, metered_us, told_us, saved_us;
 	struct held held[ENDPOINTS_MAX];
 	unsigned int held_count;
+	/* as the file has them: of caps and interfaces that aren't configured now */
+	struct json_t *kept_quotas, *kept_interfaces;
 	uint8_t least_cost;	/* of the ways out, where costs become backups */
 	bool released;		/* everything is given back */
 	struct seldom unsaved, unread, refused;

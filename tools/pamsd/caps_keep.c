@@ -5,6 +5,10 @@
  * After a reboot all counters begin at 0, and the endpoints are those that the system
  * set up anew: none is held any more. A file that can't be read says that something
  * was used, and not how much: quotas are then taken as used up.
+ *
+ * What the configuration doesn't name stays in the file until its period is over: the cap
+ * may be put back, or this configuration may be refused. Each quota has the counter
+ * up to which it was counted, since other caps of its interface may count on meanwhile.
  */
 #include <arpa/inet.h>
 #include <stdio.h>
@@ -44,11 +48,16 @@ static json_t *counter_json(const struct counter *counter)
 
 static json_t *quota_json(const struct cap *cap)
 {
-	return json_pack("{s:o, s:o, s:b, s:b}",
-			 "now", spell_json(&cap->usage.now),
-			 "before", spell_json(&cap->usage.before),
-			 "synced", cap->usage.synced,
-			 "unknown", cap->usage.unknown);
+	json_t *object = json_pack("{s:o, s:o, s:b, s:b}",
+				   "now", spell_json(&cap->usage.now),
+				   "before", spell_json(&cap->usage.before),
+				   "synced", cap->usage.synced,
+				   "unknown", cap->usage.unknown);
+
+	if (cap->on->counter.known)
+		json_object_set_new(object, "counter",
+				    counter_json(&cap->on->counter));
+	return object;
 }
 
 static json_t *held_json(const struct held *held)
@@ -68,7 +77,8 @@ static json_t *held_json(const struct held *held)
 
 void caps_save(struct caps *caps)
 {
-	json_t *interfaces = json_object(), *quotas = json_object();
+	json_t *interfaces = json_copy(caps->kept_interfaces);
+	json_t *quotas = json_copy(caps->kept_quotas);
 	json_t *held = json_array(), *state;
 	char boot[64];
 	int err;
@@ -122,34 +132,96 @@ static bool take_spell(struct spell *spell, json_t *object)
 	return true;
 }
 
-static bool take_quota(struct cap *cap, json_t *quotas)
+static bool take_usage(struct usage *usage, json_t *object)
 {
-	json_t *object = json_object_get(quotas, cap->config->name);
-
-	if (!object || !cap->config->quota_bytes)
-		return true;
-	cap->usage.synced = json_is_true(json_object_get(object, "synced"));
-	cap->usage.unknown = json_is_true(json_object_get(object, "unknown"));
-	return take_spell(&cap->usage.now, json_object_get(object, "now")) &&
-	       take_spell(&cap->usage.before, json_object_get(object, "before")) &&
-	       is_date(cap->usage.now.begin) &&
-	       (!cap->usage.before.begin || is_date(cap->usage.before.begin));
+	usage->synced = json_is_true(json_object_get(object, "synced"));
+	usage->unknown = json_is_true(json_object_get(object, "unknown"));
+	return take_spell(&usage->now, json_object_get(object, "now")) &&
+	       take_spell(&usage->before, json_object_get(object, "before")) &&
+	       is_date(usage->now.begin) &&
+	       (!usage->before.begin || is_date(usage->before.begin));
 }
 
-static bool take_counter(struct capped *capped, json_t *interfaces, bool booted)
+static bool take_counter(struct counter *counter, json_t *object)
 {
-	json_t *object = json_object_get(interfaces, capped->name);
 	json_t *ifindex = json_object_get(object, "ifindex");
 	json_t *bytes = json_object_get(object, "bytes");
 
-	if (!object)
-		return true;
 	if (!json_is_integer(ifindex) || !json_is_integer(bytes) ||
 	    json_integer_value(bytes) < 0)
 		return false;
-	capped->counter.known = true;
-	capped->counter.ifindex = booted ? 0 : json_integer_value(ifindex);
-	capped->counter.bytes = booted ? 0 : json_integer_value(bytes);
+	counter->known = true;
+	counter->ifindex = json_integer_value(ifindex);
+	counter->bytes = json_integer_value(bytes);
+	return true;
+}
+
+/* What other caps of its interface counted while the cap wasn't configured. */
+static uint64_t missed(const struct cap *cap, const struct counter *seen)
+{
+	const struct counter *now = &cap->on->counter;
+
+	if (!seen->known || !now->known || seen->ifindex != now->ifindex ||
+	    seen->bytes > now->bytes)
+		return 0;
+	return now->bytes - seen->bytes;
+}
+
+/* Whatever period it has, a month at most. */
+static bool is_over(const struct usage *usage)
+{
+	time_t seconds = time(NULL);
+	struct tm now;
+
+	localtime_r(&seconds, &now);
+	return clock_is_synced() && period_end(usage->now.begin, PERIOD_MONTH) <=
+				    period_begin(&now, PERIOD_DAY, 1);
+}
+
+static struct cap *find_quota(struct caps *caps, const char *name)
+{
+	for (unsigned int i = 0; i < caps->config->cap_count; i++)
+		if (caps->caps[i].config->quota_bytes &&
+		    !strcmp(caps->caps[i].config->name, name))
+			return &caps->caps[i];
+	return NULL;
+}
+
+static bool take_quota(struct caps *caps, const char *name, json_t *object)
+{
+	struct cap *cap = find_quota(caps, name);
+	json_t *counter = json_object_get(object, "counter");
+	struct counter seen = { };
+	struct usage usage = { };
+
+	if (!take_usage(&usage, object) ||
+	    (counter && !take_counter(&seen, counter)))
+		return false;
+	if (cap) {
+		usage.now.used += missed(cap, &seen);
+		cap->usage = usage;
+	} else if (!is_over(&usage)) {
+		json_object_set(caps->kept_quotas, name, object);
+	}
+	return true;
+}
+
+static bool take_interface(struct caps *caps, const char *name, json_t *object,
+			   bool booted)
+{
+	struct counter counter = { };
+
+	if (!take_counter(&counter, object))
+		return false;
+	if (booted)
+		counter = (struct counter){ .known = true };
+	for (unsigned int i = 0; i < caps->capped_count; i++) {
+		if (strcmp(caps->capped[i].name, name))
+			continue;
+		caps->capped[i].counter = counter;
+		return true;
+	}
+	json_object_set_new(caps->kept_interfaces, name, counter_json(&counter));
 	return true;
 }
 
@@ -189,18 +261,20 @@ static bool take(struct caps *caps, json_t *state)
 	json_t *held = json_object_get(state, "held"), *value;
 	bool fine = json_integer_value(version) == VERSION && was;
 	char boot[64];
+	const char *name;
 	bool booted;
 	size_t i;
 
 	read_boot(boot);
 	booted = !was || !*boot || strcmp(was, boot);
-	for (i = 0; i < caps->config->cap_count; i++)
-		fine = fine && take_quota(&caps->caps[i],
-					  json_object_get(state, "quotas"));
-	for (i = 0; i < caps->capped_count; i++)
-		fine = fine && take_counter(&caps->capped[i],
-					    json_object_get(state, "interfaces"),
-					    booted);
+	json_object_foreach(json_object_get(state, "interfaces"), name, value)
+		fine = fine && take_interface(caps, name, value, booted);
+	/* these go by the interfaces' counters */
+	json_object_foreach(json_object_get(state, "quotas"), name, value)
+		fine = fine && take_quota(caps, name, value);
+	/* nobody counts on from there */
+	if (!json_object_size(caps->kept_quotas))
+		json_object_clear(caps->kept_interfaces);
 	if (!booted)
 		json_array_foreach(held, i, value)
 			fine = fine && take_held(caps, value);
@@ -211,8 +285,11 @@ void caps_restore(struct caps *caps)
 {
 	const char *why;
 	json_t *state = keep_read(caps->config->state, &why);
-	bool fine = !why && (!state || take(caps, state));
+	bool fine;
 
+	caps->kept_quotas = json_object();
+	caps->kept_interfaces = json_object();
+	fine = !why && (!state || take(caps, state));
 	json_decref(state);
 	for (unsigned int i = 0; i < caps->config->cap_count; i++) {
 		struct cap *cap = &caps->caps[i];
