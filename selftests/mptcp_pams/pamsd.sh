@@ -467,6 +467,35 @@ own_cable_is_known_at_once()
 	ip -n "$client" link set c1 up
 	soon 1300 "its end is" own_link_is_not_lost
 }
+# What the kernel was told before the daemon was started or read its configuration again is put right at once.
+own_links_state_is_told_at_the_start()
+{
+	begin
+	configure server <<-END
+		reporter {
+			interface "s1" { measure = "none" local = true }
+		}
+	END
+	start "$server" server
+	tell server '{"interface": "s1", "loss_ms": 20000}' >/dev/null
+	soon 50 "the loss is known" own_link_is_lost
+	kill -HUP "${pid[server]}"
+	soon 500 "nothing is predicted any more" own_link_is_not_lost
+	tell server '{"interface": "s1", "no_loss": true}' >/dev/null
+	soon 50 "it isn't lost" own_link_is_not_lost
+	ip -n "$client" link set c1 down
+	soon 50 "the loss is known" own_link_is_lost
+	murder server
+	ip -n "$client" link set c1 up
+	sleep 2
+	start "$server" server
+	soon 50 "its end is" own_link_is_not_lost
+	murder server
+	ip -n "$client" link set c1 down
+	sleep 2
+	start "$server" server
+	soon 50 "the loss is known" own_link_is_lost
+}
 own_link_is_lost() { on_server "$pamsctl" --json path show dev s1 2>/dev/null | grep -q '"loss"'; }
 own_link_is_not_lost() { ! own_link_is_lost; }
 
@@ -495,6 +524,7 @@ add dead_link_is_no_way_for_its_loss
 add connection_is_named_once_joined
 add address_in_use_is_reported_from
 add own_cable_is_known_at_once
+add own_links_state_is_told_at_the_start
 add cost_of_the_client_counts
 add interface_comes_and_goes
 run_cases "$@"

@@ -631,6 +631,8 @@ struct reporter *reporter_new(struct event_base *base,
 	}
 	reporter->ready = true;
 	kernel_on_costs(kernel, on_costs, reporter);
+	for (unsigned int i = 0; i < config->interface_count; i++)
+		tell_kernel(reporter, &reporter->interfaces[i], now_ms());
 	read_subflows(reporter, now_us());
 	update_targets(reporter, now_us());
 	on_traffic(reporter);
