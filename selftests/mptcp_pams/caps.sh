@@ -203,6 +203,41 @@ cost_is_told_and_ends()
 	within 5 costs_nothing || fail "it still costs after the daemon's end"
 }
 
+# What somebody has set until it is deleted is there again when the cap ends: with the daemon, after a kill, by a reload. Meanwhile
+# the larger one of both holds, and it may be set anew and deleted.
+cost_of_an_admin_is_given_back()
+{
+	begin
+	set_cost 1
+	start_daemon 'then = "cost 2"'
+	becomes_cost 2
+	end_daemon -TERM
+	sleep 15
+	becomes_cost 1
+	again
+	becomes_cost 2
+	end_daemon -9
+	within 150 costs_nothing || fail "it still costs after the daemon's death"
+	again
+	becomes_cost 2
+	set_cost 5
+	sleep 15
+	becomes_cost 5
+	sed -i 's/"c2"/"c1"/' "$work/pamsd.conf"
+	kill -HUP "$daemon"
+	sleep 15
+	becomes_cost 5
+	sed -i 's/"c1"/"c2"/' "$work/pamsd.conf"
+	kill -HUP "$daemon"
+	sleep 5
+	in_ns "$client" "$pamsctl" path del dev c2
+	becomes_cost 2
+	end_daemon -TERM
+	within 5 costs_nothing || fail "what was deleted is given back"
+}
+set_cost() { in_ns "$client" "$pamsctl" path set dev c2 cost "$1"; }
+becomes_cost() { within 50 costs "$1" || { tell_all; fail "it doesn't cost $1: $(in_ns "$client" "$pamsctl" path show)"; }; }
+
 # For a server that knows nothing of costs: the default scheduler sends nothing over the costlier path while the cheaper lives, whether
 # the cost was there before the connection or came meanwhile; everything over it when the cheaper one dies; and over both again.
 cost_becomes_a_backup()
@@ -289,6 +324,7 @@ add forbidden_endpoint_comes_back
 add own_backup_is_left_alone
 add reload_changes_the_effect
 add cost_is_told_and_ends
+add cost_of_an_admin_is_given_back
 add cost_becomes_a_backup
 add cost_of_the_first_path_becomes_a_backup
 run_cases "$@"

@@ -142,6 +142,9 @@ static void count(struct caps *caps, struct capped *capped, uint64_t us)
 	}
 	if (capped->ifindex != ifindex)
 		caps->told_us = 0;
+	/* nobody set a cost of this one */
+	if (capped->counter.ifindex != ifindex)
+		capped->lasting_cost = 0;
 	capped->ifindex = ifindex;
 	moved = counter_take(&capped->counter, ifindex, bytes);
 	if (capped->counted_us && us > capped->counted_us) {
@@ -299,6 +302,24 @@ static struct capped *find_capped(struct caps *caps,
 	return &caps->capped[caps->capped_count++];
 }
 
+/* Of interfaces that have no cap any more: only the file knows what somebody set. */
+static void give_back_costs(struct caps *caps)
+{
+	const char *name;
+	json_t *object;
+
+	json_object_foreach(caps->kept_interfaces, name, object) {
+		json_t *cost = json_object_get(object, "cost");
+		unsigned int ifindex =
+			json_integer_value(json_object_get(object, "ifindex"));
+
+		if (cost && ifindex && if_nametoindex(name) == ifindex)
+			caps_give_back_cost(caps, ifindex,
+					    json_integer_value(cost));
+		json_object_del(object, "cost");
+	}
+}
+
 struct caps *caps_new(struct event_base *base, const struct config *config,
 		      struct kernel *kernel)
 {
@@ -324,6 +345,7 @@ struct caps *caps_new(struct event_base *base, const struct config *config,
 			kernel_wanted(kernel);
 	}
 	caps_restore(caps);
+	give_back_costs(caps);
 	on_time(-1, 0, caps);
 	caps_save(caps);
 	return caps;

@@ -133,6 +133,7 @@ struct capped {
 	uint64_t rate_byteps;	/* the highest that was seen */
 	struct effect effect;	/* of all its caps together */
 	bool told;		/* something else than "as always" */
+	uint8_t lasting_cost;	/* that somebody set until it is deleted */
 	bool asks_metered;	/* a cap wants to know */
 };
 
@@ -178,5 +179,7 @@ void caps_save(struct caps *caps);
 /* caps_apply.c: what the effects of the interfaces ask for */
 void caps_tell(struct caps *caps);
 void caps_settle_endpoints(struct caps *caps);
+/* The interface costs what somebody set, or nothing, once no cap of it holds. */
+void caps_give_back_cost(struct caps *caps, unsigned int ifindex, uint8_t cost);
 
 #endif /* PAMSD_CAPS_H */

@@ -4,6 +4,8 @@
  *
  * A cost is told to the module for whatever leaves through the interface, for a short
  * time, again and again: it ends with the daemon. So is pamsplit told to lend nothing.
+ * A path has one cost in the module. One that somebody set until it is deleted is
+ * written down before a cap's takes its place, and given back afterwards.
  * An endpoint of the path manager that becomes a backup, or is removed, is written down
  * before: so it is given back also after the daemon was killed. If another one took its
  * id meanwhile it gets one that the kernel picks, after those that keep theirs.
@@ -23,17 +25,58 @@
 
 /* --- costs, and what is lent --- */
 
-static void tell_cost(struct caps *caps, unsigned int ifindex, uint8_t cost)
+static void tell_cost(struct caps *caps, unsigned int ifindex, uint8_t cost,
+		      unsigned int ttl_ms)
 {
 	struct pams_path path = {
 		.has_cost = true,
 		.cost = cost,
-		/* 0 is what it is when nobody says */
-		.ttl_ms = cost ? TTL_MS : 1,
+		.ttl_ms = ttl_ms,
 	};
 
 	pams_path_key_ifindex(&path, ifindex);
 	kernel_set(caps->kernel, &path);
+}
+
+void caps_give_back_cost(struct caps *caps, unsigned int ifindex, uint8_t cost)
+{
+	/* until it is deleted; 0 is what it is when nobody says */
+	tell_cost(caps, ifindex, cost, cost ? 0 : 1);
+}
+
+/* Where a cap's cost can't have expired and there is none, somebody has deleted it. */
+static void learn_lasting_cost(struct caps *caps, struct capped *capped,
+			       bool expired)
+{
+	uint8_t cost = capped->lasting_cost;
+	struct pams_path path = { };
+	int err;
+
+	pams_path_key_ifindex(&path, capped->ifindex);
+	err = kernel_get(caps->kernel, &path);
+	if (!err && path.has_cost && path.cost_stays)
+		cost = path.cost;
+	else if ((err == -ENOENT || (!err && !path.has_cost)) && !expired)
+		cost = 0;
+	if (cost == capped->lasting_cost)
+		return;
+	capped->lasting_cost = cost;
+	caps_save(caps);
+}
+
+static void settle_cost(struct caps *caps, struct capped *capped, bool expired)
+{
+	uint8_t cost = capped->effect.cost;
+
+	learn_lasting_cost(caps, capped, expired || !capped->told);
+	if (!cost) {
+		caps_give_back_cost(caps, capped->ifindex, capped->lasting_cost);
+		capped->lasting_cost = 0;
+		return;
+	}
+	if (cost < capped->lasting_cost)
+		cost = capped->lasting_cost;
+	tell_cost(caps, capped->ifindex, cost, TTL_MS);
 }
 
 static void tell_lending(struct caps *caps, const struct capped *capped)
@@ -48,7 +91,10 @@ static void tell_lending(struct caps *caps, const struct capped *capped)
 
 void caps_tell(struct caps *caps)
 {
-	caps->told_us = now_us();
+	uint64_t us = now_us();
+	bool expired = us - caps->told_us >= TTL_MS * 1000;
+
+	caps->told_us = us;
 	for (unsigned int i = 0; i < caps->capped_count; i++) {
 		struct capped *capped = &caps->capped[i];
 		bool asks = capped->effect.cost || capped->effect.lend_nothing;
@@ -58,7 +104,7 @@ void caps_tell(struct caps *caps)
 		if (capped->lends)
 			tell_lending(caps, capped);
 		else
-			tell_cost(caps, capped->ifindex, capped->effect.cost);
+			settle_cost(caps, capped, expired);
 		capped->told = asks;
 	}
 }

@@ -16,6 +16,8 @@
 
 #include <jansson.h>
 
+#include <linux/mptcp_pams.h>
+
 #include "caps.h"
 
 #define VERSION		1
@@ -44,6 +46,16 @@ static json_t *counter_json(const struct counter *counter)
 {
 	return json_pack("{s:I, s:I}", "ifindex", (json_int_t)counter->ifindex,
 			 "bytes", (json_int_t)counter->bytes);
+}
+
+static json_t *interface_json(const struct capped *capped)
+{
+	json_t *object = counter_json(&capped->counter);
+
+	if (capped->lasting_cost)
+		json_object_set_new(object, "cost",
+				    json_integer(capped->lasting_cost));
+	return object;
 }
 
 static json_t *quota_json(const struct cap *cap)
@@ -77,8 +89,10 @@ static json_t *held_json(const struct held *held)
 
 void caps_save(struct caps *caps)
 {
-	json_t *interfaces = json_copy(caps->kept_interfaces);
 	json_t *quotas = json_copy(caps->kept_quotas);
+	/* without a quota nobody counts on from there */
+	json_t *interfaces = json_object_size(quotas) ?
+			     json_copy(caps->kept_interfaces) : json_object();
 	json_t *held = json_array(), *state;
 	char boot[64];
 	int err;
@@ -88,7 +102,7 @@ void caps_save(struct caps *caps)
 
 		if (capped->counter.known)
 			json_object_set_new(interfaces, capped->name,
-					    counter_json(&capped->counter));
+					    interface_json(capped));
 	}
 	for (unsigned int i = 0; i < caps->config->cap_count; i++) {
 		const struct cap *cap = &caps->caps[i];
@@ -209,19 +223,30 @@ static bool take_quota(struct caps *caps, const char *name, json_t *object)
 static bool take_interface(struct caps *caps, const char *name, json_t *object,
 			   bool booted)
 {
+	json_t *cost = json_object_get(object, "cost"), *kept;
 	struct counter counter = { };
 
-	if (!take_counter(&counter, object))
+	if (!take_counter(&counter, object) ||
+	    (cost && (json_integer_value(cost) < 1 ||
+		      json_integer_value(cost) > MPTCP_PAMS_COST_MAX)))
 		return false;
 	if (booted)
 		counter = (struct counter){ .known = true };
 	for (unsigned int i = 0; i < caps->capped_count; i++) {
-		if (strcmp(caps->capped[i].name, name))
+		struct capped *capped = &caps->capped[i];
+
+		if (strcmp(capped->name, name))
 			continue;
-		caps->capped[i].counter = counter;
+		capped->counter = counter;
+		capped->lasting_cost = json_integer_value(cost);
+		/* no cap may hold any more */
+		capped->told = cost;
 		return true;
 	}
-	json_object_set_new(caps->kept_interfaces, name, counter_json(&counter));
+	kept = counter_json(&counter);
+	if (cost)
+		json_object_set(kept, "cost", cost);
+	json_object_set_new(caps->kept_interfaces, name, kept);
 	return true;
 }
 
@@ -272,9 +297,6 @@ static bool take(struct caps *caps, json_t *state)
 	/* these go by the interfaces' counters */
 	json_object_foreach(json_object_get(state, "quotas"), name, value)
 		fine = fine && take_quota(caps, name, value);
-	/* nobody counts on from there */
-	if (!json_object_size(caps->kept_quotas))
-		json_object_clear(caps->kept_interfaces);
 	if (!booted)
 		json_array_foreach(held, i, value)
 			fine = fine && take_held(caps, value);

@@ -240,24 +240,29 @@ void kernel_on_costs(struct kernel *kernel, void (*costs)(void *arg), void *arg)
 	kernel->costs_arg = arg;
 }
 
+int kernel_get(struct kernel *kernel, struct pams_path *path)
+{
+	int err = kernel->out ? -EAGAIN : pams_nl_path_get(kernel->nl, path);
+
+	return err && !pams_nl_loaded(kernel->nl) ? -EAGAIN : err;
+}
+
 uint8_t kernel_cost(struct kernel *kernel, unsigned int ifindex)
 {
 	struct pams_path path = { };
 
-	if (kernel->out)
-		return 0;
 	pams_path_key_ifindex(&path, ifindex);
-	if (pams_nl_path_get(kernel->nl, &path) || !path.has_cost)
+	if (kernel_get(kernel, &path) || !path.has_cost)
 		return 0;
 	return path.cost;
 }
 
-/* Not one that never expires: pamsd sets none. */
+/* Not one that never expires: that is somebody else's. */
 bool kernel_has_cost(struct kernel *kernel, const struct pams_path *key)
 {
 	struct pams_path path = *key;
 
-	if (kernel->out || pams_nl_path_get(kernel->nl, &path))
+	if (kernel_get(kernel, &path))
 		return false;
 	return path.has_cost && !path.cost_stays && !strcmp(path.origin, ORIGIN);
 }

@@ -316,6 +316,8 @@ void kernel_wanted(struct kernel *kernel);
 /* Return 0 or -errno. -ENOENT: the module isn't loaded, which was logged. */
 int kernel_set(struct kernel *kernel, const struct pams_path *path);
 int kernel_del(struct kernel *kernel, const struct pams_path *path);
+/* What it knows under path's key: 0, -ENOENT: nothing, -EAGAIN: it can't be asked. */
+int kernel_get(struct kernel *kernel, struct pams_path *path);
 /* The cost of sending through this interface, as the module knows it; 0 if nobody says. */
 uint8_t kernel_cost(struct kernel *kernel, unsigned int ifindex);
 /* Has it a cost under this key that pamsd told it? */
