@@ -176,6 +176,29 @@ static void clocks_may_drift(void)
 	check(dropped("old") <= 2);
 }
 
+/* The sender's clock is slewed by 500 ppm for an hour, back or forth, while data flows. */
+static void drift_moves_no_loss_time(void)
+{
+	for (int step_us = -50; step_us <= 50; step_us += 100) {
+		int64_t sent_ms, off_ms;
+
+		begin();
+		for (unsigned int i = 0; i < 36000; i++) {
+			world.ahead_us += step_us;
+			announce_periodic(&world.announcer, world.us / 1000,
+					  world_send, &world);
+			world_for(&world, 100);
+		}
+		sent_ms = server_us(&world) / 1000;
+		world_say(&world, 0, 3000, false);
+		world_for(&world, 100);
+		off_ms = (int64_t)world_known(&world, 0, 1)->loss_at_ms -
+			 (sent_ms + 3000);
+		check(off_ms >= -250 && off_ms <= 5);
+		check(dropped("old") == 0);
+	}
+}
+
 /* A loss time counts from when it was sent. */
 static void delayed_loss_time_is_nearer(void)
 {
@@ -481,6 +504,7 @@ int main(void)
 	run(session_can_not_begin_late);
 	run(clocks_may_stop);
 	run(clocks_may_drift);
+	run(drift_moves_no_loss_time);
 	run(delayed_loss_time_is_nearer);
 	run(loss_holds_no_longer_than_it_may);
 	run(spread_reaches_the_kernel);

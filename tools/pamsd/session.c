@@ -9,8 +9,9 @@
  * No two clocks agree. Of what ours shows more than the sender's when a report
  * comes, the least that was seen is the clocks' difference and the shortest way;
  * what a report shows above that is its age. Clocks that drift or were stopped
- * make reports look old. Then, and when a session begins, a report shows its
- * age by echoing a stamp, the time by our clock, of an answer to it.
+ * make reports look old. But a report is no older than the stamp that it echoes, the
+ * time by our clock, of an answer to its sender. When a session begins, and when a report
+ * looks too old all the same, that has to show its age.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -113,11 +114,25 @@ bool session_echoes(const struct report *report, uint64_t ms)
 	       ms - report->echo <= AGE_MAX_MS;
 }
 
+/*
+ * The stamp was given before the report was sent, so the clocks differ by what lies
+ * between the two, at least: what was seen by slower clocks doesn't count any more.
+ */
+static void forget_drift(struct session *session, const struct report *report,
+			 uint64_t ms)
+{
+	int64_t least_ms = (int64_t)(report->echo - report->sent_ms);
+
+	if (report->echo && report->echo <= ms && least_ms > session->least_ms)
+		session->least_ms = least_ms;
+}
+
 int64_t session_age(struct session *session, const struct report *report,
 		    uint64_t ms)
 {
 	int64_t ahead_ms = (int64_t)(ms - report->sent_ms), age_ms;
 
+	forget_drift(session, report, ms);
 	/* Unsigned, since it may be anything that a peer says. */
 	age_ms = (int64_t)(ms - report->sent_ms - (uint64_t)session->least_ms);
 	if (age_ms >= 0 && age_ms <= AGE_MAX_MS)
