@@ -11,6 +11,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -212,6 +213,42 @@ def server_by_name(folder):
            in pair.reporter.said())
     pair.arrives(20000)
     pair.stop()
+
+
+def know_no_name(names):
+    """Says of each question that there is no such name, until an empty one comes."""
+    question, asker = names.recvfrom(512)
+    while question:
+        names.sendto(question[:2] + b"\x81\x83" + question[4:], asker)
+        question, asker = names.recvfrom(512)
+
+
+def server_by_name_after_a_boot(folder):
+    """Without a network its name can't be resolved. Once the link is up, or has an address, it is looked up at once, not when
+    the next try is due, 3 s later."""
+    made = subprocess.run("ip link add d0 type veth peer name d1 && ip link set d1 up", shell=True, check=False)
+    if made.returncode:
+        raise Skipped("no veth in this kernel")
+    names = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    names.bind(("127.0.0.1", 0))
+    server = threading.Thread(target=know_no_name, args=(names,), daemon=True)
+    server.start()
+    for command in ("link set d0 up", "addr add 10.98.0.1/24 dev d0"):
+        hosts, wrap = names_of_its_own(folder, f"nameserver 127.0.0.1:{names.getsockname()[1]}\n")
+        reporter = Daemon(folder, "reporter", f'reporter {{\n\tto "s" {{ address = "server.test" key = "{new_key()}"'
+                          ' via = {"d0"} }\n\tinterface "d0" { measure = "none" }\n}\n', prefix=("unshare", "-m", wrap))
+        within("that it isn't known is said", lambda: "the name 'server.test' can't be resolved" in reporter.said())
+        # the tries are 1, 2 and 4 s apart
+        time.sleep(4)
+        hosts.write_text("127.0.0.1 server.test\n")
+        subprocess.run(["ip", *command.split()], check=True)
+        within("it is found", lambda: "'s': server.test is at 127.0.0.1" in reporter.said(), limit_s=2)
+        reporter.stop()
+        reporter.log.unlink()
+    names.sendto(b"", names.getsockname())
+    server.join()
+    names.close()
+    subprocess.run("ip link del d0", shell=True, check=True)
 
 
 def reload_during_a_lookup(folder):
@@ -641,7 +678,7 @@ if __name__ == "__main__":
     sys.exit(run_cases_about_lo([
         session_and_loss, no_loss_takes_it_back, lost_reports_are_repeated, silent_when_idle,
         server_restarts, blocked_on_the_way, about_its_source, burst_of_loss,
-        two_reporters_with_one_key, several_addresses, address_that_fails_is_said_once, server_by_name,
+        two_reporters_with_one_key, several_addresses, address_that_fails_is_said_once, server_by_name, server_by_name_after_a_boot,
         reload_during_a_lookup, silence_is_said, reload,
         reload_of_a_bad_file, reload_of_a_directory, reload_of_what_does_not_work, ends_in_order,
         address_that_comes_later, address_that_is_deleted, temporary_address_is_preferred,

@@ -52,6 +52,7 @@ struct links {
 	struct event *event;
 	struct event *again;	/* after a dump that failed */
 	void (*changed)(struct link *link, void *arg);
+	void (*addressed)(void *arg);
 	void *arg;
 	struct link *links[LINKS_MAX];
 	unsigned int count;
@@ -254,6 +255,7 @@ static void take_address(struct links *links, struct nlmsghdr *hdr)
 	struct ifaddrmsg *info = nlmsg_data(hdr);
 	struct nlattr *address, *flags;
 	struct link *link;
+	bool had4, had6;
 	int len;
 
 	if (!nlmsg_valid_hdr(hdr, sizeof(*info)))
@@ -268,10 +270,14 @@ static void take_address(struct links *links, struct nlmsghdr *hdr)
 	len = info->ifa_family == AF_INET ? 4 : 16;
 	if (!address || nla_len(address) != len)
 		return;
+	had4 = link->has_address4;
+	had6 = link->has_address6;
 	set_address(link, info->ifa_family, nla_data(address),
 		    flags && nla_len(flags) >= 4 ? nla_get_u32(flags) :
 						   info->ifa_flags,
 		    hdr->nlmsg_type == RTM_NEWADDR);
+	if ((link->has_address4 && !had4) || (link->has_address6 && !had6))
+		links->addressed(links->arg);
 }
 
 /*
@@ -494,13 +500,14 @@ static struct nl_sock *open_socket(struct links *links)
 
 struct links *links_new(struct event_base *base,
 			void (*changed)(struct link *link, void *arg),
-			void *arg)
+			void (*addressed)(void *arg), void *arg)
 {
 	struct links *links = calloc(1, sizeof(*links));
 
 	if (!links)
 		return NULL;
 	links->changed = changed;
+	links->addressed = addressed;
 	links->arg = arg;
 	links->questions = open_socket(links);
 	links->news = open_socket(links);

@@ -506,10 +506,13 @@ struct link {
 
 struct links;
 
-/* changed() is called at once when a link's up has changed. */
+/*
+ * changed() is called at once when a link's up has changed, addressed() when a link
+ * that had no address of a family has got one.
+ */
 struct links *links_new(struct event_base *base,
 			void (*changed)(struct link *link, void *arg),
-			void *arg);
+			void (*addressed)(void *arg), void *arg);
 void links_free(struct links *links);
 /* The link of this name, which is watched from now on; valid as long as links. */
 struct link *links_watch(struct links *links, const char *name);
@@ -652,7 +655,10 @@ struct resolver *resolver_new(struct event_base *base, const struct host *host,
 void resolver_free(struct resolver *resolver);
 /* Turn the loop until all freed resolvers are gone; call it after all else has ended. */
 void resolvers_end(struct event_base *base);
-/* Look the name up now, since nobody answers at the addresses that were found. */
+/*
+ * Look the name up now, and soon again if that fails: nobody answers at the addresses that
+ * were found, or the network has come.
+ */
 void resolver_hurry(struct resolver *resolver);
 
 /* --- target.c: a server that is reported to --- */
@@ -673,6 +679,8 @@ void target_set(struct target *target, unsigned int id,
 		const struct announce_path *path);
 /* Send the paths that have changed, until the server acknowledges them. */
 void target_run(struct target *target);
+/* A link is up, or has an address: a name that couldn't be resolved may be now. */
+void target_look_up(struct target *target);
 /* Send all paths once. */
 void target_periodic(struct target *target);
 struct json_t *target_status(const struct target *target);

@@ -461,6 +461,15 @@ static bool sleep_until_traffic(struct reporter *reporter)
 	return traffic_await(reporter->base, indices, count, on_traffic, reporter);
 }
 
+/* Also when a link has got an address: those names that aren't known yet. */
+static void look_names_up(void *arg)
+{
+	struct reporter *reporter = arg;
+
+	for (unsigned int i = 0; i < reporter->target_count; i++)
+		target_look_up(reporter->targets[i]);
+}
+
 /* At the start this says the same of every link: what was said before is old */
 static void link_changed(struct link *link, void *arg)
 {
@@ -485,6 +494,8 @@ static void link_changed(struct link *link, void *arg)
 	for (unsigned int i = 0; reporter->ready && i < reporter->target_count;
 	     i++)
 		target_run(reporter->targets[i]);
+	if (link->up)
+		look_names_up(reporter);
 }
 
 /* --- measuring --- */
@@ -609,7 +620,8 @@ struct reporter *reporter_new(struct event_base *base,
 	reporter->config = config;
 	reporter->base = base;
 	reporter->kernel = kernel;
-	reporter->links = links_new(base, link_changed, reporter);
+	reporter->links = links_new(base, link_changed, look_names_up,
+				    reporter);
 	reporter->timer = evtimer_new(base, on_tick, reporter);
 	reporter->interfaces = calloc(config->interface_count,
 				      sizeof(*reporter->interfaces));

@@ -5,8 +5,8 @@
  * evdns asks, in the event loop, those whom /etc/hosts and /etc/resolv.conf
  * name at that time: both are read anew for each question, since they change
  * with the network that one is in. A name is looked up again every REFRESH_S, after
- * a failure in 1, 2, 4 ... RETRY_MAX_S, and when its server doesn't answer. What was
- * known stays until there is another answer.
+ * a failure in 1, 2, 4 ... RETRY_MAX_S, and when its server doesn't answer or, as long as
+ * none is known, a link comes. What was known stays until there is another answer.
  *
  * evdns calls back after a question was cancelled, too, later, in the event loop, and
  * looks at its own base then. So a resolver that is let go stays until that has
@@ -199,7 +199,8 @@ struct resolver *resolver_new(struct event_base *base, const struct host *host,
 
 void resolver_hurry(struct resolver *resolver)
 {
-	if (!resolver->request && !resolver->failed)
+	resolver->retry_s = 1;
+	if (!resolver->request)
 		arm(resolver, 0);
 }
 

@@ -259,6 +259,16 @@ void target_run(struct target *target)
 	send_due(target);
 }
 
+void target_look_up(struct target *target)
+{
+	bool known = false;
+
+	for (unsigned int i = 0; i < target->address_count; i++)
+		known |= target->addresses[i].sa.sa_family;
+	if (target->resolver && !known)
+		resolver_hurry(target->resolver);
+}
+
 void target_periodic(struct target *target)
 {
 	look_at_ways(target);
