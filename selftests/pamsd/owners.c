@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * owners - tests of which interface a subflow belongs to, on a machine with many addresses
+ * owners - tests of which interface a subflow belongs to, on a machine with many addresses,
+ * and of a dump that fails
  *
  * The kernel's sockets and the machine's addresses are made here.
  */
 #include <arpa/inet.h>
+#include <errno.h>
 #include <ifaddrs.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +25,8 @@ static unsigned int address_count;
 static bool gone[ADDRESSES_MANY];
 /* Subflow i has this address. */
 static unsigned int locals[SUBFLOWS_MAX], local_count;
+/* The kernel's dump ends with an error behind the last one. */
+static bool fails;
 
 int getifaddrs(struct ifaddrs **list)
 {
@@ -88,7 +92,7 @@ int diag_established(struct nl_sock **sock, const void *filter, size_t filter_le
 		fn(&socket, arg);
 		nlmsg_free(msg);
 	}
-	return 0;
+	return fails ? -EIO : 0;
 }
 
 static bool all_belong(void)
@@ -134,10 +138,23 @@ static void as_many_addresses_as_subflows(void)
 		check(all_belong());
 }
 
+/* Of what was read until then nothing is complete: neither tokens nor interfaces. */
+static void dump_that_fails_tells_nothing(void)
+{
+	static struct subflows subflows;
+
+	fails = true;
+	check(subflows_read(&subflows) == -EIO);
+	check(!subflows.count);
+	fails = false;
+	check(all_belong());
+}
+
 int main(void)
 {
 	run(two_of_many_addresses);
 	run(interface_that_is_gone);
 	run(as_many_addresses_as_subflows);
+	run(dump_that_fails_tells_nothing);
 	return tap_end();
 }

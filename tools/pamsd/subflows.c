@@ -141,8 +141,10 @@ int subflows_read(struct subflows *subflows)
 
 	subflows->count = 0;
 	err = diag_established(&sock, NULL, 0, take_subflow, subflows);
-	if (err)
+	if (err) {
+		subflows->count = 0;
 		return err;
+	}
 	complete_tokens(subflows);
 	if (subflows->count)
 		learn_owners(subflows);
