@@ -247,6 +247,8 @@ static int disable(const char *name)
 	if (!removed && !all)
 		return refuse(FAILED, "%s isn't enabled: see pamsctl mptcp show",
 			      name);
+	if (options.json)
+		return print_json(json_object());
 	return DONE;
 }
 

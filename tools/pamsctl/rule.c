@@ -194,7 +194,9 @@ static int set(struct pams_nl *nl, const struct pams_rules *rules)
 {
 	int err = pams_nl_rules_set(nl, rules);
 
-	return err ? refuse_kernel(nl, "rule", err) : DONE;
+	if (err)
+		return refuse_kernel(nl, "rule", err);
+	return options.json ? print_json(json_object()) : DONE;
 }
 
 static int rule_show(struct words *words)
