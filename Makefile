@@ -60,7 +60,7 @@ $(OUT)/kernel: WHAT = $(KDIR) $(EXPORTED)
 $(OUT)/types: WHAT = $(BTF) $(MPTCP_SRC)
 $(OUT)/kernel $(OUT)/types: FORCE
 	@mkdir -p $(@D)
-	@echo '$(WHAT)' | cmp -s - $@ || echo '$(WHAT)' >$@
+	@echo '$(WHAT)' | cmp -s - $@ || { rm -f $(OUT)/net/mptcp_pams/*.o; echo '$(WHAT)' >$@; }
 
 .PHONY: FORCE
 FORCE:

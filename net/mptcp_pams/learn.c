@@ -391,18 +391,23 @@ static u8 alarms_left(const struct pams_subflow *sub)
 	return sub->alarms > over ? sub->alarms - over : 0;
 }
 
-/* End a subflow's silence if it has answered. The alarm was false if TCP's retransmission
- * timer had not fired.
+/**
+ * pams_learn_answer - end a subflow's silence if it has answered
+ * @sub:	its state, silent
+ * @ssk:	its TCP socket
+ *
+ * The alarm was false if TCP's retransmission timer had not fired, which can't be said of a
+ * subflow that could send nothing.
  */
-static void learn_answer(struct pams_subflow *sub, const struct sock *ssk)
+void pams_learn_answer(struct pams_subflow *sub, const struct sock *ssk)
 {
-	if (READ_ONCE(tcp_sk(ssk)->rcv_tstamp) == sub->silent_tstamp)
+	if (READ_ONCE(tcp_sk(ssk)->rcv_tstamp) == sub->silent_tstamp || peek_is_cut_off(ssk))
 		return;
 	sub->silent = false;
 	/* report.c clears it otherwise, but isn't called if no report holds */
 	if (!sub->loss)
 		sub->stopped = false;
-	if (!peek_in_loss(ssk)) {
+	if (!sub->cut_off && !peek_in_loss(ssk)) {
 		sub->alarms = min(alarms_left(sub) + 1, LEARN_ALARMS_MAX);
 		sub->alarm_s = now_s();
 	}
@@ -495,7 +500,7 @@ void pams_learn(struct pams_subflow *sub, const struct sock *ssk, u32 ahead_us,
 		sub->learned_proven_byteps = learn_share(sub);
 	}
 	if (unlikely(sub->silent))
-		learn_answer(sub, ssk);
+		pams_learn_answer(sub, ssk);
 
 	/* Reports change the model after this: with one, begin from TCP's numbers each time. */
 	if (acknowledged || seen_us != sub->seen_us ||

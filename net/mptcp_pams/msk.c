@@ -45,11 +45,9 @@
 #define MSK_DSS_BYTES		(4 + 14)
 /* The kernel's own limit for one burst, a bit under 64 KB. */
 #define MSK_BURST_MAX_BYTES	(64 * 1024 - 107)
-/* How often a netlink request waits for a socket that is owned, for about a millisecond: for
- * one connection, and for all.
- */
-#define MSK_WAITS_EACH		100
-#define MSK_WAITS_ALL		1000
+/* How long a netlink request waits for a socket that is owned: for one, and for all. */
+#define MSK_WAIT_EACH		(HZ / 10UL)
+#define MSK_WAIT_ALL		(1UL * HZ)
 /* At most so many skbs of a subflow's queue are searched at once, with the subflow locked,
  * and so many fragments are counted at once while the kernel is in a recovery of its own.
  */
@@ -519,7 +517,7 @@ void msk_push(struct mptcp_sock *msk)
 /**
  * msk_run_unowned - do something with a connection once nobody owns its socket
  * @msk:	the connection, under a reference
- * @waits:	how often the caller has waited, 0 at first
+ * @waited:	jiffies that the caller has waited, 0 at first
  * @run:	what to do, as in softirq: the data lock is held
  * @arg:	its argument
  *
@@ -527,26 +525,34 @@ void msk_push(struct mptcp_sock *msk)
  * likes, which may be a send() that waits for the sender's memory: generic netlink lets
  * families neither come nor go meanwhile, and further requests of all users wait for those.
  *
- * Return: what @run returned, or -EBUSY if the socket was owned for about MSK_WAITS_EACH ms, or
- * if the caller has waited MSK_WAITS_ALL times.
+ * Return: what @run returned, or -EBUSY if the socket was owned for MSK_WAIT_EACH, or if the
+ * caller has waited for MSK_WAIT_ALL.
  */
-int msk_run_unowned(struct mptcp_sock *msk, unsigned long *waits, int (*run)(void *arg),
+int msk_run_unowned(struct mptcp_sock *msk, unsigned long *waited, int (*run)(void *arg),
 		    void *arg)
 {
+	unsigned long most = MSK_WAIT_ALL - min(*waited, MSK_WAIT_ALL), start = jiffies;
 	struct sock *sk = (struct sock *)msk;
-	unsigned int tries = MSK_WAITS_EACH;
 	int err = -EBUSY;
 	bool owned;
+	long left;
 
-	do {
+	most = min(most, MSK_WAIT_EACH);
+	for (;;) {
 		spin_lock_bh(&sk->sk_lock.slock);
 		owned = sock_owned_by_user_nocheck(sk);
 		if (!owned)
 			err = run(arg);
 		spin_unlock_bh(&sk->sk_lock.slock);
-		if (owned)
-			usleep_range(500, 1000);
-	} while (owned && --tries && ++*waits < MSK_WAITS_ALL);
+
+		left = start + most - jiffies;
+		if (!owned || left <= 0)
+			break;
+		wait_event_timeout(sk->sk_lock.wq,
+				   /* a wrong value costs another try, or a wait */
+				   !data_race(sock_owned_by_user_nocheck(sk)), left);
+	}
+	*waited += jiffies - start;
 	return err;
 }
 

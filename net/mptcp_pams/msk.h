@@ -171,7 +171,7 @@ u64 msk_snd_nxt(const struct mptcp_sock *msk);
 u64 msk_local_key(const struct mptcp_sock *msk);
 const struct mptcp_sched_ops *msk_sched(const struct mptcp_sock *msk);
 u32 msk_token(const struct mptcp_sock *msk);
-int msk_run_unowned(struct mptcp_sock *msk, unsigned long *waits, int (*run)(void *arg),
+int msk_run_unowned(struct mptcp_sock *msk, unsigned long *waited, int (*run)(void *arg),
 		    void *arg);
 void msk_push(struct mptcp_sock *msk);
 void msk_finish(struct mptcp_sock *msk);

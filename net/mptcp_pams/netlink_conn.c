@@ -89,7 +89,7 @@ static int put_conn(void *arg)
  * connection has gone.
  */
 static int put_conn_msg(struct sk_buff *skb, struct pams_conn *conn, u32 portid,
-			u32 seq, int flags, unsigned long *waits)
+			u32 seq, int flags, unsigned long *waited)
 {
 	struct put put = { .skb = skb, .conn = conn, .alone = !skb->len };
 	void *head;
@@ -100,7 +100,7 @@ static int put_conn_msg(struct sk_buff *skb, struct pams_conn *conn, u32 portid,
 	if (!head)
 		return -EMSGSIZE;
 
-	err = msk_run_unowned(conn->msk, waits, put_conn, &put);
+	err = msk_run_unowned(conn->msk, waited, put_conn, &put);
 	if (err)
 		genlmsg_cancel(skb, head);
 	else
@@ -111,7 +111,7 @@ static int put_conn_msg(struct sk_buff *skb, struct pams_conn *conn, u32 portid,
 int mptcp_pams_nl_conn_get_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	const struct pams_net *net = pams_net(genl_info_net(info));
-	unsigned long bucket = 0, skip = 0, waits = 0;
+	unsigned long bucket = 0, skip = 0, waited = 0;
 	struct pams_conn *conn;
 	struct sk_buff *answer;
 	int err = 1;
@@ -130,7 +130,7 @@ int mptcp_pams_nl_conn_get_doit(struct sk_buff *skb, struct genl_info *info)
 	while (err == 1 && (conn = pams_conn_next(net, &bucket, &skip))) {
 		if (msk_token(conn->msk) == token)
 			err = put_conn_msg(answer, conn, info->snd_portid,
-					   info->snd_seq, 0, &waits);
+					   info->snd_seq, 0, &waited);
 		pams_conn_put(conn);
 	}
 	if (!err)
@@ -155,12 +155,12 @@ int mptcp_pams_nl_conn_get_dumpit(struct sk_buff *skb,
 	const struct pams_net *net = pams_net(sock_net(skb->sk));
 	unsigned long *bucket = (unsigned long *)&cb->args[0];
 	unsigned long *skip = (unsigned long *)&cb->args[1];
-	unsigned long *waits = (unsigned long *)&cb->args[2];
+	unsigned long *waited = (unsigned long *)&cb->args[2];
 	struct pams_conn *conn;
 
 	while ((conn = pams_conn_next(net, bucket, skip))) {
 		int err = put_conn_msg(skb, conn, NETLINK_CB(cb->skb).portid,
-				       cb->nlh->nlmsg_seq, NLM_F_MULTI, waits);
+				       cb->nlh->nlmsg_seq, NLM_F_MULTI, waited);
 
 		pams_conn_put(conn);
 		if (err < 0 && err != -EBUSY) {

@@ -67,14 +67,14 @@ static int mark_own(struct sk_buff *skb, struct genl_info *info, struct mptcp_so
 		    u32 bytes)
 {
 	struct mark mark = { .msk = msk, .extack = info->extack, .bytes = bytes };
-	unsigned long waits = 0;
+	unsigned long waited = 0;
 	int err;
 
 	if (!may_mark(skb, genl_info_net(info), (struct sock *)msk)) {
 		NL_SET_ERR_MSG(info->extack, "the connection belongs to another user");
 		return -EPERM;
 	}
-	err = msk_run_unowned(msk, &waits, mark_unit, &mark);
+	err = msk_run_unowned(msk, &waited, mark_unit, &mark);
 	if (err == -EBUSY)
 		NL_SET_ERR_MSG(info->extack,
 			       "the connection's socket is in use by another thread: try again");

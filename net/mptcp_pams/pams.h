@@ -179,7 +179,8 @@ struct pams_net {
  * @used_s:	in which second path memory was told last that the path is in use, modulo 256
  * @alarms:	number of false alarms: silences that ended without a timeout of TCP's
  * @alarm_s:	when the last false alarm was; low half of TCP's clock in seconds
- * @silent:	nothing was acknowledged for too long
+ * @silent:	nothing was acknowledged for too long, or nothing can be sent
+ * @cut_off:	when @silent was set, nothing could be sent
  * @stopped:	the last look found that what is sent now won't arrive (report.c)
  * @stops:	how often @stopped was set
  * @events:	PAMS_EVENT_* that listeners have not been told yet
@@ -210,7 +211,8 @@ struct pams_subflow {
 	u8 silent:1;
 	u8 stopped:1;
 	u8 retrans:1;
-	u8 split_mark;
+	u8 cut_off:1;
+	u16 split_mark:11;
 	u32 silent_tstamp;
 
 	u64 learned_th_byteps;
@@ -458,6 +460,7 @@ u32 pams_split_head_wait_us(const struct pams_conn *conn, u32 *id);
 /* learn.c */
 void pams_learn(struct pams_subflow *sub, const struct sock *ssk, u32 ahead_us,
 		bool tail, u32 *now_us);
+void pams_learn_answer(struct pams_subflow *sub, const struct sock *ssk);
 u32 pams_silence_limit_us(const struct pams_subflow *sub, const struct tcp_sock *tp);
 u32 pams_answer_limit_us(const struct pams_subflow *sub, const struct tcp_sock *tp);
 

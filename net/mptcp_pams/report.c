@@ -46,18 +46,24 @@ static u16 interface_mark(const struct sock *ssk)
 }
 
 /* Does the subflow leave through another interface than when reports were looked up, and
- * does that matter? TCP looks for another route by itself.
+ * does that matter? TCP looks for another route by itself. Without a route what was reported
+ * of the interface stays.
  */
 static bool has_moved(const struct pams_conn *conn, const struct pams_subflow *sub,
 		      const struct sock *ssk)
 {
-	return READ_ONCE(conn->net->paths.nr_of[PAMS_PATH_INTERFACE]) &&
-	       sub->model.interface != interface_mark(ssk);
+	u16 interface;
+
+	if (likely(!READ_ONCE(conn->net->paths.nr_of[PAMS_PATH_INTERFACE])))
+		return false;
+	interface = interface_mark(ssk);
+	return interface && interface != sub->model.interface;
 }
 
 static void report_find(struct pams_conn *conn, const struct msk_look *look,
 			unsigned int i, struct pams_subflow *sub, u32 generation)
 {
+	u16 interface = interface_mark(look->ssk[i]);
 	struct pams_path_found found;
 
 	pams_path_lookup(conn->net, look->token, look->ssk[i], ktime_get_ns(), &found);
@@ -68,7 +74,7 @@ static void report_find(struct pams_conn *conn, const struct msk_look *look,
 	 */
 	if (found.cost || !found.unrouted)
 		sub->model.cost = found.cost ? found.cost->report.cost : 0;
-	sub->model.interface = interface_mark(look->ssk[i]);
+	sub->model.interface = interface;
 	sub->generation = generation;
 	sub->reported = sub->pipe || sub->loss || sub->model.cost || sub->stopped;
 }
@@ -258,8 +264,15 @@ static void report_put_in_all(struct pams_conn *conn, const struct msk_look *loo
 	u64 now_ns = ktime_get_ns();
 
 	conn->silent = false;
-	for (i = view->nr; i < conn->nr; i++)
-		conn->silent |= conn->sub[i]->silent;
+	for (i = view->nr; i < conn->nr; i++) {
+		struct pams_subflow *sub = conn->sub[i];
+		const struct sock *ssk = sub->silent ? pams_look_beyond(conn, i) : NULL;
+
+		/* nobody else learns of it; one that is stale or gone doesn't count */
+		if (ssk)
+			pams_learn_answer(sub, ssk);
+		conn->silent |= ssk && sub->silent;
+	}
 	for (i = 0; i < view->nr; i++) {
 		loss_ns[i] = report_put_in(conn, look, view, i, now_ns);
 		stopped += view->sub[i]->stopped;

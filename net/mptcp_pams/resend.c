@@ -84,9 +84,10 @@ static int beyond_lost(struct pams_conn *conn, struct pams_view *view, struct ms
 		struct pams_subflow *sub = conn->sub[i];
 		struct sock *ssk = sub->silent ? pams_look_beyond(conn, i) : NULL;
 
-		/* if it has answered it isn't silent any more, but nobody has looked at it */
-		if (!ssk || READ_ONCE(tcp_sk(ssk)->rcv_tstamp) != sub->silent_tstamp ||
-		    !lost_left(conn, sub, &sub->model, tcp_sk(ssk)))
+		if (!ssk)
+			continue;
+		sub->model.outstanding = !tcp_rtx_and_write_queues_empty(ssk);
+		if (!lost_left(conn, sub, &sub->model, tcp_sk(ssk)))
 			continue;
 		view->sub[view->nr] = &sub->model;
 		look->ssk[view->nr] = ssk;

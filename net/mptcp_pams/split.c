@@ -28,18 +28,19 @@
 
 #define SPLIT_MARK_SHIFT	14
 #define SPLIT_MARK_UNIT		BIT(SPLIT_MARK_SHIFT)
-#define SPLIT_MARK_MAX_BYTES	(SPLIT_MARK_UNIT << 7)
+#define SPLIT_MARKS		BIT(11)	/* as many as a subflow's split_mark has */
+#define SPLIT_MARK_MAX_BYTES	(SPLIT_MARK_UNIT * (SPLIT_MARKS / 2 - 1))
 #define SPLIT_OPEN_BYTES	65536
 #define SPLIT_AHEAD_US		(300 * USEC_PER_MSEC)
 /* The head of a bank is sent again after at least this time without any DATA_ACK. */
 #define SPLIT_HEAD_MIN_US	(200 * USEC_PER_MSEC)
 
-/* A TCP sequence number in units of 16 KB. They wrap after 4 MB, so they are compared with
+/* A TCP sequence number in units of 16 KB. They wrap after 32 MB, so they are compared with
  * less than half of that outstanding.
  */
-static u8 mark_of(u32 seq)
+static u16 mark_of(u32 seq)
 {
-	return seq >> SPLIT_MARK_SHIFT;
+	return (seq >> SPLIT_MARK_SHIFT) % SPLIT_MARKS;
 }
 
 static void set_marks(struct pams_conn *conn, const struct msk_look *look,
@@ -66,11 +67,12 @@ static bool mark_says_bank(const struct pams_conn *conn, const struct msk_look *
 	for (i = 0; i < look->nr; i++) {
 		const struct tcp_sock *tp = tcp_sk(look->ssk[i]);
 		u32 snd_una = READ_ONCE(tp->snd_una);
-		u8 acked = mark_of(snd_una);
+		u16 ahead = mark_of(snd_una) - pams_subflow_of(view->sub[i])->split_mark;
 
-		if (READ_ONCE(tp->write_seq) - snd_una >= SPLIT_MARK_MAX_BYTES - SPLIT_MARK_UNIT)
+		if (READ_ONCE(tp->write_seq) - snd_una >= SPLIT_MARK_MAX_BYTES)
 			return false;
-		if ((s8)(acked - pams_subflow_of(view->sub[i])->split_mark) < 0)
+		/* is the mark still ahead? */
+		if (ahead & (SPLIT_MARKS / 2))
 			return false;
 	}
 	return true;

@@ -202,6 +202,7 @@ static void silence_confirm(struct pams_conn *conn, struct pams_subflow *sub,
 	if (seems_silent(sub, tcp_sk(ssk))) {
 		sub->silent_tstamp = READ_ONCE(tcp_sk(ssk)->rcv_tstamp);
 		sub->silent = true;
+		sub->cut_off = !READ_ONCE(tcp_sk(ssk)->packets_out);
 		conn->silent = true;
 	}
 	release_sock(ssk);
@@ -370,7 +371,7 @@ static u32 quiet_left_us(const struct pams_conn *conn, const struct pams_view *v
 	return least_us;
 }
 
-static u32 next_pause_us(struct pams_conn *conn, const struct pams_view *view,
+static u32 view_pause_us(struct pams_conn *conn, const struct pams_view *view,
 			 const struct msk_look *look)
 {
 	u32 delivered = delivered_packets(look);
@@ -379,8 +380,6 @@ static u32 next_pause_us(struct pams_conn *conn, const struct pams_view *view,
 	u32 close_us, pause_us, left_us = quiet_left_us(conn, view, look);
 
 	conn->delivered = delivered;
-	if (is_held_beyond(conn, view->nr))
-		return PAMS_TICK_US;
 	if (!is_at_stake(view))
 		return max(left_us, PAMS_TICK_US);
 
@@ -398,6 +397,15 @@ static u32 next_pause_us(struct pams_conn *conn, const struct pams_view *view,
 	if (left_us)
 		pause_us = min(pause_us, left_us);
 	return clamp(pause_us, PAMS_TICK_US, WATCH_PAUSE_MAX_US);
+}
+
+static u32 next_pause_us(struct pams_conn *conn, const struct pams_view *view,
+			 const struct msk_look *look)
+{
+	u32 pause_us = view_pause_us(conn, view, look);
+
+	return pams_watches(conn) && is_held_beyond(conn, view->nr) ?
+	       min(pause_us, PAMS_TICK_US) : pause_us;
 }
 
 static bool wait_is_over(const struct pams_conn *conn)

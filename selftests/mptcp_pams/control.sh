@@ -199,6 +199,23 @@ moves_to_another_interface()
 }
 two_subflows() { [ "$(on_server "$pamsctl" --json conn show | grep -c '"local_id"')" = 2 ]; }
 
+# What was reported of an interface counts for its subflows also once it is down, and they have no route.
+lost_and_down()
+{
+	need_tool "$pamsctl"
+	begin
+	start_server
+	transfer --bytes 30M --rate 1000000 --requests 1 --timeout 90000 &
+	within 50 two_subflows || fail "the second path doesn't join"
+	on_server "$pamsctl" path set dev s2 loss-time 0 ttl 1min
+	within 50 shows stopped || fail "it isn't stopped"
+	sleep 1
+	ip -n "$server" link set s2 down
+	sleep 1
+	shows stopped || { on_server "$pamsctl" conn show; fail "the loss is forgotten"; }
+	kill $!
+}
+
 # A loss that is over is no loss of a subflow that was accepted since, though nobody has taken the report back.
 lost_and_back()
 {
@@ -305,6 +322,7 @@ add withdrawn_meanwhile cost cost 1
 add withdrawn_meanwhile stopped loss-time 0
 add route_comes_back
 add lost_and_back
+add lost_and_down
 add moves_to_another_interface
 add all_lost
 add tracepoints
