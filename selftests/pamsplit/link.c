@@ -115,7 +115,12 @@ static void the_last_of_many_is_found(void)
 	check(!system("ip link add from type veth peer last"));
 	check(!link_received_bytes(link));
 	check(!system("ip link set from up && ip link set last up"));
-	send_some("from", INADDR_BROADCAST);
+	/* the kernel may take up to a second to notice that both ends are up */
+	for (unsigned int tries = 30;
+	     tries && link_received_bytes(link) < DATAGRAMS * PAYLOAD; tries--) {
+		usleep(100 * 1000);
+		send_some("from", INADDR_BROADCAST);
+	}
 	check(link_received_bytes(link) >= DATAGRAMS * PAYLOAD);
 	link_free(link);
 }
