@@ -188,7 +188,8 @@ moves_to_another_interface()
 	ip -n "$client" mptcp endpoint add 10.0.2.1 id 2 subflow
 	ip -n "$server" route replace 10.0.2.0/24 via 10.0.1.1 dev s1 src 10.0.2.2
 	start_server
-	transfer --bytes 30M --rate 1000000 --requests 1 --timeout 90000 &
+	# both subflows send: only then does TCP look for another route
+	transfer --bytes 30M --timeout 90000 &
 	on_server "$pamsctl" path set dev s2 cost 7
 	within 50 two_subflows || fail "the second path doesn't join"
 	sleep 1
