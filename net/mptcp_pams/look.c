@@ -306,6 +306,23 @@ struct sock *pams_look_beyond(struct pams_conn *conn, unsigned int place)
 	return NULL;
 }
 
+/* Have silent backups that the view lacks end their silence, or keep the connection silent. Those
+ * that are stale or gone don't count.
+ */
+static noinline void look_beyond(struct pams_conn *conn, unsigned int nr)
+{
+	unsigned int i;
+
+	for (i = nr; i < conn->nr; i++) {
+		struct pams_subflow *sub = conn->sub[i];
+		const struct sock *ssk = sub->silent ? pams_look_beyond(conn, i) : NULL;
+
+		if (ssk)
+			pams_learn_answer(sub, ssk);
+		conn->silent |= ssk && sub->silent;
+	}
+}
+
 /**
  * pams_look - look at every usable subflow once
  * @conn:	the connection, owned or with its data lock held
@@ -384,6 +401,8 @@ void pams_look(struct pams_conn *conn, enum pams_detail detail,
 
 	if (unlikely(pams_report_any(conn)))
 		pams_report_apply(conn, look, view);
+	if (unlikely(conn->nr > nr))
+		look_beyond(conn, nr);
 	pams_split_look(conn, look, view);
 	view_set_pads(view, detail);
 	if (unlikely(conn->reported || conn->costly))

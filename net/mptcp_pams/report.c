@@ -264,15 +264,6 @@ static void report_put_in_all(struct pams_conn *conn, const struct msk_look *loo
 	u64 now_ns = ktime_get_ns();
 
 	conn->silent = false;
-	for (i = view->nr; i < conn->nr; i++) {
-		struct pams_subflow *sub = conn->sub[i];
-		const struct sock *ssk = sub->silent ? pams_look_beyond(conn, i) : NULL;
-
-		/* nobody else learns of it; one that is stale or gone doesn't count */
-		if (ssk)
-			pams_learn_answer(sub, ssk);
-		conn->silent |= ssk && sub->silent;
-	}
 	for (i = 0; i < view->nr; i++) {
 		loss_ns[i] = report_put_in(conn, look, view, i, now_ns);
 		stopped += view->sub[i]->stopped;

@@ -135,7 +135,8 @@ side_stays()
 	rules "$server" "server use single" "use pams"
 	on_client "$xfer" client --bytes 4M --dir up --requests 2 --gap 2000 "$address" "$port" >/dev/null &
 	sleep 0.5
-	on_client nft "table ip resets { chain in { type filter hook input priority 0; iifname c1 tcp sport $port reject with tcp reset; }; }"
+	on_client nft "table ip resets { chain in { type filter hook input priority 0; iifname c1 tcp sport $port reject with tcp reset; }; }" \
+		2>"$work/said" || never "no nft_reject in this guest: $(head -n 1 "$work/said")"
 	within 100 is_chosen || fail "the server never decides"
 	expect "$server" "single 1"
 	wait $! || fail "the uploads did not survive"

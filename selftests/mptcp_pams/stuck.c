@@ -4,7 +4,7 @@
  *
  *	stuck ADDRESS PORT
  *
- * Sends some bytes, waits for a line on standard input, and calls send() with memory that
+ * Sends some bytes, waits for SIGUSR1, and calls send() with memory that
  * never comes, since nobody serves it. Within that call the kernel has the socket locked.
  * Prints "stuck" before that. Exit code: 2 usage or error, 3 the kernel lacks userfaultfd.
  */
@@ -12,6 +12,7 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -56,9 +57,13 @@ int main(int argc, char **argv)
 {
 	size_t bytes = sysconf(_SC_PAGESIZE);
 	struct sockaddr_in to = { .sin_family = AF_INET };
+	sigset_t go;
 	void *page;
-	int fd;
+	int fd, sig;
 
+	sigemptyset(&go);
+	sigaddset(&go, SIGUSR1);
+	sigprocmask(SIG_BLOCK, &go, NULL);
 	if (argc != 3 || inet_pton(AF_INET, argv[1], &to.sin_addr) != 1) {
 		fprintf(stderr, "usage: stuck ADDRESS PORT\n");
 		return 2;
@@ -70,7 +75,7 @@ int main(int argc, char **argv)
 		die("stuck: connect");
 	if (write(fd, argv[1], 1) != 1)
 		die("stuck: write");
-	getchar();
+	sigwait(&go, &sig);
 	puts("stuck");
 	fflush(stdout);
 	send(fd, page, bytes, 0);

@@ -116,10 +116,9 @@ stuck_sender()
 
 	paths pams "$first"
 	start_server
-	mkfifo "$work/go"
-	on_client "$XFER_DIR/stuck" "$address" "$port" <"$work/go" >"$work/stuck" &
+	# not by on_client: its process, not a shell, gets the signal
+	ip netns exec "$client" "$XFER_DIR/stuck" "$address" "$port" >"$work/stuck" &
 	stuck_pid=$!
-	exec 9>"$work/go"
 	if ! within 50 token_of "$client"; then
 		kill "$stuck_pid" 2>"$work/ignored" || true
 		wait "$stuck_pid" || status=$?
@@ -127,7 +126,7 @@ stuck_sender()
 		fail "there is no connection"
 	fi
 	sleep 0.5
-	echo >&9
+	kill -USR1 "$stuck_pid"
 	within 50 grep -q stuck "$work/stuck" || fail "it does not begin"
 	sleep 0.5
 }
@@ -142,7 +141,6 @@ waits_for_no_sender()
 		on_client timeout 5 "$unit" "$token" 1000
 	on_client timeout 5 "$pamsctl" conn show >"$work/conn" || fail "the connections aren't shown"
 	kill -9 "$stuck_pid"
-	exec 9>&-
 }
 
 # Before anything is written, after some of it, anew, and taken back.
