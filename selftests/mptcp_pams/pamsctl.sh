@@ -238,7 +238,7 @@ parts_are_told_once()
 	! ctl path show 192.0.2.7 | grep -e cost -e pipe || fail "what has expired is shown"
 	ctl path set 192.0.2.7 no-loss
 	check "paths" "$(number_of_paths)" == 0
-	wait $! || true
+	wait $! || fail "the monitor ended with $?"
 	grep path-expired "$work/events" >"$work/expired"
 	cat "$work/expired"
 	check "events" "$(wc -l <"$work/expired")" == 2
