@@ -296,14 +296,9 @@ static noinline void view_spare(struct pams_conn *conn, const struct msk_look *l
  */
 struct sock *pams_look_beyond(struct pams_conn *conn, unsigned int place)
 {
-	struct sock *ssk;
+	struct sock *ssk = msk_subflow_find(conn->msk, conn->sub[place]->model.id);
 
-	for (ssk = msk_first_subflow(conn->msk); ssk; ssk = msk_next_subflow(conn->msk, ssk)) {
-		if (msk_subflow_id(ssk) == conn->sub[place]->model.id)
-			return msk_subflow_is_backup(ssk) && msk_subflow_is_usable(ssk) ?
-			       ssk : NULL;
-	}
-	return NULL;
+	return ssk && msk_subflow_is_backup(ssk) && msk_subflow_is_usable(ssk) ? ssk : NULL;
 }
 
 /* Have silent backups that the view lacks end their silence, or keep the connection silent. Those

@@ -608,6 +608,18 @@ u32 msk_subflow_id(const struct sock *ssk)
 	return subflow_id(subflow_of(ssk));
 }
 
+/* The subflow of this number, usable or not; NULL if there is none. */
+struct sock *msk_subflow_find(struct mptcp_sock *msk, u32 id)
+{
+	struct sock *ssk;
+
+	for (ssk = msk_first_subflow(msk); ssk; ssk = msk_next_subflow(msk, ssk)) {
+		if (msk_subflow_id(ssk) == id)
+			return ssk;
+	}
+	return NULL;
+}
+
 /* MPTCP's ids of the subflow's local and remote address. */
 void msk_subflow_ids(const struct sock *ssk, u8 *local_id, u8 *remote_id)
 {

@@ -269,13 +269,9 @@ static void stale_check(struct pams_conn *conn)
  */
 static bool is_open(struct mptcp_sock *msk, u32 id)
 {
-	struct sock *ssk;
+	const struct sock *ssk = msk_subflow_find(msk, id);
 
-	for (ssk = msk_first_subflow(msk); ssk; ssk = msk_next_subflow(msk, ssk)) {
-		if (msk_subflow_id(ssk) == id)
-			return msk_may_send(ssk);
-	}
-	return false;
+	return ssk && msk_may_send(ssk);
 }
 
 /* Has a subflow gone whose state is still here? The first @usable states are those of usable
