@@ -452,8 +452,7 @@ cost_of_the_client_counts()
 is_costly() { on_server "$pamsctl" conn show | grep "cost 2"; }
 is_free() { ! on_server "$pamsctl" conn show | grep "cost"; }
 
-# The server's own cable: its daemon tells its own kernel, of all that leaves there.
-own_cable_is_known_at_once()
+begin_with_own_link()
 {
 	begin
 	configure server <<-END
@@ -462,6 +461,12 @@ own_cable_is_known_at_once()
 		}
 	END
 	start "$server" server
+}
+
+# The server's own cable: its daemon tells its own kernel, of all that leaves there.
+own_cable_is_known_at_once()
+{
+	begin_with_own_link
 	ip -n "$client" link set c1 down
 	soon 50 "the loss is known" own_link_is_lost
 	ip -n "$client" link set c1 up
@@ -470,13 +475,7 @@ own_cable_is_known_at_once()
 # What the kernel was told before the daemon was started or read its configuration again is put right at once.
 own_links_state_is_told_at_the_start()
 {
-	begin
-	configure server <<-END
-		reporter {
-			interface "s1" { measure = "none" local = true }
-		}
-	END
-	start "$server" server
+	begin_with_own_link
 	tell server '{"interface": "s1", "loss_ms": 20000}' >/dev/null
 	soon 50 "the loss is known" own_link_is_lost
 	kill -HUP "${pid[server]}"
