@@ -17,20 +17,22 @@
  *		lost
  * @lost_to:	end of that range, exclusive
  * @lost:	a lost path's data is being sent again: msk_resend_head() has more to do
- * @sacked:	while @lost: only what SACK tells of is, the rest was before
- * @passed_over: what SACK tells of was passed over when the rest was sent again
- * @spent:	nothing was left to send again, and nothing was acknowledged or transmitted
- *		since
+ * @sacked:	while @lost: what SACK tells of is being sent again; the rest was sent before it
+ * @passed_over: the last pass left out what SACK tells of
+ * @spent:	a search found nothing left to send again, and TCP has acknowledged and
+ *		transmitted nothing since
+ * @stale:	the kernel takes the subflow for stale, and has made its data pending again
  */
 struct msk_sent_again {
 	u32 from;
 	u32 to;
 	u32 lost_from;
 	u32 lost_to;
-	bool lost:1;
-	bool sacked:1;
-	bool passed_over:1;
-	bool spent:1;
+	u8 lost:1;
+	u8 sacked:1;
+	u8 passed_over:1;
+	u8 spent:1;
+	u8 stale:1;
 };
 
 /* A range of data on a subflow, as data sequence numbers (@start, @end) and as TCP's (@seq,

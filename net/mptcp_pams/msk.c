@@ -639,6 +639,11 @@ bool msk_subflow_is_usable(const struct sock *ssk)
 	return subflow_usable(subflow_of(ssk));
 }
 
+bool msk_subflow_is_stale(const struct sock *ssk)
+{
+	return subflow_of(ssk)->stale;
+}
+
 /* --- data that was sent becomes pending again --- */
 
 /* The range of the connection's data in a packet; false if it has none, or a FIN. */
@@ -1209,50 +1214,18 @@ void msk_resend_repair(struct mptcp_sock *msk, struct msk_resend *resend)
 	fragment_set_pending(msk, first);
 }
 
-static u8 stale_subflows(const struct mptcp_sock *msk)
-{
-	const struct mptcp_subflow_context *subflow;
-	u8 stale = 0;
-
-	list_for_each_entry(subflow, &msk->conn_list, node)
-		stale |= subflow->stale << subflow_id(subflow) % BITS_PER_TYPE(stale);
-	return stale;
-}
-
-/**
- * msk_resend_repair_stale - repair if a subflow has become stale since the last call
- * @msk:	the connection, owned in process context
- * @resend:	the range that is pending again
- *
- * The kernel treats a stale subflow like one that closes. 6.12 marks it as stale while it
- * chooses a subflow for a retransmission, 7.3 before that.
- */
-void msk_resend_repair_stale(struct mptcp_sock *msk, struct msk_resend *resend)
-{
-	u8 stale = stale_subflows(msk);
-
-	if (stale & ~resend->stale)
-		msk_resend_repair(msk, resend);
-	resend->stale = stale;
-}
-
 /**
  * msk_get_retrans - the kernel's choice of a subflow for its retransmission
  * @msk:	the connection, owned in process context
- * @resend:	the range that is pending again, may be NULL
  *
  * The kernel may also count here how often a subflow did not answer, and make a stale
  * subflow's data pending again.
  *
  * Return: NULL if there is none.
  */
-struct sock *msk_get_retrans(struct mptcp_sock *msk, struct msk_resend *resend)
+struct sock *msk_get_retrans(struct mptcp_sock *msk)
 {
-	struct sock *ssk = pams_subflow_get_retrans(msk);
-
-	if (resend)
-		msk_resend_repair_stale(msk, resend);
-	return ssk;
+	return pams_subflow_get_retrans(msk);
 }
 
 /* Does the subflow hold this byte unacknowledged? Only its oldest data is searched. */

@@ -83,8 +83,7 @@ struct msk_window {
 };
 
 /**
- * struct msk_resend - the range of data that is pending again, within one fragment; and a
- *		       number about the kernel's own retransmission
+ * struct msk_resend - the range of data that is pending again, within one fragment
  * @start:	data sequence number where the range begins
  * @end:	its end, exclusive; equal to @start: nothing is pending again
  * @sent_end:	data of the fragment from @end up to here was sent before, and isn't sent again
@@ -93,8 +92,6 @@ struct msk_window {
  * @handed_end:	write_seq that TCP of @handed_id has if exactly the range is given to it
  * @handed_id:	low half of the subflow_id that the range was handed over to, with a lowered
  *		msk->wnd_end; 0: none, or msk_resend_excess() has asked
- * @stale:	the subflows that were stale when they were looked at last: a bit for each
- *		subflow_id, modulo 8
  * @keep:	the range waits for room, and goes before other pending data
  */
 struct msk_resend {
@@ -105,7 +102,6 @@ struct msk_resend {
 	u32 target;
 	u32 handed_end;
 	u16 handed_id;
-	u8 stale;
 	bool keep;
 };
 
@@ -187,14 +183,14 @@ u32 msk_subflow_id(const struct sock *ssk);
 void msk_subflow_ids(const struct sock *ssk, u8 *local_id, u8 *remote_id);
 bool msk_subflow_is_backup(const struct sock *ssk);
 bool msk_subflow_is_usable(const struct sock *ssk);
+bool msk_subflow_is_stale(const struct sock *ssk);
 
 bool msk_is_resending(const struct mptcp_sock *msk, const struct msk_resend *resend);
 u32 msk_resend_excess(struct mptcp_sock *msk, struct msk_resend *resend);
 void msk_resend_skip(struct mptcp_sock *msk, const struct msk_resend *resend);
 void msk_resend_settle(struct mptcp_sock *msk, struct msk_resend *resend);
 void msk_resend_repair(struct mptcp_sock *msk, struct msk_resend *resend);
-void msk_resend_repair_stale(struct mptcp_sock *msk, struct msk_resend *resend);
-struct sock *msk_get_retrans(struct mptcp_sock *msk, struct msk_resend *resend);
+struct sock *msk_get_retrans(struct mptcp_sock *msk);
 u32 msk_resend_tail(struct mptcp_sock *msk, struct sock *ssk,
 		    struct msk_sent_again *again, u64 max_bytes,
 		    struct msk_resend *resend);

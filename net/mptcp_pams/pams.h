@@ -423,6 +423,7 @@ bool pams_resend_wanted(struct pams_conn *conn, struct pams_view *view,
 			struct msk_look *look);
 bool pams_resend(struct pams_conn *conn);
 void pams_resend_count_excess(struct pams_conn *conn);
+void pams_resend_repair_stale(struct pams_conn *conn);
 bool pams_copy_wanted(const struct pams_conn *conn, const struct pams_view *view,
 		      int target);
 

@@ -262,6 +262,33 @@ void pams_resend_count_excess(struct pams_conn *conn)
 	resend_count(conn, NULL, bytes);
 }
 
+/**
+ * pams_resend_repair_stale - repair if a subflow has become stale since the last call
+ * @conn: the connection, owned in process context
+ *
+ * The kernel treats a stale subflow like one that closes. 6.12 marks it as stale while it
+ * chooses a subflow for a retransmission, 7.3 before that.
+ */
+void pams_resend_repair_stale(struct pams_conn *conn)
+{
+	bool repair = false;
+	struct sock *ssk;
+
+	for (ssk = msk_first_subflow(conn->msk); ssk;
+	     ssk = msk_next_subflow(conn->msk, ssk)) {
+		struct pams_subflow *sub =
+			pams_subflow_find(conn, msk_subflow_id(ssk));
+		bool stale = msk_subflow_is_stale(ssk);
+
+		if (!sub)
+			continue;
+		repair |= stale && !sub->again.stale;
+		sub->again.stale = stale;
+	}
+	if (repair)
+		msk_resend_repair(conn->msk, &conn->resend);
+}
+
 static bool resend_lost(struct pams_conn *conn, struct pams_view *view,
 			struct msk_look *look)
 {

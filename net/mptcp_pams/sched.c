@@ -415,7 +415,7 @@ static int retransmit(struct mptcp_sock *msk, const struct pams_sched *of_socket
 	if (conn) {
 		msk_window_restore(msk, &conn->window);
 		pams_resend_count_excess(conn);
-		msk_resend_repair_stale(msk, &conn->resend);
+		pams_resend_repair_stale(conn);
 	}
 	if (sched->owns_retransmission &&
 	    !msk_head_is_due(msk, head_due_us, &wait_us)) {
@@ -431,7 +431,9 @@ static int retransmit(struct mptcp_sock *msk, const struct pams_sched *of_socket
 	}
 	/* a wait may have shortened it, and the kernel counts by it which subflows are stale */
 	msk_reset_timeout(msk);
-	own = msk_get_retrans(msk, conn ? &conn->resend : NULL);
+	own = msk_get_retrans(msk);
+	if (conn)
+		pams_resend_repair_stale(conn);
 	ssk = own;
 	if (ssk && banked_id)
 		ssk = other_than(msk, ssk, banked_id);

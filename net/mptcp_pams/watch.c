@@ -535,7 +535,7 @@ static void kick_run(struct pams_conn *conn)
 
 	msk_window_restore(msk, &conn->window);
 	pams_resend_count_excess(conn);
-	msk_resend_repair_stale(msk, &conn->resend);
+	pams_resend_repair_stale(conn);
 	gone_look(conn);
 	if (!msk_is_resending(msk, &conn->resend))
 		conn->lost_id = 0;
