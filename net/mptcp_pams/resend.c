@@ -47,7 +47,9 @@ static bool is_copied(const struct pams_view *view)
 	return view->first_bytes && view->sent_bytes <= view->first_bytes;
 }
 
-/* Does the stopped subflow hold data that has to be sent again? */
+/* Does the subflow, or the helper behind it, hold data that has to be sent again since the path
+ * is lost?
+ */
 static bool lost_left(struct pams_conn *conn, const struct pams_subflow *sub,
 		      const struct pams_model *model, const struct tcp_sock *tp)
 {
@@ -55,7 +57,7 @@ static bool lost_left(struct pams_conn *conn, const struct pams_subflow *sub,
 
 	if (pams_split_lost_left(conn, model->id))
 		return true;
-	if (!model->outstanding)
+	if (!model->outstanding || !(sub->stopped || sub->silent))
 		return false;
 	if (again->lost)
 		return true;

@@ -197,6 +197,13 @@ static int decide(struct mptcp_sock *msk, const struct pams_sched *of_socket)
 	 */
 	if (sched->copy && look.pending_again && !again)
 		conn->state.copied = look.snd_nxt;
+	/* No subflow is usable, or there was no memory for their states. Then the kernel's own
+	 * choice sends, since nothing would bring another decision.
+	 */
+	if (unlikely(!view.nr)) {
+		msk_window_restore(msk, &conn->window);
+		return msk_schedule_any(msk) ? 0 : -EAGAIN;
+	}
 	msk_set_timeout(msk, look.timeout);
 	target = again ? pick_again(&view, &conn->resend) : sched->pick(&view, &bytes);
 	if (target == PAMS_PICK_DEFER) {
