@@ -521,9 +521,10 @@ void msk_push(struct mptcp_sock *msk)
  * @run:	what to do, as in softirq: the data lock is held
  * @arg:	its argument
  *
- * For netlink requests, in process context. A request must not wait for as long as the owner
- * likes, which may be a send() that waits for the sender's memory: generic netlink lets
- * families neither come nor go meanwhile, and further requests of all users wait for those.
+ * For netlink requests and kicks, in process context. They must not wait for as long as the
+ * owner likes, which may be a send() that waits for the sender's memory: generic netlink lets
+ * families neither come nor go meanwhile, and further requests of all users wait for those;
+ * the kicks of all connections share a workqueue.
  *
  * Return: what @run returned, or -EBUSY if the socket was owned for MSK_WAIT_EACH, or if the
  * caller has waited for MSK_WAIT_ALL.
@@ -554,6 +555,32 @@ int msk_run_unowned(struct mptcp_sock *msk, unsigned long *waited, int (*run)(vo
 	}
 	*waited += jiffies - start;
 	return err;
+}
+
+static int take_lock(void *arg)
+{
+	struct sock *sk = arg;
+
+	sk->sk_lock.owned = 1;
+	return 0;
+}
+
+/**
+ * msk_lock - lock_sock(), but for as long only as msk_run_unowned() waits
+ * @msk:	the connection, under a reference
+ *
+ * Return: false if the socket is owned by somebody else all the time.
+ */
+bool msk_lock(struct mptcp_sock *msk)
+{
+	struct sock *sk = (struct sock *)msk;
+	unsigned long waited = 0;
+
+	if (msk_run_unowned(msk, &waited, take_lock, sk))
+		return false;
+	/* release_sock() tells lockdep of the release */
+	mutex_acquire(&sk->sk_lock.dep_map, 0, 1, _RET_IP_);
+	return true;
 }
 
 /**

@@ -169,6 +169,7 @@ const struct mptcp_sched_ops *msk_sched(const struct mptcp_sock *msk);
 u32 msk_token(const struct mptcp_sock *msk);
 int msk_run_unowned(struct mptcp_sock *msk, unsigned long *waited, int (*run)(void *arg),
 		    void *arg);
+bool msk_lock(struct mptcp_sock *msk);
 void msk_push(struct mptcp_sock *msk);
 void msk_finish(struct mptcp_sock *msk);
 void msk_retransmit_on(struct sock *ssk);

@@ -451,6 +451,9 @@ static bool watch_look(struct pams_conn *conn)
 		return false;
 	if (msk_is_acknowledged(conn->msk) && !msk_is_pending(conn->msk))
 		return conn->events;
+	/* The kernel asks for no more decisions; the kick ends a wait that one began before. */
+	if (msk_is_fallback(conn->msk))
+		return conn->deferring || conn->events;
 
 	pams_look(conn, conn->sched->detail, &look, &view, NULL);
 	late = pams_resend_wanted(conn, &view, &look);
@@ -496,8 +499,19 @@ static enum hrtimer_restart watch_timer(struct hrtimer *timer)
 	return HRTIMER_NORESTART;
 }
 
+/* Own the msk, or queue the kick again: a sender whose memory doesn't come owns it for as long
+ * as it likes, and kicks of other connections wait for this one to end.
+ */
+static bool kick_lock(struct pams_conn *conn)
+{
+	if (msk_lock(conn->msk))
+		return true;
+	pams_watch_kick(conn);
+	return false;
+}
+
 /* Send all late or lost data again. The msk is owned; it is released for each range, which
- * pushes, and taken again. Returns false if the state is no longer the connection's.
+ * pushes, and taken again. Returns false if the kick ends here, and the msk isn't owned.
  */
 static bool resend_all(struct pams_conn *conn)
 {
@@ -512,9 +526,12 @@ static bool resend_all(struct pams_conn *conn)
 			break;
 		}
 		release_sock(sk);
-		lock_sock(sk);
-		if (!pams_conn_is_current(conn))
+		if (!kick_lock(conn))
 			return false;
+		if (!pams_conn_is_current(conn)) {
+			release_sock(sk);
+			return false;
+		}
 		msk_window_restore(conn->msk, &conn->window);
 		pams_resend_count_excess(conn);
 		gone_look(conn);
@@ -523,16 +540,13 @@ static bool resend_all(struct pams_conn *conn)
 	return true;
 }
 
-/* Do all that a kick is for. The msk is owned. */
+/* Do all that a kick is for. The msk is owned, and released; that pushes what is pending. */
 static void kick_run(struct pams_conn *conn)
 {
 	struct mptcp_sock *msk = conn->msk;
 
 	pams_count(conn, &conn->counts.kicks, 1);
 	WRITE_ONCE(conn->wake, false);
-	if (inet_sk_state_load((struct sock *)msk) == TCP_CLOSE)
-		return;
-
 	msk_window_restore(msk, &conn->window);
 	pams_resend_count_excess(conn);
 	pams_resend_repair_stale(conn);
@@ -550,8 +564,11 @@ static void kick_run(struct pams_conn *conn)
 		msk_push(msk);
 	else
 		msk_finish(msk);
-	if (!msk_is_acknowledged(msk) || msk_is_pending(msk))
+	if (msk_is_fallback(msk))
+		conn->deferring = false;
+	else if (!msk_is_acknowledged(msk) || msk_is_pending(msk))
 		pams_watch(conn, conn->sched->closely ? PAMS_CLOSE_US : PAMS_TICK_US);
+	release_sock((struct sock *)msk);
 }
 
 /* The work item: process context, with the references that pams_watch_kick() took. */
@@ -560,11 +577,12 @@ static void watch_kick(struct work_struct *work)
 	struct pams_conn *conn = container_of(work, struct pams_conn, kick);
 	struct sock *sk = (struct sock *)conn->msk;
 
-	lock_sock(sk);
-	if (pams_conn_is_current(conn))
-		kick_run(conn);
-	release_sock(sk);	/* pushes what is pending */
-
+	if (kick_lock(conn)) {
+		if (pams_conn_is_current(conn) && inet_sk_state_load(sk) != TCP_CLOSE)
+			kick_run(conn);
+		else
+			release_sock(sk);
+	}
 	pams_conn_put(conn);
 }
 
