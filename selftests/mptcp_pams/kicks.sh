@@ -13,6 +13,8 @@ tracing=/sys/kernel/tracing
 # lock; a look by the timer takes a spinlock, and comes once in 10 ms at most while no tail is at stake.
 kicks_per_s=20
 kicks_more=40
+# Linux up to 6.15 runs 256 work items of an unbound workqueue at once
+stuck=300
 looks_per_s=100
 looks_more=100
 
@@ -152,6 +154,43 @@ few_kicks()
 		"$kicks_per_s * $(duration_us) / 1000000 + $kicks_more"
 }
 
+# Threads own more sockets than kicks run at once, and send from memory that doesn't come. All have data pending, so that a report
+# kicks all. That is no reason for others' kicks to wait.
+stuck_senders()
+{
+	local before pid transfer status=0
+
+	need_module
+	need_tool "$pamsctl"
+	begin "$1"
+	on_server sysctl -qw net.ipv4.tcp_rmem="4096 8192 8192"
+	ip netns exec "$server" "$XFER_DIR/listen" 6000 1 >"$work/listen" &
+	within 50 grep -q listeners "$work/listen" || fail "nobody listens"
+	# not by on_client: its process, not a shell, gets the signal
+	ip netns exec "$client" "$XFER_DIR/stuck" "$address" 6000 "$stuck" 100000 >"$work/stuck" &
+	pid=$!
+	if ! within 200 grep -q connected "$work/stuck"; then
+		[ ! -e "/proc/$pid" ] || kill "$pid"
+		wait "$pid" || status=$?
+		[ "$status" != 3 ] || never "this kernel has no userfaultfd"
+		fail "they don't connect"
+	fi
+	kill -USR1 "$pid"
+	within 50 grep -q stuck "$work/stuck" || fail "they don't begin"
+	sleep 1
+	transfer --bytes 5M --rate 500000 --timeout 60000 &
+	transfer=$!
+	sleep 2
+	on_client "$pamsctl" path set 192.0.2.1 cost 1
+	sleep 1
+	before=$(told_kicks)
+	on_server "$pamsctl" path set 192.0.2.1 cost 1
+	within 30 kicked_since "$before" || fail "no kick comes within 3 s"
+	kill -9 "$pid"
+	wait "$transfer" || fail "the transfer did not survive"
+}
+kicked_since() { [ "$(told_kicks)" -gt "$1" ]; }
+
 # And so the totals that netlink tells.
 totals()
 {
@@ -205,6 +244,7 @@ for sched in $SCHEDS; do
 	add bulk "$sched"
 	add totals "$sched"
 	add report_at_rest "$sched"
+	add stuck_senders "$sched"
 	! can_trace || add idle "$sched"
 	[[ " pams minfct " == *" $sched "* ]] || continue
 	add dies_after_alarms "$sched"

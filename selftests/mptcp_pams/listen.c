@@ -33,7 +33,7 @@ int main(int argc, char **argv)
 
 		at.sin_port = htons(first + i);
 		if (fd < 0 || bind(fd, (struct sockaddr *)&at, sizeof(at)) ||
-		    listen(fd, 8)) {
+		    listen(fd, 1024)) {
 			perror("listen");
 			return 1;
 		}
