@@ -285,7 +285,7 @@ tracepoints()
 pad_events()
 {
 	need_module
-	grep -qw trace_event_reg /proc/kallsyms || { say "this kernel has no event tracing"; return 0; }
+	grep -qw trace_event_reg /proc/kallsyms || never "this kernel has no event tracing"
 	mountpoint -q "$tracing" || mount -t tracefs tracefs "$tracing"
 	paths "$1" 20mbit,5ms 5mbit,40ms
 	: >"$tracing/trace"
