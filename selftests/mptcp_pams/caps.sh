@@ -153,6 +153,87 @@ forbidden_endpoint_comes_back()
 	becomes "$endpoint"
 }
 
+# Whatever address it has: none that is gone comes back, as a link that dials in gets a new one each time. The kernel's list has room
+# for eight.
+addresses_of_a_forbidden_path_come_and_go()
+{
+	local i
+
+	begin
+	start_daemon 'then = "forbid"'
+	for ((i = 11; i <= 22; i++)); do
+		move_to "10.0.2.$i"
+		ip -n "$client" mptcp endpoint add "10.0.2.$i" dev c2 subflow
+		within 30 is_forbidden || fail "the path isn't forbidden after $((i - 10)) addresses"
+		[ "$i" != 15 ] || { end_daemon -9; again; }
+	done
+	end_daemon -TERM
+	tell_endpoints
+	endpoints | grep "^10.0.2.22 .*dev c2" || fail "its address isn't given back"
+	[ "$(endpoints_of_path)" = 1 ] || fail "an address that is gone is given back"
+}
+# move_to ADDRESS...: path 2 has these, and none of before
+move_to()
+{
+	local one
+
+	ip -n "$client" addr flush dev c2
+	for one; do ip -n "$client" addr add "$one/24" dev c2; done
+}
+endpoints_of_path() { endpoints | grep -c "dev c2"; }
+is_forbidden() { ! endpoints | grep -q "dev c2"; }
+tell_endpoints() { endpoints | sed 's/^/# endpoint: /'; }
+
+# Without an address at the end of the cap it may get the one that it had: its endpoint waits for that, not for another one. One
+# whose address was never the interface's, as behind NAT, is given back as it was.
+address_of_a_forbidden_path_is_away()
+{
+	local next public="198.51.100.1 id 9 signal dev c2"
+
+	begin
+	for next in 10.0.2.1 10.0.2.9; do
+		ip -n "$client" mptcp endpoint flush
+		ip -n "$client" mptcp endpoint add 10.0.2.1 dev c2 id 2 subflow
+		ip -n "$client" mptcp endpoint add 198.51.100.1 dev c2 id 9 signal
+		move_to 10.0.2.1
+		start_daemon 'then = "forbid"'
+		within 20 is_forbidden || fail "the path isn't forbidden"
+		move_to 169.254.7.7
+		sed -i 's/forbid/cost 1/' "$work/pamsd.conf"
+		kill -HUP "$daemon"
+		becomes "$public"
+		sleep 2
+		has_no_endpoint || fail "it doesn't wait for the address"
+		move_to "$next"
+		sleep 2
+		if [ "$next" = 10.0.2.1 ]; then
+			becomes "$endpoint"
+		else
+			has_no_endpoint || fail "an address that is gone is given back"
+		fi
+		end_daemon -TERM
+	done
+	[ "$(endpoints_of_path)" = 1 ] || { tell_endpoints; fail "an address that is gone is given back"; }
+}
+
+# More addresses, all of which the interface has, than pamsd can give back: all are forbidden all the same.
+more_addresses_than_are_remembered()
+{
+	local i
+
+	begin
+	start_daemon 'then = "forbid"'
+	within 20 is_forbidden || fail "the path isn't forbidden"
+	for ((i = 11; i <= 78; i++)); do
+		ip -n "$client" addr add "10.0.2.$i/24" dev c2
+		ip -n "$client" mptcp endpoint add "10.0.2.$i" dev c2 subflow
+		[ $((i % 4)) != 2 ] || within 30 is_forbidden || fail "the path isn't forbidden with $((i - 10)) addresses"
+	done
+	tell_all
+	grep "more than 64 endpoints" "$work/pamsd.err" || fail "it isn't said"
+	end_daemon -TERM
+}
+
 # A backup that was one before stays one.
 own_backup_is_left_alone()
 {
@@ -321,6 +402,9 @@ add dearer_path_keeps_the_quota
 add killed_daemons_keep_the_quota
 add quota_is_given_back_at_midnight
 add forbidden_endpoint_comes_back
+add addresses_of_a_forbidden_path_come_and_go
+add address_of_a_forbidden_path_is_away
+add more_addresses_than_are_remembered
 add own_backup_is_left_alone
 add reload_changes_the_effect
 add cost_is_told_and_ends

@@ -103,9 +103,18 @@ struct endpoint {
 	uint32_t flags;		/* MPTCP_PM_ADDR_FLAG_ */
 	uint32_t ifindex;	/* 0: none */
 	char interface[IF_NAMESIZE];	/* that it is of, or "" */
+	bool local;			/* and that has the address, */
 	bool up;			/* and that is up */
 };
 
+/* What an endpoint's interface has, of the addresses of its family. */
+enum presence {
+	ADDRESS_AWAY,		/* none, beside link-local ones */
+	ADDRESS_REPLACED,	/* others */
+	ADDRESS_THERE,
+};
+
+enum presence endpoint_presence(const struct endpoint *endpoint);
 /* How many, or -errno. */
 int endpoints_read(struct endpoint endpoints[ENDPOINTS_MAX]);
 int endpoint_set_backup(const struct endpoint *endpoint, bool backup);
@@ -169,7 +178,7 @@ struct caps {
 	struct json_t *kept_quotas, *kept_interfaces;
 	uint8_t least_cost;	/* of the ways out, where costs become backups */
 	bool released;		/* everything is given back */
-	struct seldom unsaved, unread, refused;
+	struct seldom unsaved, unread, refused, full;
 };
 
 /* caps_keep.c: the state file */

@@ -9,6 +9,8 @@
  * An endpoint of the path manager that becomes a backup, or is removed, is written down
  * before: so it is given back also after the daemon was killed. If another one took its
  * id meanwhile it gets one that the kernel picks, after those that keep theirs.
+ * A removed one whose interface got another address instead is forgotten: a link that
+ * dials in has a new one each time, and the kernel's list has room for few.
  *
  * With costs-as-backup also the endpoints of an interface that costs more than the
  * cheapest way out become backups: the peer is told by MP_PRIO, which any server knows.
@@ -190,6 +192,45 @@ static void complain(struct caps *caps, const struct endpoint *endpoint,
 		   endpoint->interface, what, strerror(-err));
 }
 
+static enum presence presence_of(const struct held *held)
+{
+	/* behind NAT an endpoint's address is none of this machine's */
+	if (!held->endpoint.local)
+		return ADDRESS_THERE;
+	return endpoint_presence(&held->endpoint);
+}
+
+/* Those that are removed, of an interface that has got another address. */
+static void forget_replaced(struct caps *caps, const struct endpoint *by)
+{
+	for (unsigned int i = caps->held_count; i--;) {
+		struct held *held = &caps->held[i];
+
+		if (held->removed && held->endpoint.family == by->family &&
+		    !strcmp(held->endpoint.interface, by->interface) &&
+		    presence_of(held) == ADDRESS_REPLACED)
+			drop(caps, held);
+	}
+}
+
+/* Write down how it was, if there is room; what a cap asks for goes first. */
+static void hold(struct caps *caps, const struct endpoint *endpoint,
+		 bool removed)
+{
+	forget_replaced(caps, endpoint);
+	if (caps->held_count == ENDPOINTS_MAX) {
+		say_seldom(&caps->full, "more than %u endpoints are held: one "
+			   "of %s won't be given back", ENDPOINTS_MAX,
+			   endpoint->interface);
+		return;
+	}
+	caps->held[caps->held_count++] = (struct held){
+		.endpoint = *endpoint,
+		.removed = removed,
+	};
+	caps_save(caps);
+}
+
 /* An endpoint that is there, as it ought to be. */
 static void settle(struct caps *caps, const struct endpoint *endpoint)
 {
@@ -213,15 +254,10 @@ static void settle(struct caps *caps, const struct endpoint *endpoint)
 	    endpoint->flags & MPTCP_PM_ADDR_FLAG_BACKUP)
 		return;
 	if (!held) {
-		if (caps->held_count == ENDPOINTS_MAX)
-			return;
-		held = &caps->held[caps->held_count++];
-		held->endpoint = *endpoint;
-		held->removed = effect.forbid;
 		if (!effect.forbid && costs_too_much(caps, endpoint->interface))
 			say("%s costs more than another way: a backup",
 			    endpoint->interface);
-		caps_save(caps);
+		hold(caps, endpoint, effect.forbid);
 	} else if (held->removed != effect.forbid) {
 		held->removed = effect.forbid;
 		caps_save(caps);
@@ -249,11 +285,17 @@ static bool restore(struct caps *caps, struct held *held)
 {
 	struct effect effect = effect_on(caps, held->endpoint.interface);
 	struct endpoint endpoint = held->endpoint;
+	enum presence presence;
 	int err;
 
 	if (!held->removed)
 		return true;
 	if (effect.forbid)
+		return false;
+	presence = presence_of(held);
+	if (presence == ADDRESS_REPLACED)
+		return true;
+	if (presence == ADDRESS_AWAY && !caps->released)
 		return false;
 	if (endpoint.ifindex)
 		endpoint.ifindex = if_nametoindex(endpoint.interface);

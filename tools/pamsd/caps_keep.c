@@ -79,9 +79,10 @@ static json_t *held_json(const struct held *held)
 
 	inet_ntop(endpoint->family, endpoint->address, address,
 		  sizeof(address));
-	return json_pack("{s:b, s:s, s:s, s:i, s:i, s:I, s:I}",
+	return json_pack("{s:b, s:s, s:s, s:b, s:i, s:i, s:I, s:I}",
 			 "removed", held->removed, "address", address,
 			 "interface", endpoint->interface,
+			 "local", endpoint->local,
 			 "id", endpoint->id, "port", endpoint->port,
 			 "flags", (json_int_t)endpoint->flags,
 			 "ifindex", (json_int_t)endpoint->ifindex);
@@ -255,11 +256,13 @@ static bool take_held(struct caps *caps, json_t *object)
 	const char *address, *interface;
 	struct held held = { };
 	json_int_t flags, ifindex;
-	int removed, id, port;
+	int removed, id, port, local = false;
 
-	if (json_unpack(object, "{s:b, s:s, s:s, s:i, s:i, s:I, s:I}",
+	/* without "local": of an older pamsd */
+	if (json_unpack(object, "{s:b, s:s, s:s, s?b, s:i, s:i, s:I, s:I}",
 			"removed", &removed, "address", &address,
-			"interface", &interface, "id", &id, "port", &port,
+			"interface", &interface, "local", &local,
+			"id", &id, "port", &port,
 			"flags", &flags, "ifindex", &ifindex) ||
 	    caps->held_count == ENDPOINTS_MAX)
 		return false;
@@ -270,6 +273,7 @@ static bool take_held(struct caps *caps, json_t *object)
 		return false;
 	snprintf(held.endpoint.interface, IF_NAMESIZE, "%.*s", IF_NAMESIZE - 1,
 		 interface);
+	held.endpoint.local = local;
 	held.endpoint.id = id;
 	held.endpoint.port = port;
 	held.endpoint.flags = flags;

@@ -57,21 +57,58 @@ static const void *address_of(const struct sockaddr *address)
 	       &((const struct sockaddr_in6 *)address)->sin6_addr;
 }
 
-static void find_interface(struct endpoint *endpoint, const struct ifaddrs *all)
+static bool is_at(const struct ifaddrs *one, const struct endpoint *endpoint)
 {
 	size_t len = endpoint->family == AF_INET ? 4 : 16;
 
+	return one->ifa_addr && one->ifa_addr->sa_family == endpoint->family &&
+	       !memcmp(address_of(one->ifa_addr), endpoint->address, len);
+}
+
+static bool is_link_local(const struct sockaddr *address)
+{
+	const uint8_t *bytes = address_of(address);
+
+	return address->sa_family == AF_INET ?
+	       bytes[0] == 169 && bytes[1] == 254 :
+	       IN6_IS_ADDR_LINKLOCAL((const struct in6_addr *)bytes);
+}
+
+enum presence endpoint_presence(const struct endpoint *endpoint)
+{
+	enum presence presence = ADDRESS_AWAY;
+	struct ifaddrs *all;
+
+	if (getifaddrs(&all))
+		return ADDRESS_AWAY;
+	for (const struct ifaddrs *one = all; one; one = one->ifa_next) {
+		if (strcmp(one->ifa_name, endpoint->interface) ||
+		    !one->ifa_addr ||
+		    one->ifa_addr->sa_family != endpoint->family)
+			continue;
+		if (is_at(one, endpoint))
+			presence = ADDRESS_THERE;
+		else if (presence == ADDRESS_AWAY &&
+			 !is_link_local(one->ifa_addr))
+			presence = ADDRESS_REPLACED;
+	}
+	freeifaddrs(all);
+	return presence;
+}
+
+static void find_interface(struct endpoint *endpoint, const struct ifaddrs *all)
+{
 	if (endpoint->ifindex &&
 	    !if_indextoname(endpoint->ifindex, endpoint->interface))
 		endpoint->interface[0] = 0;
 	for (; all; all = all->ifa_next) {
-		if (!endpoint->ifindex && all->ifa_addr &&
-		    all->ifa_addr->sa_family == endpoint->family &&
-		    !memcmp(address_of(all->ifa_addr), endpoint->address, len))
+		if (!endpoint->ifindex && is_at(all, endpoint))
 			snprintf(endpoint->interface, IF_NAMESIZE, "%s",
 				 all->ifa_name);
-		if (!strcmp(all->ifa_name, endpoint->interface))
-			endpoint->up = all->ifa_flags & IFF_RUNNING;
+		if (strcmp(all->ifa_name, endpoint->interface))
+			continue;
+		endpoint->up = all->ifa_flags & IFF_RUNNING;
+		endpoint->local |= is_at(all, endpoint);
 	}
 }
 
