@@ -268,6 +268,48 @@ reload_changes_the_effect()
 	end_daemon -TERM
 }
 
+# Pamsd that can't be started, or whose new configuration doesn't work, forbids nothing, and one that ends since neither works
+# gives everything back.
+failure_forbids_nothing()
+{
+	local status=0
+
+	begin
+	printf '%s\n' "control = \"$work/none/socket\"" "state = \"$work/state\"" 'cap "lte" { interface = "c2" then = "forbid" }' \
+		>"$work/wrong.conf"
+	chmod 600 "$work/wrong.conf"
+	ip netns exec "$client" "$pamsd" -c "$work/wrong.conf" 2>>"$work/pamsd.err" || status=$?
+	[ "$status" = 1 ] || fail "pamsd ended with $status"
+	becomes "$endpoint"
+	: >"$work/rules"
+	start_with "rules = \"$work/rules\""
+	cp "$work/pamsd.conf" "$work/good.conf"
+	cp "$work/wrong.conf" "$work/pamsd.conf"
+	kill -HUP "$daemon"
+	within 20 has_said "the old configuration is kept" || fail "the new configuration is taken"
+	becomes "$endpoint"
+	cp "$work/good.conf" "$work/pamsd.conf"
+	end_daemon -TERM
+
+	start_with 'cap "lte" { interface = "c2" then = "forbid" }'
+	within 20 has_no_endpoint || fail "the path isn't forbidden"
+	cp "$work/wrong.conf" "$work/pamsd.conf"
+	kill -HUP "$daemon"
+	within 20 has_said "the old configuration is kept" 2 || fail "the new configuration is taken"
+	sleep 2
+	has_no_endpoint || fail "a configuration that is refused gives it back"
+	# where the old one's socket was there is a folder now
+	rm "$work/socket"
+	mkdir "$work/socket"
+	kill -HUP "$daemon"
+	wait "$daemon" || status=$?
+	[ "$status" = 1 ] || fail "pamsd ended with $status"
+	has_said "neither the new nor the old configuration works" || fail "it isn't said"
+	becomes "$endpoint"
+}
+# has_said TEXT [TIMES]
+has_said() { [ "$(grep -c "$1" "$work/pamsd.err")" -ge "${2:-1}" ]; }
+
 # Told again and again: it goes with the daemon, and comes back with the module.
 cost_is_told_and_ends()
 {
@@ -407,6 +449,7 @@ add address_of_a_forbidden_path_is_away
 add more_addresses_than_are_remembered
 add own_backup_is_left_alone
 add reload_changes_the_effect
+add failure_forbids_nothing
 add cost_is_told_and_ends
 add cost_of_an_admin_is_given_back
 add cost_becomes_a_backup

@@ -59,18 +59,17 @@ static void kernel_is_back(void *arg)
 		caps_feed(pamsd.roles.caps);
 }
 
+/* All but the caps: what these changed stays as it is until others take over. */
 static void tear_down(struct roles *roles)
 {
 	control_free(roles->control);
 	plugins_free(roles->plugins);
-	caps_free(roles->caps);
 	rules_free(roles->rules);
 	reporter_free(roles->reporter);
 	server_free(roles->server);
 	memset(&pamsd.lines, 0, sizeof(pamsd.lines));
 	roles->control = NULL;
 	roles->plugins = NULL;
-	roles->caps = NULL;
 	roles->rules = NULL;
 	roles->reporter = NULL;
 	roles->server = NULL;
@@ -82,7 +81,7 @@ static bool has_caps(const struct config *config)
 	return config->cap_count || config->costs_as_backup;
 }
 
-/* On a failure, which has been said, nothing is left of it. */
+/* All but the caps. On a failure, which has been said, nothing is left of it. */
 static int set_up(struct roles *roles)
 {
 	const struct config *config = roles->config;
@@ -103,11 +102,6 @@ static int set_up(struct roles *roles)
 		if (!roles->rules)
 			goto fail;
 	}
-	if (has_caps(config)) {
-		roles->caps = caps_new(pamsd.base, config, pamsd.kernel);
-		if (!roles->caps)
-			goto fail;
-	}
 	pamsd.lines.kernel = pamsd.kernel;
 	pamsd.lines.server = roles->server;
 	pamsd.lines.reporter = roles->reporter;
@@ -126,6 +120,25 @@ static int set_up(struct roles *roles)
 fail:
 	tear_down(roles);
 	return -1;
+}
+
+/* They act at once: so they come when all the rest works. */
+static int set_up_caps(struct roles *roles)
+{
+	if (!has_caps(roles->config))
+		return 0;
+	roles->caps = caps_new(pamsd.base, roles->config, pamsd.kernel);
+	pamsd.lines.caps = roles->caps;
+	if (roles->caps)
+		return 0;
+	say("there is no memory for caps");
+	return -1;
+}
+
+static void give_up(void)
+{
+	pamsd.broken = true;
+	event_base_loopbreak(pamsd.base);
 }
 
 /* To name its subflows by token the kernel has to be asked for them. */
@@ -151,6 +164,23 @@ static bool needs_privilege(const struct config *config)
 	return config->server || config->rules_file || has_caps(config);
 }
 
+/* By these, which work; their caps are still to come. */
+static void replace(struct roles *new)
+{
+	/* the next ones know of what these changed by the file alone */
+	if (pamsd.roles.caps &&
+	    (!has_caps(new->config) ||
+	     strcmp(new->config->state, pamsd.roles.config->state)))
+		caps_release(pamsd.roles.caps);
+	caps_free(pamsd.roles.caps);
+	config_free(pamsd.roles.config);
+	pamsd.roles = *new;
+	if (set_up_caps(&pamsd.roles))
+		give_up();
+	else
+		say("the configuration was read again");
+}
+
 /* The old configuration goes on unless the new one works. */
 static void reload(void)
 {
@@ -169,16 +199,9 @@ static void reload(void)
 	}
 	if (pamsd.roles.server)
 		server_revoke(pamsd.roles.server, new.config);
-	/* the next ones know of what these changed by the file alone */
-	if (pamsd.roles.caps &&
-	    (!has_caps(new.config) ||
-	     strcmp(new.config->state, pamsd.roles.config->state)))
-		caps_release(pamsd.roles.caps);
 	tear_down(&pamsd.roles);
 	if (!set_up(&new)) {
-		config_free(pamsd.roles.config);
-		pamsd.roles = new;
-		say("the configuration was read again");
+		replace(&new);
 		return;
 	}
 	config_free(new.config);
@@ -187,8 +210,7 @@ static void reload(void)
 		return;
 	}
 	say("neither the new nor the old configuration works: pamsd ends");
-	pamsd.broken = true;
-	event_base_loopbreak(pamsd.base);
+	give_up();
 }
 
 static void got_signal(evutil_socket_t number, short what, void *arg)
@@ -240,13 +262,17 @@ static int run(void)
 		goto free_base;
 	if (catch_signals() || set_up(&pamsd.roles))
 		goto free_signals;
+	if (set_up_caps(&pamsd.roles))
+		goto free_roles;
 	notify("READY=1");
 	event_base_dispatch(pamsd.base);
 	notify("STOPPING=1");
 	if (pamsd.roles.caps)
 		caps_release(pamsd.roles.caps);
-	tear_down(&pamsd.roles);
 	status = pamsd.broken ? EXIT_FAILURE : EXIT_SUCCESS;
+free_roles:
+	tear_down(&pamsd.roles);
+	caps_free(pamsd.roles.caps);
 free_signals:
 	for (unsigned int i = 0; i < ARRAY_SIZE(pamsd.signals); i++)
 		if (pamsd.signals[i])
