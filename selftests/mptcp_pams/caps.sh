@@ -37,7 +37,7 @@ again()
 	within 50 answers || fail "pamsd does not come up: $(cat "$work/pamsd.err")"
 }
 answers() { caps >/dev/null 2>&1; }
-caps() { "$pamsctl" --control "$work/socket" caps; }
+caps() { "$pamsctl" --control "$(sed -n 's/^control = //p' "$work/pamsd.conf" | tr -d '"')" caps; }
 end_daemon() { kill "$1" "$daemon"; wait "$daemon" || say "pamsd ended"; }
 tell_all() { sed 's/^/# pamsd: /' "$work/pamsd.err"; caps | sed 's/^/# /'; }
 
@@ -115,6 +115,39 @@ killed_daemons_keep_the_quota()
 	becomes "10.0.2.1 id 2 subflow backup dev c2"
 	end_daemon -TERM
 	becomes "$endpoint"
+}
+
+# Root's pamsd, started once by hand, leaves a file that the service can read. One that it can't read is kept, and makes no quota free.
+state_of_another_user()
+{
+	begin
+	chmod 755 "$work"
+	mkdir "$work/var"
+	chown nobody "$work/var"
+	printf '%s\n' "control = \"$work/var/socket\"" "state = \"$work/var/state\"" \
+		'cap "lte" { interface = "c2" quota = "5M" then = "forbid" }' >"$work/pamsd.conf"
+	chmod 600 "$work/pamsd.conf"
+	as
+	transfer --bytes 4M
+	end_daemon -TERM
+	as --user nobody
+	tell_all
+	grep "used up" "$work/pamsd.err" && fail "the quota is used up"
+	end_daemon -TERM
+	chown root "$work/var/state"
+	cp "$work/var/state" "$work/copy"
+	as --user nobody
+	within 20 has_no_endpoint || fail "the path isn't forbidden"
+	has_said "$work/var/state: can't be read: Permission denied" || { tell_all; fail "it isn't said"; }
+	cmp "$work/copy" "$work/var/state.unreadable" || fail "what was counted isn't kept"
+	end_daemon -TERM
+}
+# as [--user USER]: pamsd is that, or root with all privileges
+as()
+{
+	ip netns exec "$client" "$pamsd" -c "$work/pamsd.conf" "$@" 2>>"$work/pamsd.err" &
+	daemon=$!
+	within 50 answers || fail "pamsd does not come up: $(cat "$work/pamsd.err")"
 }
 
 # At midnight another day begins.
@@ -442,6 +475,7 @@ add download_keeps_the_quota
 add forbidden_path_keeps_the_quota
 add dearer_path_keeps_the_quota
 add killed_daemons_keep_the_quota
+add state_of_another_user
 add quota_is_given_back_at_midnight
 add forbidden_endpoint_comes_back
 add addresses_of_a_forbidden_path_come_and_go

@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,6 +18,7 @@
 #include "tap.h"
 
 #define MB	1000000ULL
+#define NOBODY	65534
 
 static void first_sight_is_no_use(void)
 {
@@ -326,8 +328,75 @@ static void corrupt_file_is_put_aside(void)
 	}
 }
 
-/* What is there already stays when there is no room for the next. */
-static void full_disk_keeps_the_old(void)
+/* As a user who has no privilege; true if there was one to give up. */
+static bool become_nobody(void)
+{
+	return !geteuid() && !chown(folder, NOBODY, NOBODY) && !seteuid(NOBODY);
+}
+
+static void become_root(bool again)
+{
+	if (again)
+		check(!seteuid(0) && !chown(folder, 0, 0));
+}
+
+/* What only that file knows isn't written over. */
+static void unreadable_file_is_put_aside(void)
+{
+	json_t *state = json_pack("{s:i}", "a", 1);
+	char unreadable[96];
+	const char *why;
+	bool was_root;
+
+	snprintf(unreadable, sizeof(unreadable), "%s.unreadable", file);
+	write_text("{\"a\": 5}");
+	check(!chmod(file, 0));
+	was_root = become_nobody();
+	check(!keep_read(file, &why) && why && strstr(why, "Permission denied"));
+	check(access(file, F_OK) && !access(unreadable, F_OK));
+	check(!keep_write(file, state));
+	become_root(was_root);
+	unlink(unreadable);
+	json_decref(state);
+}
+
+/* Root's pamsd writes for the user of the service, whose the folder is. */
+static void file_is_of_the_folders_owner(void)
+{
+	json_t *state = json_pack("{s:i}", "a", 1), *again;
+	struct stat st = { };
+	const char *why;
+
+	check(!chown(folder, NOBODY, NOBODY));
+	check(!keep_write(file, state));
+	check(!stat(file, &st) && st.st_uid == NOBODY && st.st_gid == NOBODY);
+	check((st.st_mode & 07777) == 0600);
+	check(!seteuid(NOBODY));
+	again = keep_read(file, &why);
+	check(again && json_equal(again, state));
+	become_root(true);
+	json_decref(again);
+	json_decref(state);
+}
+
+/* Nothing is written through what lies where the new file comes. */
+static void new_file_is_new(void)
+{
+	json_t *state = json_pack("{s:i}", "a", 1);
+	char path[96], other[96];
+	struct stat st = { };
+
+	snprintf(path, sizeof(path), "%s.new", file);
+	snprintf(other, sizeof(other), "%s.other", file);
+	check(!symlink(other, path));
+	check(!keep_write(file, state));
+	check(access(other, F_OK) && access(path, F_OK));
+	check(!lstat(file, &st) && S_ISREG(st.st_mode));
+	json_decref(state);
+}
+
+/* What is there already stays when the next can't be written. */
+static void failure_keeps_the_old(void)
 {
 	json_t *old = json_pack("{s:i}", "a", 1), *new = json_pack("{s:i}", "a", 2), *read;
 	char path[96];
@@ -335,9 +404,9 @@ static void full_disk_keeps_the_old(void)
 
 	check(!keep_write(file, old));
 	snprintf(path, sizeof(path), "%s.new", file);
-	check(!symlink("/dev/full", path));
-	check(keep_write(file, new) < 0);
-	unlink(path);
+	check(!mkdir(path, 0700));
+	check(keep_write(file, new) == -EEXIST);
+	rmdir(path);
 	read = keep_read(file, &why);
 	check(read && json_equal(read, old));
 	json_decref(read);
@@ -419,7 +488,13 @@ int main(void)
 	run(looks_come_in_time);
 	run(file_is_kept);
 	run(corrupt_file_is_put_aside);
-	run(full_disk_keeps_the_old);
+	run(unreadable_file_is_put_aside);
+	if (geteuid())
+		skip(file_is_of_the_folders_owner, "only root can give files away");
+	else
+		run(file_is_of_the_folders_owner);
+	run(new_file_is_new);
+	run(failure_keeps_the_old);
 	run(killed_while_writing);
 	unlink(file);
 	snprintf(aside, sizeof(aside), "%s.new", file);

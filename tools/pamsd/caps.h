@@ -58,7 +58,7 @@ void counter_close(void);
 
 /*
  * NULL: there is none, or *why, which is good until the next call, and the file is
- * kept as FILE.corrupt.
+ * kept as FILE.corrupt or FILE.unreadable.
  */
 struct json_t *keep_read(const char *file, const char **why);
 /* As a whole or not at all, on the disk when it returns; 0 or -errno. */

@@ -3,7 +3,8 @@
  * keep - a file of JSON that is there as a whole, whatever happens
  *
  * It is written beside the old one, to the disk, and renamed over it. So a file that
- * can't be read wasn't written by this.
+ * can't be parsed wasn't written by this. What can't be read is put aside: the next one
+ * would take its place, and with it what only that file knows.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -12,27 +13,39 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <jansson.h>
 
 #include "caps.h"
 
+/* True if it is now FILE.SUFFIX. */
+static bool put_aside(const char *file, const char *suffix)
+{
+	char aside[PATH_MAX];
+
+	return (size_t)snprintf(aside, sizeof(aside), "%s.%s", file, suffix) <
+	       sizeof(aside) && !rename(file, aside);
+}
+
 json_t *keep_read(const char *file, const char **why)
 {
 	static char text[JSON_ERROR_TEXT_LENGTH + 64];
-	char aside[PATH_MAX];
 	json_error_t error;
 	json_t *state;
 	FILE *stream;
+	int err;
 
 	*why = NULL;
 	stream = fopen(file, "re");
 	if (!stream && errno == ENOENT)
 		return NULL;
 	if (!stream) {
-		snprintf(text, sizeof(text), "can't be read: %s",
-			 strerror(errno));
+		err = errno;
+		snprintf(text, sizeof(text), "can't be read: %s%s",
+			 strerror(err), put_aside(file, "unreadable") ?
+			 "; it is kept with the suffix .unreadable" : "");
 		*why = text;
 		return NULL;
 	}
@@ -42,23 +55,43 @@ json_t *keep_read(const char *file, const char **why)
 		return state;
 	snprintf(text, sizeof(text), "line %d: %s", error.line, error.text);
 	*why = text;
-	snprintf(aside, sizeof(aside), "%s.corrupt", file);
-	rename(file, aside);
+	put_aside(file, "corrupt");
 	return NULL;
 }
 
-/* So that the new name is on the disk. */
-static void sync_folder(const char *file)
+static int open_folder(const char *file)
 {
 	char *path = strdup(file);
 	int fd = path ? open(dirname(path), O_RDONLY | O_DIRECTORY | O_CLOEXEC) :
 			-1;
 
+	free(path);
+	return fd;
+}
+
+/* So that the new name is on the disk. */
+static void sync_folder(const char *file)
+{
+	int fd = open_folder(file);
+
 	if (fd >= 0) {
 		fsync(fd);
 		close(fd);
 	}
-	free(path);
+}
+
+/* So that the service's user can read what root's pamsd, started by hand, leaves. */
+static bool give_to_owner(int fd, const char *file)
+{
+	int folder = open_folder(file);
+	struct stat st;
+	bool given;
+
+	if (folder < 0)
+		return false;
+	given = !fstat(folder, &st) && !fchown(fd, st.st_uid, st.st_gid);
+	close(folder);
+	return given;
 }
 
 int keep_write(const char *file, const json_t *state)
@@ -68,10 +101,14 @@ int keep_write(const char *file, const json_t *state)
 
 	if ((size_t)snprintf(path, sizeof(path), "%s.new", file) >= sizeof(path))
 		return -ENAMETOOLONG;
-	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
-		  0600);
+	/* left by a kill, maybe of another user's */
+	unlink(path);
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -errno;
+	/* a root that may not keeps it */
+	if (!geteuid())
+		give_to_owner(fd, file);
 	errno = 0;
 	if (json_dumpfd(state, fd, JSON_INDENT(1)) || fsync(fd))
 		err = -(errno ?: ENOSPC);
