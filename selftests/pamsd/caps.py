@@ -284,6 +284,20 @@ def state_that_cannot_be_written(folder):
         subprocess.run(["umount", full], check=True)
 
 
+def state_that_was_never_written(folder):
+    """A restart is enough to forget what was used: that is said."""
+    text = config(Path(folder) / "none", cap("a", 'quota = "1G"'))
+    pamsd = Daemon(folder, "caps", text)
+    check("/none/state can't be written: what is used until pamsd or the machine is started again may be forgotten then: No such "
+          "file or directory\n" in pamsd.said(), pamsd.said())
+    send(2 * MB)
+    within("it is counted", lambda: used(pamsd) >= 2 * MB)
+    pamsd.stop()
+    pamsd.start()
+    check(used(pamsd) < MB, "it is forgotten")
+    pamsd.stop()
+
+
 def battery_is_low(folder):
     """While it is being discharged; it is given back above a margin, or when it is charged."""
     supplies = Path(folder) / "supplies"
@@ -594,7 +608,7 @@ if __name__ == "__main__":
     sys.exit(run_cases([
         quota_is_counted, kept_over_restarts_and_kills, killed_with_the_machine,
         interface_is_replaced, corrupt_state_is_said, period_begun_ahead_of_time,
-        corrupt_state_and_1970, state_that_cannot_be_written,
+        corrupt_state_and_1970, state_that_cannot_be_written, state_that_was_never_written,
         battery_is_low, metered_by_networkmanager, lent_bytes_have_an_end, hours_of_the_day, reload_goes_on,
         failing_reload_forgets_nothing, cap_is_put_back, id_that_was_given_away,
         none_configured]))

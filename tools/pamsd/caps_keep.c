@@ -123,7 +123,8 @@ void caps_save(struct caps *caps)
 	caps->saved_us = now_us();
 	if (err) {
 		say_seldom(&caps->unsaved, "%s can't be written: what is used "
-			   "until the next reboot may be forgotten by it: %s",
+			   "until pamsd or the machine is started again may be "
+			   "forgotten then: %s",
 			   caps->config->state, strerror(-err));
 		return;
 	}
