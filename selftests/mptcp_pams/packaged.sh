@@ -48,7 +48,7 @@ in_use_over_two_paths()
 	wait
 	grep receiver "$work/client" || fail "$(cat "$work/client" "$work/server")"
 	unused
-	typed "$(commands "Go back" "sysctl\|modprobe\|rm -f")"
+	typed "$(commands "Go back" "sysctl\|modprobe\|rm -f\|disable")"
 	! lsmod | grep mptcp_pams || fail "the module is still there"
 	[ "$(on_server sysctl -n net.mptcp.scheduler)" = default ] || fail "the scheduler is another one"
 }

@@ -153,7 +153,7 @@ units()
 	chmod +x "$work/systemctl"
 	PATH=$work:$PATH
 	"$pamsctl" mptcp enable one | tee "$work/said"
-	grep -q "ExecStartPre=+.*/pamsctl mptcp enable %n" "$work/said" || fail "nobody says how it is kept"
+	grep -q "ExecStartPre=-+/.*/pamsctl mptcp enable %n" "$work/said" || fail "nobody says how it is kept"
 	connects "$ours/one.service" yes
 	refused "the unit two.service has no cgroup: it doesn't run" enable two.service
 	refused "on isn't enabled" disable on

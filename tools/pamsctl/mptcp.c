@@ -183,7 +183,7 @@ static void say_how_to_keep(void)
 	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
 
 	self[length > 0 ? length : 0] = 0;
-	printf("until the unit stops; for each start of it: ExecStartPre=+%s "
+	printf("until the unit stops; for each start of it: ExecStartPre=-+%s "
 	       "mptcp enable %%n\n", self);
 }
 
