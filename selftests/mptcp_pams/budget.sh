@@ -6,7 +6,10 @@
 #	         c1 ---- A ---- s1
 #	         c2 ---- B ---- s2   10.0.0.2
 #
-# minfct: at most a ninth of what was written, whatever the reason. pams: at most a fifth in one run, a 25th in the mean of several.
+# Promised (resend.c): late data goes again up to a tenth of what was written, and the rest of one fragment. What silent and lost paths
+# hold is not part of that: all of it goes again, as often as a path is lost.
+# Measured: both together, of runs that lose little to silent and lost paths. The limits are for these runs only: minfct a ninth of what
+# was written; pams a fifth in one run, a 25th in the mean of several.
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -24,7 +27,7 @@ reinjected() { in_ns "$1" "$pamsctl" --json stats >"$work/stats"; of reinjected_
 # written: bytes of the last transfers
 written() { of bytes | sum; }
 
-# bounded SCHED: what the server sent twice of the last transfers, as its scheduler promises
+# bounded SCHED: is what the server sent twice of the last transfers within the limits above?
 bounded()
 {
 	local twice all
