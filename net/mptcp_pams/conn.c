@@ -9,10 +9,11 @@
  * the scheduler is released, for the state that disconnect() left behind, and for walks
  * over all connections.
  *
- * The table is read under RCU. Whoever drops a state's last reference frees it after a
- * grace period, with the subflows' states. The timer and a pending kick (watch.c) hold a
- * reference each, on the state and on the socket. If there is no memory for a state, a
- * decision takes the first subflow that accepts more.
+ * The table is read under RCU. Whoever drops the last reference on a connection's state
+ * frees the subflows' states and the bank at once, and the connection's after a grace period.
+ * The timer and a pending kick (watch.c) hold a reference each, on the state and on the
+ * socket. If there is no memory for a state, a decision takes the first subflow that accepts
+ * more.
  *
  * disconnect() keeps the socket and its scheduler: if the connection's key is another one
  * the state is dead, and a new one is made.

@@ -173,7 +173,7 @@ void cost_spare_but(struct pams_view *view, const struct cost_overflow *overflow
 	if (!overflow->delay_ms) {
 		credit_update(view, least, overflow->percent, state);
 		most = max(state->credit_bytes, 0);
-		/* the application's waiting to write more counts as data without end */
+		/* here left_bytes is right: U64_MAX while the application waits to write more */
 		waiting_bytes = view->left_bytes;
 	}
 	for (i = 0; i < view->nr && most; i++) {

@@ -57,9 +57,8 @@
  */
 #define LEARN_SILENCE_MIN_US	(50 * USEC_PER_MSEC)
 #define LEARN_ALARMS_MAX	3
-/* After this time without data what was learned of a path may be wrong: it is tried again.
- * With 10 s paths that were slow for a while come back later; a path that stays slow costs
- * 0.7 % of a transfer's time with 2 s.
+/* After this time without data what was learned of a path may be wrong: it is tried again,
+ * with a packet. With a longer time paths that were slow for a while come back later.
  */
 #define LEARN_RETRY_S		2
 /* A false alarm is forgotten after this time: a train's tunnels come at such intervals. */

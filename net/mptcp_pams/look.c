@@ -94,7 +94,7 @@ static void model_expected(struct pams_model *model,
 	*model = (struct pams_model){
 		.rtt_us = max(hint->rtt_us, 1U),
 		.limit_byteps = hint->limit_byteps ?: MODEL_RATE_UNKNOWN,
-		/* the hint's is 0 if path memory forgot the path since */
+		/* both rates of the hint are 0 if path memory has forgotten the path */
 		.proven_byteps = hint->limit_byteps ?:
 				 max(hint->proven_byteps, MODEL_RATE_MIN_BYTEPS),
 		.cwnd_bytes = TCP_INIT_CWND * mss_bytes,
@@ -354,9 +354,9 @@ void pams_look(struct pams_conn *conn, enum pams_detail detail,
 							  look->snd_nxt,
 							  look->unscheduled_bytes);
 	}
-	/* A scheduler that cuts fragments compares whole packets, even if less is left of this
-	 * one: minfct waits for a subflow where a packet arrives sooner than on its target,
-	 * and with fewer bytes an idle one could seem to be such.
+	/* PADs are of the rest of the next fragment. But minfct, which cuts fragments, takes
+	 * another subflow for faster if its PAD is below the arrival of a whole packet on the
+	 * target. So its PADs are of a packet, else it might wait for an idle subflow.
 	 */
 	view->fragment_bytes = conn->sched->cuts ? PICK_PACKET_BYTES : look->fragment_bytes;
 	view->sent_bytes = look->snd_nxt - conn->first_seq;

@@ -213,9 +213,10 @@ struct pams_remembered *pams_memory_get(struct pams_net *net, const struct sock 
 }
 
 /**
- * pams_memory_put - give back a path that was expected, or for pams_memory_leave() a subflow's
+ * pams_memory_put - a connection no longer expects this path: give it back
  * @path:	the path, may be NULL
- * @byteps:	the capacity that the subflow told last; 0 if the path was only expected
+ * @byteps:	0; pams_memory_leave(), which gives back a subflow's path by this, passes the
+ *		capacity that the subflow told last
  */
 void pams_memory_put(struct pams_remembered *path, u32 byteps)
 {

@@ -39,7 +39,7 @@ struct pams_memory_key {
  * @busy_s:	the second that @busy counts for, low half of TCP's clock in seconds
  * @busy:	number of subflows that had data under way in that second, or acknowledged
  * @busy_before: the same of the second before
- * @told:	number of these that have told a capacity (@sum_byteps)
+ * @told:	number of subflows that have told a capacity; @sum_byteps is the sum of these
  * @used_s:	when a subflow told something of it last, low half of ktime_get_boottime_seconds()
  * @began:	jiffies when a connection began on it last; they wrap after 50 days or more, so
  *		for a moment then one seems to begin again

@@ -1055,9 +1055,9 @@ u32 msk_resend_copy(struct mptcp_sock *msk, const struct sock *ssk, u32 from, u3
  * @msk:	the connection, owned in process context, nothing pending again
  * @ssk:	the subflow; locked meanwhile
  * @again:	the subflow's data that was sent again; updated
- * @silent:	the path doesn't answer: what SACK tells of is sent again, too. The peer's TCP
- *		has it, and where the path still lives mostly delivers it soon; but here the
- *		lost packet before it won't come
+ * @silent:	the path doesn't answer: send again what SACK tells of, too. The peer's TCP has
+ *		it, but delivers it only behind the lost packet before it, and over this path
+ *		that won't come
  * @resend:	set to the range that is pending now, within one fragment. It waits for
  *		room elsewhere, and goes before new data
  *

@@ -89,9 +89,10 @@ struct msk_window {
  * @sent_end:	data of the fragment from @end up to here was sent before, and isn't sent again
  * @origin:	subflow_id that the range was given to before, and is kept off
  * @target:	subflow_id that the range has to go to; 0: any but @origin
- * @handed_end:	write_seq that TCP of @handed_id has if exactly the range is given to it
- * @handed_id:	low half of the subflow_id that the range was handed over to, with a lowered
- *		msk->wnd_end; 0: none, or msk_resend_excess() has asked
+ * @handed_end:	write_seq of @handed_id's TCP if it was given exactly the range: what is beyond
+ *		was given in excess
+ * @handed_id:	low half of the subflow_id of the subflow that is given the range, where
+ *		msk->wnd_end was lowered for it; 0: none, or its excess was counted
  * @keep:	the range waits for room, and goes before other pending data
  */
 struct msk_resend {

@@ -37,7 +37,7 @@
 #include "pams.h"
 
 /* Late data that is sent again is at most this part of what the application wrote: that
- * makes 2 to 4 % in the mean. A ninth was 0.4 % faster, a sixth gave pams 6 %.
+ * makes 2 to 4 % in the mean (Documentation/constants.md).
  */
 #define RESEND_SHARE	10
 
@@ -325,7 +325,7 @@ static bool resend_copy(struct pams_conn *conn, const struct pams_view *view,
 
 	bytes = msk_resend_copy(conn->msk, look->ssk[to], conn->state.copied, max_bytes,
 				view->sub[to]->room_bytes, &conn->resend);
-	/* a byte that isn't in a fragment is the DATA_FIN */
+	/* 0: what follows is only the DATA_FIN, whose byte is in no fragment */
 	conn->state.copied = bytes ? conn->state.copied + bytes : look->snd_nxt;
 	if (bytes)
 		resend_count(conn, pams_subflow_find(conn, conn->state.lead), bytes);

@@ -436,7 +436,9 @@ static int retransmit(struct mptcp_sock *msk, const struct pams_sched *of_socket
 			return -EINVAL;
 		}
 	}
-	/* a wait may have shortened it, and the kernel counts by it which subflows are stale */
+	/* An earlier call that returned -EINVAL, to wait, may have set a shorter timeout, by
+	 * which the kernel would take subflows for stale too soon.
+	 */
 	msk_reset_timeout(msk);
 	own = msk_get_retrans(msk);
 	if (conn)

@@ -51,7 +51,9 @@
  * tries again after PAMS_CLOSE_US, then after twice as long, up to 128 times.
  */
 #define WATCH_OWNED_SHIFT_MAX	7
-/* at most this many fragments are sent again in one kick */
+/* A kick sends this many ranges again, each within one fragment, and one more with its end; the
+ * next kick does the rest.
+ */
 #define WATCH_FRAGMENTS_MAX	16
 
 static struct workqueue_struct *watch_wq;
@@ -79,7 +81,7 @@ static void watch_arm(struct pams_conn *conn, u32 pause_us)
 	ktime_t expires = ktime_add_us(ktime_get(), pause_us);
 
 	if (conn->timed) {
-		/* It runs now, or fires before @expires and then arms itself again. */
+		/* The function runs now, or will before @expires, and sets the next look. */
 		if (!hrtimer_is_queued(&conn->timer) ||
 		    ktime_compare(hrtimer_get_expires(&conn->timer), expires) <= 0)
 			return;
@@ -389,7 +391,7 @@ static u32 view_pause_us(struct pams_conn *conn, const struct pams_view *view,
 		return PAMS_TICK_US;
 	conn->backed_off = true;
 	pause_us = 2 * conn->pause_us;
-	/* 0: the limit has passed and it isn't silent yet; nobody knows when it will be */
+	/* 0: a subflow is past its limit, but not silent yet: no look can be timed for it */
 	if (left_us)
 		pause_us = min(pause_us, left_us);
 	return clamp(pause_us, PAMS_TICK_US, WATCH_PAUSE_MAX_US);
