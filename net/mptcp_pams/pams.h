@@ -31,6 +31,9 @@
  *   pad.c       PAD from plain numbers
  *   msk.c       MPTCP's private structures; no other file knows them
  *   symbols.c   finds what the kernel does not export
+ *
+ * Other headers without a .c file: again.h (which bytes were sent again), peek.h (reads
+ * a subflow's TCP without its lock), features.h (the target kernel's features).
  */
 #ifndef _MPTCP_PAMS_H
 #define _MPTCP_PAMS_H
