@@ -225,7 +225,7 @@ struct split {
 	struct client *clients;
 	uint64_t memory;
 	struct flow **heap;	/* from index 1 on; the one with the earliest timer first */
-	unsigned int heap_count, heap_size;
+	unsigned int heap_count;
 	struct split_counters counters;
 };
 
