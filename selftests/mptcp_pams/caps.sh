@@ -249,6 +249,23 @@ address_of_a_forbidden_path_is_away()
 	[ "$(endpoints_of_path)" = 1 ] || { tell_endpoints; fail "an address that is gone is given back"; }
 }
 
+# Another address, which the interface keeps all the time, is no replacement.
+address_beside_another_is_away()
+{
+	begin
+	move_to 10.0.2.50 10.0.2.1
+	start_daemon 'then = "forbid"'
+	within 20 is_forbidden || fail "the path isn't forbidden"
+	ip -n "$client" addr del 10.0.2.1/24 dev c2
+	sed -i 's/forbid/cost 1/' "$work/pamsd.conf"
+	kill -HUP "$daemon"
+	sleep 2
+	has_no_endpoint || fail "an address that is gone is given back"
+	ip -n "$client" addr add 10.0.2.1/24 dev c2
+	becomes "$endpoint"
+	end_daemon -TERM
+}
+
 # More addresses, all of which the interface has, than pamsd can give back: all are forbidden all the same.
 more_addresses_than_are_remembered()
 {
@@ -480,6 +497,7 @@ add quota_is_given_back_at_midnight
 add forbidden_endpoint_comes_back
 add addresses_of_a_forbidden_path_come_and_go
 add address_of_a_forbidden_path_is_away
+add address_beside_another_is_away
 add more_addresses_than_are_remembered
 add own_backup_is_left_alone
 add reload_changes_the_effect

@@ -9,8 +9,9 @@
  * An endpoint of the path manager that becomes a backup, or is removed, is written down
  * before: so it is given back also after the daemon was killed. If another one took its
  * id meanwhile it gets one that the kernel picks, after those that keep theirs.
- * A removed one whose interface got another address instead is forgotten: a link that
- * dials in has a new one each time, and the kernel's list has room for few.
+ * A removed one waits for its address. One whose interface got another address instead is
+ * forgotten at the end, or when more are to be written down than there is room for: a link
+ * that dials in has a new address each time, and the kernel's list has room for few.
  *
  * With costs-as-backup also the endpoints of an interface that costs more than the
  * cheapest way out become backups: the peer is told by MP_PRIO, which any server knows.
@@ -217,7 +218,8 @@ static void forget_replaced(struct caps *caps, const struct endpoint *by)
 static void hold(struct caps *caps, const struct endpoint *endpoint,
 		 bool removed)
 {
-	forget_replaced(caps, endpoint);
+	if (caps->held_count == ENDPOINTS_MAX)
+		forget_replaced(caps, endpoint);
 	if (caps->held_count == ENDPOINTS_MAX) {
 		say_seldom(&caps->full, "more than %u endpoints are held: one "
 			   "of %s won't be given back", ENDPOINTS_MAX,
@@ -293,10 +295,11 @@ static bool restore(struct caps *caps, struct held *held)
 	if (effect.forbid)
 		return false;
 	presence = presence_of(held);
+	/* an interface may have others beside it, so it may come back */
+	if (presence != ADDRESS_THERE && !caps->released)
+		return false;
 	if (presence == ADDRESS_REPLACED)
 		return true;
-	if (presence == ADDRESS_AWAY && !caps->released)
-		return false;
 	if (endpoint.ifindex)
 		endpoint.ifindex = if_nametoindex(endpoint.interface);
 	if (held->endpoint.ifindex && !endpoint.ifindex)
