@@ -201,6 +201,7 @@ static int decide(struct mptcp_sock *msk, const struct pams_sched *of_socket)
 	 * choice sends, since nothing would bring another decision.
 	 */
 	if (unlikely(!view.nr)) {
+		conn->deferring = false;
 		msk_window_restore(msk, &conn->window);
 		return msk_schedule_any(msk) ? 0 : -EAGAIN;
 	}
