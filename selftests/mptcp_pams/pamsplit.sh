@@ -124,6 +124,34 @@ behind_nat()
 		"$(on_server ss -Htn state established "src = $address" "dst = 10.0.2.1" | wc -l)" == 0
 }
 
+# Its firewall, at that priority of nftables (0: most, 10: firewalld's), closes in mid transfer: nothing goes past it.
+walled()
+{
+	helped "$1"
+	on_helper nft -f - <<-EOF
+		table inet fw {
+			chain forward {
+				type filter hook forward priority $2
+			}
+		}
+	EOF
+	start_server
+	start_split
+	in_mid_transfer wall
+	check "bytes to the client past the wall" "$(to_client) - $(<"$work/before")" "<" 100000
+	check "resets" "$(total resets)" == 1
+	check "subflows at the server" "$(on_server ss -Htn state established "dst = 10.0.2.1" | wc -l)" == 0
+}
+wall()
+{
+	on_helper nft -f - <<-EOF
+		add rule inet fw forward iifname "h2" drop
+		add rule inet fw forward oifname "h2" drop
+	EOF
+	to_client >"$work/before"
+}
+to_client() { on_helper cat /sys/class/net/h2/statistics/tx_bytes; }
+
 # Uploads aren't banked; what is acknowledged meanwhile is as ever.
 both_ways()
 {
@@ -770,6 +798,8 @@ for sched in $SCHEDS; do
 	add plain "$sched"
 	add over_ipv6 "$sched"
 	add behind_nat "$sched"
+	add walled "$sched" 0
+	add walled "$sched" 10
 	add both_ways "$sched"
 	add rough "$sched" loss,2% loss,0%
 	add rough "$sched" loss,1%,duplicate,2% loss,1%,duplicate,2%

@@ -2,12 +2,15 @@
 /*
  * rules - which packets come here: the nftables table "inet pamsplit"
  *
- *	forward -10	a SYN that joins, from a client: mark its connection; queue
+ *	forward 100	a SYN that joins, from a client: mark its connection; queue
  *			what is of a marked one
- *	forward -9	what the splitter has seen goes on; it takes its mark from
+ *	forward 101	what the splitter has seen goes on; it takes its mark from
  *			a connection that it leaves. What it hasn't seen, since it
  *			is dead, or doesn't know, is answered by a reset
  *	output -300	what the splitter makes for the client isn't tracked
+ *
+ * What is queued leaves by the output, past whatever else is in forward. So a firewall's
+ * chains there come before: nftables' at 0, firewalld's at 10, iptables' security at 50.
  *
  * Nothing is marked or queued unless the worker lives: each of its beats, a packet
  * to the loopback interface, keeps the one element of the set "alive" for another
@@ -171,7 +174,7 @@ static void add_split(FILE *out, const struct settings *settings, uint8_t id,
 	char then[512];
 
 	fprintf(out, "add chain " TABLE " split { type filter hook forward "
-		"priority -10; }\n");
+		"priority 100; }\n");
 	/* A new connection may have the ports of one that was split. */
 	snprintf(then, sizeof(then),
 		 "tcp flags & (fin | syn | rst | ack) == syn "
@@ -197,7 +200,7 @@ static void add_after(FILE *out, uint8_t id)
 	uint32_t mark = (uint32_t)id << MARK_SHIFT;
 
 	fprintf(out, "add chain " TABLE " after { type filter hook forward "
-		"priority -9; }\n");
+		"priority 101; }\n");
 	fprintf(out, "add rule " TABLE " after ct mark & 0x%x != 0x%x "
 		"return\n", MARK_MASK, mark);
 	fprintf(out, "add rule " TABLE " after meta mark & 0x%x == 0x%x "
