@@ -22,7 +22,7 @@
  * ended badly: what has the mark of a run that it names is reset. The marks of a
  * run that ended well stay, too, on what was left, and mean nothing. After a start
  * of the machine the marks are gone: then MPTCP in mid-stream, of a connection that
- * isn't known, is reset, too.
+ * isn't known, is reset, too, for as long as the set "started" has its one element.
  *
  * Somebody else may remove the rules while the worker lives, as each restart of
  * nftables does by "flush ruleset". The kernel tells the guard of that.
@@ -50,6 +50,7 @@
 #define STARTED_S	600	/* so long a machine counts as just started */
 #define RUN_CHAIN	"run_"	/* and two digits */
 #define ALIVE		"meta l4proto @alive"
+#define STARTED		"meta l4proto @started"
 #define EVENT_BYTES	8192	/* the kernel puts no more into one datagram */
 
 /* Runs that ended badly, by number; the first one stands for all there were. */
@@ -154,7 +155,8 @@ static void each_client(FILE *out, const struct settings *settings,
 			settings->pipes[i], then);
 }
 
-static bool just_started(void)
+/* How much longer the machine counts as just started. */
+static unsigned int just_started_ms(void)
 {
 	double up_s = STARTED_S;
 	FILE *file = fopen("/proc/uptime", "re");
@@ -164,7 +166,20 @@ static bool just_started(void)
 			up_s = STARTED_S;
 		fclose(file);
 	}
-	return up_s < STARTED_S;
+	return up_s < STARTED_S ? (STARTED_S - up_s) * 1000 : 0;
+}
+
+static void reset_unknown(FILE *out, const struct settings *settings)
+{
+	unsigned int left_ms = just_started_ms();
+
+	if (!left_ms)
+		return;
+	fprintf(out, "add set " TABLE " started { type inet_proto; "
+		"flags timeout; elements = { tcp timeout %ums }; }\n", left_ms);
+	each_client(out, settings, STARTED " tcp flags & (syn | rst) == 0x0 "
+		    "ct state new tcp option mptcp exists "
+		    "reject with tcp reset");
 }
 
 static void add_split(FILE *out, const struct settings *settings, uint8_t id,
@@ -189,10 +204,7 @@ static void add_split(FILE *out, const struct settings *settings, uint8_t id,
 		ALIVE " queue num %u bypass\n", MARK_MASK, mark,
 		settings->queue);
 	reset_ended(out, ended);
-	if (just_started())
-		each_client(out, settings,
-			    "tcp flags & (syn | rst) == 0x0 ct state new "
-			    "tcp option mptcp exists reject with tcp reset");
+	reset_unknown(out, settings);
 }
 
 static void add_after(FILE *out, uint8_t id)
