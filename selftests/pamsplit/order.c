@@ -155,6 +155,29 @@ static void syn_after_the_third_packet(void)
 	split_free(split);
 }
 
+static void leaves_without_ecn(size_t len)
+{
+	struct packet packet;
+
+	check(give(len) == SPLIT_CHANGED);
+	check(packet_read(&packet, data, len) && packet_intact(&packet));
+	check(packet.flags == TCP_SYN && !(data[20 + 12] & TCP_AE));
+}
+
+/* Nor Accurate ECN (RFC 9768), for which there is a third flag: alone it asks for it, too. */
+static void syn_with_accurate_ecn(void)
+{
+	size_t len;
+
+	start();
+	len = make_handshake(data, true, ISN, 0, STAMP);
+	data[20 + 12] |= TCP_AE;
+	leaves_without_ecn(len);
+	data[20 + 12] |= TCP_AE;
+	leaves_without_ecn(len);
+	split_free(split);
+}
+
 /* Another flow, with more to send than the cap allows. */
 static void open_one_that_waits(void)
 {
@@ -631,6 +654,7 @@ int main(void)
 	run(syn_after_the_answer_which_comes_again);
 	run(syn_after_the_answer_which_comes_late);
 	run(syn_after_the_third_packet);
+	run(syn_with_accurate_ecn);
 	run(syn_before_the_answer_over_the_cap);
 	run(syn_after_the_answer_over_the_cap);
 	run(second_syn_over_the_cap);

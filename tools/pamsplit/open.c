@@ -19,11 +19,8 @@ static bool can_be_split(const struct packet *packet)
 
 static enum split_verdict without_ecn(struct packet *packet)
 {
-	uint8_t *tcp = packet->data + packet->tcp_at;
-
-	if (!(packet->flags & (TCP_ECE | TCP_CWR)))
+	if (!tcp_drop_ecn(packet->data + packet->tcp_at))
 		return SPLIT_PASS;
-	tcp_set_flags(tcp, packet->flags & ~(TCP_ECE | TCP_CWR));
 	packet_seal(packet->data, packet->len);
 	return SPLIT_CHANGED;
 }

@@ -20,6 +20,7 @@
 #define TCP_ACK		0x10
 #define TCP_ECE		0x40
 #define TCP_CWR		0x80
+#define TCP_AE		0x01		/* in the byte before those */
 
 #define HEADER_MAX	(60 + 60)	/* IPv4's or IPv6's and TCP's, no more */
 #define OPTIONS_MAX	40
@@ -130,6 +131,16 @@ static inline void tcp_set_ack(uint8_t *tcp, uint32_t ack)
 static inline void tcp_set_flags(uint8_t *tcp, uint8_t flags)
 {
 	tcp[13] = flags;
+}
+
+/* Take what asks for ECN, or Accurate ECN, out. Returns false if there was nothing. */
+static inline bool tcp_drop_ecn(uint8_t *tcp)
+{
+	bool any = tcp[12] & TCP_AE || tcp[13] & (TCP_ECE | TCP_CWR);
+
+	tcp[12] &= ~TCP_AE;
+	tcp[13] &= ~(TCP_ECE | TCP_CWR);
+	return any;
 }
 
 static inline void tcp_set_window(uint8_t *tcp, uint16_t window)
