@@ -596,6 +596,142 @@ static void bare_one_of_a_stranger(void)
 	check(client.ts_recent == STAMP + 20);
 }
 
+/* --- a stranger, who guesses numbers, where the kernel lets all of them pass --- */
+
+/* From the server or, @up, the client: no end's, so it goes on as it is, or nowhere. */
+static void stranger_says(bool up, uint32_t seq, uint32_t ack, uint32_t stamp,
+			  uint8_t flags, uint32_t payload)
+{
+	uint8_t options[12], before[sizeof(data)];
+	size_t len = put_stamps(options, stamp, stamp);
+	enum split_verdict verdict;
+
+	len = make(data, up, seq, ack, flags, 100, options, len, payload);
+	packet_seal(data, len);
+	memcpy(before, data, len);
+	verdict = give(len);
+	check(verdict == SPLIT_PASS || verdict == SPLIT_TAKEN);
+	check(!memcmp(before, data, len));
+}
+
+/* Each quarter of the sequence numbers and stamps; then one of the two numbers alone is wrong. */
+static void stranger_guesses(bool up, uint8_t flags, uint32_t payload)
+{
+	uint32_t seq = ISN + 1 + (up ? 0 : 2 * PAYLOAD);
+	uint32_t ack = ISN + 1 + (up ? 2 * PAYLOAD : 0);
+
+	for (unsigned int i = 0; i < 16; i++)
+		stranger_says(up, seq + 777 + (i << 30), ack + (1U << 29),
+			      STAMP + 30 + (i / 4 << 30), flags, payload);
+	for (unsigned int i = 1; i < 4; i++)
+		stranger_says(up, seq + (i << 30), ack, STAMP + (1U << 30),
+			      flags, payload);
+	stranger_says(up, seq, ack + 100000, STAMP + (1U << 30), flags, payload);
+	stranger_says(up, seq, ack - 300000, STAMP + (1U << 30), flags, payload);
+}
+
+/* What each end says afterwards counts, and early acknowledgments have its numbers. */
+static void the_flow_goes_on(void)
+{
+	struct packet packet;
+	size_t len;
+
+	server_says(PAYLOAD, STAMP + 40, PAYLOAD);
+	server_says(2 * PAYLOAD, STAMP + 50, PAYLOAD);
+	client_says(WINDOW);
+	pass(0);
+	check(split_flows(split) == 1);
+	check(split_counters(split)->delivered_bytes == 3 * PAYLOAD);
+	check(last_to_server.seq == ISN + 1);
+	check(last_to_server.ack == ISN + 1 + 3 * PAYLOAD);
+	check(last_to_server.tsecr == STAMP + 50);
+	len = make_ack(data, false, ISN + 1, client.rcv_nxt - 1, STAMP, WINDOW);
+	check(goes_on(give(len)) && packet_read(&packet, data, len));
+	check(packet.ack == ISN + 1 + 3 * PAYLOAD);
+	check(client.dropped == 0 && resets == 0);
+	split_free(split);
+}
+
+static void stranger(bool up, uint8_t flags, uint32_t payload)
+{
+	start();
+	open_flow(split, now_us, data, ISN, STAMP, WINDOW);
+	server_says(0, STAMP + 10, PAYLOAD);
+	client_says(WINDOW);
+	stranger_guesses(up, flags, payload);
+	the_flow_goes_on();
+}
+
+static void stranger_as_the_server(void)
+{
+	stranger(false, TCP_ACK, 0);
+}
+
+static void stranger_as_the_server_with_data(void)
+{
+	stranger(false, TCP_ACK, PAYLOAD);
+}
+
+static void stranger_as_the_server_with_a_fin(void)
+{
+	stranger(false, TCP_ACK | TCP_FIN, 0);
+}
+
+static void stranger_as_the_client(void)
+{
+	stranger(true, TCP_ACK, 0);
+}
+
+static void stranger_as_the_client_with_data(void)
+{
+	stranger(true, TCP_ACK, PAYLOAD);
+}
+
+/* The third packet of the handshake is only the client's own. */
+static void stranger_before_the_third_packet(void)
+{
+	start();
+	check(goes_on(give_syn(STAMP)));
+	check(goes_on(give_answer(STAMP)));
+	check(give(make_ack(data, true, ISN + (1U << 30), ISN + 1, STAMP, 1)) ==
+	      SPLIT_PASS);
+	check(give(make_ack(data, true, ISN + 1, ISN + (1U << 30), STAMP, 1)) ==
+	      SPLIT_PASS);
+	check(split_counters(split)->flows == 0);
+	check(goes_on(give_third(STAMP + 20)));
+	check_split();
+	split_free(split);
+}
+
+/*
+ * The server has told a larger window on another subflow: the client sends, and the server
+ * acknowledges, more than the last one on this subflow allows.
+ */
+static void upload_beyond_the_subflows_window(void)
+{
+	uint32_t at = ISN + 1;
+
+	start();
+	open_flow(split, now_us, data, ISN, STAMP, WINDOW);
+	for (unsigned int i = 0; i < 200; i++, at += 60000) {
+		size_t len = make_ack(data, false, at, ISN + 1, STAMP, WINDOW);
+		uint8_t options[40];
+
+		len -= 40;
+		memcpy(options, data + 40, len);
+		len = make(data, true, at, ISN + 1, TCP_ACK, WINDOW, options,
+			   len, 1400);
+		packet_seal(data, len);
+		check(give(len) == SPLIT_CHANGED);
+	}
+	check(give(make_data(data, ISN + 1, at - 60000 + 1400, STAMP + 10,
+			     TCP_ACK, 0)) == SPLIT_PASS);
+	check(give(make_data(data, ISN + 1, at - 60000 + 1400, STAMP + 20,
+			     TCP_ACK, PAYLOAD)) == SPLIT_PASS);
+	check(split_counters(split)->received_bytes == PAYLOAD);
+	split_free(split);
+}
+
 /* --- timers --- */
 
 /*
@@ -678,6 +814,13 @@ int main(void)
 	run(window_probe_while_data_waits);
 	run(keepalive_while_nothing_waits);
 	run(bare_one_of_a_stranger);
+	run(stranger_as_the_server);
+	run(stranger_as_the_server_with_data);
+	run(stranger_as_the_server_with_a_fin);
+	run(stranger_as_the_client);
+	run(stranger_as_the_client_with_data);
+	run(stranger_before_the_third_packet);
+	run(upload_beyond_the_subflows_window);
 	run(more_that_is_sent_moves_no_timer);
 	run(a_pipe_with_a_smaller_mtu);
 	return tap_end();

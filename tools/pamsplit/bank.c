@@ -3,9 +3,21 @@
  * bank - what the server sends: kept until the client has it, and sent on
  *
  * What is kept is in store.c. A packet that comes in order, while nothing waits,
- * goes on as it is.
+ * goes on as it is. What can't be the server's own is dropped, or passes if it has no
+ * data: nothing of it is noted.
  */
 #include "flow.h"
+
+/* Can it be the server's own? RFC 5961, 5.2, for acknowledgments. */
+static bool is_the_servers(const struct flow *flow, const struct packet *packet)
+{
+	uint32_t window = (uint32_t)flow->client_window << flow->client_scale;
+
+	return packet->flags & TCP_ACK &&
+	       lies_in(packet->ack, flow->server_ack - LATE_BYTES,
+		       flow->client_nxt) &&
+	       is_near(packet->seq, flow->una, window);
+}
 
 /* It acknowledges no less than the server did before, and no more than was sent. */
 static bool ack_is_right(const struct flow *flow, const struct packet *packet)
@@ -98,6 +110,8 @@ enum split_verdict bank_packet(struct flow *flow, struct packet *packet,
 	struct block *block;
 	bool at_once;
 
+	if (!is_the_servers(flow, packet))
+		return packet->payload_len || fin ? SPLIT_TAKEN : SPLIT_PASS;
 	if (!packet->payload_len && !fin) {
 		note_server(flow, packet);
 		return pass_bare(flow, packet);

@@ -26,6 +26,13 @@
 
 #define SECOND_US	1000000ULL
 #define MSS_MIN		88
+/*
+ * So far from what is known the numbers of an end's own packets are at the most: strangers
+ * guess, and not every kernel looks at numbers. The window adds to the first one. It isn't
+ * enough alone, since it is the connection's, and may have been told on another subflow.
+ */
+#define FAR_BYTES	(16 << 20)
+#define LATE_BYTES	(256 << 10)	/* of acknowledgments, which nobody sends too early */
 #define PUT_OFF_MAX	256	/* as many new flows may ask within a second */
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 
@@ -233,6 +240,12 @@ struct split {
 static inline uint32_t flow_banked(const struct flow *flow)
 {
 	return before(flow->una, flow->ack_out) ? flow->ack_out - flow->una : 0;
+}
+
+static inline bool is_near(uint32_t seq, uint32_t known, uint32_t window)
+{
+	return lies_in(seq, known - window - FAR_BYTES,
+		       known + window + FAR_BYTES);
 }
 
 static inline bool flow_is_through(const struct flow *flow)

@@ -54,6 +54,11 @@ static inline uint32_t seq_min(uint32_t a, uint32_t b)
 	return before(a, b) ? a : b;
 }
 
+static inline bool lies_in(uint32_t seq, uint32_t from, uint32_t to)
+{
+	return !before(seq, from) && !after(seq, to);
+}
+
 struct address {
 	uint8_t bytes[16];	/* the first 4 for IPv4, the rest 0 */
 };

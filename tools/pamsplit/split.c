@@ -334,11 +334,6 @@ static void tell_left(struct flow *flow, uint64_t now_us)
 	set_timer(flow);
 }
 
-static bool lies_in(uint32_t seq, uint32_t from, uint32_t to)
-{
-	return !before(seq, from) && !after(seq, to);
-}
-
 /*
  * Is the RST's sequence number one that its end could send? Otherwise somebody guesses, or
  * data before it is missing. Then the server is asked: one that has no such connection any

@@ -6,7 +6,8 @@
  * stamp of the server's, and the client's SACK is removed: the splitter itself fills the
  * pipe's holes. A bare acknowledgment that moves only the DATA_ACK or the window
  * waits up to 5 ms for the next early one; one that moves neither is dropped.
- * Uploaded data passes as it comes.
+ * Uploaded data passes as it comes, and so does what can't be the client's own, of which
+ * nothing is noted.
  */
 #include <string.h>
 
@@ -56,6 +57,16 @@ static bool note(struct flow *flow, const struct packet *packet)
 		flow->client_window = packet->window;
 	}
 	return news;
+}
+
+/* Can it be the client's own? */
+static bool is_the_clients(const struct flow *flow, const struct packet *packet)
+{
+	uint32_t window = (uint32_t)flow->server_window << flow->server_scale;
+
+	return packet->flags & TCP_ACK &&
+	       lies_in(packet->ack, flow->una - LATE_BYTES, flow->snd_nxt) &&
+	       is_near(packet->seq, flow->server_ack, window);
 }
 
 static bool is_bare(const struct packet *packet)
@@ -145,7 +156,7 @@ enum split_verdict upward_packet(struct flow *flow, struct packet *packet,
 	bool old_ack = !after(packet->ack, flow->una) && !packet->sacks;
 	bool news;
 
-	if (flow->state == OPENING)
+	if (flow->state == OPENING || !is_the_clients(flow, packet))
 		return SPLIT_PASS;
 	if (flow->state == ANSWERED)
 		return establish(flow, packet, now_us);
