@@ -123,29 +123,33 @@ state_of_another_user()
 	begin
 	chmod 755 "$work"
 	mkdir "$work/var"
-	chown nobody "$work/var"
+	chown "$service" "$work/var"
 	printf '%s\n' "control = \"$work/var/socket\"" "state = \"$work/var/state\"" \
 		'cap "lte" { interface = "c2" quota = "5M" then = "forbid" }' >"$work/pamsd.conf"
 	chmod 600 "$work/pamsd.conf"
 	as
 	transfer --bytes 4M
 	end_daemon -TERM
-	as --user nobody
+	chown "$service" "$work/pamsd.conf"
+	as "${by_service[@]}"
 	tell_all
 	grep "used up" "$work/pamsd.err" && fail "the quota is used up"
 	end_daemon -TERM
-	chown root "$work/var/state"
+	chown 0 "$work/var/state"
 	cp "$work/var/state" "$work/copy"
-	as --user nobody
+	as "${by_service[@]}"
 	within 20 has_no_endpoint || fail "the path isn't forbidden"
 	has_said "$work/var/state: can't be read: Permission denied" || { tell_all; fail "it isn't said"; }
 	cmp "$work/copy" "$work/var/state.unreadable" || fail "what was counted isn't kept"
 	end_daemon -TERM
 }
-# as [--user USER]: pamsd is that, or root with all privileges
+# by number: a guest has no list of users
+service=65534
+by_service=(setpriv --reuid "$service" --regid "$service" --clear-groups --inh-caps +net_admin --ambient-caps +net_admin)
+# as [COMMAND]: pamsd by that, or as root with all privileges
 as()
 {
-	ip netns exec "$client" "$pamsd" -c "$work/pamsd.conf" "$@" 2>>"$work/pamsd.err" &
+	ip netns exec "$client" "$@" "$pamsd" -c "$work/pamsd.conf" 2>>"$work/pamsd.err" &
 	daemon=$!
 	within 50 answers || fail "pamsd does not come up: $(cat "$work/pamsd.err")"
 }
