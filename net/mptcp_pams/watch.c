@@ -501,14 +501,22 @@ static enum hrtimer_restart watch_timer(struct hrtimer *timer)
 	return HRTIMER_NORESTART;
 }
 
-/* Own the msk, or queue the kick again: a sender whose memory doesn't come owns it for as long
- * as it likes, and kicks of other connections wait for this one to end.
+/* Own the msk, if there is still something to do for it. Returns false if the kick ends here,
+ * and the msk isn't owned. If somebody else owns it the kick is queued again: a sender whose
+ * memory doesn't come owns it for as long as it likes, and kicks of other connections wait for
+ * this one to end.
  */
 static bool kick_lock(struct pams_conn *conn)
 {
-	if (msk_lock(conn->msk))
+	struct sock *sk = (struct sock *)conn->msk;
+
+	if (!msk_lock(conn->msk)) {
+		pams_watch_kick(conn);
+		return false;
+	}
+	if (pams_conn_is_current(conn) && inet_sk_state_load(sk) != TCP_CLOSE)
 		return true;
-	pams_watch_kick(conn);
+	release_sock(sk);
 	return false;
 }
 
@@ -530,10 +538,6 @@ static bool resend_all(struct pams_conn *conn)
 		release_sock(sk);
 		if (!kick_lock(conn))
 			return false;
-		if (!pams_conn_is_current(conn)) {
-			release_sock(sk);
-			return false;
-		}
 		msk_window_restore(conn->msk, &conn->window);
 		pams_resend_count_excess(conn);
 		gone_look(conn);
@@ -577,14 +581,9 @@ static void kick_run(struct pams_conn *conn)
 static void watch_kick(struct work_struct *work)
 {
 	struct pams_conn *conn = container_of(work, struct pams_conn, kick);
-	struct sock *sk = (struct sock *)conn->msk;
 
-	if (kick_lock(conn)) {
-		if (pams_conn_is_current(conn) && inet_sk_state_load(sk) != TCP_CLOSE)
-			kick_run(conn);
-		else
-			release_sock(sk);
-	}
+	if (kick_lock(conn))
+		kick_run(conn);
 	pams_conn_put(conn);
 }
 
