@@ -30,9 +30,10 @@ start_with()
 	chmod 600 "$work/pamsd.conf"	# there may be a key in it
 	again
 }
+# again [COMMAND]: pamsd by that, or as root with all privileges
 again()
 {
-	TZ=UTC ip netns exec "$client" "$pamsd" -c "$work/pamsd.conf" 2>>"$work/pamsd.err" &
+	TZ=UTC ip netns exec "$client" "$@" "$pamsd" -c "$work/pamsd.conf" 2>>"$work/pamsd.err" &
 	daemon=$!
 	within 50 answers || fail "pamsd does not come up: $(cat "$work/pamsd.err")"
 }
@@ -127,17 +128,17 @@ state_of_another_user()
 	printf '%s\n' "control = \"$work/var/socket\"" "state = \"$work/var/state\"" \
 		'cap "lte" { interface = "c2" quota = "5M" then = "forbid" }' >"$work/pamsd.conf"
 	chmod 600 "$work/pamsd.conf"
-	as
+	again
 	transfer --bytes 4M
 	end_daemon -TERM
 	chown "$service" "$work/pamsd.conf"
-	as "${by_service[@]}"
+	again "${by_service[@]}"
 	tell_all
 	grep "used up" "$work/pamsd.err" && fail "the quota is used up"
 	end_daemon -TERM
 	chown 0 "$work/var/state"
 	cp "$work/var/state" "$work/copy"
-	as "${by_service[@]}"
+	again "${by_service[@]}"
 	within 20 has_no_endpoint || fail "the path isn't forbidden"
 	has_said "$work/var/state: can't be read: Permission denied" || { tell_all; fail "it isn't said"; }
 	cmp "$work/copy" "$work/var/state.unreadable" || fail "what was counted isn't kept"
@@ -146,13 +147,6 @@ state_of_another_user()
 # by number: a guest has no list of users
 service=65534
 by_service=(setpriv --reuid "$service" --regid "$service" --clear-groups --inh-caps +net_admin --ambient-caps +net_admin)
-# as [COMMAND]: pamsd by that, or as root with all privileges
-as()
-{
-	ip netns exec "$client" "$@" "$pamsd" -c "$work/pamsd.conf" 2>>"$work/pamsd.err" &
-	daemon=$!
-	within 50 answers || fail "pamsd does not come up: $(cat "$work/pamsd.err")"
-}
 
 # At midnight another day begins.
 quota_is_given_back_at_midnight()

@@ -12,13 +12,16 @@
 
 two_paths() { paths "$1" 20mbit,5ms 20mbit,15ms; }
 
-# strip I: no MPTCP through path I
-strip()
+# strip_at NAMESPACE MATCH: no MPTCP in what arrives there, and matches
+strip_at()
 {
-	local rules="table ip middlebox { chain prerouting { type filter hook prerouting priority -300; iifname s$1 reset tcp option mptcp; }; }"
+	local rules="table ip middlebox { chain prerouting { type filter hook prerouting priority -300; $2 reset tcp option mptcp; }; }"
 
-	on_server nft "$rules" 2>"$work/nft" || skip "no netfilter rule that resets an option: $(head -n1 "$work/nft")"
+	in_ns "$1" nft "$rules" 2>"$work/nft" || skip "no netfilter rule that resets an option: $(head -n1 "$work/nft")"
 }
+
+# strip I: no MPTCP through path I
+strip() { strip_at "$server" "iifname s$1"; }
 
 is_tcp() { check "transfers over TCP" "$(of fallback | grep -c true)" == "$(of fallback | wc -l)"; }
 is_mptcp() { check "transfers over TCP" "$(of fallback | grep -c true)" == 0; }
@@ -107,7 +110,7 @@ strips_later_beside_a_costly_path()
 # there will be none.
 falls_back_while_it_waits()
 {
-	local rules="table ip middlebox { chain prerouting { type filter hook prerouting priority -300; iifname c1 tcp flags & syn == 0 reset tcp option mptcp; }; }" waits
+	local waits
 
 	need_module
 	need_tool "$pamsctl"
@@ -115,7 +118,7 @@ falls_back_while_it_waits()
 	start_server
 	transfer --bytes 500000 --dir up
 	is_mptcp
-	on_client nft "$rules" 2>"$work/nft" || skip "no netfilter rule that resets an option: $(head -n1 "$work/nft")"
+	strip_at "$client" "iifname c1 tcp flags & syn == 0"
 	on_client "$pamsctl" --json stats >"$work/stats"
 	waits=$(of deferrals "$work/stats")
 	transfer --bytes 1M --dir up
