@@ -212,9 +212,10 @@ class Clock:
         self.prefix = ("env", f"LD_PRELOAD={daemon.HELPERS}/clock_state.so", f"CLOCK_STATE={self.file}", "TZ=UTC",
                        "ASAN_OPTIONS=verify_asan_link_order=0")
 
-    def set(self, word, date):
+    def set(self, *states):
+        """Each a word and a date; but the last one is for one reading only."""
         new = self.file.with_suffix(".new")
-        new.write_text(f"{word} {calendar.timegm(time.strptime(date, '%Y-%m-%d'))}\n")
+        new.write_text("".join(f"{word} {calendar.timegm(time.strptime(date, '%Y-%m-%d'))}\n" for word, date in states))
         new.rename(self.file)
 
 
@@ -222,23 +223,23 @@ def period_begun_ahead_of_time(folder):
     """By a clock that was ahead: at the date that it is once that is known, with what was counted; over a restart, too."""
     clock = Clock(folder)
     for restarts in (False, True):
-        clock.set("unsynced", "2099-02-03")
+        clock.set(("unsynced", "2099-02-03"))
         pamsd = Daemon(folder, "caps", config(folder, cap("a", 'quota = "1G"')), prefix=clock.prefix)
         base = counted() - used(pamsd)
         send(MB)
         check(caps(pamsd)["a"]["since"] == "2099-02-01", f"{caps(pamsd)}")
-        clock.set("unsynced", "2026-11-22")
+        clock.set(("unsynced", "2026-11-22"))
         time.sleep(2)
         within("it stays, and is counted on", lambda: used(pamsd) == counted() - base)
         check(caps(pamsd)["a"]["since"] == "2099-02-01", f"{caps(pamsd)}")
         if restarts:
             pamsd.stop()
-        clock.set("synced", "2026-11-22")
+        clock.set(("synced", "2026-11-22"))
         if restarts:
             pamsd.start()
         within("it is this month", lambda: caps(pamsd)["a"]["since"] == "2026-11-01")
         within("with all that was counted", lambda: used(pamsd) == counted() - base)
-        clock.set("synced", "2026-12-01")
+        clock.set(("synced", "2026-12-01"))
         within("a month begins", lambda: used(pamsd) == 0 and caps(pamsd)["a"]["since"] == "2026-12-01")
         pamsd.stop()
         (Path(folder) / "state").unlink()
@@ -249,18 +250,31 @@ def corrupt_state_and_1970(folder):
     clock, file = Clock(folder), Path(folder) / "state"
     for first, word in (("1970-01-01", "synced"), ("1970-01-01", "unsynced"), ("2026-10-20", "synced")):
         file.write_text("{")
-        clock.set("unsynced", first)
+        clock.set(("unsynced", first))
         pamsd = Daemon(folder, "caps", config(folder, cap("a", 'quota = "1G"')), prefix=clock.prefix)
         check(caps(pamsd)["a"]["unknown"] and caps(pamsd)["a"]["active"], f"{caps(pamsd)}")
         pamsd.stop()
         pamsd.start()
-        clock.set(word, "2026-11-22")
+        clock.set((word, "2026-11-22"))
         within("the date is known", lambda: caps(pamsd)["a"]["since"] == "2026-11-01")
         check(caps(pamsd)["a"].get("unknown") and caps(pamsd)["a"]["active"], f"{first}, {word}: {caps(pamsd)}")
-        clock.set(word, "2026-12-01")
+        clock.set((word, "2026-12-01"))
         within("a month has ended", lambda: not caps(pamsd)["a"]["active"])
         pamsd.stop()
         file.unlink()
+
+
+def clock_is_set_within_a_look(folder):
+    """A date that was read before it was set isn't taken for one that a synchronised clock said."""
+    clock, file = Clock(folder), Path(folder) / "state"
+    file.write_text("{")
+    clock.set(("unsynced", "2026-10-20"))
+    pamsd = Daemon(folder, "caps", config(folder, cap("a", 'quota = "1G"')), prefix=clock.prefix)
+    check(caps(pamsd)["a"]["since"] == "2026-10-01", f"{caps(pamsd)}")
+    clock.set(("unsynced", "2026-10-20"), ("synced", "2026-11-22"))
+    within("the date is known", lambda: caps(pamsd)["a"]["since"] == "2026-11-01")
+    check(caps(pamsd)["a"].get("unknown") and caps(pamsd)["a"]["active"], f"{caps(pamsd)}")
+    pamsd.stop()
 
 
 def state_that_cannot_be_written(folder):
@@ -523,7 +537,7 @@ def cap_is_put_back(folder):
     """With what its interface counted meanwhile, also over a reboot, until its period is over."""
     clock, other = Clock(folder), Path(folder) / "boot"
     other.write_text("another-boot\n")
-    clock.set("synced", "2026-11-22")
+    clock.set(("synced", "2026-11-22"))
     with_a, without = config(folder, cap("a", 'quota = "1G"')), config(folder, cap("b", 'quota = "1G"', "none0"))
     pamsd = Daemon(folder, "caps", with_a, prefix=clock.prefix)
     start = counted() - used(pamsd)
@@ -543,7 +557,7 @@ def cap_is_put_back(folder):
         within("it goes on", lambda: used(pamsd) == (kept + counted() if MOUNTS else counted() - start))
         pamsd.reload(without)
         check(sorted(state(folder)["quotas"]) == ["a", "b"], f"{state(folder)}")
-        clock.set("synced", "2026-12-01")
+        clock.set(("synced", "2026-12-01"))
         pamsd.reload(without)
         check(list(state(folder)["quotas"]) == ["b"] and list(state(folder)["interfaces"]) == [], f"{state(folder)}")
     pamsd.stop()
@@ -608,7 +622,8 @@ if __name__ == "__main__":
     sys.exit(run_cases([
         quota_is_counted, kept_over_restarts_and_kills, killed_with_the_machine,
         interface_is_replaced, corrupt_state_is_said, period_begun_ahead_of_time,
-        corrupt_state_and_1970, state_that_cannot_be_written, state_that_was_never_written,
+        corrupt_state_and_1970, clock_is_set_within_a_look,
+        state_that_cannot_be_written, state_that_was_never_written,
         battery_is_low, metered_by_networkmanager, lent_bytes_have_an_end, hours_of_the_day, reload_goes_on,
         failing_reload_forgets_nothing, cap_is_put_back, id_that_was_given_away,
         none_configured]))

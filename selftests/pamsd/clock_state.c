@@ -2,8 +2,9 @@
 /*
  * clock_state - another date, and a clock that is synchronised or isn't
  *
- * Preloaded into a program. The file that CLOCK_STATE names has a word, "synced" or
- * another one, and the seconds since 1970 that time() says, which stand still.
+ * Preloaded into a program. The file that CLOCK_STATE names has lines of a word,
+ * "synced" or another one, and the seconds since 1970, which stand still. Each reading
+ * of the clock takes a line away, but the last one: so it is set between two readings.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,17 +12,32 @@
 #include <sys/timex.h>
 #include <time.h>
 
+static void keep(const char *name, const char *lines)
+{
+	FILE *file = *lines ? fopen(name, "we") : NULL;
+
+	if (!file)
+		return;
+	fputs(lines, file);
+	fclose(file);
+}
+
 static void look(char word[16], long long *seconds)
 {
 	const char *name = getenv("CLOCK_STATE");
 	FILE *file = name ? fopen(name, "re") : NULL;
+	char lines[200] = "";
+	int length = 0;
 
 	*word = 0;
 	*seconds = 0;
-	if (file && fscanf(file, "%15s %lld", word, seconds) != 2)
+	if (!file)
+		return;
+	lines[fread(lines, 1, sizeof(lines) - 1, file)] = 0;
+	fclose(file);
+	if (sscanf(lines, "%15s %lld %n", word, seconds, &length) < 2)
 		*word = 0;
-	if (file)
-		fclose(file);
+	keep(name, lines + length);
 }
 
 time_t time(time_t *result)
@@ -42,6 +58,7 @@ int adjtimex(struct timex *timex)
 
 	look(word, &seconds);
 	memset(timex, 0, sizeof(*timex));
+	timex->time.tv_sec = seconds;
 	if (!strcmp(word, "synced"))
 		return TIME_OK;
 	timex->status = STA_UNSYNC;

@@ -79,7 +79,8 @@ static void say_change(const struct cap *cap)
 }
 
 /* What was used, and what that means now. */
-static void judge(struct caps *caps, struct cap *cap, const struct tm *now)
+static void judge(struct caps *caps, struct cap *cap, const struct tm *now,
+		  bool synced)
 {
 	const struct cap_config *config = cap->config;
 	bool was = cap->active, needs_none;
@@ -88,8 +89,7 @@ static void judge(struct caps *caps, struct cap *cap, const struct tm *now)
 		bool was_synced = cap->usage.synced;
 		bool new = usage_turn(&cap->usage,
 				      period_begin(now, config->period,
-						   config->from_day),
-				      clock_is_synced());
+						   config->from_day), synced);
 
 		if (new || cap->usage.synced != was_synced)
 			cap->saved_bytes = UINT64_MAX;
@@ -231,8 +231,9 @@ static void ask_metered(struct caps *caps)
 
 static void look(struct caps *caps)
 {
-	time_t seconds = time(NULL);
 	uint64_t us = now_us();
+	time_t seconds;
+	bool synced = clock_read(&seconds);
 	struct tm now;
 
 	tzset();
@@ -248,7 +249,7 @@ static void look(struct caps *caps)
 	for (unsigned int i = 0; i < caps->capped_count; i++)
 		count(caps, &caps->capped[i], us);
 	for (unsigned int i = 0; i < caps->config->cap_count; i++)
-		judge(caps, &caps->caps[i], &now);
+		judge(caps, &caps->caps[i], &now, synced);
 	apply(caps, us);
 	if (has_to_be_saved(caps, us))
 		caps_save(caps);

@@ -186,12 +186,13 @@ static uint64_t missed(const struct cap *cap, const struct counter *seen)
 /* Whatever period it has, a month at most. */
 static bool is_over(const struct usage *usage)
 {
-	time_t seconds = time(NULL);
+	time_t seconds;
+	bool synced = clock_read(&seconds);
 	struct tm now;
 
 	localtime_r(&seconds, &now);
-	return clock_is_synced() && period_end(usage->now.begin, PERIOD_MONTH) <=
-				    period_begin(&now, PERIOD_DAY, 1);
+	return synced && period_end(usage->now.begin, PERIOD_MONTH) <=
+			 period_begin(&now, PERIOD_DAY, 1);
 }
 
 static struct cap *find_quota(struct caps *caps, const char *name)

@@ -23,12 +23,12 @@ uint64_t now_ms(void)
 	return now_us() / 1000;
 }
 
-/* The kernel's word; it is unsynchronised from the boot until NTP or the like sets it. */
-bool clock_is_synced(void)
+bool clock_read(time_t *seconds)
 {
 	struct timex timex = { };
 	int state = adjtimex(&timex);
 
+	*seconds = state < 0 ? time(NULL) : timex.time.tv_sec;
 	return state >= 0 && state != TIME_ERROR &&
 	       !(timex.status & STA_UNSYNC);
 }

@@ -288,8 +288,11 @@ int privilege_drop_all(void);
 /* Time since boot, including the time asleep. */
 uint64_t now_us(void);
 uint64_t now_ms(void);
-/* Has NTP or the like told the kernel the date? false if that can't be known. */
-bool clock_is_synced(void);
+/*
+ * The date, and whether NTP or the like told it to the kernel (false if that can't be
+ * known). Both in one reading: the date may be set between two.
+ */
+bool clock_read(time_t *seconds);
 
 /* A token bucket, for events that are allowed rate_ps times a second on average. */
 struct bucket {
