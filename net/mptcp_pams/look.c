@@ -378,8 +378,10 @@ void pams_look(struct pams_conn *conn, enum pams_detail detail,
 
 		if (unlikely(!sub))
 			continue;	/* without memory the subflow isn't used */
-		if (unlikely(!sub->model.rtt_us))
+		if (unlikely(!sub->model.rtt_us)) {
 			subflow_is_new(conn, sub, look->ssk[i]);
+			pams_report_new(sub, look->ssk[i]);
+		}
 		look->ssk[nr] = look->ssk[i];
 		look->id[nr] = look->id[i];
 		pams_learn(sub, look->ssk[i], ahead_us, tail,

@@ -62,8 +62,7 @@
  * @unanswered:		nothing of a burst is acknowledged yet, or nothing is outstanding
  * @untried:		nothing was ever handed over to the subflow, or nothing for long
  * @interface:		for report.c: which interface the subflow left through when reports
- *			were looked up last, by its index; 0: it had no route, and @cost is as
- *			before
+ *			were looked up last while it had a route, by its index; 0: it never had
  */
 struct pams_model {
 	u64 pad_ns;

@@ -1208,20 +1208,20 @@ void msk_resend_settle(struct mptcp_sock *msk, struct msk_resend *resend)
  * @resend:	the range that was pending again then; emptied
  *
  * The kernel makes all unacknowledged data pending again, but only up to the first fragment
- * of which nothing is marked as sent. That may be the fragment of the range of a lost path,
- * even if a push has sent it since. This does the rest. Of any other range nothing is marked
- * as sent: what follows it in its fragment may have been on the subflow that has gone.
+ * of which nothing is marked as sent. That may be the fragment of the range, even if a push
+ * has sent it since. This does the rest. No range is left but that of a lost path, and one
+ * that a kick couldn't settle, since another thread owned the socket.
  */
 void msk_resend_repair(struct mptcp_sock *msk, struct msk_resend *resend)
 {
 	struct mptcp_data_frag *dfrag, *first = NULL;
 	u64 from = resend->start;
-	bool keep = resend->keep;
+	bool left = from != resend->end;
 
 	resend->keep = false;
 	resend->start = resend->end;
 	resend->sent_end = resend->end;
-	if (!keep)
+	if (!left)
 		return;
 
 	list_for_each_entry(dfrag, &msk->rtx_queue, list) {

@@ -478,6 +478,7 @@ static inline u32 pams_owd_us(const struct tcp_sock *tp, u32 rtt_us)
 }
 
 /* report.c */
+void pams_report_new(struct pams_subflow *sub, const struct sock *ssk);
 void pams_report_apply(struct pams_conn *conn, const struct msk_look *look,
 		       struct pams_view *view);
 bool pams_report_is_lost(struct pams_conn *conn, const struct pams_subflow *sub);

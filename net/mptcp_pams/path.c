@@ -471,6 +471,7 @@ int pams_path_ifindex(const struct sock *ssk)
  * @net:	its namespace
  * @token:	MPTCP's local token of the connection
  * @ssk:	the subflow's TCP socket
+ * @ifindex:	of the interface that it leaves through, 0 if that isn't known
  * @now_ns:	ktime_get_ns()
  * @found:	filled in
  *
@@ -478,7 +479,7 @@ int pams_path_ifindex(const struct sock *ssk)
  * one if the paths' @generation still is what it was before the call.
  */
 void pams_path_lookup(struct pams_net *net, u32 token, const struct sock *ssk,
-		      u64 now_ns, struct pams_path_found *found)
+		      int ifindex, u64 now_ns, struct pams_path_found *found)
 {
 	struct pams_paths *paths = &net->paths;
 	struct pams_path_key key = {};
@@ -497,8 +498,7 @@ void pams_path_lookup(struct pams_net *net, u32 token, const struct sock *ssk,
 	if (READ_ONCE(paths->nr_of[PAMS_PATH_INTERFACE])) {
 		memset(&key, 0, sizeof(key));
 		key.kind = PAMS_PATH_INTERFACE;
-		key.number = pams_path_ifindex(ssk);
-		found->unrouted = !key.number;
+		key.number = ifindex;
 		path_take(pams_path_find(paths, &key), now_ns, found);
 	}
 }

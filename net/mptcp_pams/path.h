@@ -161,13 +161,11 @@ static inline bool pams_report_has_cost(const struct pams_report *report,
  * @pipe:	path whose pipe counts, or NULL
  * @loss:	path whose loss time counts, or NULL
  * @cost:	path whose cost counts, or NULL
- * @unrouted:	there are reports for interfaces, and the subflow has no route right now
  */
 struct pams_path_found {
 	const struct pams_path *pipe;
 	const struct pams_path *loss;
 	const struct pams_path *cost;
-	bool unrouted;
 };
 
 struct netlink_ext_ack;
@@ -183,7 +181,7 @@ void pams_path_flush(struct pams_net *net);
 struct pams_path *pams_path_find(struct pams_paths *paths,
 				 const struct pams_path_key *key);
 void pams_path_lookup(struct pams_net *net, u32 token, const struct sock *ssk,
-		      u64 now_ns, struct pams_path_found *found);
+		      int ifindex, u64 now_ns, struct pams_path_found *found);
 int pams_path_ifindex(const struct sock *ssk);
 int pams_paths_init(struct pams_net *net);
 void pams_paths_exit(struct pams_net *net);

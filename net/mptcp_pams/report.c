@@ -35,19 +35,31 @@
 #include "trace.h"
 
 #define OWD_GAIN_SHIFT	3	/* the weights are 1/8 and 7/8 */
-#define INTERFACE_MARKS	8191U	/* an index modulo this, and 1, is at most 13 bits */
+#define INTERFACE_MARKS	4096	/* a mark has 13 bits: below this it is the index itself */
 
 /* Which interface the subflow leaves through, as far as 13 bits tell; 0: it has no route. */
-static u16 interface_mark(const struct sock *ssk)
+static u16 interface_mark(int ifindex)
 {
-	int ifindex = pams_path_ifindex(ssk);
+	return ifindex < INTERFACE_MARKS ? ifindex :
+	       INTERFACE_MARKS + ifindex % INTERFACE_MARKS;
+}
 
-	return ifindex ? ifindex % INTERFACE_MARKS + 1 : 0;
+/**
+ * pams_report_new - note which interface a new subflow leaves through
+ * @sub:	its state
+ * @ssk:	its TCP socket
+ *
+ * What is reported of the interface counts also while the subflow has no route.
+ */
+void pams_report_new(struct pams_subflow *sub, const struct sock *ssk)
+{
+	rcu_read_lock();
+	sub->model.interface = interface_mark(pams_path_ifindex(ssk));
+	rcu_read_unlock();
 }
 
 /* Does the subflow leave through another interface than when reports were looked up, and
- * does that matter? TCP looks for another route by itself. Without a route what was reported
- * of the interface stays.
+ * does that matter? TCP looks for another route by itself.
  */
 static bool has_moved(const struct pams_conn *conn, const struct pams_subflow *sub,
 		      const struct sock *ssk)
@@ -56,25 +68,26 @@ static bool has_moved(const struct pams_conn *conn, const struct pams_subflow *s
 
 	if (likely(!READ_ONCE(conn->net->paths.nr_of[PAMS_PATH_INTERFACE])))
 		return false;
-	interface = interface_mark(ssk);
+	interface = interface_mark(pams_path_ifindex(ssk));
 	return interface && interface != sub->model.interface;
 }
 
 static void report_find(struct pams_conn *conn, const struct msk_look *look,
 			unsigned int i, struct pams_subflow *sub, u32 generation)
 {
-	u16 interface = interface_mark(look->ssk[i]);
+	struct sock *ssk = look->ssk[i];
+	int ifindex = pams_path_ifindex(ssk);
 	struct pams_path_found found;
 
-	pams_path_lookup(conn->net, look->token, look->ssk[i], ktime_get_ns(), &found);
+	if (ifindex)
+		sub->model.interface = interface_mark(ifindex);
+	else if (sub->model.interface < INTERFACE_MARKS)
+		ifindex = sub->model.interface;	/* the last one that it had a route by */
+	pams_path_lookup(conn->net, look->token, ssk, ifindex, ktime_get_ns(), &found);
 	sub->pipe = found.pipe;
 	sub->loss = found.loss;
-	/* when the cost expires the table changes, and it is looked up again; without a route
-	 * it stays
-	 */
-	if (found.cost || !found.unrouted)
-		sub->model.cost = found.cost ? found.cost->report.cost : 0;
-	sub->model.interface = interface;
+	/* when the cost expires the table changes, and it is looked up again */
+	sub->model.cost = found.cost ? found.cost->report.cost : 0;
 	sub->generation = generation;
 	sub->reported = sub->pipe || sub->loss || sub->model.cost || sub->stopped;
 }
