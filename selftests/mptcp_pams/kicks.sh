@@ -158,7 +158,7 @@ few_kicks()
 # kicks all. That is no reason for others' kicks to wait.
 stuck_senders()
 {
-	local before pid transfer status=0
+	local before transfer
 
 	need_module
 	need_tool "$pamsctl"
@@ -166,17 +166,9 @@ stuck_senders()
 	on_server sysctl -qw net.ipv4.tcp_rmem="4096 8192 8192"
 	ip netns exec "$server" "$XFER_DIR/listen" 6000 1 >"$work/listen" &
 	within 50 grep -q listeners "$work/listen" || fail "nobody listens"
-	# not by on_client: its process, not a shell, gets the signal
-	ip netns exec "$client" "$XFER_DIR/stuck" "$address" 6000 "$stuck" 100000 >"$work/stuck" &
-	pid=$!
-	if ! within 200 grep -q connected "$work/stuck"; then
-		[ ! -e "/proc/$pid" ] || kill "$pid"
-		wait "$pid" || status=$?
-		[ "$status" != 3 ] || never "this kernel has no userfaultfd"
-		fail "they don't connect"
-	fi
-	kill -USR1 "$pid"
-	within 50 grep -q stuck "$work/stuck" || fail "they don't begin"
+	start_stuck 6000 "$stuck" 100000
+	stuck_connected 200 grep -q connected "$work/stuck"
+	stick
 	sleep 1
 	transfer --bytes 5M --rate 500000 --timeout 60000 &
 	transfer=$!
@@ -186,7 +178,7 @@ stuck_senders()
 	before=$(told_kicks)
 	on_server "$pamsctl" path set 192.0.2.1 cost 1
 	within 30 kicked_since "$before" || fail "no kick comes within 3 s"
-	kill -9 "$pid"
+	kill -9 "$stuck_pid"
 	wait "$transfer" || fail "the transfer did not survive"
 }
 kicked_since() { [ "$(told_kicks)" -gt "$1" ]; }

@@ -390,6 +390,32 @@ of() { sed -n "s/.*\"$1\":\([^,}]*\).*/\1/p" "${2:-$work/json}"; }
 # duration_us: of the last transfers, together
 duration_us() { of fct_us | sum; }
 
+# start_stuck PORT [COUNT BYTES]: senders (stuck.c), as $stuck_pid, that own their sockets for ever once stick is called. Not by
+# on_client: its process, not a shell, gets the signal.
+start_stuck()
+{
+	ip netns exec "$client" "$XFER_DIR/stuck" "$address" "$@" >"$work/stuck" &
+	stuck_pid=$!
+}
+
+# stuck_connected N COMMAND...: tries it N times, 100 ms apart, until it says that they are connected
+stuck_connected()
+{
+	local status=0
+
+	! within "$@" || return 0
+	[ ! -e "/proc/$stuck_pid" ] || kill "$stuck_pid"
+	wait "$stuck_pid" || status=$?
+	[ "$status" != 3 ] || never "this kernel has no userfaultfd"
+	fail "the stuck senders don't connect"
+}
+
+stick()
+{
+	kill -USR1 "$stuck_pid"
+	within 50 grep -q stuck "$work/stuck" || fail "they don't begin to be stuck"
+}
+
 # --- looking at it ---
 
 sum() { awk '{ s += $1 } END { print s + 0 }'; }

@@ -112,22 +112,12 @@ descriptor_is_no_privilege()
 # stuck_sender: a connection that a thread of its owner keeps busy for ever, with its token
 stuck_sender()
 {
-	local status=0
-
 	paths pams "$first"
 	start_server
-	# not by on_client: its process, not a shell, gets the signal
-	ip netns exec "$client" "$XFER_DIR/stuck" "$address" "$port" >"$work/stuck" &
-	stuck_pid=$!
-	if ! within 50 token_of "$client"; then
-		[ ! -e "/proc/$stuck_pid" ] || kill "$stuck_pid"
-		wait "$stuck_pid" || status=$?
-		[ "$status" != 3 ] || never "this kernel has no userfaultfd"
-		fail "there is no connection"
-	fi
+	start_stuck "$port"
+	stuck_connected 50 token_of "$client"
 	sleep 0.5
-	kill -USR1 "$stuck_pid"
-	within 50 grep -q stuck "$work/stuck" || fail "it does not begin"
+	stick
 	sleep 0.5
 }
 
