@@ -61,6 +61,8 @@ void counter_close(void);
  * kept as FILE.corrupt or FILE.unreadable.
  */
 struct json_t *keep_read(const char *file, const char **why);
+/* True if it is now FILE.SUFFIX. */
+bool keep_put_aside(const char *file, const char *suffix);
 /* As a whole or not at all, on the disk when it returns; 0 or -errno. */
 int keep_write(const char *file, const struct json_t *state);
 

@@ -318,6 +318,9 @@ void caps_restore(struct caps *caps)
 	caps->kept_quotas = json_object();
 	caps->kept_interfaces = json_object();
 	fine = !why && (!state || take(caps, state));
+	/* whoever wrote it may want it back */
+	if (state && !fine)
+		keep_put_aside(caps->config->state, "corrupt");
 	json_decref(state);
 	for (unsigned int i = 0; i < caps->config->cap_count; i++) {
 		struct cap *cap = &caps->caps[i];

@@ -20,8 +20,7 @@
 
 #include "caps.h"
 
-/* True if it is now FILE.SUFFIX. */
-static bool put_aside(const char *file, const char *suffix)
+bool keep_put_aside(const char *file, const char *suffix)
 {
 	char aside[PATH_MAX];
 
@@ -44,7 +43,7 @@ json_t *keep_read(const char *file, const char **why)
 	if (!stream) {
 		err = errno;
 		snprintf(text, sizeof(text), "can't be read: %s%s",
-			 strerror(err), put_aside(file, "unreadable") ?
+			 strerror(err), keep_put_aside(file, "unreadable") ?
 			 "; it is kept with the suffix .unreadable" : "");
 		*why = text;
 		return NULL;
@@ -55,7 +54,7 @@ json_t *keep_read(const char *file, const char **why)
 		return state;
 	snprintf(text, sizeof(text), "line %d: %s", error.line, error.text);
 	*why = text;
-	put_aside(file, "corrupt");
+	keep_put_aside(file, "corrupt");
 	return NULL;
 }
 
@@ -81,17 +80,17 @@ static void sync_folder(const char *file)
 }
 
 /* So that the service's user can read what root's pamsd, started by hand, leaves. */
-static bool give_to_owner(int fd, const char *file)
+static void give_to_owner(int fd, const char *file)
 {
 	int folder = open_folder(file);
 	struct stat st;
-	bool given;
 
 	if (folder < 0)
-		return false;
-	given = !fstat(folder, &st) && !fchown(fd, st.st_uid, st.st_gid);
+		return;
+	/* a root that may not keeps it */
+	if (!fstat(folder, &st) && fchown(fd, st.st_uid, st.st_gid))
+		errno = 0;
 	close(folder);
-	return given;
 }
 
 int keep_write(const char *file, const json_t *state)
@@ -106,7 +105,6 @@ int keep_write(const char *file, const json_t *state)
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -errno;
-	/* a root that may not keeps it */
 	if (!geteuid())
 		give_to_owner(fd, file);
 	errno = 0;
