@@ -133,11 +133,14 @@ static void count(struct caps *caps, struct capped *capped, uint64_t us)
 	int err = capped->lends ? read_lent(capped->name, &ifindex, &bytes) :
 				  counter_read(capped->name, &ifindex, &bytes);
 
-	if (err) {
-		if (err != -ENODEV)
-			say_seldom(&caps->unread, "the counters of %s can't be "
-				   "read: %s", capped->name, strerror(-err));
+	if (err == -ENODEV) {
 		capped->ifindex = 0;
+		return;
+	}
+	/* it is still there: what holds of it goes on, and is given back */
+	if (err) {
+		say_seldom(&caps->unread, "the counters of %s can't be read: %s",
+			   capped->name, strerror(-err));
 		return;
 	}
 	if (capped->ifindex != ifindex)
