@@ -102,10 +102,13 @@ class Daemon:
             raise Failed(f"pamsd ended with {self.process.returncode}: {self.said()}")
         try:
             with socket.socket(socket.AF_UNIX) as client:
+                client.settimeout(1)
                 client.connect(str(self.socket))
+                client.sendall(b'{"command": "status"}\n')
+                # the socket is there before caps are
+                return bool(client.recv(1))
         except OSError:
             return False
-        return True
 
     def said(self):
         return self.log.read_text()

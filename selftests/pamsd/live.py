@@ -613,9 +613,8 @@ def loss_that_is_over(folder):
 
 def plugin(folder):
     program = Path(folder) / "predict"
-    program.write_text("#!/bin/sh\necho nonsense\n"
-                       'echo "{\\"loss_ms\\": 7000}"\n'
-                       f'echo "$PAMSD_INTERFACE" >>{folder}/started\nexec sleep 2\n')
+    program.write_text(f'#!/bin/sh\necho "$PAMSD_INTERFACE" >>{folder}/started\n'
+                       'echo nonsense\necho "{\\"loss_ms\\": 7000}"\nexec sleep 2\n')
     program.chmod(0o755)
     pair = Pair(folder, interface=f'plugin = {{"{program}"}}')
     within("its loss time arrives", lambda: pair.losses(7000))
