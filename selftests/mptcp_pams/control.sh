@@ -213,10 +213,10 @@ lost_and_down()
 	transfer --bytes 30M --rate 1000000 --requests 1 --timeout 90000 &
 	within 50 two_subflows || fail "the second path doesn't join"
 	for down in before after; do
-		[ $down = before ] || will_be_lost
+		[ "$down" = before ] || will_be_lost
 		ip -n "$server" link set s2 down
 		sleep 1
-		[ $down = after ] || will_be_lost
+		[ "$down" = after ] || will_be_lost
 		within 50 shows stopped || fail "down $down the report: it isn't stopped"
 		on_server "$pamsctl" path set 198.51.100.1 pipe-rate 1mbit
 		sleep 1

@@ -204,8 +204,26 @@ def value_shown(text):
     return " ".join(text.split()).replace("|", "\\|")
 
 
-def page(lines, args, scenarios, others=()):
-    """Documentation/constants.md; @others weren't measured."""
+def name_of(scheduler):
+    """Of its runs."""
+    return scheduler + (sweep.MEMORY if scheduler in sweep.REMEMBERING else "")
+
+
+def harmed(bases):
+    """Which runs of the module as it is are slower than the best path once joined, in words."""
+    said = []
+    for scheduler, rows in bases.items():
+        slower = [f"{row['name']}{' ' + row['part'] if row['part'] else ''} ({ratio:.2f} times)" for ratio, row in
+                  sweep.ratios(rows, name_of(scheduler), sweep.against_joined) if ratio > sweep.HARM]
+        said.append(f"{len(slower)} of {len(rows)} runs with `{scheduler}`{': ' if slower else ''}" +
+                    ", ".join(slower))
+    return "; ".join(said)
+
+
+def page(lines, args, bases, others=()):
+    """Documentation/constants.md; @bases: {scheduler: rows of the module as it is}, @others
+    weren't measured."""
+    scenarios = len(next(iter(bases.values()))) if bases else 0
     head = ["<!-- SPDX-License-Identifier: GPL-2.0 -->", "# The module's constants", "",
             "`tools/lab/lab constants --out Documentation/constants.md` writes this page. "
             "Each constant's reason, and what half and", "double of it cost, over "
@@ -215,7 +233,8 @@ def page(lines, args, scenarios, others=()):
             f"standard error; less than twice that, or than {NOISE * 100:g} %, is noise.",
             f"- **n**: runs whose time differs by over {CHANGED * 100:g} %.",
             "- **harm**: how many more, or fewer, are slower than the best path once joined by "
-            "over 5 %.",
+            "over 5 %. As the module is, these are",
+            f"  {harmed(bases)}. A change that ends one of these by chance shows as a gain.",
             "- **dup**: duplicates, in percent of the payload, more or less.", "",
             "Limits of a type or of the kernel, and sizes of tables, aren't in the table, nor what "
             "no scenario comes to: that", "is at the end.", "",
@@ -237,7 +256,7 @@ def page(lines, args, scenarios, others=()):
 
 
 def _line(constant, builder, swept, bases):
-    name = constant.sched + (sweep.MEMORY if constant.sched in sweep.REMEMBERING else "")
+    name = name_of(constant.sched)
     if constant.sched not in bases:
         bases[constant.sched] = swept.rows(builder.build(), constant.sched)
     found = {"name": constant.name, "file": constant.file, "sched": constant.sched,
@@ -267,7 +286,7 @@ def command(args, means):
                 json.dump(lines, out, indent=1)
     if args.out:
         with open(args.out, "w", encoding="utf-8") as out:
-            out.write(page(lines, args, len(next(iter(bases.values()))), others))
+            out.write(page(lines, args, bases, others))
     rows = [["", "half: time", "n", "harm", "dup", "double: time", "n", "harm", "dup", ""]]
     rows += [[line["name"], *_cells(line["half"]), *_cells(line["double"]),
               verdict(line["half"], line["double"])] for line in lines]

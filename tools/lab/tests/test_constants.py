@@ -84,7 +84,14 @@ class Page(unittest.TestCase):
         args = argparse.Namespace(count=1, half="tune", seed=1)
         other = constants.Constant("A_MAX", "a.c", "Because.", case="a.sh")
         self.assertIn("**A_MAX** (`net/mptcp_pams/a.c`, not measured, see selftests/mptcp_pams/a.sh): "
-                      "Because.", constants.page([], args, 1, [other]))
+                      "Because.", constants.page([], args, {}, [other]))
+
+    def test_harmed(self):
+        """Runs of the module as it is that a change may cure by chance."""
+        rows = [{"name": "1-001", "part": "first", "joined_s": 2.0, "time_s": {"rules": 3.0}},
+                {"name": "1-002", "part": "", "joined_s": 2.0, "time_s": {"rules": 2.0}}]
+        self.assertEqual(constants.harmed({"rules": rows}),
+                         "1 of 2 runs with `rules`: 1-001 first (1.50 times)")
 
 
 class Verdict(unittest.TestCase):
