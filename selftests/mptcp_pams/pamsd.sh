@@ -498,6 +498,22 @@ own_links_state_is_told_at_the_start()
 own_link_is_lost() { on_server "$pamsctl" --json path show dev s1 2>/dev/null | grep -q '"loss"'; }
 own_link_is_not_lost() { ! own_link_is_lost; }
 
+# The module has room for one of the helper's two names: each report is taken and refused. That is said once in a while.
+refusals_are_said_seldom()
+{
+	begin
+	server_config
+	helper_config
+	sed -i 's/about = .*}$/about = {"10.0.2.1", "10.0.2.9"} }/' "$work/helper.conf"
+	on_server sysctl -qw net.mptcp_pams.paths_max=1
+	start "$server" server
+	start "$helper" helper
+	download 4M
+	sleep 2
+	check "lines about refusals" "$(grep -c "refuses a report" "$work/server.err")" == 1
+	wait "$transfer_pid" || fail "the transfer did not survive"
+}
+
 # An interface that comes later, and one that is removed and made anew, are watched like one that was there.
 interface_comes_and_goes()
 {
@@ -525,5 +541,6 @@ add address_in_use_is_reported_from
 add own_cable_is_known_at_once
 add own_links_state_is_told_at_the_start
 add cost_of_the_client_counts
+add refusals_are_said_seldom
 add interface_comes_and_goes
 run_cases "$@"

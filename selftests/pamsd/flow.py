@@ -9,6 +9,7 @@ Needs no root where a user may have namespaces; they are entered before anything
 else is done.
 """
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -65,13 +66,13 @@ class Flow:
 class Pair:
     """A server and a reporter about 10.9.0.0/24 behind v0."""
 
-    def __init__(self, folder, interface="", about='"10.9.0.0/24"', name="v0"):
+    def __init__(self, folder, interface="", about='"10.9.0.0/24"', name="v0", reporter=""):
         port, key = free_port(), new_key()
         self.server = Daemon(folder, "server",
                              f'server {{ listen = {{"127.0.0.1:{port}"}}\n'
                              f'peer "a" {{ key = "{key}" prefixes = {{"10.9.0.0/24"}} }} }}\n')
         self.reporter = Daemon(folder, "reporter",
-                               f'reporter {{ to "s" {{ address = "127.0.0.1:{port}" key = "{key}" }}\n'
+                               f'reporter {{ to "s" {{ address = "127.0.0.1:{port}" key = "{key}" }}\n{reporter}\n'
                                f'interface "{name}" {{ about = {{{about}}}\n{interface} }} }}\n')
         within("the session is there", lambda: self.server.peer()["accepted"] >= 1)
 
@@ -118,6 +119,20 @@ def reports_while_data_flows(folder):
     check(least_s * 8 <= count <= most_s * 50, f"{count} reports in {least_s:.1f} to {most_s:.1f} s")
     within("the reports end", lambda: pair.server.peer()["age_ms"] > 1000)
     check(pair.interface()["flows"] is False, f"{pair.interface()}")
+    pair.stop()
+
+
+def pipe_outlives_two_lost_reports(folder):
+    """However seldom reports are."""
+    pair = Pair(folder, reporter="interval-ms = 1000")
+    flow = Flow(3 * RATE_BYTEPS)
+    within("the rate is known", pair.rate_is_near)
+    pair.reporter.send(signal.SIGSTOP)
+    peer = within("a report and another one are missed", lambda: pair.server.peer()["age_ms"] > 1500 and pair.server.peer())
+    check(peer["age_ms"] > 2900 or peer["paths"][0].get("rate_byteps"), f"{peer}")
+    within("it expires", lambda: not pair.rate())
+    pair.reporter.send(signal.SIGCONT)
+    flow.stop()
     pair.stop()
 
 
@@ -310,7 +325,7 @@ def main():
     if why:
         print(f"1..1\nok 1 - flow # SKIP no network of its own: {why}")
         return 0
-    return run_cases([backlog_is_measured, reports_while_data_flows,
+    return run_cases([backlog_is_measured, reports_while_data_flows, pipe_outlives_two_lost_reports,
                       idle_is_asleep, known_rate_stays_without_backlog, own_reports_are_no_flow, pulled_cable,
                       own_link_is_not_measured,
                       source_that_fails_is_said_once, connections_are_measured,

@@ -7,6 +7,7 @@ socket, plugins. Prints TAP.
 """
 import contextlib
 import itertools
+import json
 import signal
 import socket
 import subprocess
@@ -16,7 +17,7 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from daemon import (LIMIT_S, Daemon, Pair, Skipped, check, free_port, new_key,  # noqa: E402
+from daemon import (HELPERS, LIMIT_S, Daemon, Pair, Skipped, check, free_port, new_key,  # noqa: E402
                     reporter_with_faults, run_cases_about_lo, within)
 
 
@@ -453,6 +454,36 @@ def temporary_address_is_preferred(folder):
     server.stop()
 
 
+def unique_local_address_comes_last(folder):
+    """A source of fc00::/7 reaches nobody beyond the site: the global one is taken, whichever comes first."""
+    addresses = ["fd00:6::1/128", "2001:db8:6::1/128"]
+    for order in (addresses, addresses[::-1]):
+        for address in order:
+            subprocess.run(f"ip addr add {address} dev lo nodad".split(), check=True)
+        port, key = free_port(), new_key()
+        server = Daemon(folder, "server", f'server {{\n\tlisten = {{"[2001:db8:6::1]:{port}"}}\n'
+                        f'\tpeer "a" {{ key = "{key}" source = true }}\n}}\n')
+        reporter = Daemon(folder, "reporter",
+                          f'reporter {{\n\tto "s" {{ address = "[2001:db8:6::1]:{port}" key = "{key}" }}\n'
+                          f'\tinterface "lo" {{ about = {{"source"}} measure = "none" }}\n}}\n')
+        reporter.tell('{"interface": "lo", "loss_ms": 5000}')
+        paths = within("it is reported", lambda: server.peer()["paths"])
+        check([path["prefix"] for path in paths] == ["2001:db8:6::1/128"], f"{order}: {paths}")
+        for daemon in (reporter, server):
+            daemon.stop()
+        for address in order:
+            subprocess.run(f"ip addr del {address} dev lo".split(), check=True)
+
+
+def status_of_thousands(folder):
+    """Is told to the end, to who reads it."""
+    peers = subprocess.run([HELPERS / "reporters", "--config", "10700"], check=True, capture_output=True, text=True).stdout
+    server = Daemon(folder, "server", f'server {{\n\tlisten = {{"127.0.0.1:{free_port()}"}}\n{peers}}}\n')
+    check(len(server.status()["server"]["peers"]) == 10700, "some are missing")
+    check(len(json.dumps(server.status(), separators=(",", ":"))) > 1 << 20, "it is too short to tell anything")
+    server.stop()
+
+
 def kernel_that_is_silent(folder):
     """What is asked of the kernel and never answered keeps nobody from ending the daemon."""
     reporter, fault = reporter_with_faults(folder, 'about = {"source"}')
@@ -680,7 +711,8 @@ if __name__ == "__main__":
         two_reporters_with_one_key, several_addresses, address_that_fails_is_said_once, server_by_name, server_by_name_after_a_boot,
         reload_during_a_lookup, silence_is_said, reload,
         reload_of_a_bad_file, reload_of_a_directory, reload_of_what_does_not_work, ends_in_order,
-        address_that_comes_later, address_that_is_deleted, temporary_address_is_preferred,
+        address_that_comes_later, address_that_is_deleted, unique_local_address_comes_last,
+        temporary_address_is_preferred, status_of_thousands,
         kernel_that_is_silent, kernel_that_is_short, links_lost_with_their_news, two_at_one_socket,
         lines_that_are_refused, uncertain_loss, loss_that_is_over, plugin, plugin_that_repeats_itself,
         plugin_that_does_not_start, missing_module_is_said_once]))

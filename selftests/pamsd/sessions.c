@@ -95,6 +95,38 @@ static void pauses_grow(void)
 	check(world.sent >= 2 * 15 && world.sent <= 2 * 22);
 }
 
+/*
+ * Both addresses are to be learned, and nobody answers over one way: that is asked
+ * over this way alone, and is no silence of the server.
+ */
+static void deaf_way_wakes_no_other(void)
+{
+	static struct announce_path path;
+	struct announce_way *ways = world.announcer.ways;
+	json_int_t acknowledged;
+
+	begin();
+	world.network[1].dead = true;
+	for (unsigned int i = 0; i < WAYS; i++) {
+		ways[i].own = 1U << i;
+		path = world.announcer.paths[i];
+		path.by_source = true;
+		path.cost = 1;
+		announce_set(&world.announcer, i, &path, world.us / 1000);
+	}
+	world_for(&world, 120000);
+	check(ways[0].taught && !ways[1].taught);
+	acknowledged = count_of(NULL, "acknowledged");
+	world.sent = 0;
+	world_for(&world, 600000);
+	check(count_of(NULL, "acknowledged") == acknowledged);
+	check(world.sent >= 15 && world.sent <= 22);
+	check(!world.announcer.asked_ms);
+	world.network[1].dead = false;
+	world_for(&world, 60000);
+	check(ways[1].taught && announce_is_known(&world.announcer));
+}
+
 /* The carrier flaps: the news of the loss is overtaken by that of its end. */
 static void newest_wins(void)
 {
@@ -499,6 +531,7 @@ int main(void)
 	run(lost_now_needs_no_cookie_of_the_other_way);
 	run(burst_of_loss_is_survived);
 	run(pauses_grow);
+	run(deaf_way_wakes_no_other);
 	run(newest_wins);
 	run(held_back_is_not_fresh);
 	run(session_can_not_begin_late);

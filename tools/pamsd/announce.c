@@ -6,7 +6,8 @@
  * for all that were lost. A change is counted; a report is remembered with that
  * count, and its answer says that the server has all changes up to it. Until
  * then everything is sent again over every way, after growing pauses. The ways
- * that are lost themselves come last.
+ * that are lost themselves come last. Once the server has all changes, only those
+ * ways are used whose source address it has yet to learn.
  */
 #include <string.h>
 
@@ -130,11 +131,19 @@ static bool must_teach(const struct announcer *announcer,
 	return false;
 }
 
-bool announce_is_known(const struct announcer *announcer)
+/* Is there a change that the server hasn't acknowledged? */
+static bool has_news(const struct announcer *announcer)
 {
 	for (unsigned int i = 0; i < REPORT_PATHS_MAX; i++)
 		if (announcer->acked[i] != announcer->changed[i])
-			return false;
+			return true;
+	return false;
+}
+
+bool announce_is_known(const struct announcer *announcer)
+{
+	if (has_news(announcer))
+		return false;
 	for (unsigned int i = 0; i < announcer->way_count; i++)
 		if (must_teach(announcer, &announcer->ways[i]))
 			return false;
@@ -166,6 +175,7 @@ static void add_path(struct report *report, const struct announce_path *path,
 		entry->flags |= REPORT_PIPE;
 		entry->rate_byteps = path->rate_byteps;
 		entry->backlog_bytes = path->backlog_bytes;
+		entry->pipe_ttl_ms = path->pipe_ttl_ms;
 	}
 	if (path->has_pipe && path->has_delay) {
 		entry->flags |= REPORT_DELAY;
@@ -317,6 +327,7 @@ void announce_run(struct announcer *announcer, uint64_t ms,
 		  announce_send_fn send, void *arg)
 {
 	unsigned int ways[ANNOUNCE_WAYS_MAX], count;
+	bool news = has_news(announcer);
 	uint64_t most_ms;
 
 	if (announce_is_known(announcer)) {
@@ -329,8 +340,10 @@ void announce_run(struct announcer *announcer, uint64_t ms,
 		return;
 	count = by_quality(announcer, ways);
 	for (unsigned int i = 0; i < count; i++)
-		send_over(announcer, ways[i], true, ms, send, arg);
-	if (count && !announcer->asked_ms)
+		if (news || must_teach(announcer, &announcer->ways[ways[i]]))
+			send_over(announcer, ways[i], true, ms, send, arg);
+	/* that one way is deaf is no silence of the server's */
+	if (count && news && !announcer->asked_ms)
 		announcer->asked_ms = ms;
 	announcer->last_ms = ms;
 	announcer->next_ms = ms + announcer->pause_ms;

@@ -21,6 +21,7 @@ struct announce_path {
 	bool has_pipe, has_delay;
 	uint64_t rate_byteps;
 	uint32_t backlog_bytes;
+	uint32_t pipe_ttl_ms;	/* 0: the usual */
 	uint32_t delay_us;
 	bool loss;
 	bool lasting;		/* lost now, and as long as it isn't unsaid */

@@ -21,7 +21,7 @@
 
 #define LINE_BYTES_MAX	4096
 #define CLIENTS_MAX	16
-/* What may wait for a client that doesn't read; then it is cut off. */
+/* What may wait for a client, but for the last answer; if it asks for more it is cut off. */
 #define UNREAD_BYTES	1048576
 #define TELL_S		5
 
@@ -65,24 +65,43 @@ static void answer(struct client *client, json_t *object)
 	free(text);
 }
 
-static void on_readable(struct bufferevent *buffer, void *arg)
+static bool is_full(const struct client *client)
 {
-	struct evbuffer *input = bufferevent_get_input(buffer);
-	struct evbuffer *output = bufferevent_get_output(buffer);
-	struct client *client = arg;
+	struct evbuffer *output = bufferevent_get_output(client->buffer);
+
+	return evbuffer_get_length(output) > UNREAD_BYTES;
+}
+
+static void obey(struct client *client)
+{
+	struct evbuffer *input = bufferevent_get_input(client->buffer);
 	char *line;
 	size_t len;
 
-	while ((line = evbuffer_readln(input, &len, EVBUFFER_EOL_LF))) {
+	while (!is_full(client) &&
+	       (line = evbuffer_readln(input, &len, EVBUFFER_EOL_LF))) {
 		answer(client, lines_obey(client->control->lines, line, len,
 					  NULL));
 		free(line);
-		if (evbuffer_get_length(output) > UNREAD_BYTES)
-			break;
 	}
-	if (evbuffer_get_length(input) > LINE_BYTES_MAX ||
-	    evbuffer_get_length(output) > UNREAD_BYTES)
+}
+
+static void on_readable(struct bufferevent *buffer, void *arg)
+{
+	struct client *client = arg;
+	bool unread = is_full(client);
+
+	obey(client);
+	if (unread || evbuffer_get_length(bufferevent_get_input(buffer)) >
+		      LINE_BYTES_MAX)
 		drop(client);
+}
+
+/* It has read all; what it had asked for meanwhile is still to be answered. */
+static void on_written(struct bufferevent *buffer, void *arg)
+{
+	(void)buffer;
+	obey(arg);
 }
 
 static void on_closed(struct bufferevent *buffer, short what, void *arg)
@@ -119,7 +138,8 @@ static void on_connect(evutil_socket_t fd, short what, void *arg)
 	client->next = control->clients;
 	control->clients = client;
 	control->count++;
-	bufferevent_setcb(client->buffer, on_readable, NULL, on_closed, client);
+	bufferevent_setcb(client->buffer, on_readable, on_written, on_closed,
+			  client);
 	bufferevent_enable(client->buffer, EV_READ | EV_WRITE);
 }
 

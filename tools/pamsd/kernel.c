@@ -29,7 +29,7 @@ struct kernel {
 	bool out;		/* the module is, */
 	bool wanted;		/* there is something to tell it, */
 	bool said;		/* and that it is out was said */
-	int refused;		/* the last other error that was said */
+	struct seldom refused;
 	uint64_t asked_ms;	/* when it was last looked for */
 	uint64_t sets, errors;
 };
@@ -202,16 +202,11 @@ int kernel_set(struct kernel *kernel, const struct pams_path *path)
 	if (kernel->out)
 		return -ENOENT;
 	kernel->sets++;
-	if (!err) {
-		kernel->refused = 0;
+	if (!err)
 		return 0;
-	}
 	kernel->errors++;
-	if (err != kernel->refused) {
-		kernel->refused = err;
-		say("the kernel refuses a report: %s",
-		    pams_nl_error(kernel->nl));
-	}
+	say_seldom(&kernel->refused, "the kernel refuses a report: %s",
+		   pams_nl_error(kernel->nl));
 	return err;
 }
 

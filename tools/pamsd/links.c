@@ -91,12 +91,19 @@ static bool prefers_temporary(const struct link *link)
 	return value > 1;
 }
 
+/* fc00::/7 isn't routed beyond the site: RFC 4193 */
+static bool is_global(const struct link_address *address)
+{
+	return address->family != AF_INET6 || (address->bytes[0] & 0xfe) != 0xfc;
+}
+
 /* The higher the better; below 0: not to be used. */
 static int rank_of(const struct link_address *address, bool temporary)
 {
 	if (address->flags & IFA_F_TENTATIVE)
 		return -1;
-	return address->used * 4 + !(address->flags & IFA_F_DEPRECATED) * 2 +
+	return address->used * 8 + !(address->flags & IFA_F_DEPRECATED) * 4 +
+	       is_global(address) * 2 +
 	       (!(address->flags & IFA_F_TEMPORARY) == !temporary);
 }
 

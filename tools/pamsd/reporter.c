@@ -32,6 +32,8 @@
 
 #define TICK_MS		20
 #define IDLE_TICK_MS	100
+/* A pipe holds as long as that many reports take: all but one may be lost or late. */
+#define TTL_INTERVALS	3
 /* New subflows are looked for that often. */
 #define SUBFLOWS_US	1000000
 /* And for a loss unless they were just read. */
@@ -241,6 +243,7 @@ static void fill_pipe(const struct reporter *reporter,
 		      struct announce_path *entry,
 		      const struct interface *interface, uint64_t us)
 {
+	unsigned int interval_ms = reporter->config->interval_ms;
 	const struct estimate *estimate = &interface->estimate;
 	uint64_t rate = rate_of(reporter, interface, us);
 
@@ -249,6 +252,8 @@ static void fill_pipe(const struct reporter *reporter,
 	entry->has_pipe = true;
 	entry->rate_byteps = rate;
 	entry->backlog_bytes = estimate->backlog_bytes;
+	if (interval_ms * TTL_INTERVALS > MPTCP_PAMS_TTL_DEFAULT_MS)
+		entry->pipe_ttl_ms = interval_ms * TTL_INTERVALS;
 	if (interface->config->delay_us != UINT32_MAX) {
 		entry->has_delay = true;
 		entry->delay_us = interface->config->delay_us;
