@@ -379,13 +379,46 @@ static void way_with_turns(void)
 	check(near(at.longitude, place(100, 0).longitude, EXACT));
 	/* at twice the speed from 100 m on, 3 m beside the way */
 	at = place(100, 3);
-	check(route_resume(&route, &at, 20, 50, 60000, &rest));
+	check(route_resume(&route, &at, 20, NAN, 50, 60000, &rest));
 	check(rest.count == 4 && rest.points[0].ms == 60000);
 	check(near(rest.points[1].ms, 62500, 2));
 	check(near(rest.points[3].ms, 72500, 2));
 	route_free(&rest);
 	at = place(100, 25.5);
-	check(!route_resume(&route, &at, 20, 20, 60000, &rest));
+	check(!route_resume(&route, &at, 20, NAN, 20, 60000, &rest));
+	route_free(&route);
+}
+
+/*
+ * Out to 500 m east of the access point and back; at 80 m east the range, 100 m, ends
+ * after 20 m outbound and after 180 m on the way back.
+ */
+static void out_and_back(void)
+{
+	static const struct { double speed, heading, leave_m; } fixes[] = {
+		{ 10, 270, 180 },	/* on the way back */
+		{ 10, 315, 180 },
+		{ 10, 90, 20 },
+		{ 10, NAN, 20 },	/* the first of two that are as near */
+		{ 10, 0, 20 },		/* across both */
+		{ 0.4, 270, 20 },	/* noise */
+	};
+	const struct position east = place(500, 0), at = place(80, 3);
+	const struct position west = place(-500, 0);
+	struct ap ap = { .range_m = 100 };
+	struct crossing crossing;
+	struct route route = { }, rest;
+
+	route_add(&route, &west, 0);
+	route_add(&route, &east, 100000);
+	route_add(&route, &west, 200000);
+	for (unsigned int i = 0; i < ARRAY_SIZE(fixes); i++) {
+		check(route_resume(&route, &at, fixes[i].speed, fixes[i].heading, 50, 0,
+				   &rest));
+		check(coverage_crossing(&rest, &ap, 0, &no_errors, &crossing));
+		check(near(crossing.leave_ms, fixes[i].leave_m / fixes[i].speed * 1000, 10));
+		route_free(&rest);
+	}
 	route_free(&route);
 }
 
@@ -438,6 +471,7 @@ int main(void)
 	run(distances);
 	run(way_past);
 	run(way_with_turns);
+	run(out_and_back);
 	run(times);
 	run(which_access_point);
 	return tap_end();

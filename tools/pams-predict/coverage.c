@@ -20,7 +20,6 @@
 #include "predict.h"
 
 #define STRAIGHT_S	600	/* nobody goes straight on for longer */
-#define SPEED_MIN_MPS	0.5	/* below it a receiver's heading is noise */
 #define AWAY_MIN_MPS	0.1
 
 /* The stay that is looked for, while the way is gone along. */

@@ -104,7 +104,7 @@ static bool live_crossing(const struct plugin *plugin, const struct ap *ap,
 	if (isfinite(fix->error_m))
 		errors.position_m = fix->error_m;
 	if (!route_resume(&settings->route, &fix->position, fix->speed_mps,
-			  OFF_ROUTE_M, plugin->fix_ms, &rest))
+			  fix->heading_deg, OFF_ROUTE_M, plugin->fix_ms, &rest))
 		return coverage_straight(&fix->position, fix->speed_mps,
 					 fix->heading_deg, ap, plugin->fix_ms,
 					 &errors, crossing);

@@ -165,6 +165,8 @@ void warning_forget(struct warning *warning);
 
 /* --- geo.c: positions on the ground --- */
 
+#define SPEED_MIN_MPS	0.5	/* below it a receiver's heading is noise */
+
 struct position {
 	double latitude, longitude;	/* degrees */
 };
@@ -222,11 +224,13 @@ bool route_time(const char *text, int64_t *ms);
 struct position route_at(const struct route *route, int64_t ms);
 /*
  * The rest of a route at another speed, from where it is nearest to the
- * position on. False: the position is farther than off_m from all of it.
+ * position on. Of parts within off_m those count that lead in the direction of
+ * the heading, if there are any and the heading is known (not NAN, nor noise).
+ * False: the position is farther than off_m from all of it.
  */
 bool route_resume(const struct route *route, const struct position *position,
-		  double speed_mps, double off_m, int64_t now_ms,
-		  struct route *rest);
+		  double speed_mps, double heading_deg, double off_m,
+		  int64_t now_ms, struct route *rest);
 
 /* --- read.c: both from files --- */
 

@@ -103,32 +103,73 @@ static double nearest_on(const struct waypoint *a, const struct waypoint *b,
 	return u;
 }
 
-bool route_resume(const struct route *route, const struct position *position,
-		  double speed_mps, double off_m, int64_t now_ms,
-		  struct route *rest)
+static bool leads(const struct waypoint *a, const struct waypoint *b,
+		  struct point velocity)
 {
-	double least_m = INFINITY, best_u = 0, distance_m, gone_m = 0;
-	const struct waypoint *points = route->points;
-	struct position at;
-	unsigned int best = 0;
+	struct point step = geo_point(&a->position, &b->position);
 
-	memset(rest, 0, sizeof(*rest));
+	return step.x * velocity.x + step.y * velocity.y > 0;
+}
+
+struct place {
+	unsigned int part;	/* from that point to the next one */
+	double u;		/* where on it, 0 to 1 */
+	double distance_m;	/* INFINITY: there is none */
+};
+
+/* velocity: only parts that lead there; NULL: all of them */
+static struct place nearest_place(const struct route *route,
+				  const struct position *position,
+				  const struct point *velocity)
+{
+	struct place place = { .distance_m = INFINITY };
+	const struct waypoint *points = route->points;
+	double distance_m;
+
 	for (unsigned int i = 0; i + 1 < route->count; i++) {
 		double u = nearest_on(&points[i], &points[i + 1], position,
 				      &distance_m);
 
-		if (distance_m < least_m) {
-			least_m = distance_m;
-			best = i;
-			best_u = u;
-		}
+		if (distance_m < place.distance_m &&
+		    (!velocity || leads(&points[i], &points[i + 1], *velocity)))
+			place = (struct place) { i, u, distance_m };
 	}
-	if (!(least_m <= off_m) || !(speed_mps > 0))
+	return place;
+}
+
+/* Without a heading the velocity is NAN, and no part leads there. */
+static struct place where(const struct route *route,
+			  const struct position *position, double speed_mps,
+			  double heading_deg, double off_m)
+{
+	struct point velocity = geo_velocity(speed_mps, heading_deg);
+	struct place place;
+
+	if (speed_mps >= SPEED_MIN_MPS) {
+		place = nearest_place(route, position, &velocity);
+		if (place.distance_m <= off_m)
+			return place;
+	}
+	return nearest_place(route, position, NULL);
+}
+
+bool route_resume(const struct route *route, const struct position *position,
+		  double speed_mps, double heading_deg, double off_m,
+		  int64_t now_ms, struct route *rest)
+{
+	struct place place = where(route, position, speed_mps, heading_deg,
+				   off_m);
+	const struct waypoint *points = route->points;
+	struct position at;
+	double gone_m = 0;
+
+	memset(rest, 0, sizeof(*rest));
+	if (!(place.distance_m <= off_m) || !(speed_mps > 0))
 		return false;
-	at = between(&points[best], &points[best + 1], best_u);
+	at = between(&points[place.part], &points[place.part + 1], place.u);
 	if (route_add(rest, &at, now_ms))
 		return false;
-	for (unsigned int i = best + 1; i < route->count; i++) {
+	for (unsigned int i = place.part + 1; i < route->count; i++) {
 		gone_m += geo_distance_m(&at, &points[i].position);
 		at = points[i].position;
 		if (route_add(rest, &at, now_ms +
