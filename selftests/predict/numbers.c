@@ -422,6 +422,27 @@ static void out_and_back(void)
 	route_free(&route);
 }
 
+/* The circle is crossed between two points of one time. */
+static void no_time_between_two_points(void)
+{
+	static const struct { double x; int64_t ms; } points[] = {
+		{ 0, 0 }, { 50, 5000 }, { 60, 6000 }, { 75, 6000 }, { 85, 7000 },
+	};
+	struct ap ap = { .range_m = 70 };
+	struct crossing crossing;
+	struct route route = { };
+
+	for (unsigned int i = 0; i < ARRAY_SIZE(points); i++) {
+		struct position at = place(points[i].x, 0);
+
+		route_add(&route, &at, points[i].ms);
+	}
+	check(coverage_crossing(&route, &ap, 0, &no_errors, &crossing));
+	check(crossing.leaves && crossing.leave_ms == 6000);
+	check(!coverage_crossing(&route, &ap, 6000, &no_errors, &crossing));
+	route_free(&route);
+}
+
 static void times(void)
 {
 	int64_t ms;
@@ -472,6 +493,7 @@ int main(void)
 	run(way_past);
 	run(way_with_turns);
 	run(out_and_back);
+	run(no_time_between_two_points);
 	run(times);
 	run(which_access_point);
 	return tap_end();

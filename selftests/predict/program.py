@@ -81,6 +81,26 @@ def route_in_each_format(folder):
 
 
 @case
+def several_points_in_a_second(folder):
+    """Times in whole seconds: the range, 70 m, ends between two points of one time, two thirds
+    of the way from 60 m to 75 m. Those of the last time keep it."""
+    aps = written(folder, "aps.csv", "ssid,longitude,latitude,range_m\nstop,0,0,70\n")
+    for way, loss_s, speed, end_s in (
+            ([(0, 0, 0), (50, 0, 5), (60, 0, 6), (75, 0, 6), (85, 0, 7)], 6.333, 30, 7),
+            # then a stop
+            ([(0, 0, 0), (50, 0, 5), (60, 0, 6), (75, 0, 6), (75, 0, 50)], 6.333, 30, 50),
+            ([(0, 0, 0), (50, 0, 5), (60, 0, 6), (75, 0, 6)], 6, math.inf, 6)):
+        status, out, err = predict("--route", written(folder, "a.gpx", gpx(way)), "--aps", aps,
+                                   "--json", "--time-error", "10")
+        assert status == 0, err
+        found = json.loads(out)
+        assert abs(found["timeline"][0]["loss_s"] - loss_s) < 0.002, out
+        spread_ms = math.hypot(1000 * math.hypot(5, 7) / speed, 10)
+        assert abs(found["timeline"][0]["spread_ms"] - spread_ms) < 3, (spread_ms, out)
+        assert len(found["timeline"]) == 1 and found["end_s"] == end_s, out
+
+
+@case
 def points_with_times(folder):
     features = [{"type": "Feature", "properties": {"time": time_text(s)},
                  "geometry": {"type": "Point", "coordinates": [x * METRE, y * METRE]}}

@@ -73,7 +73,7 @@ static bool leave(struct stay *stay, int64_t ms, struct point at,
 	return false;
 }
 
-/* Go along one part of the way; true if the stay ends on it. */
+/* Go along one part of the way, which may take less than 1 ms; true if the stay ends on it. */
 static bool go(struct stay *stay, struct point from, int64_t from_ms,
 	       struct point to, int64_t to_ms)
 {
@@ -85,7 +85,7 @@ static bool go(struct stay *stay, struct point from, int64_t from_ms,
 
 	if (!stay->crossing->inside && c <= 0)
 		enter(stay, from_ms);
-	if (a <= 0 || b * b <= a * c || took_ms <= 0) {
+	if (a <= 0 || b * b <= a * c) {
 		if (stay->crossing->inside)
 			approach(stay, from);
 		return false;
@@ -100,7 +100,7 @@ static bool go(struct stay *stay, struct point from, int64_t from_ms,
 	approach(stay, along(from, step, fmin(1, fmax(0, -b / a))));
 	if (out >= 1)
 		return false;
-	velocity = along((struct point) { }, step, 1000 / took_ms);
+	velocity = along((struct point) { }, step, 1000 / fmax(1, took_ms));
 	return leave(stay, from_ms + llround(out * took_ms),
 		     along(from, step, out), velocity);
 }

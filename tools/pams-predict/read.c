@@ -8,6 +8,8 @@
 
 #include "predict.h"
 
+#define SECOND_MS	1000
+
 static bool ends_with(const char *text, const char *end)
 {
 	size_t len = strlen(text), end_len = strlen(end);
@@ -31,6 +33,32 @@ static const char *fault_of(const struct route *route)
 	return NULL;
 }
 
+/*
+ * Times may be in whole seconds, with several points in each. Points of one time are
+ * spread evenly over the second that it begins, or the time to the next point if that is less.
+ * The last time ends the route, and its points keep it.
+ */
+static void spread_times(struct route *route)
+{
+	struct waypoint *points = route->points;
+	unsigned int next;
+
+	for (unsigned int first = 0; first < route->count; first = next) {
+		int64_t room_ms;
+
+		next = first + 1;
+		while (next < route->count && points[next].ms == points[first].ms)
+			next++;
+		if (next == route->count)
+			return;
+		room_ms = points[next].ms - points[first].ms;
+		if (room_ms > SECOND_MS)
+			room_ms = SECOND_MS;
+		for (unsigned int i = first + 1; i < next; i++)
+			points[i].ms += room_ms * (i - first) / (next - first);
+	}
+}
+
 int route_read(struct route *route, const char *file)
 {
 	const char *fault;
@@ -41,8 +69,10 @@ int route_read(struct route *route, const char *file)
 					geojson_route_read(route, file);
 	if (!err) {
 		fault = fault_of(route);
-		if (!fault)
+		if (!fault) {
+			spread_times(route);
 			return 0;
+		}
 		fprintf(stderr, "pams-predict: %s: %s\n", file, fault);
 	}
 	route_free(route);
