@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * clock - a vehicle that keeps to its route's times, on a machine whose clock is set
+ * clock - a vehicle that keeps to its route's times, on a machine whose clock is set; how
+ * often gpsd is asked
  *
- * The radio and the clocks are made here.
+ * The radio, gpsd and the clocks are made here.
  */
 #include "../../tools/pams-predict/plugin.c"
 #include "tap.h"
@@ -10,7 +11,11 @@
 #define BEGIN_MS	5000
 #define WALL_MS		1000000
 
+/* What it takes to see that there is no gpsd. */
+#define ATTEMPT_MS	20000
+
 static int64_t boot_ms, wall_ms;
+static unsigned int attempts;
 
 int clock_gettime(clockid_t clock, struct timespec *now)
 {
@@ -61,6 +66,8 @@ enum station_event radio_event(struct radio *radio)
 struct gps *gps_connect(const char *where)
 {
 	(void)where;
+	attempts++;
+	boot_ms += ATTEMPT_MS;
 	return NULL;
 }
 
@@ -141,9 +148,29 @@ static void route_that_began_with_the_program(void)
 	clock_is_set(true);
 }
 
+/* An attempt that takes long isn't followed by the next one at once. */
+static void gpsd_is_asked_again_after_a_pause(void)
+{
+	struct settings settings = { .model = PATHLOSS_DEFAULT, .gpsd = "gpsd.example.org" };
+	struct plugin plugin = { };
+
+	boot_ms = BEGIN_MS;
+	plugin_begin(&plugin, &settings);
+	attempts = 0;
+	connect_gps(&plugin);
+	check(attempts == 1);
+	boot_ms += GPSD_AGAIN_MS - 1;
+	connect_gps(&plugin);
+	check(attempts == 1);
+	boot_ms++;
+	connect_gps(&plugin);
+	check(attempts == 2);
+}
+
 int main(void)
 {
 	run(route_keeps_to_the_clock);
 	run(route_that_began_with_the_program);
+	run(gpsd_is_asked_again_after_a_pause);
 	return tap_end();
 }

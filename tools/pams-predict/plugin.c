@@ -42,7 +42,7 @@ struct plugin {
 	bool gone;			/* cfg80211 has, since the start */
 	double share, above_db;		/* NAN: no level is known */
 	struct gps *gps;
-	int64_t gps_ms;			/* when it was last connected to */
+	int64_t gps_ms;			/* when it was last tried to connect */
 	struct fix fix;
 	int64_t fix_ms;			/* 0: none yet */
 	int64_t shift_ms;		/* from our clock to the route's */
@@ -271,16 +271,16 @@ static int pause_ms(const struct plugin *plugin)
 
 /* --- gpsd --- */
 
-static void connect_gps(struct plugin *plugin, int64_t ms)
+static void connect_gps(struct plugin *plugin)
 {
 	if (!plugin->settings->gpsd || plugin->gps ||
-	    (plugin->gps_ms && ms - plugin->gps_ms < GPSD_AGAIN_MS))
+	    (plugin->gps_ms && now_ms() - plugin->gps_ms < GPSD_AGAIN_MS))
 		return;
 	plugin->gps = gps_connect(plugin->settings->gpsd);
 	if (!plugin->gps && !plugin->gps_ms)
 		fprintf(stderr, "pams-predict: no gpsd at %s; asked again every %d s\n",
 			plugin->settings->gpsd, GPSD_AGAIN_MS / 1000);
-	plugin->gps_ms = ms;
+	plugin->gps_ms = now_ms();
 }
 
 static void read_gps(struct plugin *plugin, int64_t ms)
@@ -308,9 +308,10 @@ static int run(struct plugin *plugin)
 			{ .fd = -1, .events = POLLIN },
 		};
 		enum station_event event = STATION_NOTHING;
-		int64_t ms = now_ms();
+		int64_t ms;
 
-		connect_gps(plugin, ms);
+		connect_gps(plugin);
+		ms = now_ms();
 		if (plugin->gps)
 			fds[1].fd = gps_descriptor(plugin->gps);
 		if (poll(fds, ARRAY_SIZE(fds), next_ms > ms ? next_ms - ms : 0) < 0 &&
