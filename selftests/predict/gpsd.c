@@ -6,9 +6,15 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <math.h>
+#include <net/if.h>
+#include <netdb.h>
 #include <netinet/in.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -62,7 +68,7 @@ static int answer(struct gps *gps, struct fix *fix)
 	return got;
 }
 
-static void fix_and_end(void)
+static void fix_and_end_at(const char *host)
 {
 	struct sockaddr_in address = { .sin_family = AF_INET };
 	int listener = socket(AF_INET, SOCK_STREAM, 0), status, end[2];
@@ -76,7 +82,7 @@ static void fix_and_end(void)
 	check(!bind(listener, (struct sockaddr *)&address, len));
 	check(!listen(listener, 1));
 	check(!getsockname(listener, (struct sockaddr *)&address, &len));
-	snprintf(where, sizeof(where), "127.0.0.1:%u", ntohs(address.sin_port));
+	snprintf(where, sizeof(where), "%s:%u", host, ntohs(address.sin_port));
 	check(!pipe2(end, O_CLOEXEC));
 	pid = serve(listener, end);
 	gps = gps_connect(where);
@@ -96,6 +102,17 @@ static void fix_and_end(void)
 	check(!status);
 	close(end[0]);
 	close(listener);
+}
+
+static void fix_and_end(void)
+{
+	fix_and_end_at("127.0.0.1");
+}
+
+/* Where localhost is ::1 first, nobody listens there: the next address counts. */
+static void fix_and_end_by_name(void)
+{
+	fix_and_end_at("localhost");
 }
 
 /* What isn't accepted keeps its place in the queue, and who comes then gets no answer. */
@@ -126,14 +143,115 @@ static void a_host_that_is_off(void)
 	close(listener);
 }
 
+static bool is_written(char *name, const char *text)
+{
+	int fd = mkstemp(name);
+	bool good = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+
+	close(fd);
+	return good;
+}
+
+/*
+ * A name server that never answers, at 127.0.0.1, for this process, in namespaces of its
+ * own; -1: there can't be one here. In a new user namespace no file can be made.
+ */
+static int silent_name_server(void)
+{
+	struct sockaddr_in address = { .sin_family = AF_INET, .sin_port = htons(53) };
+	char servers[] = "/tmp/gpsd-XXXXXX", sources[] = "/tmp/gpsd-XXXXXX";
+	struct ifreq lo = { .ifr_name = "lo", .ifr_flags = IFF_UP };
+	int server;
+	bool good;
+
+	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	good = is_written(servers, "nameserver 127.0.0.1\n") &&
+	       is_written(sources, "hosts: dns\n") &&
+	       !unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWNET) &&
+	       !mount(servers, "/etc/resolv.conf", NULL, MS_BIND, NULL) &&
+	       !mount(sources, "/etc/nsswitch.conf", NULL, MS_BIND, NULL);
+	unlink(servers);
+	unlink(sources);
+	server = socket(AF_INET, SOCK_DGRAM, 0);
+	if (good && !ioctl(server, SIOCSIFFLAGS, &lo) &&
+	    !bind(server, (struct sockaddr *)&address, sizeof(address)))
+		return server;
+	close(server);
+	return -1;
+}
+
+static void look_up_in_vain(void)
+{
+	int server = silent_name_server();
+	struct timespec from, to;
+	char question[512];
+
+	clock_gettime(CLOCK_MONOTONIC, &from);
+	check(!gps_connect("gpsd.example.org"));
+	clock_gettime(CLOCK_MONOTONIC, &to);
+	check(recv(server, question, sizeof(question), MSG_DONTWAIT) > 0);
+	check(to.tv_sec - from.tv_sec < 2);
+	/* who looked the name up is no zombie */
+	check(waitpid(-1, NULL, WNOHANG) < 0);
+}
+
+static bool has_silent_name_server(void)
+{
+	int status = 1;
+	pid_t pid;
+
+	fflush(stdout);
+	pid = fork();
+	if (!pid)
+		_exit(silent_name_server() < 0);
+	waitpid(pid, &status, 0);
+	return !status;
+}
+
+static void a_name_server_that_is_off(void)
+{
+	int status = 1;
+	pid_t pid;
+
+	fflush(stdout);
+	pid = fork();
+	if (!pid) {
+		look_up_in_vain();
+		fflush(stdout);
+		_exit(tap_bad);
+	}
+	waitpid(pid, &status, 0);
+	check(!status);
+}
+
+static bool has_localhost(void)
+{
+	struct addrinfo *found;
+
+	if (getaddrinfo("localhost", NULL, NULL, &found))
+		return false;
+	freeaddrinfo(found);
+	return true;
+}
+
 int main(void)
 {
 #ifdef HAVE_GPS
 	run(fix_and_end);
+	if (has_localhost())
+		run(fix_and_end_by_name);
+	else
+		skip(fix_and_end_by_name, "localhost has no address here");
 	run(a_host_that_is_off);
+	if (has_silent_name_server())
+		run(a_name_server_that_is_off);
+	else
+		skip(a_name_server_that_is_off, "no user, mount and network namespaces here");
 #else
 	skip(fix_and_end, "built without libgps");
+	skip(fix_and_end_by_name, "built without libgps");
 	skip(a_host_that_is_off, "built without libgps");
+	skip(a_name_server_that_is_off, "built without libgps");
 #endif
 	return tap_end();
 }

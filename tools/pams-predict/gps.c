@@ -12,40 +12,110 @@
 
 #ifdef HAVE_GPS
 
+#include <fcntl.h>
 #include <gps.h>
+#include <netdb.h>
+#include <poll.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define HOST_TEXT	256
+#define ADDRESSES_TEXT	512
+#define LOOK_UP_MS	500
 #define CONNECT_US	500000
+/* so many addresses that don't answer are waited for */
+#define SILENT_MAX	2
 
 struct gps {
 	struct gps_data_t data;
 };
 
+static atomic_int alarms;
+
+/* As numbers, a line each, as many as fit in. */
+static void write_addresses(const char *host, int fd)
+{
+	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
+	char text[ADDRESSES_TEXT] = "";
+	struct addrinfo *found;
+	size_t len = 0;
+
+	if (getaddrinfo(host, NULL, &hints, &found))
+		return;
+	for (; found; found = found->ai_next) {
+		if (!getnameinfo(found->ai_addr, found->ai_addrlen, text + len,
+				 sizeof(text) - len - 1, NULL, 0, NI_NUMERICHOST))
+			len = stpcpy(text + strlen(text), "\n") - text;
+		else
+			text[len] = '\0';
+	}
+	if (write(fd, text, len) < 0)
+		return;
+}
+
+/*
+ * The resolver goes on when a signal interrupts it, for 10 s and more if no name
+ * server answers. So another process looks the name up, which can be killed.
+ */
+static void look_up(const char *host, char addresses[ADDRESSES_TEXT])
+{
+	struct pollfd answer = { .events = POLLIN };
+	ssize_t len = 0;
+	int ends[2];
+	pid_t pid;
+
+	addresses[0] = '\0';
+	if (pipe2(ends, O_CLOEXEC))
+		return;
+	pid = fork();
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		write_addresses(host, ends[1]);
+		_exit(0);
+	}
+	close(ends[1]);
+	answer.fd = ends[0];
+	if (poll(&answer, 1, LOOK_UP_MS) > 0)
+		len = read(ends[0], addresses, ADDRESSES_TEXT - 1);
+	addresses[len > 0 ? len : 0] = '\0';
+	close(ends[0]);
+	if (pid > 0) {
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+	}
+}
+
 static void on_alarm(int number)
 {
 	(void)number;
+	alarms++;
 }
 
 /*
  * libgps waits for a host that is off as long as TCP does, two minutes, if no signal
  * interrupts it. Another one follows for the host's next address.
  */
-static int open_in_time(const char *host, const char *port,
-			struct gps_data_t *data)
+static int open_in_time(char *addresses, const char *port, struct gps_data_t *data)
 {
 	const struct itimerval none = { }, limit = {
 		.it_value.tv_usec = CONNECT_US,
 		.it_interval.tv_usec = CONNECT_US,
 	};
 	const struct sigaction interrupt = { .sa_handler = on_alarm };
+	char *rest, *address = strtok_r(addresses, "\n", &rest);
 	struct sigaction before;
-	int err;
+	int err = -1;
 
+	alarms = 0;
 	sigaction(SIGALRM, &interrupt, &before);
 	setitimer(ITIMER_REAL, &limit, NULL);
-	err = gps_open(host, port, data);
+	for (; address && err && alarms < SILENT_MAX; address = strtok_r(NULL, "\n", &rest))
+		err = gps_open(address, port, data);
 	setitimer(ITIMER_REAL, &none, NULL);
 	sigaction(SIGALRM, &before, NULL);
 	return err;
@@ -56,7 +126,7 @@ struct gps *gps_connect(const char *where)
 {
 	struct gps *gps = calloc(1, sizeof(*gps));
 	const char *port = strrchr(where, ':');
-	char host[HOST_TEXT];
+	char host[HOST_TEXT], addresses[ADDRESSES_TEXT];
 	size_t len = port ? (size_t)(port - where) : strlen(where);
 
 	if (!gps || len >= sizeof(host)) {
@@ -65,7 +135,8 @@ struct gps *gps_connect(const char *where)
 	}
 	memcpy(host, where, len);
 	host[len] = '\0';
-	if (open_in_time(host, port ? port + 1 : DEFAULT_GPSD_PORT,
+	look_up(host, addresses);
+	if (open_in_time(addresses, port ? port + 1 : DEFAULT_GPSD_PORT,
 			 &gps->data)) {
 		free(gps);
 		return NULL;
