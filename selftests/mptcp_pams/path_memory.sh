@@ -147,6 +147,21 @@ idle_ones_do_not_count()
 	check "us" "$(duration_us)" "<" 70000
 }
 
+# One after another learns the whole path, and stays open at rest: their capacities are no sum.
+resting_ones_are_not_added()
+{
+	begin
+	paths "$1" 20mbit,10ms
+	start_server
+	on_client "$xfer" client --bytes 2M --conns 4 --stagger 4000 --requests 2 --gap 60000 "$address" "$port" >"$work/resting" &
+	sleep 18
+	check "subflows" "$(known 10.0.1.1 subflows)" == 4
+	check "capacity of 20 Mbit/s, bytes/s" "$(known 10.0.1.1 rate_byteps)" "<" 3500000
+	kill $!
+	transfer --bytes 3K
+	check "capacity of 20 Mbit/s, bytes/s" "$(known 10.0.1.1 rate_byteps)" "<" 3500000
+}
+
 # The first path has become faster than what is remembered of it, and would have delivered all before the other one has joined:
 # nothing is kept back for that. 28 packets leave in two rounds, 10 and 18; of the second no more than 14 where some are kept back.
 not_kept_back()
@@ -274,6 +289,7 @@ for sched in $SCHEDS; do
 	[ "$sched" != minfct ] || add not_kept_back "$sched"
 	[ "$sched" != minfct ] || add speeds_up "$sched"
 	[ "$sched" != minfct ] || add idle_ones_do_not_count "$sched"
+	[ "$sched" != minfct ] || add resting_ones_are_not_added "$sched"
 	# ten minutes, for what no scheduler has a part in
 	[ "$sched" != minfct ] || add forgotten "$sched"
 done
