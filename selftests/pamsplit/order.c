@@ -703,6 +703,36 @@ static void stranger_before_the_third_packet(void)
 	split_free(split);
 }
 
+/* --- uploads --- */
+
+static enum split_verdict client_sends(uint32_t seq, uint32_t payload)
+{
+	size_t len = make_ack(data, false, seq, ISN + 1, STAMP, WINDOW) - 40;
+	uint8_t options[40];
+
+	memcpy(options, data + 40, len);
+	return give(make(data, true, seq, ISN + 1, TCP_ACK, WINDOW, options,
+			 len, payload));
+}
+
+/*
+ * The client knows a path MTU that the server doesn't, and offload has put two of its segments
+ * together: only the kernel knows their size, so it is the kernel that has to cut them.
+ */
+static void upload_that_offload_put_together(void)
+{
+	struct packet packet;
+
+	start();
+	open_flow(split, now_us, data, ISN, STAMP, WINDOW);
+	check(client_sends(ISN + 1, 2 * 1320) == SPLIT_CHANGED);
+	check(packet_read(&packet, data, sizeof(data)) &&
+	      packet_intact(&packet));
+	check(packet.seq == ISN + 1 && packet.payload_len == 2 * 1320);
+	check(!last_to_server.payload_len);
+	split_free(split);
+}
+
 /*
  * The server has told a larger window on another subflow: the client sends, and the server
  * acknowledges, more than the last one on this subflow allows.
@@ -713,17 +743,8 @@ static void upload_beyond_the_subflows_window(void)
 
 	start();
 	open_flow(split, now_us, data, ISN, STAMP, WINDOW);
-	for (unsigned int i = 0; i < 200; i++, at += 60000) {
-		size_t len = make_ack(data, false, at, ISN + 1, STAMP, WINDOW);
-		uint8_t options[40];
-
-		len -= 40;
-		memcpy(options, data + 40, len);
-		len = make(data, true, at, ISN + 1, TCP_ACK, WINDOW, options,
-			   len, 1400);
-		packet_seal(data, len);
-		check(give(len) == SPLIT_CHANGED);
-	}
+	for (unsigned int i = 0; i < 200; i++, at += 60000)
+		check(client_sends(at, 1400) == SPLIT_CHANGED);
 	check(give(make_data(data, ISN + 1, at - 60000 + 1400, STAMP + 10,
 			     TCP_ACK, 0)) == SPLIT_PASS);
 	check(give(make_data(data, ISN + 1, at - 60000 + 1400, STAMP + 20,
@@ -820,6 +841,7 @@ int main(void)
 	run(stranger_as_the_client);
 	run(stranger_as_the_client_with_data);
 	run(stranger_before_the_third_packet);
+	run(upload_that_offload_put_together);
 	run(upload_beyond_the_subflows_window);
 	run(more_that_is_sent_moves_no_timer);
 	run(a_pipe_with_a_smaller_mtu);

@@ -6,8 +6,9 @@
  * stamp of the server's, and the client's SACK is removed: the splitter itself fills the
  * pipe's holes. A bare acknowledgment that moves only the DATA_ACK or the window
  * waits up to 5 ms for the next early one; one that moves neither is dropped.
- * Uploaded data passes as it comes, and so does what can't be the client's own, of which
- * nothing is noted.
+ * Uploaded data passes as it comes: what offload has put together is cut by the kernel into
+ * the client's own segments again, whose size fits the path's MTU as the client knows it.
+ * What can't be the client's own passes, too, and nothing of it is noted.
  */
 #include <string.h>
 
@@ -95,34 +96,6 @@ static void rewrite(struct flow *flow, struct packet *packet)
 	packet_seal(packet->data, packet->len);
 }
 
-/* Cut a packet that offload has put together into pieces, each with its options. */
-static void send_pieces(struct flow *flow, struct packet *packet)
-{
-	uint8_t data[HEADER_MAX + (1 << 16)];
-	uint32_t most = flow->server_mss -
-			(packet->payload_at - packet->tcp_at - 20);
-	uint32_t done = 0;
-
-	while (done < packet->payload_len) {
-		uint32_t left = packet->payload_len - done;
-		uint32_t len = left < most ? left : most;
-		uint8_t flags = packet->flags;
-
-		if (len < left)
-			flags &= ~(TCP_FIN | TCP_PSH);
-		memcpy(data, packet->data, packet->payload_at);
-		memcpy(data + packet->payload_at,
-		       packet->data + packet->payload_at + done, len);
-		tcp_set_seq(data + packet->tcp_at, packet->seq + done);
-		tcp_set_flags(data + packet->tcp_at, flags);
-		packet_set_len(data, packet->payload_at + len);
-		packet_seal(data, packet->payload_at + len);
-		flow->split->out(flow->split->arg, TO_SERVER, data,
-				 packet->payload_at + len);
-		done += len;
-	}
-}
-
 /* Take the handshake's third packet: from now on the flow is split. */
 static enum split_verdict establish(struct flow *flow,
 				    const struct packet *packet,
@@ -177,9 +150,5 @@ enum split_verdict upward_packet(struct flow *flow, struct packet *packet,
 		return SPLIT_TAKEN;
 	}
 	rewrite(flow, packet);
-	if (packet->payload_len + packet->payload_at - packet->tcp_at - 20 <=
-	    flow->server_mss)
-		return SPLIT_CHANGED;
-	send_pieces(flow, packet);
-	return SPLIT_TAKEN;
+	return SPLIT_CHANGED;
 }
