@@ -556,6 +556,24 @@ narrow_upload()
 	check "resets" "$(total resets) + $(total unknown)" == 0
 }
 
+# The same on the way to the client, where the server has an acknowledgment for what is too large.
+narrow_download()
+{
+	family=$2
+	helped "$1"
+	router_before "$helper" h2 "$(host_of 2 2)" h3
+	ip -n "$second_helper" route add "$(host_of 2 1)" dev h2 mtu lock 1400
+	ip -n "$second_helper" route add default via "$(host_of 6 2)"
+	shape_segment "$second_helper" h2 add "$pipe"
+	start_server
+	start_split --pipe h3
+	transfer --bytes 3M --timeout 60000
+	"$pamsplit" --control "$control" show
+	check "flows that were split" "$(total split)" == 1
+	check "bytes through the splitter" "$(total delivered)" ">" 500000
+	check "resets" "$(total resets) + $(total unknown)" == 0
+}
+
 # host_of NET HOST: an address
 host_of() { [ "$family" = -4 ] && echo "10.0.$1.$2" || echo "fd00:$1::$2"; }
 
@@ -929,6 +947,8 @@ for sched in $SCHEDS; do
 	add came_back "$sched"
 	add narrow_upload "$sched" -4
 	add narrow_upload "$sched" -6
+	add narrow_download "$sched" -4
+	add narrow_download "$sched" -6
 	add two_helpers "$sched" pipe_dies 850
 	add two_pipes_one_goes "$sched" leave_pipe 100
 	add two_pipes_one_goes "$sched" unplug 300

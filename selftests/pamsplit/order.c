@@ -13,6 +13,8 @@ static unsigned int resets;	/* that the core made */
 static struct packet last_to_server;	/* of the core's own */
 
 static size_t mtu;		/* of the pipe, 0: any */
+static size_t hop_mtu;		/* of a hop behind the pipe, 0: any */
+static size_t largest;		/* packet that reached that hop */
 
 /* The client, as far as it looks at time stamps (RFC 7323, 4 and 5). */
 static struct {
@@ -43,6 +45,10 @@ static void made(void *arg, enum split_side side, uint8_t *packet, size_t len)
 	resets += !!(read.flags & TCP_RST);
 	if (side == TO_SERVER)
 		last_to_server = read;
+	if (side == TO_CLIENT && len > largest)
+		largest = len;
+	if (side == TO_CLIENT && hop_mtu && len > hop_mtu)
+		return;
 	if (side == TO_CLIENT && mtu && len > mtu)
 		split_too_large(split, packet, len, mtu);
 	else if (side == TO_CLIENT && !(read.flags & TCP_RST))
@@ -495,6 +501,7 @@ static void server_says(uint32_t at, uint32_t stamp, uint32_t payload)
 			       payload);
 
 	if (goes_on(give(len)) && (!mtu || len <= mtu) &&
+	    (!hop_mtu || len <= hop_mtu) &&
 	    packet_read(&packet, data, len))
 		client_gets(&packet);
 }
@@ -805,6 +812,90 @@ static void a_pipe_with_a_smaller_mtu(void)
 	split_free(split);
 }
 
+/* --- a hop behind the pipe, which says that a packet to the client is too large for it --- */
+
+static void hop_says(uint32_t seq, uint16_t hops)
+{
+	static const uint8_t hop[4] = { 10, 0, 9, 9 }, none[4];
+	uint8_t inner[64];
+
+	make(inner, false, seq, ISN + 1, TCP_ACK, WINDOW, none, 0, 0);
+	packet_set_len(inner, 1372);
+	make(data, false, 0, 0, 0, 0, none, 0, 0);
+	packet_set_len(data, 20 + 8 + 28);
+	data[9] = 1;		/* ICMP */
+	memcpy(data + 12, hop, 4);
+	memcpy(data + 16, inner + 12, 4);
+	memset(data + 20, 0, 8);
+	data[20] = 3;		/* destination unreachable: fragmentation needed */
+	data[21] = 4;
+	put16(data + 26, hops);
+	memcpy(data + 28, inner, 28);
+	check(split_packet(split, now_us, data, 56) == SPLIT_PASS);
+}
+
+/* One segment has arrived, and four more have died at the hop. */
+static void lose_at_hop(size_t bytes)
+{
+	start();
+	open_flow(split, now_us, data, ISN, STAMP, WINDOW);
+	server_says(0, STAMP + 10, 1300);
+	client_says(WINDOW);
+	hop_mtu = bytes;
+	for (unsigned int i = 1; i < 5; i++)
+		server_says(i * 1300, STAMP + 20, 1300);
+	check(client.rcv_nxt == ISN + 1 + 1300);
+	largest = 0;
+}
+
+static void wait_for_all(void)
+{
+	for (unsigned int i = 0; i < 40 && client.rcv_nxt != ISN + 1 + 5 * 1300; i++) {
+		pass(10000);
+		client_says(WINDOW);
+	}
+	client_says(WINDOW);
+	check(client.rcv_nxt == ISN + 1 + 5 * 1300);
+	check(split_counters(split)->delivered_bytes == 5 * 1300);
+}
+
+static void a_hop_with_a_smaller_mtu(void)
+{
+	lose_at_hop(1000);
+	hop_says(ISN + 1 + 1300, 1000);
+	wait_for_all();
+	check(largest == 1000);
+	check(split_counters(split)->timeouts <= 1 && resets == 0);
+	hop_mtu = 0;
+	split_free(split);
+}
+
+/* It speaks of what wasn't sent, or has arrived: it is no hop. */
+static void a_stranger_as_a_hop(void)
+{
+	lose_at_hop(1371);
+	hop_says(ISN + 1299, 600);
+	hop_says(ISN + 1 + 5 * 1300, 600);
+	client_port++;
+	hop_says(ISN + 1 + 1300, 600);
+	client_port--;
+	hop_mtu = 0;
+	wait_for_all();
+	check(largest == 1372);
+	split_free(split);
+}
+
+/* Less than what Linux believes isn't believed here. */
+static void a_hop_with_hardly_any_mtu(void)
+{
+	lose_at_hop(600);
+	hop_says(ISN + 1 + 1300, 68);
+	wait_for_all();
+	check(largest == 552);
+	hop_mtu = 0;
+	split_free(split);
+}
+
 int main(void)
 {
 	run(syn_after_the_answer);
@@ -845,5 +936,8 @@ int main(void)
 	run(upload_beyond_the_subflows_window);
 	run(more_that_is_sent_moves_no_timer);
 	run(a_pipe_with_a_smaller_mtu);
+	run(a_hop_with_a_smaller_mtu);
+	run(a_stranger_as_a_hop);
+	run(a_hop_with_hardly_any_mtu);
 	return tap_end();
 }

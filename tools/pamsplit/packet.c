@@ -2,13 +2,15 @@
 /*
  * packet - an IP packet with TCP in it: read, changed, made
  *
- * RFC 791, 8200, 9293, 7323 (time stamps), 2018 (SACK), 8684 (MPTCP).
+ * RFC 791, 8200, 9293, 7323 (time stamps), 2018 (SACK), 8684 (MPTCP), 1191 and 8201 (MTU).
  */
 #include <string.h>
 
 #include "packet.h"
 
+#define IPPROTO_ICMP	1
 #define IPPROTO_TCP	6
+#define IPPROTO_ICMPV6	58
 
 #define OPT_END		0
 #define OPT_NOP		1
@@ -152,6 +154,46 @@ bool packet_read(struct packet *packet, uint8_t *data, size_t len)
 	packet->flags = tcp[13];
 	packet->window = get16(tcp + 14);
 	return read_options(packet);
+}
+
+/* --- what is too large for a hop --- */
+
+/* The place of the packet that such a message is about; 0: it is none. */
+static size_t read_icmp(const uint8_t *data, size_t len, uint32_t *mtu)
+{
+	size_t at = 40;
+
+	if (len >= 20 && data[0] >> 4 == 4) {
+		at = (data[0] & 15) * 4u;
+		if (at < 20 || len < at + 8 || data[9] != IPPROTO_ICMP ||
+		    get16(data + 6) & V4_FRAGMENT ||
+		    data[at] != 3 || data[at + 1] != 4)
+			return 0;
+		*mtu = get16(data + at + 6);
+		return at + 8;
+	}
+	if (len < at + 8 || data[0] >> 4 != 6 || data[6] != IPPROTO_ICMPV6 ||
+	    data[at] != 2)
+		return 0;
+	*mtu = get32(data + at + 4);
+	return at + 8;
+}
+
+bool packet_read_too_large(struct packet *packet, uint32_t *mtu, uint8_t *data,
+			   size_t len)
+{
+	size_t at = read_icmp(data, len, mtu);
+	const uint8_t *tcp;
+
+	memset(packet, 0, sizeof(*packet));
+	packet->data = data + at;
+	if (!at || !read_ip(packet, len - at) || len - at < packet->tcp_at + 8u)
+		return false;
+	tcp = packet->data + packet->tcp_at;
+	packet->source_port = get16(tcp);
+	packet->target_port = get16(tcp + 2);
+	packet->seq = get32(tcp + 4);
+	return true;
 }
 
 /* --- checksums --- */

@@ -94,6 +94,13 @@ struct packet {
 /* Parse a packet. Returns false if it isn't a whole TCP packet with valid options. */
 bool packet_read(struct packet *packet, uint8_t *data, size_t len);
 
+/*
+ * Parse an ICMP message: a TCP packet is too large for a hop whose MTU is @mtu. Of that packet
+ * @packet gets the addresses, the ports, the sequence number and tcp_at, for no more is there.
+ */
+bool packet_read_too_large(struct packet *packet, uint32_t *mtu, uint8_t *data,
+			   size_t len);
+
 /* Is the TCP checksum right? */
 bool packet_intact(const struct packet *packet);
 

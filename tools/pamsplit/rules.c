@@ -3,7 +3,8 @@
  * rules - which packets come here: the nftables table "inet pamsplit"
  *
  *	forward 100	a SYN that joins, from a client: mark its connection; queue
- *			what is of a marked one
+ *			what is of a marked one, and what says that a packet of
+ *			it is too large for a hop
  *	forward 101	what the splitter has seen goes on; it takes its mark from
  *			a connection that it leaves. What it hasn't seen, since it
  *			is dead, or doesn't know, is answered by a reset
@@ -187,6 +188,10 @@ static void reset_unknown(FILE *out, const struct settings *settings)
 static void add_split(FILE *out, const struct settings *settings, uint8_t id,
 		      const struct ended *ended)
 {
+	static const char *const too_large[] = {
+		"icmp type destination-unreachable icmp code frag-needed",
+		"icmpv6 type packet-too-big",
+	};
 	uint32_t mark = (uint32_t)id << MARK_SHIFT;
 	char then[512];
 
@@ -205,6 +210,11 @@ static void add_split(FILE *out, const struct settings *settings, uint8_t id,
 	fprintf(out, "add rule " TABLE " split ct mark & 0x%x == 0x%x "
 		ALIVE " queue num %u bypass\n", MARK_MASK, mark,
 		settings->queue);
+	/* one that a worker which hangs doesn't answer may be lost: its flow will be reset */
+	for (unsigned int i = 0; i < ARRAY_LEN(too_large); i++)
+		fprintf(out, "add rule " TABLE " split ct mark & 0x%x == 0x%x "
+			"%s queue num %u bypass\n", MARK_MASK, mark,
+			too_large[i], settings->queue);
 	reset_ended(out, ended);
 	reset_unknown(out, settings);
 }

@@ -14,6 +14,8 @@
 #define LEFT_US		(5 * SECOND_US)		/* by then the queued packets have come */
 #define IDLE_US		(24 * 3600 * SECOND_US)
 #define DRAIN_US	(2 * SECOND_US)		/* a flow waits for its unacknowledged data */
+#define HOP_MTU_MIN_V4	552	/* as Linux: less is not believed */
+#define HOP_MTU_MIN_V6	1280
 
 const struct split_options split_defaults = {
 	.limit_bytes = 128 << 10,
@@ -374,6 +376,38 @@ static bool is_late(const struct flow *flow, const struct packet *packet)
 	       before(packet->tsval, flow->client_tsval);
 }
 
+/* Segments that are too large already are cut when they are sent next. */
+static void fit_into(struct flow *flow, uint32_t headers, uint32_t mtu)
+{
+	if (mtu < headers + MSS_MIN || mtu - headers >= flow->client_mss)
+		return;
+	flow->client_mss = mtu - headers;
+	flow->smaller = true;
+}
+
+/*
+ * Take what a hop beyond the pipe says of a packet to the client. The server has its
+ * acknowledgment, and cares for it no more. Strangers may say it, too: it has to be about data
+ * that is on its way.
+ */
+static void take_too_large(struct split *split, uint8_t *data, size_t len)
+{
+	struct packet packet;
+	struct flow_key key;
+	struct flow *flow;
+	uint32_t mtu, least;
+
+	if (!packet_read_too_large(&packet, &mtu, data, len))
+		return;
+	key_of(&key, &packet, false);
+	flow = flow_find(split, &key, packet.v6);
+	if (!flow || flow->state != SPLITTING ||
+	    before(packet.seq, flow->una) || !before(packet.seq, flow->snd_nxt))
+		return;
+	least = packet.v6 ? HOP_MTU_MIN_V6 : HOP_MTU_MIN_V4;
+	fit_into(flow, packet.tcp_at + 20, mtu < least ? least : mtu);
+}
+
 enum split_verdict split_packet(struct split *split, uint64_t now_us,
 				uint8_t *data, size_t len)
 {
@@ -383,8 +417,10 @@ enum split_verdict split_packet(struct split *split, uint64_t now_us,
 	struct flow *flow;
 	bool to_server = true;
 
-	if (!packet_read(&packet, data, len))
-		return SPLIT_PASS;	/* an invalid packet, which the ends refuse */
+	if (!packet_read(&packet, data, len)) {
+		take_too_large(split, data, len);
+		return SPLIT_PASS;	/* the ends refuse an invalid packet */
+	}
 	if ((packet.flags & (TCP_SYN | TCP_ACK)) == TCP_SYN)
 		return take_syn(split, &packet, now_us);
 	key_of(&key, &packet, true);
@@ -424,25 +460,19 @@ enum split_verdict split_packet(struct split *split, uint64_t now_us,
 	return verdict;
 }
 
-/* Segments that are too large already are cut when they are sent next. */
 void split_too_large(struct split *split, uint8_t *data, size_t len,
 		     uint32_t mtu)
 {
 	struct packet packet;
 	struct flow_key key;
 	struct flow *flow;
-	uint32_t headers;
 
 	if (!packet_read(&packet, data, len))
 		return;
 	key_of(&key, &packet, false);
 	flow = flow_find(split, &key, packet.v6);
-	headers = packet.tcp_at + 20;
-	if (!flow || mtu < headers + MSS_MIN ||
-	    mtu - headers >= flow->client_mss)
-		return;
-	flow->client_mss = mtu - headers;
-	flow->smaller = true;
+	if (flow)
+		fit_into(flow, packet.tcp_at + 20, mtu);
 }
 
 /* --- all flows --- */
