@@ -13,6 +13,7 @@
 #define MSS		1428
 #define CLIENT_SCALE	7
 
+static uint8_t client_address[4] = { 10, 0, 2, 1 };
 static uint16_t client_port = 40000;
 
 static inline size_t make(uint8_t *data, bool up, uint32_t seq, uint32_t ack,
@@ -20,7 +21,6 @@ static inline size_t make(uint8_t *data, bool up, uint32_t seq, uint32_t ack,
 			  const uint8_t *options, size_t options_len,
 			  uint32_t payload)
 {
-	static const uint8_t client[4] = { 10, 0, 2, 1 };
 	static const uint8_t server[4] = { 10, 0, 0, 2 };
 	size_t len = 40 + options_len + payload;
 	uint8_t *tcp = data + 20;
@@ -30,8 +30,8 @@ static inline size_t make(uint8_t *data, bool up, uint32_t seq, uint32_t ack,
 	data[6] = 0x40;
 	data[8] = 64;
 	data[9] = 6;
-	memcpy(data + 12, up ? client : server, 4);
-	memcpy(data + 16, up ? server : client, 4);
+	memcpy(data + 12, up ? client_address : server, 4);
+	memcpy(data + 16, up ? server : client_address, 4);
 	put16(tcp, up ? client_port : 5000);
 	put16(tcp + 2, up ? 5000 : client_port);
 	tcp_set_seq(tcp, seq);

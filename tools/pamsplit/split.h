@@ -46,7 +46,7 @@ struct split_options {
 	uint32_t limit_us;	/* what the pipe carries in this time */
 	/* memory; packets beyond it are dropped */
 	uint64_t flow_bytes;	/* of a flow */
-	uint64_t client_bytes;	/* of a client's flows */
+	uint64_t client_bytes;	/* of a client's flows; nor more than is left free */
 	uint64_t total_bytes;	/* of all flows */
 	unsigned int flows_max;
 	uint64_t seed;		/* of the table's hash */

@@ -22,13 +22,19 @@ static void account(struct flow *flow, int64_t bytes)
 		split->counters.memory_max = split->memory;
 }
 
+/*
+ * A client gets no more than what all leave free, so it leaves half of what it found there:
+ * data behind a hole may stay for a day.
+ */
 bool store_has_room(const struct flow *flow, uint64_t bytes)
 {
 	const struct split_options *options = &flow->split->options;
+	uint64_t free_bytes = options->total_bytes - flow->split->memory;
 
-	return flow->memory + bytes <= options->flow_bytes &&
+	return flow->split->memory + bytes <= options->total_bytes &&
+	       flow->memory + bytes <= options->flow_bytes &&
 	       flow->owner->memory + bytes <= options->client_bytes &&
-	       flow->split->memory + bytes <= options->total_bytes;
+	       flow->owner->memory + bytes <= free_bytes;
 }
 
 void block_put(struct flow *flow, struct block *block)
