@@ -340,6 +340,34 @@ guess()
 	total delivered >"$work/before"
 }
 
+# More packets than its queue takes come to a worker that stands still, and it counts those that were dropped.
+overrun()
+{
+	helped "$1"
+	start_server
+	start_split
+	check "packets without room in the queue" "$(total overruns)" == 0
+	on_helper sysctl -qw net.netfilter.nf_conntrack_tcp_be_liberal=1
+	transfer --bytes 4M --timeout 60000 &
+	within 100 is_banked || fail "nothing is banked"
+	flood
+	wait $! || fail "the transfer did not survive"
+	check "packets without room in the queue" "$(total overruns)" ">" 1000
+}
+flood()
+{
+	local ports worker
+
+	worker=$(worker_pid)
+	ports=$("$pamsplit" --control "$control" show | sed -n 's/^flow.* client_port=\([0-9]*\).* server_port=\([0-9]*\).*/\1 \2/p')
+	# shellcheck disable=SC2086 # two words
+	set -- $ports
+	tc -n "$server" qdisc del dev s2 root
+	kill -STOP "$worker"
+	on_server python3 "$here/../pamsplit/stranger.py" s2 "$address" "$2" 10.0.2.1 "$1" 2500
+	kill -CONT "$worker"
+}
+
 # What passes at three points, looked at by selftests/pamsplit/capture.py.
 captured()
 {
@@ -928,9 +956,10 @@ for sched in $SCHEDS; do
 	add flushed "$sched"
 	add flushed "$sched" 3000
 	if ! type python3 >/dev/null 2>&1; then
-		echo "# no python3 here: nobody guesses numbers of $sched"
+		echo "# no python3 here: nobody guesses numbers of $sched, or floods it"
 	else
 		add guessed "$sched"
+		add overrun "$sched"
 	fi
 	add only_clients "$sched"
 	add diagnosed "$sched"

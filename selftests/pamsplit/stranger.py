@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """Sends bare acknowledgments in somebody's name, with guessed numbers: a sequence number in each quarter of all there are, with
-a time stamp in each half of those, twice each.
+a time stamp in each half of those, twice each, or more often.
 
-Usage: stranger.py INTERFACE FROM PORT TO PORT (IPv4)
+Usage: stranger.py INTERFACE FROM PORT TO PORT [TIMES] (IPv4)
 """
 import socket
 import struct
@@ -28,10 +28,11 @@ def packet(source, source_port, target, target_port, seq, stamp):
 
 
 def main():
-    interface, source, source_port, target, target_port = sys.argv[1:]
+    interface, source, source_port, target, target_port = sys.argv[1:6]
+    times = int(sys.argv[6]) if len(sys.argv) > 6 else 2
     out = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW)
     out.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, interface.encode())
-    for _ in range(2):
+    for _ in range(times):
         for quarter in range(4):
             for half in range(2):
                 out.sendto(packet(source, int(source_port), target, int(target_port), (quarter << 30) + 777,

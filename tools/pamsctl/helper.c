@@ -57,8 +57,8 @@ static void look_at_totals(json_t *list, const char *totals)
 	if (dropped || overruns)
 		finding(list, NOTE, "helper",
 			"pamsplit(8): --memory, --client-memory, --flow-memory",
-			"%" PRIu64 " packets found no memory, the queue was full "
-			"%" PRIu64 " times", dropped, overruns);
+			"%" PRIu64 " packets found no memory, and %" PRIu64
+			" no room in the queue", dropped, overruns);
 }
 
 void look_at_pamsplit(json_t *list)

@@ -98,7 +98,7 @@ static const int allowed[] = {
 	SCMP_SYS(getpid), SCMP_SYS(gettid), SCMP_SYS(tgkill),
 	SCMP_SYS(exit), SCMP_SYS(exit_group), SCMP_SYS(fstat),
 	SCMP_SYS(newfstatat), SCMP_SYS(shutdown),
-	SCMP_SYS(pread64),	/* link.c */
+	SCMP_SYS(pread64),	/* link.c, queue.c */
 	/* the same on 32 bits, and what musl calls there first */
 	SCMP_SYS(recvmmsg_time64), SCMP_SYS(clock_gettime64),
 	SCMP_SYS(timerfd_settime64), SCMP_SYS(futex_time64), SCMP_SYS(mmap2),

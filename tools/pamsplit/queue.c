@@ -4,13 +4,17 @@
  *
  * NFQUEUE over libmnl. Packets come as receive offload has put them together.
  * A run of packets with the same verdict is answered at once: the kernel gives
- * it to all up to a number.
+ * it to all up to a number. Packets that find no room in the queue are counted by
+ * the kernel, in a file that is opened before privileges are dropped.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <libmnl/libmnl.h>
 #include <libnetfilter_queue/libnetfilter_queue.h>
@@ -23,6 +27,7 @@
 #define MESSAGE_BYTES	(0xffff + 4096)
 #define QUEUE_PACKETS	16384
 #define BUFFER_BYTES	(16 << 20)
+#define COUNTERS	"/proc/net/netfilter/nfnetlink_queue"
 
 /* Packets up to @last whose verdict hasn't been told. */
 struct run {
@@ -35,8 +40,8 @@ struct run {
 struct queue {
 	struct mnl_socket *socket;
 	uint16_t number;
+	int counters;		/* the kernel's, of all queues */
 	struct run run;
-	uint64_t overruns;
 	uint8_t messages[BURST][MESSAGE_BYTES];
 };
 
@@ -85,6 +90,7 @@ struct queue *queue_new(uint16_t number)
 	if (!queue)
 		return NULL;
 	queue->number = number;
+	queue->counters = -1;
 	queue->socket = mnl_socket_open2(NETLINK_NETFILTER, SOCK_CLOEXEC);
 	if (!queue->socket ||
 	    mnl_socket_bind(queue->socket, 0, MNL_SOCKET_AUTOPID) ||
@@ -93,6 +99,9 @@ struct queue *queue_new(uint16_t number)
 		queue_free(queue);
 		return NULL;
 	}
+	queue->counters = open(COUNTERS, O_RDONLY | O_CLOEXEC);
+	if (queue->counters < 0)
+		say(COUNTERS ": %s", strerror(errno));
 	setsockopt(queue_fd(queue), SOL_SOCKET, SO_RCVBUFFORCE, &size,
 		   sizeof(size));
 	mnl_socket_setsockopt(queue->socket, NETLINK_NO_ENOBUFS,
@@ -104,6 +113,8 @@ void queue_free(struct queue *queue)
 {
 	if (queue && queue->socket)
 		mnl_socket_close(queue->socket);
+	if (queue && queue->counters >= 0)
+		close(queue->counters);
 	free(queue);
 }
 
@@ -112,9 +123,26 @@ int queue_fd(const struct queue *queue)
 	return mnl_socket_get_fd(queue->socket);
 }
 
+/*
+ * What the kernel dropped since the queue was bound, for its length or for the socket's buffer.
+ * A line has the queue's number, its port, its length, two settings and those two.
+ */
 uint64_t queue_overruns(const struct queue *queue)
 {
-	return queue->overruns;
+	char text[4096];
+	ssize_t len = pread(queue->counters, text, sizeof(text) - 1, 0);
+	const char *line = text;
+
+	text[len > 0 ? len : 0] = '\0';
+	for (; line; line = strchr(line, '\n')) {
+		unsigned int number, full, unread;
+
+		line += *line == '\n';
+		if (sscanf(line, "%u %*u %*u %*u %*u %u %u", &number, &full,
+			   &unread) == 3 && number == queue->number)
+			return (uint64_t)full + unread;
+	}
+	return 0;
 }
 
 static void tell(struct queue *queue, int type, uint32_t id, int verdict,
@@ -240,12 +268,8 @@ int queue_take(struct queue *queue, struct split *split, struct raw *raw)
 	if (count < 0) {
 		if (errno == EAGAIN || errno == EINTR)
 			return 0;
-		if (errno != ENOBUFS) {
-			say("the queue failed: %s", strerror(errno));
-			return -1;
-		}
-		queue->overruns++;
-		return 0;
+		say("the queue failed: %s", strerror(errno));
+		return -1;
 	}
 	for (i = 0; i < count; i++)
 		mnl_cb_run(queue->messages[i], messages[i].msg_len, 0, 0,
