@@ -576,13 +576,17 @@ narrow_upload()
 	shape_segment "$second_helper" s2 add "$hs_path"
 	start_server
 	start_split
-	transfer --bytes 1500K --dir up --timeout 60000
+	transfer --bytes 1500K --dir up --timeout 60000 &
+	# 2 s of the pipe's. The first flight, which is too large, may cost 3 s more, and then the kernel's scheduler takes the pipe for
+	# slow: how long all takes says more of how much goes over the slow direct path meanwhile.
+	within 120 helper_has 1000000 || fail "the helper has $(helper_received) bytes after 12 s"
+	wait $! || fail "the transfer did not survive"
 	check "flows that were split" "$(total split)" == 1
-	check "bytes to the helper" "$(on_helper cat /sys/class/net/h2/statistics/rx_bytes)" ">" 1000000
-	# 2.5 s of the pipe's; the first flight, which is too large, may cost 3 s more
-	check "ms it took" "$(($(duration_us) / 1000))" "<" 8000
 	check "resets" "$(total resets) + $(total unknown)" == 0
 }
+
+helper_received() { on_helper cat /sys/class/net/h2/statistics/rx_bytes; }
+helper_has() { [ "$(helper_received)" -gt "$1" ]; }
 
 # The same on the way to the client, where the server has an acknowledgment for what is too large.
 narrow_download()
