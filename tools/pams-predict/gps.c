@@ -26,7 +26,7 @@
 
 #define HOST_TEXT	256
 #define ADDRESSES_TEXT	512
-#define LOOK_UP_MS	500
+#define LOOK_UP_MS	1000
 #define CONNECT_US	500000
 /* so many addresses that don't answer are waited for */
 #define SILENT_MAX	2
