@@ -363,9 +363,12 @@ u32 pams_memory_learn(struct pams_remembered *path, u32 old_byteps, u32 byteps,
 	path->sum_byteps = sum;
 	path->told += (byteps > 0) - (old_byteps > 0);
 	busy = pams_memory_busy(path);
-	/* some of those that have told one rest, and left their part to those in use */
+	/* some of those that have told one rest, and left their part to those in use, if what one
+	 * of these says is news
+	 */
 	if (path->told > busy)
-		sum = byteps ? (u64)byteps * busy : path->total_byteps;
+		sum = byteps && change > old_byteps / 8 ? (u64)byteps * busy :
+							  path->total_byteps;
 	/* while some of those in use haven't told a capacity, a lower sum says nothing */
 	if (sum > path->total_byteps || path->told >= busy)
 		WRITE_ONCE(path->total_byteps, min_t(u64, sum, MODEL_RATE_UNKNOWN - 1));

@@ -35,7 +35,10 @@
 #include "trace.h"
 
 #define OWD_GAIN_SHIFT	3	/* the weights are 1/8 and 7/8 */
-#define INTERFACE_MARKS	4096	/* a mark has 13 bits: below this it is the index itself */
+/* A mark has 13 bits. Below this it is the index itself; of another interface nothing is known
+ * while there is no route.
+ */
+#define INTERFACE_MARKS	4096
 
 /* Which interface the subflow leaves through, as far as 13 bits tell; 0: it has no route. */
 static u16 interface_mark(int ifindex)
