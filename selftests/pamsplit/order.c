@@ -11,6 +11,7 @@
 
 static unsigned int resets;	/* that the core made */
 static struct packet last_to_server;	/* of the core's own */
+static uint32_t largest_to_server;	/* their payload */
 
 static size_t mtu;		/* of the pipe, 0: any */
 static size_t hop_mtu;		/* of a hop behind the pipe, 0: any */
@@ -43,8 +44,11 @@ static void made(void *arg, enum split_side side, uint8_t *packet, size_t len)
 	if (!packet_read(&read, packet, len))
 		return;
 	resets += !!(read.flags & TCP_RST);
-	if (side == TO_SERVER)
+	if (side == TO_SERVER) {
 		last_to_server = read;
+		largest_to_server = read.payload_len > largest_to_server ?
+				    read.payload_len : largest_to_server;
+	}
 	if (side == TO_CLIENT && len > largest)
 		largest = len;
 	if (side == TO_CLIENT && hop_mtu && len > hop_mtu)
@@ -740,6 +744,27 @@ static void upload_that_offload_put_together(void)
 	split_free(split);
 }
 
+static void hop_says(bool up, uint32_t seq, uint16_t hops);
+
+/* The kernel would make one buffer of it, longer than some drivers can send. */
+static void upload_that_is_too_large_to_change(void)
+{
+	const uint32_t bytes = 15 * 1320;
+
+	start();
+	open_flow(split, now_us, data, ISN, STAMP, WINDOW);
+	for (unsigned int i = 0; i < 2; i++) {
+		largest_to_server = 0;
+		check(client_sends(ISN + 1 + i * bytes, bytes) == SPLIT_TAKEN);
+		check(last_to_server.seq + last_to_server.payload_len ==
+		      ISN + 1 + (i + 1) * bytes);
+		check(i ? largest_to_server <= 1360 - 20 : largest_to_server > 1360);
+		/* once the client has learned that, it isn't cut to more here */
+		hop_says(true, ISN + 1, 1400);
+	}
+	split_free(split);
+}
+
 /*
  * The server has told a larger window on another subflow: the client sends, and the server
  * acknowledges, more than the last one on this subflow allows.
@@ -814,12 +839,12 @@ static void a_pipe_with_a_smaller_mtu(void)
 
 /* --- a hop behind the pipe, which says that a packet to the client is too large for it --- */
 
-static void hop_says(uint32_t seq, uint16_t hops)
+static void hop_says(bool up, uint32_t seq, uint16_t hops)
 {
 	static const uint8_t hop[4] = { 10, 0, 9, 9 }, none[4];
 	uint8_t inner[64];
 
-	make(inner, false, seq, ISN + 1, TCP_ACK, WINDOW, none, 0, 0);
+	make(inner, up, seq, ISN + 1, TCP_ACK, WINDOW, none, 0, 0);
 	packet_set_len(inner, 1372);
 	make(data, false, 0, 0, 0, 0, none, 0, 0);
 	packet_set_len(data, 20 + 8 + 28);
@@ -862,7 +887,7 @@ static void wait_for_all(void)
 static void a_hop_with_a_smaller_mtu(void)
 {
 	lose_at_hop(1000);
-	hop_says(ISN + 1 + 1300, 1000);
+	hop_says(false, ISN + 1 + 1300, 1000);
 	wait_for_all();
 	check(largest == 1000);
 	check(split_counters(split)->timeouts <= 1 && resets == 0);
@@ -874,10 +899,10 @@ static void a_hop_with_a_smaller_mtu(void)
 static void a_stranger_as_a_hop(void)
 {
 	lose_at_hop(1371);
-	hop_says(ISN + 1299, 600);
-	hop_says(ISN + 1 + 5 * 1300, 600);
+	hop_says(false, ISN + 1299, 600);
+	hop_says(false, ISN + 1 + 5 * 1300, 600);
 	client_port++;
-	hop_says(ISN + 1 + 1300, 600);
+	hop_says(false, ISN + 1 + 1300, 600);
 	client_port--;
 	hop_mtu = 0;
 	wait_for_all();
@@ -889,7 +914,7 @@ static void a_stranger_as_a_hop(void)
 static void a_hop_with_hardly_any_mtu(void)
 {
 	lose_at_hop(600);
-	hop_says(ISN + 1 + 1300, 68);
+	hop_says(false, ISN + 1 + 1300, 68);
 	wait_for_all();
 	check(largest == 552);
 	hop_mtu = 0;
@@ -933,6 +958,7 @@ int main(void)
 	run(stranger_as_the_client_with_data);
 	run(stranger_before_the_third_packet);
 	run(upload_that_offload_put_together);
+	run(upload_that_is_too_large_to_change);
 	run(upload_beyond_the_subflows_window);
 	run(more_that_is_sent_moves_no_timer);
 	run(a_pipe_with_a_smaller_mtu);

@@ -145,7 +145,7 @@ struct flow {
 	uint32_t client_isn;
 	uint32_t other_isn;	/* sequence number of another SYN that came later, and passed */
 	bool has_other;
-	uint16_t client_mss;
+	uint16_t client_mss, server_mss;
 	bool smaller;		/* client_mss was lowered to fit the path's MTU */
 	uint8_t client_scale, server_scale;
 	uint64_t answer_us;	/* when the SYN-ACK went on */

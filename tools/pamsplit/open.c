@@ -91,6 +91,7 @@ enum split_verdict open_answer(struct flow *flow, struct packet *packet,
 		return SPLIT_LEAVE;
 	}
 	flow->server_scale = packet->scale;
+	flow->server_mss = packet->mss;
 	flow->rcv_nxt = packet->seq + 1;
 	flow->ack_out = flow->rcv_nxt;
 	flow->una = flow->rcv_nxt;

@@ -94,6 +94,8 @@ struct queue *queue_new(uint16_t number)
 	queue->socket = mnl_socket_open2(NETLINK_NETFILTER, SOCK_CLOEXEC);
 	if (!queue->socket ||
 	    mnl_socket_bind(queue->socket, 0, MNL_SOCKET_AUTOPID) ||
+	    mnl_socket_setsockopt(queue->socket, NETLINK_NO_ENOBUFS,
+				  (void *)&one, sizeof(one)) ||
 	    configure(queue)) {
 		say("no packets from queue %u: %s", number, strerror(errno));
 		queue_free(queue);
@@ -104,8 +106,6 @@ struct queue *queue_new(uint16_t number)
 		say(COUNTERS ": %s", strerror(errno));
 	setsockopt(queue_fd(queue), SOL_SOCKET, SO_RCVBUFFORCE, &size,
 		   sizeof(size));
-	mnl_socket_setsockopt(queue->socket, NETLINK_NO_ENOBUFS,
-			      (void *)&one, sizeof(one));
 	return queue;
 }
 

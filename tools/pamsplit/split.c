@@ -376,36 +376,57 @@ static bool is_late(const struct flow *flow, const struct packet *packet)
 	       before(packet->tsval, flow->client_tsval);
 }
 
-/* Segments that are too large already are cut when they are sent next. */
-static void fit_into(struct flow *flow, uint32_t headers, uint32_t mtu)
+static bool fit_into(uint16_t *mss, uint32_t headers, uint32_t mtu)
 {
-	if (mtu < headers + MSS_MIN || mtu - headers >= flow->client_mss)
-		return;
-	flow->client_mss = mtu - headers;
-	flow->smaller = true;
+	if (mtu < headers + MSS_MIN || mtu - headers >= *mss)
+		return false;
+	*mss = mtu - headers;
+	return true;
+}
+
+/* Segments that are too large already are cut when they are sent next. */
+static void fit_client(struct flow *flow, uint32_t headers, uint32_t mtu)
+{
+	if (fit_into(&flow->client_mss, headers, mtu))
+		flow->smaller = true;
+}
+
+static struct flow *find_splitting(struct split *split,
+				   const struct packet *packet, bool to_server)
+{
+	struct flow_key key;
+	struct flow *flow;
+
+	key_of(&key, packet, to_server);
+	flow = flow_find(split, &key, packet->v6);
+	return flow && flow->state == SPLITTING ? flow : NULL;
 }
 
 /*
- * Take what a hop beyond the pipe says of a packet to the client. The server has its
- * acknowledgment, and cares for it no more. Strangers may say it, too: it has to be about data
- * that is on its way.
+ * Take what a hop says of a packet: of one to the client, for the server has its acknowledgment,
+ * and cares for it no more; of one to the server, for it may have been cut here. Strangers may
+ * say it, too: it has to be about data that is on its way.
  */
 static void take_too_large(struct split *split, uint8_t *data, size_t len)
 {
+	uint32_t mtu, least, headers;
 	struct packet packet;
-	struct flow_key key;
 	struct flow *flow;
-	uint32_t mtu, least;
 
 	if (!packet_read_too_large(&packet, &mtu, data, len))
 		return;
-	key_of(&key, &packet, false);
-	flow = flow_find(split, &key, packet.v6);
-	if (!flow || flow->state != SPLITTING ||
-	    before(packet.seq, flow->una) || !before(packet.seq, flow->snd_nxt))
-		return;
+	headers = packet.tcp_at + 20;
 	least = packet.v6 ? HOP_MTU_MIN_V6 : HOP_MTU_MIN_V4;
-	fit_into(flow, packet.tcp_at + 20, mtu < least ? least : mtu);
+	if (mtu < least)
+		mtu = least;
+	flow = find_splitting(split, &packet, false);
+	if (flow && !before(packet.seq, flow->una) &&
+	    before(packet.seq, flow->snd_nxt))
+		fit_client(flow, headers, mtu);
+	flow = find_splitting(split, &packet, true);
+	if (flow && !before(packet.seq, flow->server_ack) &&
+	    before(packet.seq, flow->client_nxt))
+		fit_into(&flow->server_mss, headers, mtu);
 }
 
 enum split_verdict split_packet(struct split *split, uint64_t now_us,
@@ -472,7 +493,7 @@ void split_too_large(struct split *split, uint8_t *data, size_t len,
 	key_of(&key, &packet, false);
 	flow = flow_find(split, &key, packet.v6);
 	if (flow)
-		fit_into(flow, packet.tcp_at + 20, mtu);
+		fit_client(flow, packet.tcp_at + 20, mtu);
 }
 
 /* --- all flows --- */

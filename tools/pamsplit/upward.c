@@ -8,11 +8,16 @@
  * waits up to 5 ms for the next early one; one that moves neither is dropped.
  * Uploaded data passes as it comes: what offload has put together is cut by the kernel into
  * the client's own segments again, whose size fits the path's MTU as the client knows it.
+ * But the kernel makes one piece of memory of a packet that was changed, which for a large
+ * one is hard to get, and more than some drivers can send: that is cut here.
  * What can't be the client's own passes, too, and nothing of it is noted.
  */
 #include <string.h>
 
 #include "flow.h"
+
+/* With a link's header the length of one buffer fits into 14 bits, as in mtk_eth_soc's rings. */
+#define CHANGED_MAX	16000
 
 #define WAIT_US		5000
 
@@ -96,6 +101,34 @@ static void rewrite(struct flow *flow, struct packet *packet)
 	packet_seal(packet->data, packet->len);
 }
 
+/* Cut a packet that offload has put together into pieces, each with its options. */
+static void send_pieces(struct flow *flow, const struct packet *packet)
+{
+	uint32_t most = flow->server_mss -
+			(packet->payload_at - packet->tcp_at - 20);
+	uint8_t data[HEADER_MAX + (1 << 16)];
+	uint32_t done = 0;
+
+	while (done < packet->payload_len) {
+		uint32_t left = packet->payload_len - done;
+		uint32_t len = left < most ? left : most;
+		uint8_t flags = packet->flags;
+
+		if (len < left)
+			flags &= ~(TCP_FIN | TCP_PSH);
+		memcpy(data, packet->data, packet->payload_at);
+		memcpy(data + packet->payload_at,
+		       packet->data + packet->payload_at + done, len);
+		tcp_set_seq(data + packet->tcp_at, packet->seq + done);
+		tcp_set_flags(data + packet->tcp_at, flags);
+		packet_set_len(data, packet->payload_at + len);
+		packet_seal(data, packet->payload_at + len);
+		flow->split->out(flow->split->arg, TO_SERVER, data,
+				 packet->payload_at + len);
+		done += len;
+	}
+}
+
 /* Take the handshake's third packet: from now on the flow is split. */
 static enum split_verdict establish(struct flow *flow,
 				    const struct packet *packet,
@@ -150,5 +183,8 @@ enum split_verdict upward_packet(struct flow *flow, struct packet *packet,
 		return SPLIT_TAKEN;
 	}
 	rewrite(flow, packet);
-	return SPLIT_CHANGED;
+	if (packet->len <= CHANGED_MAX)
+		return SPLIT_CHANGED;
+	send_pieces(flow, packet);
+	return SPLIT_TAKEN;
 }
