@@ -348,10 +348,11 @@ u32 pams_memory_learn(struct pams_remembered *path, u32 old_byteps, u32 byteps,
 	u32 change = byteps > old_byteps ? byteps - old_byteps : old_byteps - byteps;
 	u32 was_proven = path ? READ_ONCE(path->proven_byteps) : 0;
 	u32 total = path ? READ_ONCE(path->total_byteps) : 0;
+	bool news = change > old_byteps / 8;
 	u32 busy;
 	u64 sum;
 
-	if (!path || (change <= old_byteps / 8 &&
+	if (!path || (!news &&
 		      proven_byteps <= was_proven + was_proven / 8 &&
 		      (!total || carried_byteps <= total) &&
 		      memory_age_s(path) < MEMORY_REFRESH_S))
@@ -367,8 +368,7 @@ u32 pams_memory_learn(struct pams_remembered *path, u32 old_byteps, u32 byteps,
 	 * of these says is news
 	 */
 	if (path->told > busy)
-		sum = byteps && change > old_byteps / 8 ? (u64)byteps * busy :
-							  path->total_byteps;
+		sum = byteps && news ? (u64)byteps * busy : path->total_byteps;
 	/* while some of those in use haven't told a capacity, a lower sum says nothing */
 	if (sum > path->total_byteps || path->told >= busy)
 		WRITE_ONCE(path->total_byteps, min_t(u64, sum, MODEL_RATE_UNKNOWN - 1));
