@@ -140,14 +140,17 @@ static bool has_news(const struct announcer *announcer)
 	return false;
 }
 
-bool announce_is_known(const struct announcer *announcer)
+static bool has_to_teach(const struct announcer *announcer)
 {
-	if (has_news(announcer))
-		return false;
 	for (unsigned int i = 0; i < announcer->way_count; i++)
 		if (must_teach(announcer, &announcer->ways[i]))
-			return false;
-	return true;
+			return true;
+	return false;
+}
+
+bool announce_is_known(const struct announcer *announcer)
+{
+	return !has_news(announcer) && !has_to_teach(announcer);
 }
 
 /* --- reports --- */
@@ -330,7 +333,7 @@ void announce_run(struct announcer *announcer, uint64_t ms,
 	bool news = has_news(announcer);
 	uint64_t most_ms;
 
-	if (announce_is_known(announcer)) {
+	if (!news && !has_to_teach(announcer)) {
 		announcer->next_ms = ANNOUNCE_NEVER;
 		return;
 	}
