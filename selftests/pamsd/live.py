@@ -373,15 +373,21 @@ def ends_in_order(folder):
         check(not daemon.socket.exists(), "the socket is gone")
 
 
+def start_at(folder, host, about="source", peer=" source = true"):
+    """A server there, and a reporter about lo that knows it."""
+    port, key = free_port(), new_key()
+    server = Daemon(folder, "server", f'server {{\n\tlisten = {{"{host}:{port}"}}\n'
+                    f'\tpeer "a" {{ key = "{key}"{peer} }}\n}}\n')
+    reporter = Daemon(folder, "reporter",
+                      f'reporter {{\n\tto "s" {{ address = "{host}:{port}" key = "{key}" }}\n'
+                      f'\tinterface "lo" {{ about = {{"{about}"}} measure = "none" }}\n}}\n')
+    return server, reporter
+
+
 def address_that_comes_later(folder):
     """At boot an interface may have no address yet: the daemon doesn't end, and hears once it has."""
     for address, text in (("10.99.0.1", "10.99.0.1"), ("2001:db8::99", "[2001:db8::99]")):
-        port, key = free_port(), new_key()
-        server = Daemon(folder, "server", f'server {{\n\tlisten = {{"{text}:{port}"}}\n'
-                        f'\tpeer "a" {{ key = "{key}" }}\n}}\n')
-        reporter = Daemon(folder, "reporter",
-                          f'reporter {{\n\tto "s" {{ address = "{text}:{port}" key = "{key}" }}\n'
-                          f'\tinterface "lo" {{ about = {{"{address}"}} measure = "none" }}\n}}\n')
+        server, reporter = start_at(folder, text, address, "")
         subprocess.run(["ip", "addr", "add", address, "dev", "lo", *["nodad"] * (":" in address)], check=True)
         reporter.tell('{"interface": "lo", "loss_ms": 5000}')
         within("a report arrives", lambda: server.peer()["accepted"])
@@ -394,12 +400,7 @@ def address_that_is_deleted(folder):
     """Another one of the interface is reported from; one that is deprecated is not."""
     for address in ("10.99.1.1/32", "10.99.1.2/32", "10.99.1.9/32"):
         subprocess.run(["ip", "addr", "add", address, "dev", "lo"], check=True)
-    port, key = free_port(), new_key()
-    server = Daemon(folder, "server", f'server {{\n\tlisten = {{"10.99.1.9:{port}"}}\n'
-                    f'\tpeer "a" {{ key = "{key}" source = true }}\n}}\n')
-    reporter = Daemon(folder, "reporter",
-                      f'reporter {{\n\tto "s" {{ address = "10.99.1.9:{port}" key = "{key}" }}\n'
-                      f'\tinterface "lo" {{ about = {{"source"}} measure = "none" }}\n}}\n')
+    server, reporter = start_at(folder, "10.99.1.9")
 
     # each is news
     times_ms = itertools.cycle(int(10000 * 1.25 ** number) for number in range(40))
@@ -437,12 +438,7 @@ def temporary_address_is_preferred(folder):
         return shown and shown.split()[3]
 
     address = within("there is a temporary address", temporary)
-    port, key = free_port(), new_key()
-    server = Daemon(folder, "server", f'server {{\n\tlisten = {{"[2001:db8:5::1]:{port}"}}\n'
-                    f'\tpeer "a" {{ key = "{key}" source = true }}\n}}\n')
-    reporter = Daemon(folder, "reporter",
-                      f'reporter {{\n\tto "s" {{ address = "[2001:db8:5::1]:{port}" key = "{key}" }}\n'
-                      f'\tinterface "lo" {{ about = {{"source"}} measure = "none" }}\n}}\n')
+    server, reporter = start_at(folder, "[2001:db8:5::1]")
 
     def comes_from(wanted):
         reporter.tell('{"interface": "lo", "loss_ms": 5000}')
@@ -460,12 +456,7 @@ def unique_local_address_comes_last(folder):
     for order in (addresses, addresses[::-1]):
         for address in order:
             subprocess.run(f"ip addr add {address} dev lo nodad".split(), check=True)
-        port, key = free_port(), new_key()
-        server = Daemon(folder, "server", f'server {{\n\tlisten = {{"[2001:db8:6::1]:{port}"}}\n'
-                        f'\tpeer "a" {{ key = "{key}" source = true }}\n}}\n')
-        reporter = Daemon(folder, "reporter",
-                          f'reporter {{\n\tto "s" {{ address = "[2001:db8:6::1]:{port}" key = "{key}" }}\n'
-                          f'\tinterface "lo" {{ about = {{"source"}} measure = "none" }}\n}}\n')
+        server, reporter = start_at(folder, "[2001:db8:6::1]")
         reporter.tell('{"interface": "lo", "loss_ms": 5000}')
         paths = within("it is reported", lambda: server.peer()["paths"])
         check([path["prefix"] for path in paths] == ["2001:db8:6::1/128"], f"{order}: {paths}")
