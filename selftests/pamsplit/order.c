@@ -744,27 +744,6 @@ static void upload_that_offload_put_together(void)
 	split_free(split);
 }
 
-static void hop_says(bool up, uint32_t seq, uint16_t hops);
-
-/* The kernel would make one buffer of it, longer than some drivers can send. */
-static void upload_that_is_too_large_to_change(void)
-{
-	const uint32_t bytes = 15 * 1320;
-
-	start();
-	open_flow(split, now_us, data, ISN, STAMP, WINDOW);
-	for (unsigned int i = 0; i < 2; i++) {
-		largest_to_server = 0;
-		check(client_sends(ISN + 1 + i * bytes, bytes) == SPLIT_TAKEN);
-		check(last_to_server.seq + last_to_server.payload_len ==
-		      ISN + 1 + (i + 1) * bytes);
-		check(i ? largest_to_server <= 1360 - 20 : largest_to_server > 1360);
-		/* once the client has learned that, it isn't cut to more here */
-		hop_says(true, ISN + 1, 1400);
-	}
-	split_free(split);
-}
-
 /*
  * The server has told a larger window on another subflow: the client sends, and the server
  * acknowledges, more than the last one on this subflow allows.
@@ -857,6 +836,25 @@ static void hop_says(bool up, uint32_t seq, uint16_t hops)
 	put16(data + 26, hops);
 	memcpy(data + 28, inner, 28);
 	check(split_packet(split, now_us, data, 56) == SPLIT_PASS);
+}
+
+/* The kernel would make one buffer of it, longer than some drivers can send. */
+static void upload_that_is_too_large_to_change(void)
+{
+	const uint32_t bytes = 15 * 1320;
+
+	start();
+	open_flow(split, now_us, data, ISN, STAMP, WINDOW);
+	for (unsigned int i = 0; i < 2; i++) {
+		largest_to_server = 0;
+		check(client_sends(ISN + 1 + i * bytes, bytes) == SPLIT_TAKEN);
+		check(last_to_server.seq + last_to_server.payload_len ==
+		      ISN + 1 + (i + 1) * bytes);
+		check(i ? largest_to_server <= 1360 - 20 : largest_to_server > 1360);
+		/* once the client has learned that, it isn't cut to more here */
+		hop_says(true, ISN + 1, 1400);
+	}
+	split_free(split);
 }
 
 /* One segment has arrived, and four more have died at the hop. */
