@@ -68,7 +68,7 @@ void pams_conn_reset(struct mptcp_sock *msk)
 
 static void subflow_free(struct pams_subflow *sub)
 {
-	pams_memory_leave(sub->memory, sub->memory_byteps, sub->used_s);
+	pams_memory_leave(sub->memory);
 	kmem_cache_free(subflow_cache, sub);
 }
 
@@ -86,7 +86,7 @@ static void conn_free(struct pams_conn *conn)
 	for (i = 0; i < conn->nr; i++)
 		subflow_free(conn->sub[i]);
 	for (i = 0; i < PAMS_EXPECTED_MAX; i++)
-		pams_memory_put(conn->expected[i].memory, 0);
+		pams_memory_put(conn->expected[i].memory);
 	if (conn->bank)
 		kmem_cache_free(bank_cache, conn->bank);
 	call_rcu(&conn->rcu, conn_free_rcu);

@@ -26,7 +26,8 @@
  *
  * If a queue stood during the whole sample, the path was busy, and n / rtt is the
  * capacity. Four times a round trip a lower sample pulls the capacity halfway down.
- * Before the first sample path memory may know the capacity (memory.c).
+ * Before the first sample path memory may know the capacity (memory.c). A sample of n packets
+ * contradicts it if at that rate they would have queued for longer than the sample shows.
  *
  * Called in the context of look.c; TCP's state is read without the subflow's lock.
  */
@@ -106,9 +107,7 @@ static void learn_guess(struct pams_subflow *sub, const struct learn_sample *sam
 }
 
 /* Learn from the rate that was carried. A delayed acknowledgment can only lower that rate, so
- * @few packets may raise the capacity, too. They don't raise one that path memory gave: that is
- * a share of the path, which a few packets may exceed. Returns true if the rate was above the
- * capacity.
+ * @few packets may raise the capacity, too. Returns true if the rate was above the capacity.
  */
 static bool learn_carried(struct pams_subflow *sub, const struct learn_sample *sample,
 			  u32 rtt_us, bool few)
@@ -116,12 +115,10 @@ static bool learn_carried(struct pams_subflow *sub, const struct learn_sample *s
 	u32 carried = sample->carried_byteps;
 
 	sub->learned_proven_byteps = max(sub->learned_proven_byteps, carried);
-	if (!sub->learned_limit_byteps || carried <= sub->learned_limit_byteps ||
-	    (few && sub->remembered))
+	if (!sub->learned_limit_byteps || carried <= sub->learned_limit_byteps)
 		return false;
 	/* without a queue the path could carry more: its capacity is unknown */
 	sub->learned_limit_byteps = few || sample_is_queued(sample, rtt_us) ? carried : 0;
-	sub->remembered = false;
 	return true;
 }
 
@@ -151,9 +148,8 @@ static void learn_capacity(struct pams_subflow *sub, const struct tcp_sock *tp,
 		  min(sample->interval_us, sample->rtt_us) : sample->queue_us;
 	bound = span_us == sample->interval_us ? sample->carried_byteps :
 						 rate_of(sample->scaled, span_us);
-	if (!sub->learned_limit_byteps || sub->remembered) {
+	if (!sub->learned_limit_byteps) {
 		sub->learned_limit_byteps = max(bound, MODEL_RATE_MIN_BYTEPS);
-		sub->remembered = false;
 		return;
 	}
 	if ((now_us - sub->limit_us) * 4 < rtt_us + sample->queue_us)
@@ -165,6 +161,17 @@ static void learn_capacity(struct pams_subflow *sub, const struct tcp_sock *tp,
 	sub->limit_us = now_us;
 	sub->learned_limit_byteps = max(sub->learned_limit_byteps / 2 + bound / 2,
 					MODEL_RATE_MIN_BYTEPS);
+}
+
+/* Does the sample show that the path carries more than path memory says? The packets would have
+ * stood in its queue for longer.
+ */
+static bool sample_contradicts(const struct pams_subflow *sub,
+			       const struct learn_sample *sample, u32 rtt_us)
+{
+	u32 rate = sub->learned_limit_byteps ? 0 : pams_memory_hint(sub->memory).limit_byteps;
+
+	return rate && rate_of(sample->scaled, sample->queue_us + rtt_us / 4) > rate;
 }
 
 /* Learn from the delivery rate that TCP keeps, if it has one, and tell path memory. */
@@ -192,11 +199,11 @@ static void learn_sample(struct pams_subflow *sub, const struct tcp_sock *tp,
 			learn_capacity(sub, tp, &sample, rtt_us);
 	}
 
+	if (sample_contradicts(sub, &sample, rtt_us))
+		pams_memory_doubt(sub->memory);
 	sub->memory_byteps =
-		pams_memory_learn(sub->memory, sub->memory_byteps,
-				  sub->remembered ? 0 : sub->learned_limit_byteps,
-				  sub->learned_proven_byteps, sample.carried_byteps,
-				  rtt_us);
+		pams_memory_learn(sub->memory, sub->memory_byteps, sub->learned_limit_byteps,
+				  sub->learned_proven_byteps, rtt_us);
 }
 
 /* Update Th, MPBond's throughput, from cwnd / RTT; one division per sample. */
@@ -259,18 +266,6 @@ static u32 window_packets(const struct sock *ssk, u32 packets_out)
 	return max(cwnd, floor);
 }
 
-/* Take an equal share of the remembered path's capacity for the subflow's, until its own
- * samples say better. Returns its share of what the path is sure to carry.
- */
-static u32 learn_share(struct pams_subflow *sub)
-{
-	struct pams_memory_hint hint = pams_memory_hint(sub->memory, false);
-
-	sub->learned_limit_byteps = hint.limit_byteps;
-	sub->remembered = hint.limit_byteps > 0;
-	return hint.proven_byteps;
-}
-
 /* TCP's pacing rate, where it paces (BBR, and hosts with fq). */
 static u32 pacing_byteps(const struct sock *ssk)
 {
@@ -284,16 +279,21 @@ static void model_set_path(struct pams_subflow *sub, u32 cwnd_bytes, u32 rtt_us,
 			   u32 pacing)
 {
 	struct pams_model *model = &sub->model;
-	u32 limit = sub->learned_limit_byteps ?: MODEL_RATE_UNKNOWN;
+	struct pams_memory_hint hint = {};
+	u32 limit;
 
-	model->proven_byteps = sub->learned_limit_byteps ?: sub->learned_proven_byteps;
 	if (!sub->learned_limit_byteps && !sub->guessed)
+		hint = pams_memory_hint(sub->memory);
+	limit = sub->learned_limit_byteps ?: hint.limit_byteps;
+	model->guessed = !limit && sub->guessed;
+	model->proven_byteps = limit ?: max(sub->learned_proven_byteps, hint.proven_byteps);
+	if (!limit && !sub->guessed)
 		model->proven_byteps = max(model->proven_byteps, LEARN_UNKNOWN_BYTEPS);
+	limit = limit ?: MODEL_RATE_UNKNOWN;
 	model->proven_byteps = min(model->proven_byteps, pacing);
 	/* if pacing allows less than a window per round trip, it is the limit */
 	if ((u64)pacing * rtt_us < (u64)cwnd_bytes * USEC_PER_SEC)
 		limit = min(limit, pacing);
-	model->guessed = !sub->learned_limit_byteps && sub->guessed;
 	model->th_byteps = sub->learned_th_byteps;
 
 	/* if nothing has changed since the last look this saves two divisions */
@@ -370,17 +370,6 @@ static u16 now_s(void)
 	return tcp_jiffies32 / HZ;
 }
 
-/* Tell path memory once a second that the subflow is in use. */
-static void learn_use(struct pams_subflow *sub)
-{
-	u16 second = now_s();
-
-	if (likely(sub->used_s == (u8)second))
-		return;
-	sub->used_s = second;
-	pams_memory_use(sub->memory, second);
-}
-
 /* How many of the subflow's false alarms are not forgotten yet. */
 static u8 alarms_left(const struct pams_subflow *sub)
 {
@@ -440,12 +429,8 @@ static noinline void learn_all(struct pams_subflow *sub, const struct sock *ssk,
 		       MODEL_SPAN_MAX_US);
 	model->owd_us = pams_owd_us(tp, model->srtt_us);
 
-	if (acknowledged || packets_out)
-		learn_use(sub);
 	if (acknowledged)
 		learn_sample(sub, tp, packets_out, rtt_us);
-	if (sub->remembered)
-		learn_share(sub);
 	if (!packets_out)
 		sub->idle = true;
 	learn_th(sub, tp, cwnd, max(model->srtt_us, 1U));
@@ -493,11 +478,6 @@ void pams_learn(struct pams_subflow *sub, const struct sock *ssk, u32 ahead_us,
 	bool acknowledged = delivered != sub->seen_delivered;
 	s32 due;
 
-	if (unlikely(!sub->model.rtt_us)) {
-		sub->used_s = now_s() - 1;
-		learn_use(sub);
-		sub->learned_proven_byteps = learn_share(sub);
-	}
 	if (unlikely(sub->silent))
 		pams_learn_answer(sub, ssk);
 

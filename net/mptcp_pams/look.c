@@ -47,13 +47,13 @@ static void expect_others(struct pams_conn *conn, struct pams_remembered *first)
 	for (i = 0; i < nr; i++)
 		conn->expected[i] = (struct pams_expected){
 			.memory = others[i],
-			.hint = pams_memory_hint(others[i], true),
+			.hint = pams_memory_hint(others[i]),
 		};
 }
 
 static void expect_no_more(struct pams_expected *expected)
 {
-	pams_memory_put(expected->memory, 0);
+	pams_memory_put(expected->memory);
 	expected->memory = NULL;
 }
 
@@ -150,73 +150,6 @@ static void model_keep_to_window(struct pams_model *model)
 
 	model->room_bytes = min(model->room_bytes, left);
 	model->idle &= model->room_bytes > 0;
-}
-
-/* Hand over no more than keeps the path busy: the subflow's part of its bandwidth-delay
- * product, and a packet. More would wait in the path's queue, where it can't be recalled
- * for a path that joins, and where the handshakes of new connections wait behind it or are
- * dropped, which costs these a second. On a shared path the queue of others is in this
- * subflow's round-trip time, so the least one that path memory knows is used.
- */
-static void model_keep_share(struct pams_model *model,
-			     const struct pams_remembered *path, u32 mss_bytes)
-{
-	u32 rtt_us = pams_memory_is_shared(path) ?
-		     min(model->rtt_us, pams_memory_rtt_us(path)) : model->rtt_us;
-	u32 held = model->flight_bytes + model->backlog_bytes;
-	u64 share;
-
-	if (model->limit_byteps == MODEL_RATE_UNKNOWN)
-		return;
-	share = div_u64((u64)model->limit_byteps * rtt_us, USEC_PER_SEC);
-	share = (div_u64(share, mss_bytes) + 1) * mss_bytes;
-	/* a packet carries a bit less than the MSS */
-	if (share <= held + mss_bytes / 2)
-		model->room_bytes = 0;
-	else
-		model->room_bytes = min_t(u64, model->room_bytes, share - held);
-	model->idle &= model->room_bytes > 0;
-}
-
-/* Would a subflow that is expected to join deliver a packet before this one has delivered
- * all that is left? If not, data that is kept back for it only arrives later.
- */
-static bool expected_helps(const struct pams_view *view, const struct pams_model *model)
-{
-	unsigned int i;
-
-	for (i = view->nr; i < view->nr + view->nr_expected; i++) {
-		if (model_is_sooner(view->sub[i], PICK_PACKET_BYTES, model, view->left_bytes))
-			return true;
-	}
-	return false;
-}
-
-/* Keep something back for other connections that begin, and for paths to come. Until the
- * first acknowledgment in any case: other connections may begin at the same moment, and a
- * first window in a short queue has their handshakes dropped.
- */
-static bool keeps_back(const struct pams_view *view, const struct pams_model *model,
-		       const struct pams_remembered *path)
-{
-	return pams_memory_has_newcomers(path) ||
-	       (view->nr_expected && model->unanswered) || expected_helps(view, model);
-}
-
-static void view_keep_little(struct pams_view *view, const struct msk_look *look)
-{
-	unsigned int i;
-
-	for (i = 0; i < view->nr; i++) {
-		struct pams_model *model = view->sub[i];
-		const struct pams_remembered *path = pams_subflow_of(model)->memory;
-
-		if (model->unanswered)
-			model_keep_to_window(model);
-		if (path && keeps_back(view, model, path))
-			model_keep_share(model, path,
-					 READ_ONCE(tcp_sk(look->ssk[i])->mss_cache));
-	}
 }
 
 /* Take out the pipe that report.c or split.c has put in at the last look. Both may have
@@ -408,6 +341,8 @@ void pams_look(struct pams_conn *conn, enum pams_detail detail,
 	if (expected && unlikely(expects_any(conn)) &&
 	    likely(!READ_ONCE(conn->net->paths.nr_costly)))
 		view_expected(conn, look, view, expected);
-	if (conn->sched->keeps_to_window)
-		view_keep_little(view, look);
+	for (i = 0; conn->sched->keeps_to_window && i < nr; i++) {
+		if (view->sub[i]->unanswered)
+			model_keep_to_window(view->sub[i]);
+	}
 }

@@ -1,30 +1,37 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Path memory: what connections learned of the path between two addresses serves later
- * connections between them, and those that run at the same time.
+/* Path memory: what connections learned of a path serves later connections over it, and those
+ * that run at the same time.
  *
  * For each path it keeps
  *
- *   total    the path's capacity: the sum of the shares that its subflows report. Until
- *            every active subflow has reported, it only rises
- *   m        its least round-trip time
+ *   C        the capacity that one of its subflows measured last
+ *   P        the highest rate that one carried since
+ *   m        the round-trip time
  *   join     how long after the first decision of a connection it could be used
  *   others   the paths that join connections which begin on this one
  *
- * A new subflow begins with an equal share of the total, among those that are in use, in
- * place of a constant for all unknown paths, until its own samples say better (learn.c).
- * While one alone is in use, a higher rate that it carried raises the total at once: short
- * connections tell no capacity. A connection that begins on a path knows which paths will
- * join, when, and what they carry: minfct then sends only a little on a slow first path
- * (sched_minfct.c).
+ * All this is a hint. It helps to choose between subflows, those that are expected to join among
+ * them; it never limits what TCP may send on one. Where a subflow has measured no capacity, it
+ * takes C for it, and P in place of the constant for an unknown path, if P is more. A connection
+ * that begins on a path knows which paths will join, when, and what they carry.
  *
- * All this is a hint only: many hosts may be behind one address, and a path may have
- * changed. So a subflow's own sample replaces it, and paths are forgotten with time.
+ * What keeps data off a path must not need data on that path to end, and a path may have
+ * changed, or be another one: many hosts may be behind one address, and one address may be at
+ * home in many networks. So
+ *
+ *   - a path is named by both addresses, the interface, and the round-trip time of its handshake
+ *     within a factor of two: hosts at unlike distances behind one address share nothing;
+ *   - C is forgotten by the first sample that contradicts it, and doubles with every ten seconds
+ *     in which nobody measures it;
+ *   - a path that was expected and didn't join is expected again only after it has joined four
+ *     times as many connections, one after the other, as it had to before;
+ *   - what nobody has measured for ten minutes is forgotten.
  *
  * A namespace has at most 1,024 paths; the one that was used longest ago is dropped first.
  * One lock guards them all. It is taken when a subflow or a connection comes or goes, when a
- * capacity changes by an eighth, and once a second for each subflow that is in use. The
- * figures are read without it, as often as something is acknowledged, so they may be of
- * different moments.
+ * subflow's capacity changes by an eighth or its highest rate grows by an eighth, when a sample
+ * contradicts C, and every ten seconds for each subflow that knows its capacity. The figures are read
+ * without it, so they may be of different moments.
  *
  * A path is made in atomic context: with the msk owned on behalf of the task that sends,
  * whose memory cgroup is charged, or in softirq, where no cgroup is. The bound holds in
@@ -40,14 +47,17 @@
 
 #include "pams.h"
 
-/* What was learned holds for ten minutes: long enough for a series of requests, and short
- * enough for a laptop that is carried to another room.
- */
+/* long enough for a series of requests, short enough for a laptop that is carried elsewhere */
 #define MEMORY_AGE_S		600
+/* After each such time without a measurement twice the capacity is believed. */
+#define MEMORY_DOUBLE_S		10
 /* A path that takes longer to join isn't waited for. */
 #define MEMORY_JOIN_MAX_US	(500 * USEC_PER_MSEC)
-/* While nothing changes, a path's time of use is renewed at most this often. */
-#define MEMORY_REFRESH_S	10
+/* While nothing changes, a path's time of measurement is renewed at most this often. */
+#define MEMORY_REFRESH_S	5
+/* A path that didn't join is expected again after 4 joins, then 16, then 64. */
+#define MEMORY_JOINS_SHIFT	2
+#define MEMORY_JOINS_MAX	64
 /* At most this many paths that are in use are passed over to make room for a new one. */
 #define MEMORY_TRIES_MAX	16
 
@@ -62,8 +72,14 @@ static struct hlist_head *memory_bucket(struct pams_memory *memory,
 				GENMASK(PAMS_MEMORY_BITS - 1, 0));
 }
 
+/* Are these round-trip times of one path, as far as a factor of two tells? */
+static bool memory_is_near(u32 rtt_us, u32 other_us)
+{
+	return rtt_us / 2 <= other_us && other_us / 2 <= rtt_us;
+}
+
 static struct pams_remembered *memory_find(struct pams_memory *memory,
-					   const struct pams_memory_key *key)
+					   const struct pams_memory_key *key, u32 rtt_us)
 {
 	struct pams_remembered *path;
 
@@ -71,7 +87,8 @@ static struct pams_remembered *memory_find(struct pams_memory *memory,
 	if (!memory->table)
 		return NULL;
 	hlist_for_each_entry(path, memory_bucket(memory, key), bucket) {
-		if (!memcmp(&path->key, key, sizeof(*key)))
+		if (!memcmp(&path->key, key, sizeof(*key)) &&
+		    memory_is_near(path->rtt_us, rtt_us))
 			return path;
 	}
 	return NULL;
@@ -83,7 +100,7 @@ static struct pams_remembered *memory_find(struct pams_memory *memory,
  */
 static u32 memory_age_s(const struct pams_remembered *path)
 {
-	return (u32)ktime_get_boottime_seconds() - READ_ONCE(path->used_s);
+	return (u32)ktime_get_boottime_seconds() - READ_ONCE(path->told_s);
 }
 
 static bool memory_is_fresh(const struct pams_remembered *path)
@@ -97,12 +114,12 @@ static void memory_forget_old(struct pams_remembered *path)
 	lockdep_assert_held(&path->net->memory.lock);
 	if (memory_is_fresh(path))
 		return;
-	WRITE_ONCE(path->used_s, ktime_get_boottime_seconds());
-	WRITE_ONCE(path->total_byteps, 0);
+	WRITE_ONCE(path->told_s, ktime_get_boottime_seconds());
+	WRITE_ONCE(path->limit_byteps, 0);
 	WRITE_ONCE(path->proven_byteps, 0);
-	WRITE_ONCE(path->rtt_us, 0);
 	WRITE_ONCE(path->join_us, 0);
-	path->joined = false;
+	path->joins = 0;
+	path->joins_needed = 1;
 	memset(path->others, 0, sizeof(path->others));
 }
 
@@ -145,7 +162,7 @@ static bool memory_make_room(struct pams_memory *memory)
 }
 
 static struct pams_remembered *memory_add(struct pams_net *net,
-					  const struct pams_memory_key *key)
+					  const struct pams_memory_key *key, u32 rtt_us)
 {
 	struct pams_memory *memory = &net->memory;
 	struct pams_remembered *path;
@@ -158,8 +175,9 @@ static struct pams_remembered *memory_add(struct pams_net *net,
 
 	path->net = net;
 	path->key = *key;
-	path->used_s = ktime_get_boottime_seconds();
-	path->began = jiffies - PAMS_MEMORY_NEWCOMERS;
+	path->rtt_us = rtt_us;
+	path->told_s = ktime_get_boottime_seconds();
+	path->joins_needed = 1;
 	hlist_add_head(&path->bucket, memory_bucket(memory, key));
 	list_add(&path->list, &memory->list);
 	memory->nr++;
@@ -167,18 +185,18 @@ static struct pams_remembered *memory_add(struct pams_net *net,
 	return path;
 }
 
-/* The key of a subflow's path. The same link-local addresses may be on several links, so the
- * link is part of the key; TCP has bound the socket to it.
+/* The key of a subflow's path. The same addresses may be on several links, so the interface that
+ * the subflow leaves through is part of it.
  */
 static void memory_key(const struct sock *ssk, struct pams_memory_key *key)
 {
-	key->ifindex = 0;
+	rcu_read_lock();
+	key->ifindex = pams_path_ifindex(ssk);
+	rcu_read_unlock();
 	peek_peer(ssk, &key->peer);
 #if IS_ENABLED(CONFIG_IPV6)
 	if (ssk->sk_family == AF_INET6) {
 		key->local = ssk->sk_v6_rcv_saddr;
-		if (__ipv6_addr_needs_scope_id(__ipv6_addr_type(&key->peer)))
-			key->ifindex = READ_ONCE(ssk->sk_bound_dev_if);
 		return;
 	}
 #endif
@@ -190,223 +208,175 @@ static void memory_key(const struct sock *ssk, struct pams_memory_key *key)
  * @net:	its namespace
  * @ssk:	its TCP socket
  *
- * Return: the path, until pams_memory_put(); NULL if memory is switched off or full.
+ * Return: the path, until pams_memory_leave(); NULL if memory is switched off or full, or if the
+ * handshake told no round-trip time.
  */
 struct pams_remembered *pams_memory_get(struct pams_net *net, const struct sock *ssk)
 {
+	u32 rtt_us = READ_ONCE(tcp_sk(ssk)->srtt_us) ? peek_min_rtt_us(tcp_sk(ssk)) : 0;
 	struct pams_memory *memory = &net->memory;
 	struct pams_remembered *path;
 	struct pams_memory_key key;
 
+	if (!rtt_us)
+		return NULL;
 	memory_key(ssk, &key);
 	spin_lock_bh(&memory->lock);
 	path = !READ_ONCE(net->path_memory) ? NULL :
-	       memory_find(memory, &key) ?: memory_add(net, &key);
+	       memory_find(memory, &key, rtt_us) ?: memory_add(net, &key, rtt_us);
 	if (path) {
 		memory_forget_old(path);
 		path->users++;
-		WRITE_ONCE(path->flows, path->flows + 1);
+		path->flows++;
 		list_move(&path->list, &memory->list);
 	}
 	spin_unlock_bh(&memory->lock);
 	return path;
 }
 
+static void memory_release(struct pams_remembered *path)
+{
+	lockdep_assert_held(&path->net->memory.lock);
+	path->users--;
+	if (!path->users && hlist_unhashed(&path->bucket))
+		kmem_cache_free(memory_cache, path);
+}
+
 /**
  * pams_memory_put - a connection no longer expects this path: give it back
  * @path:	the path, may be NULL
- * @byteps:	0; pams_memory_leave(), which gives back a subflow's path by this, passes the
- *		capacity that the subflow told last
  */
-void pams_memory_put(struct pams_remembered *path, u32 byteps)
+void pams_memory_put(struct pams_remembered *path)
 {
-	struct pams_memory *memory;
+	spinlock_t *lock;
 
 	if (!path)
 		return;
-
-	memory = &path->net->memory;
-	spin_lock_bh(&memory->lock);
-	path->users--;
-	path->told -= byteps > 0;
-	path->sum_byteps -= min_t(u64, path->sum_byteps, byteps);
-	if (!path->users && hlist_unhashed(&path->bucket))
-		kmem_cache_free(memory_cache, path);
-	spin_unlock_bh(&memory->lock);
+	lock = &path->net->memory.lock;
+	spin_lock_bh(lock);
+	memory_release(path);
+	spin_unlock_bh(lock);
 }
 
 /**
  * pams_memory_leave - a subflow uses its path no more: give back pams_memory_get()'s path
  * @path:	the path, may be NULL
- * @byteps:	the capacity that the subflow told last
- * @used_s:	the second in which the subflow was in use last, modulo 256
  */
-void pams_memory_leave(struct pams_remembered *path, u32 byteps, u8 used_s)
+void pams_memory_leave(struct pams_remembered *path)
 {
+	struct pams_memory *memory;
+
 	if (!path)
 		return;
-	spin_lock_bh(&path->net->memory.lock);
-	WRITE_ONCE(path->flows, path->flows - 1);
-	if (path->busy && used_s == (u8)path->busy_s)
-		WRITE_ONCE(path->busy, path->busy - 1);
-	else if (path->busy_before && used_s == (u8)(path->busy_s - 1))
-		WRITE_ONCE(path->busy_before, path->busy_before - 1);
+	memory = &path->net->memory;
+	spin_lock_bh(&memory->lock);
+	path->flows--;
 	/* the list is in the order of use, which ends only now */
 	if (!hlist_unhashed(&path->bucket))
-		list_move(&path->list, &path->net->memory.list);
-	spin_unlock_bh(&path->net->memory.lock);
-	pams_memory_put(path, byteps);
-}
-
-/**
- * pams_memory_busy - how many subflows share the path
- * @path:	the path
- *
- * Reads without the lock.
- *
- * Return: the number of subflows that were in use in this second or in the one before, one at
- * least: those that only stay open, as browsers' connections do, take nothing of the path.
- */
-u32 pams_memory_busy(const struct pams_remembered *path)
-{
-	u16 age_s = tcp_jiffies32 / HZ - READ_ONCE(path->busy_s);
-	u32 busy = age_s <= 1 ? READ_ONCE(path->busy) : 0;
-
-	if (!age_s)
-		busy = max(busy, READ_ONCE(path->busy_before));
-	return clamp(busy, 1U, max(READ_ONCE(path->flows), 1U));
-}
-
-/**
- * pams_memory_use - note that a subflow is in use in this second
- * @path:	the path, may be NULL
- * @now_s:	low half of TCP's clock in seconds; each subflow says it once in each
- */
-void pams_memory_use(struct pams_remembered *path, u16 now_s)
-{
-	if (!path)
-		return;
-	spin_lock_bh(&path->net->memory.lock);
-	if (path->busy_s != now_s) {
-		WRITE_ONCE(path->busy_before, (u16)(now_s - path->busy_s) == 1 ?
-					      path->busy : 0);
-		WRITE_ONCE(path->busy, 0);
-		WRITE_ONCE(path->busy_s, now_s);
-	}
-	WRITE_ONCE(path->busy, path->busy + 1);
-	spin_unlock_bh(&path->net->memory.lock);
+		list_move(&path->list, &memory->list);
+	memory_release(path);
+	spin_unlock_bh(&memory->lock);
 }
 
 /**
  * pams_memory_hint - what is known of a path
  * @path:	the path, may be NULL
- * @joins:	the caller will use the path, and isn't counted among its subflows yet
  *
  * Reads without the lock.
  *
  * Return: the hint; all 0 if nothing is known, or it is too old.
  */
-struct pams_memory_hint pams_memory_hint(const struct pams_remembered *path, bool joins)
+struct pams_memory_hint pams_memory_hint(const struct pams_remembered *path)
 {
-	struct pams_memory_hint hint = {};
-	u32 flows, proven_byteps, total_byteps;
+	u32 age_s = path ? memory_age_s(path) : MEMORY_AGE_S;
+	unsigned int shift = age_s / MEMORY_DOUBLE_S;
 
-	if (!path)
-		return hint;
-
-	proven_byteps = READ_ONCE(path->proven_byteps);
-	if (!proven_byteps || !memory_is_fresh(path))
-		return hint;
-
-	flows = pams_memory_busy(path) + joins;
-	total_byteps = READ_ONCE(path->total_byteps);
-	if (total_byteps)
-		hint.limit_byteps = max(total_byteps / flows, MODEL_RATE_MIN_BYTEPS);
-	hint.proven_byteps = max(proven_byteps / flows, MODEL_RATE_MIN_BYTEPS);
-	hint.rtt_us = READ_ONCE(path->rtt_us);
-	hint.join_us = READ_ONCE(path->join_us);
-	return hint;
+	if (age_s >= MEMORY_AGE_S)
+		return (struct pams_memory_hint){};
+	shift = min(shift, 31U);
+	return (struct pams_memory_hint){
+		.limit_byteps = min((u64)READ_ONCE(path->limit_byteps) << shift,
+				    MODEL_RATE_UNKNOWN - 1),
+		.proven_byteps = READ_ONCE(path->proven_byteps),
+		.rtt_us = READ_ONCE(path->rtt_us),
+		.join_us = READ_ONCE(path->join_us),
+	};
 }
 
 /**
  * pams_memory_learn - take what a subflow has learned of its path
  * @path:	the path, may be NULL
- * @old_byteps:	the capacity that the subflow told last
- * @byteps:	the capacity that it has learned; 0 if it doesn't know
+ * @told_byteps: the capacity that the subflow told last
+ * @limit_byteps: the capacity that it has measured; 0 if it doesn't know
  * @proven_byteps: the highest rate that it has carried
- * @carried_byteps: the rate that its last packets were carried at: if that is more than the
- *		path's capacity, it was wrong, though nobody tells a better one
  * @rtt_us:	least round-trip time
  *
  * A small change isn't taken, to spare the lock.
  *
- * Return: the capacity that the subflow has told by now, for the next call's @old_byteps.
+ * Return: the capacity that the subflow has told by now, for the next call's @told_byteps.
  */
-u32 pams_memory_learn(struct pams_remembered *path, u32 old_byteps, u32 byteps,
-		      u32 proven_byteps, u32 carried_byteps, u32 rtt_us)
+u32 pams_memory_learn(struct pams_remembered *path, u32 told_byteps, u32 limit_byteps,
+		      u32 proven_byteps, u32 rtt_us)
 {
-	u32 change = byteps > old_byteps ? byteps - old_byteps : old_byteps - byteps;
+	u32 change = limit_byteps > told_byteps ? limit_byteps - told_byteps :
+						  told_byteps - limit_byteps;
 	u32 was_proven = path ? READ_ONCE(path->proven_byteps) : 0;
-	u32 total = path ? READ_ONCE(path->total_byteps) : 0;
-	bool news = change > old_byteps / 8;
-	u32 busy;
-	u64 sum;
+	bool news = change > told_byteps / 8;
 
-	if (!path || (!news &&
-		      proven_byteps <= was_proven + was_proven / 8 &&
-		      (!total || carried_byteps <= total) &&
-		      memory_age_s(path) < MEMORY_REFRESH_S))
-		return old_byteps;
+	if (!path || (!news && proven_byteps <= was_proven + was_proven / 8 &&
+		      (!limit_byteps || memory_age_s(path) < MEMORY_REFRESH_S)))
+		return told_byteps;
 
 	spin_lock_bh(&path->net->memory.lock);
 	memory_forget_old(path);
-	sum = path->sum_byteps - min_t(u64, path->sum_byteps, old_byteps) + byteps;
-	path->sum_byteps = sum;
-	path->told += (byteps > 0) - (old_byteps > 0);
-	busy = pams_memory_busy(path);
-	/* some of those that have told one rest, and left their part to those in use, if what one
-	 * of these says is news
-	 */
-	if (path->told > busy)
-		sum = byteps && news ? (u64)byteps * busy : path->total_byteps;
-	/* while some of those in use haven't told a capacity, a lower sum says nothing */
-	if (sum > path->total_byteps || path->told >= busy)
-		WRITE_ONCE(path->total_byteps, min_t(u64, sum, MODEL_RATE_UNKNOWN - 1));
-	if (busy == 1 && path->total_byteps && carried_byteps > path->total_byteps)
-		WRITE_ONCE(path->total_byteps, carried_byteps);
+	if (limit_byteps || proven_byteps > path->limit_byteps)
+		WRITE_ONCE(path->limit_byteps, limit_byteps);
 	WRITE_ONCE(path->proven_byteps,
-		   busy == 1 ? proven_byteps : max(path->proven_byteps, proven_byteps));
-	/* beside other subflows it may never have met an empty queue */
-	WRITE_ONCE(path->rtt_us,
-		   busy == 1 ? rtt_us : min(pams_memory_rtt_us(path), rtt_us));
-	WRITE_ONCE(path->used_s, ktime_get_boottime_seconds());
+		   limit_byteps ? proven_byteps : max(path->proven_byteps, proven_byteps));
+	WRITE_ONCE(path->rtt_us, rtt_us);
+	WRITE_ONCE(path->told_s, ktime_get_boottime_seconds());
 	spin_unlock_bh(&path->net->memory.lock);
-	return byteps;
+	return limit_byteps;
+}
+
+/**
+ * pams_memory_doubt - a sample contradicts the path's capacity: forget it
+ * @path:	the path
+ */
+void pams_memory_doubt(struct pams_remembered *path)
+{
+	spin_lock_bh(&path->net->memory.lock);
+	WRITE_ONCE(path->limit_byteps, 0);
+	WRITE_ONCE(path->proven_byteps, 0);
+	spin_unlock_bh(&path->net->memory.lock);
 }
 
 /**
  * pams_memory_missed - note that an expected path didn't join in time
  * @path:	the path
- *
- * The path isn't expected again before it has joined a connection.
  */
 void pams_memory_missed(struct pams_remembered *path)
 {
 	spin_lock_bh(&path->net->memory.lock);
-	path->joined = false;
+	path->joins = 0;
+	path->joins_needed = min(path->joins_needed << MEMORY_JOINS_SHIFT, MEMORY_JOINS_MAX);
 	spin_unlock_bh(&path->net->memory.lock);
 }
 
-static bool memory_is_other(const struct pams_remembered *first,
-			    const struct pams_memory_key *key)
+/* Note among @first's others that @path joins, in the place of the same addresses' entry, or of the
+ * oldest.
+ */
+static void memory_note_other(struct pams_remembered *first,
+			      const struct pams_remembered *path)
 {
-	unsigned int i;
+	struct pams_memory_other *others = first->others;
+	unsigned int i = 0;
 
-	for (i = 0; i < PAMS_MEMORY_OTHERS; i++) {
-		if (!memcmp(&first->others[i], key, sizeof(*key)))
-			return true;
-	}
-	return false;
+	while (i < PAMS_MEMORY_OTHERS - 1 &&
+	       memcmp(&others[i].key, &path->key, sizeof(path->key)))
+		i++;
+	memmove(others + 1, others, i * sizeof(*others));
+	others[0] = (struct pams_memory_other){ .key = path->key, .rtt_us = path->rtt_us };
 }
 
 /**
@@ -423,16 +393,19 @@ void pams_memory_joined(struct pams_remembered *first,
 
 	after_us = min_t(u64, after_us, MEMORY_JOIN_MAX_US);
 	spin_lock_bh(&path->net->memory.lock);
-	if (path->joined)
+	if (path->joins)
 		after_us = (path->join_us + (u32)after_us) / 2;
 	WRITE_ONCE(path->join_us, after_us);
-	path->joined = true;
-	if (!memory_is_other(first, &path->key)) {
-		memmove(first->others + 1, first->others,
-			(PAMS_MEMORY_OTHERS - 1) * sizeof(first->others[0]));
-		first->others[0] = path->key;
-	}
+	path->joins = min(path->joins + 1, MEMORY_JOINS_MAX);
+	memory_note_other(first, path);
 	spin_unlock_bh(&path->net->memory.lock);
+}
+
+/* Is the path likely to join soon, and is it known what it carries? */
+static bool memory_is_expected(const struct pams_remembered *path)
+{
+	return path->joins >= path->joins_needed && path->proven_byteps &&
+	       path->join_us < MEMORY_JOIN_MAX_US && memory_is_fresh(path);
 }
 
 /**
@@ -454,13 +427,12 @@ unsigned int pams_memory_expect(struct pams_remembered *first,
 
 	memory = &first->net->memory;
 	spin_lock_bh(&memory->lock);
-	WRITE_ONCE(first->began, jiffies);
 	for (i = 0; i < PAMS_MEMORY_OTHERS && nr < max; i++) {
 		struct pams_remembered *path =
-			memory_find(memory, &first->others[i]);
+			memory_find(memory, &first->others[i].key,
+				    first->others[i].rtt_us);
 
-		if (!path || !path->joined || !path->proven_byteps ||
-		    path->join_us >= MEMORY_JOIN_MAX_US || !memory_is_fresh(path))
+		if (!path || !memory_is_expected(path))
 			continue;
 		path->users++;
 		others[nr++] = path;
@@ -474,11 +446,11 @@ static void memory_show(const struct pams_remembered *path,
 {
 	*entry = (struct pams_memory_entry){
 		.key = path->key,
-		.total_byteps = path->total_byteps,
+		.limit_byteps = path->limit_byteps,
 		.proven_byteps = path->proven_byteps,
 		.rtt_us = path->rtt_us,
 		.join_us = path->join_us,
-		.joined = path->joined,
+		.joined = path->joins,
 		.flows = path->flows,
 		.age_ms = min(memory_age_s(path), U32_MAX / MSEC_PER_SEC) * MSEC_PER_SEC,
 	};

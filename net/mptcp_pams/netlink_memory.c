@@ -20,21 +20,20 @@ static int put_key(struct sk_buff *skb, const struct pams_memory_key *key)
 				&key->local) ?:
 	       nla_put_in6_addr(skb, MPTCP_PAMS_A_MEMORY_REMOTE_ADDRESS6,
 				&key->peer) ?:
-	       (key->ifindex ? nla_put_u32(skb, MPTCP_PAMS_A_MEMORY_IFINDEX,
-					   key->ifindex) : 0);
+	       (__ipv6_addr_needs_scope_id(__ipv6_addr_type(&key->peer)) ?
+		nla_put_u32(skb, MPTCP_PAMS_A_MEMORY_IFINDEX, key->ifindex) : 0);
 }
 
 static int put_entry(struct sk_buff *skb, const struct pams_memory_entry *entry)
 {
 	return put_key(skb, &entry->key) ?:
-	       (entry->total_byteps ?
+	       (entry->limit_byteps ?
 		nla_put_uint(skb, MPTCP_PAMS_A_MEMORY_RATE,
-			     entry->total_byteps) : 0) ?:
+			     entry->limit_byteps) : 0) ?:
 	       (entry->proven_byteps ?
 		nla_put_uint(skb, MPTCP_PAMS_A_MEMORY_PROVEN_RATE,
 			     entry->proven_byteps) : 0) ?:
-	       (entry->rtt_us ? nla_put_u32(skb, MPTCP_PAMS_A_MEMORY_MIN_RTT,
-					    entry->rtt_us) : 0) ?:
+	       nla_put_u32(skb, MPTCP_PAMS_A_MEMORY_MIN_RTT, entry->rtt_us) ?:
 	       (entry->joined ? nla_put_u32(skb, MPTCP_PAMS_A_MEMORY_JOIN_DELAY,
 					    entry->join_us) : 0) ?:
 	       nla_put_u32(skb, MPTCP_PAMS_A_MEMORY_SUBFLOWS, entry->flows) ?:

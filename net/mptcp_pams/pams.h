@@ -154,7 +154,6 @@ struct pams_net {
  * @guessed:	@learned_proven_byteps is a guess from the first few packets
  * @idle:	since the last sample a look found nothing outstanding
  * @queued:	the last sample showed a queue
- * @remembered:	@learned_limit_byteps is from memory.c, no sample has confirmed it
  *
  * for memory.c:
  * @memory:	the remembered path, on which this subflow holds a use; NULL: none
@@ -179,7 +178,6 @@ struct pams_net {
  *
  * written by watch.c, learn.c and report.c:
  * @silent_tstamp: TCP's rcv_tstamp when @silent was set
- * @used_s:	in which second path memory was told last that the path is in use, modulo 256
  * @alarms:	number of false alarms: silences that ended without a timeout of TCP's
  * @alarm_s:	when the last false alarm was; low half of TCP's clock in seconds
  * @silent:	nothing was acknowledged for too long, or nothing can be sent
@@ -203,13 +201,11 @@ struct pams_subflow {
 	u32 seen_packets;
 	u16 stops;
 	u16 alarm_s;
-	u8 used_s;
 	u8 alarms:2;
 	u8 events:2;
 	u8 guessed:1;
 	u8 idle:1;
 	u8 queued:1;
-	u8 remembered:1;
 	u8 reported:1;
 	u8 silent:1;
 	u8 stopped:1;

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# What connections learn of a path is remembered for the next ones between the same addresses, and shown by pamsctl.
+# What connections learn of a path is remembered for the next ones over it, and shown by pamsctl; it never costs.
 #
 #	client                                   server
 #	         c1 ---- 20 Mbit/s  5 ms ---- s1
@@ -9,6 +9,7 @@
 . "$(dirname "$0")/lib.sh"
 
 paths_max=1024		# that a namespace remembers
+further=(pams-h-$$)	# another host behind the client's first address
 
 begin()
 {
@@ -62,7 +63,7 @@ switched_off()
 	[ -z "$(remembered)" ] || fail "remembered: $(remembered)"
 }
 
-# The path slows down under NUMBER connections: what is remembered of it falls, too.
+# The path slows down under NUMBER connections: what is remembered of it, which is what one of them gets, falls, too.
 falls()
 {
 	local before
@@ -76,10 +77,10 @@ falls()
 	reshape 1 8mbit,10ms,200
 	sleep 8
 	remembered
-	check "capacity of 40 Mbit/s, bytes/s" "$before" ">" 3500000
+	check "of 40 Mbit/s, bytes/s" "$before" ">" "3500000 / $2"
 	check "subflows" "$(known 10.0.1.1 subflows)" == "$2"
-	check "capacity of 8 Mbit/s, bytes/s" "$(known 10.0.1.1 rate_byteps)" "<" 2000000
-	check "capacity of 8 Mbit/s, bytes/s" "$(known 10.0.1.1 rate_byteps)" ">" 500000
+	check "of 8 Mbit/s, bytes/s" "$(known 10.0.1.1 rate_byteps)" "<" "$before / 2"
+	check "of 8 Mbit/s, bytes/s" "$(known 10.0.1.1 rate_byteps)" ">" "500000 / $2"
 	on_client true	# dump_state would show the transfer that is under way
 }
 
@@ -131,35 +132,172 @@ speeds_up()
 	check "us" "$(duration_us)" "<" 70000
 }
 
-# Connections of the same peer that only stay open take nothing of the path.
-idle_ones_do_not_count()
+# What is remembered is a hint: with it nothing is slower than without. The next cases compare both, in one run.
+
+memory() { on_server sysctl -qw net.mptcp_pams.path_memory="$1"; }
+
+# never_slower WHAT PERCENT US US: with memory, and without
+never_slower() { check "us for $1 with memory" "$3" "<=" "$4 * (100 + $2) / 100"; }
+
+# other_host SHAPE: another host behind 10.0.1.1, as behind a NAT: by a link of its own. The server reaches it by its port, 5001.
+other_host()
 {
-	begin
-	paths "$1" 20mbit,10ms 20mbit,40ms
-	start_server
-	transfer --bytes 4M
-	mkdir "$work/idle"
-	on_client "$xfer" client --bytes 1K --conns 50 --requests 2 --gap 20000 "$address" "$port" >"$work/idle/out" &
-	sleep 3
-	check "subflows" "$(known 10.0.1.1 subflows)" ">=" 50
-	transfer --bytes 30K
-	kill $!
-	check "us" "$(duration_us)" "<" 70000
+	local other=${further[0]}
+
+	ip link add f1 index 41 netns "$other" type veth peer name s9 index 49 netns "$server"
+	ip -n "$other" -batch - <<-END
+		link set lo up
+		addr add 10.0.1.1/32 dev f1
+		link set f1 gso_max_segs 1 up
+		route add 10.0.9.2 dev f1
+		route add 10.0.0.2 via 10.0.9.2 src 10.0.1.1
+	END
+	ip -n "$server" -batch - <<-END
+		addr add 10.0.9.2/32 dev s9
+		link set s9 gso_max_segs 1 up
+		route add 10.0.1.1 dev s9 table 100
+		rule add pref 10 sport 5001 lookup 100
+	END
+	in_ns "$other" sysctl -qw net.ipv4.tcp_no_metrics_save=1 net.ipv4.conf.all.rp_filter=0
+	on_server sysctl -qw net.ipv4.conf.all.rp_filter=0
+	tc -n "$other" qdisc add dev f1 root netem "${@}"
+	tc -n "$server" qdisc add dev s9 root netem "${@}"
+	ip netns exec "$server" "$xfer" server -p 5001 &
+	within 50 other_listens || fail "the other server does not come up"
+}
+other_listens() { on_server ss -Hltn 'sport = 5001' | grep -q .; }
+
+# from_other OPTIONS...: a transfer of that host, as transfer; sets $us
+from_other()
+{
+	in_ns "${further[0]}" "$xfer" client --json "$@" "$address" 5001 >"$work/other" || fail "the other host's transfer"
+	us=$(of fct_us "$work/other" | sum)
 }
 
-# One after another learns the whole path, and stays open at rest: their capacities are no sum.
-resting_ones_are_not_added()
+# A host 2 ms away, with new connections and kept ones, and one 100 ms away behind the same address.
+near_and_far()
 {
+	local without
+
 	begin
-	paths "$1" 20mbit,10ms
+	ip netns add "${further[0]}"
+	paths "$1" 100mbit,1ms,200
 	start_server
-	on_client "$xfer" client --bytes 2M --conns 4 --stagger 4000 --requests 2 --gap 60000 "$address" "$port" >"$work/resting" &
-	sleep 18
-	check "subflows" "$(known 10.0.1.1 subflows)" == 4
-	check "capacity of 20 Mbit/s, bytes/s" "$(known 10.0.1.1 rate_byteps)" "<" 3500000
-	kill $!
-	transfer --bytes 3K
-	check "capacity of 20 Mbit/s, bytes/s" "$(known 10.0.1.1 rate_byteps)" "<" 3500000
+	other_host rate 20mbit delay 50ms limit 400
+	beside_near 0
+	without=$us
+	beside_near 1
+	never_slower "10 MB far away" 5 "$us" "$without"
+}
+
+# beside_near MEMORY: the far host's transfer while the near one's are under way
+beside_near()
+{
+	local new kept
+
+	memory "$1"
+	ip netns exec "$client" "$xfer" client --quiet --cold --requests 2000 --gap 100 --bytes 20K --timeout 200000 "$address" "$port" &
+	new=$!
+	ip netns exec "$client" "$xfer" client --quiet --conns 3 --stagger 50 --requests 2000 --gap 300 --bytes 20K --timeout 200000 "$address" "$port" &
+	kept=$!
+	sleep 1
+	from_other --bytes 10M --timeout 200000
+	kill "$new" "$kept"
+}
+
+# A path that had 300 kbit/s once and has 50 Mbit/s now: a page's connections over it.
+has_become_fast()
+{
+	local without
+
+	begin
+	paths "$1" 300kbit,10ms,60 5mbit,40ms,100
+	start_server
+	transfer --bytes 300K --timeout 100000
+	sleep 3
+	reshape 1 50mbit,10ms,200
+	memory 0
+	transfer --cold --conns 4 --stagger 20 --requests 10 --gap 20 --bytes 30K
+	without=$(duration_us)
+	memory 1
+	transfer --cold --conns 4 --stagger 20 --requests 10 --gap 20 --bytes 30K
+	never_slower "40 times 30 KB" 5 "$(duration_us)" "$without"
+}
+
+# The path that joins had 300 kbit/s once and has 50 Mbit/s now: it is tried again without data on it.
+second_has_become_fast()
+{
+	local without
+
+	begin
+	paths "$1" 5mbit,20ms,100 300kbit,10ms,60
+	start_server
+	transfer --bytes 2M --timeout 100000
+	sleep 3
+	reshape 2 50mbit,10ms,200
+	memory 0
+	transfer --cold --requests 5 --gap 20 --bytes 500K
+	without=$(duration_us)
+	memory 1
+	transfer --cold --requests 5 --gap 20 --bytes 500K
+	never_slower "5 times 500 KB" 5 "$(duration_us)" "$without"
+}
+
+# A client with two paths teaches that a second one joins; another one behind the same address has none.
+stranger_has_one_path()
+{
+	local without two
+
+	begin
+	ip netns add "${further[0]}"
+	paths "$1" 10mbit,40ms,200 50mbit,5ms,200
+	start_server
+	other_host rate 10mbit delay 40ms limit 200
+	memory 0
+	from_other --cold --requests 40 --gap 100 --bytes 100K
+	without=$us
+	memory 1
+	ip netns exec "$client" "$xfer" client --quiet --cold --requests 2000 --gap 150 --bytes 60K --timeout 200000 "$address" "$port" &
+	two=$!
+	sleep 3
+	from_other --cold --requests 40 --gap 100 --bytes 100K
+	kill "$two"
+	never_slower "40 times 100 KB" 5 "$us" "$without"
+}
+
+# Packets of two sizes: the second download finds what the first one taught.
+unlike_mtus()
+{
+	local without
+
+	begin
+	paths "$1" 100mbit,5ms,400 50mbit,10ms,400
+	set_mtu 1 9000
+	start_server
+	memory 0
+	transfer --cold --bytes 20M --requests 2 --gap 1000
+	without=$(duration_us)
+	memory 1
+	transfer --cold --bytes 20M --requests 2 --gap 1000
+	never_slower "2 times 20 MB" 5 "$(duration_us)" "$without"
+}
+
+# A page of 40 small answers over new connections, six at a time, over a slow first path and a fast second one, and the other way
+# round.
+page_begins_on()
+{
+	local without
+
+	begin
+	paths "$1" "$2" "$3"
+	start_server
+	memory 0
+	transfer --cold --conns 6 --requests 7 --bytes 400-400K --seed 5
+	without=$(duration_us)
+	memory 1
+	transfer --cold --conns 6 --requests 7 --bytes 400-400K --seed 7
+	transfer --cold --conns 6 --requests 7 --bytes 400-400K --seed 5
+	never_slower "a page" 5 "$(duration_us)" "$without"
 }
 
 # The first path has become faster than what is remembered of it, and would have delivered all before the other one has joined:
@@ -288,8 +426,12 @@ for sched in $SCHEDS; do
 	add last_use_counts "$sched"
 	[ "$sched" != minfct ] || add not_kept_back "$sched"
 	[ "$sched" != minfct ] || add speeds_up "$sched"
-	[ "$sched" != minfct ] || add idle_ones_do_not_count "$sched"
-	[ "$sched" != minfct ] || add resting_ones_are_not_added "$sched"
+	for pair in near_and_far has_become_fast second_has_become_fast stranger_has_one_path unlike_mtus; do
+		[ "$sched" != minfct ] || add $pair "$sched"
+	done
+	for pair in "20mbit,30ms,300 30mbit,8ms,150" "30mbit,8ms,150 20mbit,30ms,300" "15mbit,40ms,300 100mbit,5ms,300"; do
+		[ "$sched" != minfct ] || add page_begins_on "$sched" "$pair"
+	done
 	# ten minutes, for what no scheduler has a part in
 	[ "$sched" != minfct ] || add forgotten "$sched"
 done
