@@ -278,6 +278,7 @@ def run_cases(cases):
     cases = [case for case in cases if not wanted or case.__name__ in wanted]
     failed = 0
     random.seed(1)
+    os.umask(0o022)     # whoever's it is: some cases are another user's, too
     print(f"TAP version 13\n1..{len(cases)}", flush=True)
     for number, case in enumerate(cases, 1):
         name = case.__name__.replace("_", " ")
