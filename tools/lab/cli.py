@@ -167,7 +167,8 @@ def _run_parser(commands):
     group = run.add_argument_group("the hosts")
     group.add_argument("--memory", choices=MEMORY, default="",
                        help="what the module remembers of paths: nothing, what these transfers "
-                       "teach, what one before them taught (where the module can)")
+                       "teach, what one before them taught, what the same ones or other "
+                       "traffic taught (where the module can)")
     group.add_argument("--sched", default="default", metavar="NAME[,NAME...]")
     group.add_argument("--single", action="store_true", help="each path alone, too")
     group.add_argument("--cc", default="cubic", help="congestion control (cubic)")
@@ -224,6 +225,9 @@ def _sweep_parser(commands):
     parser.add_argument("--memory", choices=("both", "off", "filled"), default="both",
                         help="with nothing known of the paths, with what a transfer before "
                         "taught, or both (where the module remembers paths)")
+    parser.add_argument("--pairs", action="store_true",
+                        help="only with memory against without: filled by one transfer, by the "
+                        "same ones, by other traffic; exit code 1 if one is slower by over 5 %%")
     parser.add_argument("--sched", default="", metavar="NAME[,NAME...]",
                         help="(all but single, redundant and rules)")
     parser.add_argument("--only", default="", metavar="NAME",

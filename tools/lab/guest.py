@@ -22,6 +22,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 PATH_MEMORY = "/proc/sys/net/mptcp_pams/path_memory"    # where the module has it
 WARM_UP_BYTES = (1_000_000, 20_000_000)     # of the connection that fills the memory
 WARM_UP_S = 2
+SHORT_BYTES = (2_000, 100_000)              # of other traffic than a long transfer
 SPLIT_SOCKET = "/run/pamsplit"      # and the path's number
 REPORT_UNITS = {"loss-time": "ms", "loss-spread": "ms", "ttl": "ms", "delay": "us",
                 "pipe-rate": "", "backlog": ""}
@@ -139,6 +140,16 @@ def warm_up(scenario):
                    gap_ms=0, stagger_ms=0, objects=0, queue_bytes=0, stream_bps=0)
 
 
+def other_traffic(scenario):
+    """What isn't like the measured transfers, over the same paths: short ones of several new
+    connections before a long or a single one, and else one long one."""
+    base = replace(warm_up(scenario), seed=scenario.seed + 1)
+    if scenario.conns > 1 or scenario.objects or scenario.bytes_max < SHORT_BYTES[1]:
+        return base
+    return replace(base, bytes_min=SHORT_BYTES[0], bytes_max=SHORT_BYTES[1], cold=True,
+                   conns=4, stagger_ms=20, requests=5, gap_ms=50)
+
+
 HEAD = """#!/bin/sh
 # Written by tools/lab; runs as process 1 of a user-mode kernel.
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin
@@ -150,6 +161,9 @@ mount -t proc proc /proc
 mount -t tmpfs tmpfs /run
 mkfifo /run/never
 """
+
+# What fills the memory before the transfers that are measured.
+FILLS = {"filled": warm_up, "own": lambda scenario: scenario, "other": other_traffic}
 
 COUNTERS = "cat /proc/net/dev /proc/net/netstat /proc/net/snmp > $D/{name}.counters"
 
@@ -306,9 +320,10 @@ class Guest:
         lines = [f"[ ! -e {PATH_MEMORY} ] || echo {int(scenario.memory != 'off')} > {PATH_MEMORY}"]
         self.init += lines
         self.client += lines
-        if scenario.memory == "filled":
+        if scenario.memory in FILLS:
+            fill = FILLS[scenario.memory](scenario)
             self.client += [
-                f"{self.xfer} {client_command(warm_up(scenario))} > $D/warm-up || "
+                f"{self.xfer} {client_command(fill)} > $D/warm-up || "
                 "fail \"the transfer that fills the memory: $(tail -n 1 $D/errors)\"",
                 "sleep 1", COUNTERS.format(name="client.before"),
                 f"{IN_SERVER} {COUNTERS.format(name='server.before')}"]

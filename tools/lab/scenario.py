@@ -50,7 +50,7 @@ import units
 from units import BadInput
 
 FRAME_BITS = 1514 * 8
-OBJECT_MEDIAN_BYTES, OBJECT_SIGMA = 12_000, 1.4     # of a page
+OBJECT_MEDIAN_BYTES, OBJECT_SIGMA = 20_000, 1.3     # of a page
 MAX_PATHS = 8           # as many endpoints as 6.12's path manager has
 QUEUES = ("fq_codel", "cake")
 RADIO_STEP_US = 100_000
@@ -151,8 +151,9 @@ class Report:
     values: dict        # as pamsctl names them: 'loss-time': 800
 
 
-# nothing; what this scenario's own connections teach; what one before them taught
-MEMORY = ("off", "on", "filled")
+# nothing; what this scenario's own connections teach; what one transfer before them taught,
+# what the same transfers taught, and what other traffic taught
+MEMORY = ("off", "on", "filled", "own", "other")
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,10 @@ Where the module remembers paths, a scheduler of REMEMBERING runs twice: as NAME
 remembered, as NAME+memory a transfer before the measured one has taught the module; pages
 teach each other, so that their first one finds nothing and the later ones something.
 
+A pair is a scenario with and without what is remembered: `--pairs` runs nothing else, and
+fills the memory in each of KINDS. Its figure is the time with memory over that without; and
+over the lower of that and the default scheduler's.
+
 Of pages the first and the mean of the later ones are scenarios of their own: rows with
 the part "first" or "later", each against the same pages over the best single path.
 
@@ -40,6 +44,7 @@ import drawn as drawing
 import report
 import runs
 from progress import Progress
+from units import BadInput
 
 FORMAT = 2
 HARM = 1.05             # slower than the best single path by more: harmed
@@ -50,6 +55,10 @@ LOSSES, REPEATS_MAX = 10, 4
 RIVAL_REPEATS = 2
 REMEMBERING = ("pams", "minfct")
 MEMORY = "+memory"      # behind a scheduler's name
+# Of pairs, what fills the memory: one transfer before, the same transfers, other traffic. Pages
+# that follow each other are both of the former.
+KINDS = {MEMORY: "filled", "+own": "own", "+other": "other"}
+PAGE_KINDS = {MEMORY: "on", "+other": "other"}
 # A full frame on the wire: Ethernet, IPv4, TCP with time stamps and a full DSS.
 HEADER_BYTES = 14 + 20 + 20 + 12 + 28
 SEGMENT_BYTES = 1514 - HEADER_BYTES
@@ -98,20 +107,29 @@ def repeats(drawn):
                RIVAL_REPEATS if drawn.contended() else 1)
 
 
+def base_name(name):
+    """The scheduler's, without what filled its memory."""
+    return name.partition("+")[0]
+
+
+def _kinds(scenario, memory):
+    """{what stands behind a scheduler's name: what is remembered} of a sweep's @memory."""
+    kinds = PAGE_KINDS if scenario.objects else KINDS
+    if memory != "pairs":
+        kinds = {MEMORY: kinds[MEMORY]}
+    return {**({} if memory == "filled" else {"": "off"}), **({} if memory == "off" else kinds)}
+
+
 def jobs_of(drawn, schedulers, remembers, memory="both"):
-    """Each path alone and each scheduler, remembering and not, as often as it has to be."""
-    single = runs.jobs_of(drawn.scenario, schedulers, True, repeats(drawn), False)
+    """Each path alone (but for pairs) and each scheduler, remembering and not, as often as it
+    has to be."""
     jobs = []
-    for job in single:
+    for job in runs.jobs_of(drawn.scenario, schedulers, memory != "pairs", repeats(drawn), False):
         if job.path >= 0 or not remembers or job.scheduler not in REMEMBERING:
             jobs.append(job)
             continue
-        if memory != "filled":
-            jobs.append(replace(job, scenario=replace(job.scenario, memory="off")))
-        if memory != "off":
-            kind = "on" if job.scenario.objects else "filled"
-            jobs.append(replace(job, name=job.name + MEMORY,
-                                scenario=replace(job.scenario, memory=kind)))
+        jobs += [replace(job, name=job.name + behind, scenario=replace(job.scenario, memory=kind))
+                 for behind, kind in _kinds(job.scenario, memory).items()]
     return jobs
 
 
@@ -142,7 +160,7 @@ def _row(drawn, part, found, jobs):
         "duplicates": {name: mine.duplicates for name, mine in under.items()},
         "fell_back": {name: mine.fell_back for name, mine in under.items()},
         "again": f"lab sweep --only {drawn.name}",
-        "run": drawing.command(drawn, [name for name in under if MEMORY not in name])}
+        "run": drawing.command(drawn, [name for name in under if "+" not in name])}
 
 
 def rows_of(several, results, fallen=True):
@@ -204,10 +222,20 @@ def against_bound(row, _):
 
 def against_peers(row, name):
     """The best of all others."""
-    own = (name or "").removesuffix(MEMORY)
-    times = [time for other, time in row["time_s"].items()
-             if other.removesuffix(MEMORY) != own and time]
+    own = base_name(name or "")
+    times = [time for other, time in row["time_s"].items() if base_name(other) != own and time]
     return min(times + [row["single_s"]] if row["single_s"] else times, default=None)
+
+
+def against_off(row, name):
+    """The same scheduler, which remembers nothing."""
+    return row["time_s"].get(base_name(name)) if "+" in name else None
+
+
+def against_lower(row, name):
+    """The lower of that and of the default's."""
+    off, default = against_off(row, name), against_default(row, name)
+    return min(off, default) if off and default else off
 
 
 def geometric_mean(values):
@@ -219,6 +247,39 @@ def percentile(values, part):
     """The value that this part of them does not exceed."""
     ordered = sorted(values)
     return ordered[max(0, math.ceil(part * len(ordered)) - 1)] if ordered else None
+
+
+def pair_of(rows, name):
+    """Of a scheduler that remembers: its figures as pairs."""
+    pairs, lower = ([ratio for ratio, _ in ratios(rows, name, against)]
+                    for against in (against_off, against_lower))
+    return {"pairs": len(pairs), "pair_mean": geometric_mean(pairs),
+            "pair_harmed": sum(ratio > HARM for ratio in pairs),
+            "pair_worst": max(pairs, default=None),
+            "lower_mean": geometric_mean(lower), "lower_worst": max(lower, default=None)}
+
+
+def pair_lines(rows):
+    """Text of all pairs, and of the scenarios that memory harms; nothing if there are none."""
+    table_rows, worst_rows = [], []
+    for title, part in parts_of(rows):
+        for name in names_of(part):
+            line = pair_of(part, name)
+            if not line["pairs"]:
+                continue
+            table_rows.append([f"{title}, {name}", str(line["pairs"]),
+                               report.cell(line["pair_mean"], ".3f"),
+                               report.cell(line["pair_worst"], ".2f"), str(line["pair_harmed"]),
+                               report.cell(line["lower_mean"], ".3f"),
+                               report.cell(line["lower_worst"], ".2f")])
+            worst_rows += [f"  {name} {ratio:.2f} x without memory: {row['name']}  {row['text']}"
+                           for ratio, row in ratios(part, name, against_off) if ratio > HARM]
+    if not table_rows:
+        return []
+    return ["time with memory / without: geometric mean, worst, how many over "
+            f"{HARM}; / the lower of that and default's", "",
+            *report.aligned([["", "pairs", "mean", "worst", f"> {HARM}", "/lower mean", "worst"],
+                             *table_rows]), "", *worst_rows]
 
 
 def summary_of(rows, name):
@@ -234,6 +295,7 @@ def summary_of(rows, name):
         "single_mean": geometric_mean(single),
         "single_harmed": sum(ratio > HARM for ratio in single),
         "single_p90": percentile(single, 0.9), "single_worst": max(single, default=None),
+        "joined_mean": geometric_mean(joined),
         "joined_harm": geometric_mean([max(1, ratio) for ratio in joined]),
         "joined_harmed": sum(ratio > HARM for ratio in joined),
         "joined_p90": percentile(joined, 0.9), "joined_worst": max(joined, default=None),
@@ -243,7 +305,8 @@ def summary_of(rows, name):
         "peers_worst": max(peers, default=None),
         "duplicates_mean": statistics.fmean(duplicates) if duplicates else None,
         "duplicates_max": max(duplicates, default=None),
-        "fell_back": sum(row["fell_back"][name] for row in rows)}
+        "fell_back": sum(row["fell_back"][name] for row in rows),
+        **pair_of(rows, name)}
 
 
 def best_of_all(rows):
@@ -254,14 +317,15 @@ def best_of_all(rows):
 
 def table(lines):
     """Text of the summaries."""
-    rows = [["", "/default", "/single", f"> {HARM}", "p90", "worst", f"/joined > {HARM}",
+    rows = [["", "/default", "/single", f"> {HARM}", "p90", "worst", "/joined", f"> {HARM}",
              "worst", "/bound", "/peers worst", f"> {PEERS:.2f}", "dup mean", "max", "fell back", "failed"]]
     for line in lines:
         rows.append([
             line["scheduler"], report.cell(line["default_mean"], ".3f"),
             report.cell(line["single_mean"], ".3f"), str(line["single_harmed"]),
             report.cell(line["single_p90"], ".2f"), report.cell(line["single_worst"], ".2f"),
-            str(line["joined_harmed"]), report.cell(line["joined_worst"], ".2f"),
+            report.cell(line["joined_mean"], ".3f"), str(line["joined_harmed"]),
+            report.cell(line["joined_worst"], ".2f"),
             report.cell(line["bound_median"], ".3f"), report.cell(line["peers_worst"], ".2f"),
             str(line["peers_over"]), report.cell(line["duplicates_mean"], ".1%"),
             report.cell(line["duplicates_max"], ".1%"), str(line["fell_back"]),
@@ -296,6 +360,7 @@ def _print(rows, half):
             print("\n".join(worst(part, name)))
         print()
         lines += mine
+    print("\n".join(pair_lines(rows)))
     for row in rows:
         for name, time_s in row["time_s"].items():
             if time_s is None:
@@ -313,10 +378,37 @@ def run(means, several, schedulers, at_once, quiet, memory="both", fallen=True):
     return rows_of(pairs, [result for result, _ in done], fallen), [result for result, _ in done]
 
 
+def _pairs(args, means, several, schedulers):
+    """1 if a transfer failed, or memory made a scenario slower by more than HARM says."""
+    ours = [name for name in schedulers if name in REMEMBERING]
+    if not means.path_memory or not ours:
+        raise BadInput("--pairs: none of these schedulers remembers paths")
+    rows, _ = run(means, several, ["default", *ours], args.jobs, args.quiet, "pairs")
+    print("\n".join(pair_lines(rows)))
+    failed = [(name, row["run"]) for row in rows for name, time_s in row["time_s"].items()
+              if time_s is None]
+    for name, command_line in failed:
+        print(f"FAILED: {name}: {command_line}")
+    if args.json:
+        _write(args, means, rows, [])
+    harmed = any(ratios(rows, name, against_off)[0][0] > HARM for name in names_of(rows)
+                 if ratios(rows, name, against_off))
+    return 1 if failed or harmed else 0
+
+
+def _write(args, means, rows, summary):
+    with open(args.json, "w", encoding="utf-8") as out:
+        json.dump({"format": FORMAT, "kernel": means.kernel.release, "seed": args.seed,
+                   "half": args.half, "summary": summary, "scenarios": rows}, out, indent=1)
+        out.write("\n")
+
+
 def command(args, means, schedulers):
     """Run, print, write; 1 if a transfer failed."""
     several = ([drawing.named(args.only)] if args.only else
                drawing.several(args.seed, args.count, args.half, args.kind))
+    if args.pairs:
+        return _pairs(args, means, several, schedulers)
     rows, results = run(means, several, schedulers, args.jobs, args.quiet, args.memory)
     if args.only:
         print(f"{args.only}: {drawing.text(several[0])}; "
@@ -325,9 +417,5 @@ def command(args, means, schedulers):
         print(f"\n{rows[0]['run']}\n")
     lines = _print(rows, args.only or f"seed {args.seed}, {args.half}")
     if args.json:
-        with open(args.json, "w", encoding="utf-8") as out:
-            json.dump({"format": FORMAT, "kernel": means.kernel.release,
-                       "seed": args.seed, "half": args.half, "summary": lines,
-                       "scenarios": rows}, out, indent=1)
-            out.write("\n")
+        _write(args, means, rows, lines)
     return 1 if any(line["failed"] for line in lines) else 0

@@ -88,9 +88,36 @@ class Draw(unittest.TestCase):
     def test_join(self):
         one = next(one for one in drawn.several(1, 99) if one.scenario.cold)
         delays = [path.delay_us for path in one.scenario.paths]
-        self.assertEqual(delays, sorted(delays))
         self.assertEqual(one.join_s(0), 0)
         self.assertAlmostEqual(one.join_s(1), 2 * (delays[0] + delays[1]) / 1e6)
+        pages = drawn.draw_pages(1, 1)
+        rounds = -(-pages.scenario.objects // 6)
+        self.assertEqual(pages.join_s(0), 0)
+        self.assertAlmostEqual(pages.join_s(1),
+                               rounds * 4 * pages.scenario.paths[0].delay_us / 1e6)
+
+    def test_begins_on_any_path(self):
+        for several in (drawn.several(1, 200, kind="transfers"),
+                        drawn.several(1, 400, kind="pages")):
+            two = [[path.delay_us for path in one.scenario.paths] for one in several
+                   if len(one.scenario.paths) == 2 and (one.scenario.cold or one.scenario.objects)]
+            later = sum(delays[0] > delays[1] for delays in two)
+            self.assertTrue(0.3 < later / len(two) < 0.7)
+
+    def test_only_the_order_of_paths_is_drawn_anew(self):
+        """Of 1-000 and others as they were when all began on the path with the least delay."""
+        for name, delays, size, gap in SAME:
+            scenario = drawn.named(name).scenario
+            self.assertEqual(sorted(path.delay_us for path in scenario.paths), delays)
+            self.assertEqual((scenario.bytes_max, scenario.gap_ms), (size, gap))
+
+
+SAME = (
+    ("1-000", [1130, 125000], 35200, 3094),
+    ("1-017", [1180, 57200], 1900000, 1184),
+    ("7-004", [3270, 17800], 389000, 68),
+    ("1-p003", [26100, 78700], 2000000, 2366),
+)
 
 
 def _row(name, times, single, bound=None, duplicates=0.0):
@@ -158,6 +185,35 @@ class Memory(unittest.TestCase):
         kinds = {job.name: job.scenario.memory
                  for job in sweep.jobs_of(drawn.draw_pages(1, 0), ["minfct"], True)}
         self.assertEqual((kinds["minfct"], kinds["minfct+memory"]), ("off", "on"))
+
+    def test_jobs_of_pairs(self):
+        def kinds(one):
+            return {job.name: job.scenario.memory
+                    for job in sweep.jobs_of(one, ["default", "minfct"], True, "pairs")}
+
+        self.assertEqual(kinds(drawn.draw(1, 0)),
+                         {"default": "", "minfct": "off", "minfct+memory": "filled",
+                          "minfct+own": "own", "minfct+other": "other"})
+        self.assertEqual(kinds(drawn.draw_pages(1, 0)),
+                         {"default": "", "minfct": "off", "minfct+memory": "on",
+                          "minfct+other": "other"})
+
+    def test_pairs(self):
+        rows = [_row("1-001", {"default": 1.0, "minfct": 2.0, "minfct+memory": 1.0,
+                               "minfct+other": 3.0}, 1.0),
+                _row("1-003", {"default": 9.0, "minfct": 1.0, "minfct+memory": 2.0}, 1.0),
+                _row("1-005", {"default": 9.0, "minfct": 1.0, "minfct+memory": None}, 1.0)]
+        line = sweep.pair_of(rows, "minfct+memory")
+        self.assertEqual((line["pairs"], line["pair_harmed"], line["pair_worst"],
+                          line["lower_worst"]), (2, 1, 2.0, 2.0))
+        self.assertAlmostEqual(line["pair_mean"], 1.0)
+        self.assertAlmostEqual(line["lower_mean"], 2 ** 0.5)
+        self.assertEqual(sweep.pair_of(rows, "minfct")["pairs"], 0)
+        self.assertEqual(sweep.pair_of(rows[:1], "minfct+other")["pair_worst"], 1.5)
+        text = "\n".join(sweep.pair_lines(rows))
+        self.assertIn("minfct+memory 2.00 x without memory: 1-003", text)
+        self.assertNotIn("1-005", text)
+        self.assertEqual(sweep.pair_lines([_row("1-001", {"default": 1.0}, 1.0)]), [])
 
     def test_no_peer_of_itself(self):
         row = _row("1-001", {"default": 2.0, "minfct": 1.0, "minfct+memory": 0.5}, 3.0)
