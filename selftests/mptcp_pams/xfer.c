@@ -52,6 +52,7 @@ void die(int status, const char *format, ...)
 
 static const char usage[] =
 "usage: xfer server [-p PORT] [-6] [--tcp] [--bind ADDRESS] [--sndbuf N] [--rcvbuf N] [--unit]\n"
+"                   [--web]\n"
 "       xfer client [-6] [--tcp] [options] HOST PORT\n"
 "  --bytes N|MIN-MAX   size of a transfer, K, M, G = 1000, ... and Ki, Mi,\n"
 "                      Gi = 1024, ... (64Ki); from a range it is drawn, evenly\n"
@@ -71,6 +72,8 @@ static const char usage[] =
 "  --mark N            of the sockets\n"
 "  --sndbuf N, --rcvbuf N   socket buffers in bytes (the kernel's choice)\n"
 "  --unit              who sends a transfer tells mptcp_pams that it is one unit\n"
+"  --web               a server writes what would be the header of an answer apart,\n"
+"                      and hangs up behind each answer, as web servers do\n"
 "  --json              one JSON object a line;  --quiet  failures only\n"
 "exit code: 0 all transfers intact, 1 a failure, 2 usage\n";
 
@@ -120,7 +123,7 @@ static struct range a_range(const char *name, const char *text)
 }
 
 enum { TCP = 256, BYTES, REQUESTS, GAP, DIR, CONNS, STAGGER, COLD, RATE, TIMEOUT,
-       SEED, MARK, UNIT, AHEAD, SNDBUF, RCVBUF, JSON, QUIET, BIND, QUEUE, DEVICES };
+       SEED, MARK, UNIT, AHEAD, SNDBUF, RCVBUF, JSON, QUIET, BIND, QUEUE, DEVICES, WEB };
 
 static const struct option options[] = {
 	{ "port", 1, 0, 'p' }, { "ipv6", 0, 0, '6' }, { "help", 0, 0, 'h' },
@@ -131,6 +134,7 @@ static const struct option options[] = {
 	{ "rate", 1, 0, RATE },
 	{ "timeout", 1, 0, TIMEOUT }, { "seed", 1, 0, SEED },
 	{ "mark", 1, 0, MARK }, { "unit", 0, 0, UNIT },
+	{ "web", 0, 0, WEB },
 	{ "ahead", 0, 0, AHEAD }, { "sndbuf", 1, 0, SNDBUF }, { "rcvbuf", 1, 0, RCVBUF },
 	{ "json", 0, 0, JSON }, { "quiet", 0, 0, QUIET },
 	{ "bind", 1, 0, BIND }, { "queue", 1, 0, QUEUE },
@@ -156,6 +160,7 @@ static void read_option(int o)
 	case MARK: opt.mark = one_number("--mark", optarg); break;
 	case AHEAD: opt.ahead = true; break;
 	case UNIT: opt.unit = true; break;
+	case WEB: opt.web = true; break;
 	case SNDBUF: opt.sndbuf = one_number("--sndbuf", optarg); break;
 	case RCVBUF: opt.rcvbuf = one_number("--rcvbuf", optarg); break;
 	case JSON: opt.json = true; break;

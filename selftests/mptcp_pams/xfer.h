@@ -16,6 +16,7 @@
 
 #define CHUNK_BYTES	(64 << 10)	/* of one send or receive */
 #define LINE_BYTES	96		/* longest request line */
+#define WEB_HEAD_BYTES	240		/* of an answer: a header, written apart */
 #define TICK_US		2000LL		/* how often a paced transfer sends */
 #define US_PER_S	1000000LL
 
@@ -24,7 +25,7 @@ struct range {
 };
 
 struct xfer_options {
-	bool v6, tcp, json, cold, quiet, unit, ahead;
+	bool v6, tcp, json, cold, quiet, unit, ahead, web;
 	enum { DOWN, UP, BOTH } dir;
 	const char *host, *port, *bind, *devs;
 	struct range bytes, gap_ms;

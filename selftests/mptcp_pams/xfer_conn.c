@@ -182,6 +182,8 @@ int send_pattern(struct conn *c)
 
 		if (part > room)
 			part = room;
+		if (opt.web && !c->offset && part > WEB_HEAD_BYTES)
+			part = WEB_HEAD_BYTES;
 		/* A request line still waits in out: data goes behind it. */
 		if (part > 0 && c->out_pos == 0) {
 			fill(c->out + c->out_len, part, c->seed, c->offset);

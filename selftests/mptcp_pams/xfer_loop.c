@@ -84,6 +84,8 @@ static bool serve(struct conn *c)
 			break;
 		case SEND:
 			moved = send_pattern(c);
+			if (moved > 0 && opt.web)
+				return false;
 			if (moved > 0)
 				c->state = LINE;
 			break;

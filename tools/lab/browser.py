@@ -4,7 +4,8 @@
     browser.py [--tcp] [-6] [--gap MS] [--timeout S] PAGES_FILE HOST PORT
 
 The file is a JSON list of pages, a page a list of sizes in bytes. A worker takes the next
-object of the page, connects, downloads it, and closes. Prints one line for each page, as
+object of the page, connects and downloads it; the server (xfer --web) closes behind it, as web
+servers do, and may have data left that it can't send yet. Prints one line for each page, as
 xfer does for a request: its time is that from the first connect to the last byte. Exit
 code: 0 if every page arrived.
 """

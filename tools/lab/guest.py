@@ -70,6 +70,8 @@ def server_command(scenario):
         words += ["--rcvbuf", scenario.rcvbuf_bytes]
     if scenario.units:
         words.append("--unit")
+    if scenario.objects:
+        words.append("--web")
     return " ".join(map(str, words))
 
 

@@ -58,7 +58,8 @@ class Scripts(unittest.TestCase):
                             bytes_min=10, bytes_max=5000)
         self.assertEqual(json.loads(self.text("pages.json")), pages_of(scenario))
         self.assertIn("browser.py", lines[self.at(lines, "$D/requests")])
-        self.assertIn("XFER server", "".join(made.init))
+        self.assertIn("XFER server -p 5000 --web", "".join(made.init))
+        self.assertNotIn("--web", "".join(self.client("1mbit,1ms")[1].init))
 
     def test_memory(self):
         self.assertNotIn("path_memory", "".join(self.client("1mbit,1ms")[0]))
