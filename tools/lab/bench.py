@@ -16,6 +16,7 @@ import json
 import os
 import sys
 
+import calls
 import cost
 import drawn
 import figures
@@ -86,13 +87,20 @@ def part_video(means, schedulers, args, progress):
     return video.measure(seeds.Lab(means, schedulers, args.jobs, progress))
 
 
+def part_calls(means, schedulers, args, progress):
+    """How late a steady stream comes."""
+    _say("calls")
+    return calls.measure(seeds.Lab(means, schedulers, args.jobs, progress))
+
+
 def part_cost(_means, _schedulers, args, _progress):
     """The one part that runs in real time: nothing runs beside it."""
     _say("cost")
     return cost.measure(args.rounds, _say)
 
 
-PARTS = {"seeds": part_seeds, "sweep": part_sweep, "video": part_video, "cost": part_cost}
+PARTS = {"seeds": part_seeds, "sweep": part_sweep, "video": part_video,
+         "calls": part_calls, "cost": part_cost}
 
 
 def command(args, means, schedulers):
@@ -127,5 +135,5 @@ def prepare(args, means):
     """(means, schedulers): every scheduler there is, the remembered runs count."""
     means, schedulers = runs.looked_at(means)
     if not args.fresh:
-        means = runs.remembering(means, schedulers, bool(args.module))
+        means = runs.remembering(means, [*schedulers, *runs.POLICIES], bool(args.module))
     return means, schedulers

@@ -35,6 +35,7 @@ class Page:
         self.left = iter(enumerate(sizes))
         self.lock = threading.Lock()
         self.error = ""
+        self.took_us = []       # of each object, from its connect to its last byte
 
     def _fetch(self, number, size):
         args = self.args
@@ -57,7 +58,9 @@ class Page:
                     number, size = next(self.left, (None, None))
                 if number is None:
                     return
+                start_us = now_us()
                 self._fetch(number, size)
+                self.took_us.append(now_us() - start_us)
         except OSError as error:
             self.error = str(error) or "timeout"
 
@@ -96,7 +99,7 @@ def main():
             "conn": 0, "request": number, "dir": "down", "bytes": sum(sizes),
             "start_us": start_us, "connect_us": 0, "fct_us": fct_us, "gap_us": 0,
             "gap_at_us": 0, "subflows": 0, "fallback": False, "ok": not page.error,
-            "error": page.error}), flush=True)
+            "error": page.error, "objects_us": page.took_us}), flush=True)
     return 1 if failed else 0
 
 

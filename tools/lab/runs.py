@@ -178,6 +178,9 @@ def _requests(folder, job):
             "bound_s": round(best_us / 1e6, 6) if best_us < 1e13 else None,
             "subflows": line["subflows"], "fallback": line["fallback"],
             "ok": line["ok"], "error": line["error"],
+            **({"objects_s": [us / 1e6 for us in line["objects_us"]]} if "objects_us" in line
+               else {}),
+            **({"late_s": line["late_us"] / 1e6} if job.scenario.stream_bps else {}),
             **{key: line[key] for key in ("level", "buffered_s") if key in line}})
     found.sort(key=lambda request: (request["conn"], request["request"]))
     return found, begin_us

@@ -122,7 +122,7 @@ SAME = (
 
 def _row(name, times, single, bound=None, duplicates=0.0):
     return {"name": name, "part": "", "text": "", "time_s": times, "single_s": single, "joined_s": single,
-            "bound_s": bound, "bound_counts": bound is not None,
+            "tail_s": times, "single_tail_s": single, "bound_s": bound, "bound_counts": bound is not None,
             "duplicates": dict.fromkeys(times, duplicates), "fell_back": dict.fromkeys(times, 0)}
 
 
@@ -145,6 +145,17 @@ class Sweep(unittest.TestCase):
         self.assertAlmostEqual(line["duplicates_mean"], 0.2)
         self.assertAlmostEqual(line["duplicates_max"], 0.3)
         self.assertEqual(sweep.summary_of(self.rows, "default")["single_harmed"], 1)
+
+    def test_tail(self):
+        self.assertAlmostEqual(sweep.summary_of(self.rows, "pams")["tail_mean"], 0.5 ** 0.5)
+        one = drawn.draw_pages(1, 0)
+        requests = [{"request": i, "conn": 0, "fct_s": 9.0, "bound_s": 1.0, "bytes": 10,
+                     "fallback": False, "objects_s": [i + 1.0, i + 2.0]} for i in range(2)]
+        result = {"failed": 0, "requests": requests, "mib": {"client": {}},
+                  "paths": [{"down_packets": 0, "down_bytes": 0}]}
+        found = sweep.outcome(one, result, lambda request: True)
+        self.assertEqual(found.times_s, (1.0, 2.0, 2.0, 3.0))
+        self.assertEqual(sweep.percentile(sweep.mean_outcome([found] * 2).times_s, sweep.TAIL), 3.0)
 
     def test_best_of_all(self):
         self.assertAlmostEqual(sweep.best_of_all(self.rows), 0.5 ** 0.5)
