@@ -342,10 +342,13 @@ static bool conn_bucket_find(unsigned long *bucket)
  * pams_conn_for_each - call a function for all connections of a namespace
  * @net:	the namespace
  * @each:	the function; it may not sleep
+ * @arg:	passed on to it
  *
  * Connections that come meanwhile may be missed. May sleep.
  */
-void pams_conn_for_each(struct pams_net *net, void (*each)(struct pams_conn *conn))
+void pams_conn_for_each(struct pams_net *net,
+			void (*each)(struct pams_conn *conn, const void *arg),
+			const void *arg)
 {
 	unsigned long bucket;
 	struct pams_conn *conn;
@@ -354,7 +357,7 @@ void pams_conn_for_each(struct pams_net *net, void (*each)(struct pams_conn *con
 		spin_lock_bh(&conn_table_lock);
 		hlist_for_each_entry(conn, &conn_table[bucket], node) {
 			if (conn->net == net)
-				each(conn);
+				each(conn, arg);
 		}
 		spin_unlock_bh(&conn_table_lock);
 	}

@@ -292,7 +292,7 @@ static int path_set(struct genl_info *info)
 				(s64)(report.loss_ns - ktime_get_ns()) : 0);
 	/* data queued on this path may have to go elsewhere, waiting data may go here */
 	if (report.loss_ns || no_loss || report.cost_expires_ns)
-		pams_watch_wake_all(net);
+		pams_watch_wake(net, &key);
 	tell_done(info, MPTCP_PAMS_CMD_PATH_SET_NTF, MPTCP_PAMS_A_PATH_COST);
 	return 0;
 }
@@ -323,7 +323,7 @@ int mptcp_pams_nl_path_del_doit(struct sk_buff *skb, struct genl_info *info)
 	if (pams_path_del(info_net(info), &key))
 		return not_known(info);
 
-	pams_watch_wake_all(info_net(info));
+	pams_watch_wake(info_net(info), &key);
 	tell_done(info, MPTCP_PAMS_CMD_PATH_DEL_NTF, MPTCP_PAMS_A_PATH_IFINDEX);
 	return 0;
 }
@@ -331,7 +331,7 @@ int mptcp_pams_nl_path_del_doit(struct sk_buff *skb, struct genl_info *info)
 int mptcp_pams_nl_path_flush_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	pams_path_flush(info_net(info));
-	pams_watch_wake_all(info_net(info));
+	pams_watch_wake(info_net(info), NULL);
 	tell_done(info, MPTCP_PAMS_CMD_PATH_DEL_NTF, 0);
 	return 0;
 }

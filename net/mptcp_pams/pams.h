@@ -412,7 +412,7 @@ void pams_sched_unregister(void);
 void pams_watch(struct pams_conn *conn, u32 pause_us);
 bool pams_watch_defer(struct pams_conn *conn, u64 wait_ns, bool closely);
 void pams_watch_kick(struct pams_conn *conn);
-void pams_watch_wake_all(struct pams_net *net);
+void pams_watch_wake(struct pams_net *net, const struct pams_path_key *key);
 void pams_watch_setup(struct pams_conn *conn);
 int pams_watch_init(void);
 void pams_watch_exit(void);
@@ -516,7 +516,9 @@ bool pams_conn_is_current(const struct pams_conn *conn);
 bool pams_conn_open_bank(struct pams_conn *conn);
 void pams_conn_hold(struct pams_conn *conn);
 void pams_conn_put(struct pams_conn *conn);
-void pams_conn_for_each(struct pams_net *net, void (*each)(struct pams_conn *conn));
+void pams_conn_for_each(struct pams_net *net,
+			void (*each)(struct pams_conn *conn, const void *arg),
+			const void *arg);
 struct pams_conn *pams_conn_next(const struct pams_net *net,
 				 unsigned long *bucket, unsigned long *skip);
 u32 pams_conn_sum(const struct pams_net *net, struct pams_counts *sum);

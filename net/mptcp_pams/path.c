@@ -467,6 +467,41 @@ int pams_path_ifindex(const struct sock *ssk)
 }
 
 /**
+ * pams_path_may_be_of - may what is reported of a path count for a subflow?
+ * @key:	the path's key, masked
+ * @token:	MPTCP's local token of the connection
+ * @ssk:	the subflow's TCP socket
+ *
+ * Return: true also if that isn't known: the subflow has no route.
+ */
+bool pams_path_may_be_of(const struct pams_path_key *key, u32 token, const struct sock *ssk)
+{
+	struct pams_path_key own = *key;
+	int ifindex;
+
+	switch (key->kind) {
+	case PAMS_PATH_SUBFLOW:
+		own.number = token;
+		msk_subflow_ids(ssk, &own.local_id, &own.remote_id);
+		break;
+	case PAMS_PATH_ADDRESS:
+		peek_peer(ssk, &own.address);
+		pams_path_key_mask(&own);
+		if (key->port)
+			own.port = ssk->sk_dport;
+		break;
+	case PAMS_PATH_INTERFACE:
+		rcu_read_lock();
+		ifindex = pams_path_ifindex(ssk);
+		rcu_read_unlock();
+		if (ifindex)
+			own.number = ifindex;
+		break;
+	}
+	return !memcmp(&own, key, sizeof(own));
+}
+
+/**
  * pams_path_lookup - what was reported of a subflow's path
  * @net:	its namespace
  * @token:	MPTCP's local token of the connection

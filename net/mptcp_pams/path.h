@@ -183,6 +183,7 @@ struct pams_path *pams_path_find(struct pams_paths *paths,
 void pams_path_lookup(struct pams_net *net, u32 token, const struct sock *ssk,
 		      int ifindex, u64 now_ns, struct pams_path_found *found);
 int pams_path_ifindex(const struct sock *ssk);
+bool pams_path_may_be_of(const struct pams_path_key *key, u32 token, const struct sock *ssk);
 int pams_paths_init(struct pams_net *net);
 void pams_paths_exit(struct pams_net *net);
 

@@ -317,7 +317,7 @@ void pams_report_apply(struct pams_conn *conn, const struct msk_look *look,
 	/* An unusable subflow counts, too: its report may be withdrawn before it is usable. */
 	for (; i < conn->nr; i++)
 		reported |= conn->sub[i]->reported;
-	conn->reported = reported;
+	WRITE_ONCE(conn->reported, reported);	/* for pams_watch_wake() */
 	if (known)
 		report_put_in_all(conn, look, view);
 	rcu_read_unlock();

@@ -138,22 +138,52 @@ bool pams_watch_defer(struct pams_conn *conn, u64 wait_ns, bool closely)
 	return true;
 }
 
+static bool any_on_path(struct mptcp_sock *msk, const struct pams_path_key *key)
+{
+	struct sock *ssk;
+
+	for (ssk = msk_first_subflow(msk); ssk; ssk = msk_next_subflow(msk, ssk)) {
+		if (pams_path_may_be_of(key, msk_token(msk), ssk))
+			return true;
+	}
+	return false;
+}
+
+/* Is a report of this path about the connection? If its subflows can't be looked at right
+ * now it may be. Softirqs are off. This only tries to take the data lock, since the caller
+ * holds the lock of the connections' table, which is taken within the data lock elsewhere.
+ */
+static bool is_about(struct pams_conn *conn, const struct pams_path_key *key)
+{
+	struct sock *sk = (struct sock *)conn->msk;
+	bool about;
+
+	if (!spin_trylock(&sk->sk_lock.slock))
+		return true;
+	about = sock_owned_by_user(sk) || any_on_path(conn->msk, key);
+	bh_unlock_sock(sk);
+	return about;
+}
+
 /* A connection that rests has nothing to do now; if it is to send it looks at the reports. */
-static void wake(struct pams_conn *conn)
+static void wake(struct pams_conn *conn, const void *key)
 {
 	if (!msk_is_pending(conn->msk) && msk_is_acknowledged(conn->msk))
+		return;
+	if (key ? !is_about(conn, key) : !READ_ONCE(conn->reported))
 		return;
 	WRITE_ONCE(conn->wake, true);
 	pams_watch_kick(conn);
 }
 
 /**
- * pams_watch_wake_all - have all connections that transfer act on a report
- * @net: their namespace
+ * pams_watch_wake - have connections that transfer act on a report
+ * @net:	their namespace
+ * @key:	the path that it is about; NULL: all reports were taken back
  */
-void pams_watch_wake_all(struct pams_net *net)
+void pams_watch_wake(struct pams_net *net, const struct pams_path_key *key)
 {
-	pams_conn_for_each(net, wake);
+	pams_conn_for_each(net, wake, key);
 }
 
 /* Microseconds since a segment came back or data was sent, whichever was later. */

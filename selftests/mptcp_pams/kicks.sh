@@ -145,6 +145,38 @@ report_at_rest()
 	check "kicks by 5 reports" "$(told_kicks) - $before" "<=" 5
 	wait $! || fail "the transfers did not survive"
 }
+
+# Reports of paths that no connection has are nothing to connections that transfer. One of a path that they have has them act.
+report_of_others()
+{
+	local before own i key
+
+	need_tool "$pamsctl"
+	begin "$1"
+	transfer --conns 40 --bytes 600K --rate 80000 --timeout 60000 &
+	sleep 2
+	before=$(told_kicks)
+	sleep 1
+	own=$(($(told_kicks) - before))
+	before=$(told_kicks)
+	for i in {1..10}; do
+		for key in 192.0.2.1 10.0.1.0/32 "10.0.1.1 port 9" 2001:db8::1 "dev lo"; do
+			# shellcheck disable=SC2086 # of several words
+			on_server "$pamsctl" path set $key cost "$i"
+		done
+	done
+	sleep 1
+	check "kicks by 50 reports" "$(told_kicks) - $before" "<=" "2 * $own + 40"
+	on_server "$pamsctl" path flush
+	for key in 10.0.1.1 10.0.0.0/8 "dev s2"; do
+		before=$(told_kicks)
+		# shellcheck disable=SC2086 # of several words
+		on_server "$pamsctl" path set $key loss-time 1h
+		sleep 0.1
+		check "kicks by a report of $key" "$(told_kicks) - $before" ">=" 35
+	done
+	kill $!
+}
 told_kicks() { on_server "$pamsctl" --json stats >"$work/stats" && of kicks "$work/stats"; }
 
 # few_kicks - since the server came, by the same measure, as netlink tells
@@ -173,10 +205,10 @@ stuck_senders()
 	transfer --bytes 5M --rate 500000 --timeout 60000 &
 	transfer=$!
 	sleep 2
-	on_client "$pamsctl" path set 192.0.2.1 cost 1
+	on_client "$pamsctl" path set 10.0.0.2 cost 1
 	sleep 1
 	before=$(told_kicks)
-	on_server "$pamsctl" path set 192.0.2.1 cost 1
+	on_server "$pamsctl" path set 10.0.1.1 cost 1
 	within 30 kicked_since "$before" || fail "no kick comes within 3 s"
 	kill -9 "$stuck_pid"
 	wait "$transfer" || fail "the transfer did not survive"
@@ -236,6 +268,7 @@ for sched in $SCHEDS; do
 	add bulk "$sched"
 	add totals "$sched"
 	add report_at_rest "$sched"
+	add report_of_others "$sched"
 	add stuck_senders "$sched"
 	! can_trace || add idle "$sched"
 	[[ " pams minfct " == *" $sched "* ]] || continue
