@@ -7,12 +7,12 @@
 
 static inline void
 compat_hrtimer_setup_soft(struct hrtimer *timer,
-			  enum hrtimer_restart (*function)(struct hrtimer *))
+			  enum hrtimer_restart (*function)(struct hrtimer *), clockid_t clock)
 {
 #ifdef PAMS_HAVE_HRTIMER_SETUP
-	hrtimer_setup(timer, function, CLOCK_MONOTONIC, HRTIMER_MODE_REL_SOFT);
+	hrtimer_setup(timer, function, clock, HRTIMER_MODE_REL_SOFT);
 #else	/* goes when 6.12 does */
-	hrtimer_init(timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_SOFT);
+	hrtimer_init(timer, clock, HRTIMER_MODE_REL_SOFT);
 	timer->function = function;
 #endif
 }

@@ -179,7 +179,7 @@ static int report_parse(struct genl_info *info, struct pams_report *report,
 	const struct nlattr *spread = info->attrs[MPTCP_PAMS_A_PATH_LOSS_SPREAD];
 	const struct nlattr *loss = info->attrs[MPTCP_PAMS_A_PATH_LOSS_TIME];
 	const struct nlattr *cost = info->attrs[MPTCP_PAMS_A_PATH_COST];
-	u64 now_ns = ktime_get_ns();
+	u64 now_ns = ktime_get_boottime_ns();
 	int err;
 
 	memset(report, 0, sizeof(*report));
@@ -289,7 +289,7 @@ static int path_set(struct genl_info *info)
 		return err;
 
 	trace_mptcp_pams_report(&key, &report, report.loss_ns ?
-				(s64)(report.loss_ns - ktime_get_ns()) : 0);
+				(s64)(report.loss_ns - ktime_get_boottime_ns()) : 0);
 	/* data queued on this path may have to go elsewhere, waiting data may go here */
 	if (report.loss_ns || no_loss || report.cost_expires_ns)
 		pams_watch_wake(net, &key);
@@ -414,7 +414,7 @@ int mptcp_pams_nl_path_get_doit(struct sk_buff *skb, struct genl_info *info)
 	rcu_read_lock();
 	path = pams_path_find(&info_net(info)->paths, &key);
 	err = !path ? not_known(info) :
-	      !head ? -EMSGSIZE : put_path(answer, path, ktime_get_ns());
+	      !head ? -EMSGSIZE : put_path(answer, path, ktime_get_boottime_ns());
 	rcu_read_unlock();
 	if (err) {
 		nlmsg_free(answer);
@@ -504,7 +504,7 @@ int mptcp_pams_nl_path_get_dumpit(struct sk_buff *skb,
 	BUILD_BUG_ON(sizeof(*dump) > sizeof(cb->ctx));
 
 	mutex_lock(&paths->lock);
-	now_ns = ktime_get_ns();
+	now_ns = ktime_get_boottime_ns();
 	/* the netlink core compares it between messages; it takes 0 for "not set" */
 	cb->seq = paths->generation + 1 ?: 1;
 	dump->next = dump_next(paths, dump);

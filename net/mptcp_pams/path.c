@@ -16,23 +16,24 @@
  * seed, so nobody can choose paths that share a bucket.
  *
  * The number of paths is bounded (paths_max), and reports expire: readers compare the
- * times themselves; delayed work removes them from the table, and tells listeners, about
- * 100 ms later at most.
+ * times themselves; a timer and a work item remove them from the table, and tell listeners,
+ * about 100 ms later at most. Time goes on while the machine is suspended.
  */
 #include <linux/bitmap.h>
-#include <linux/jiffies.h>
 #include <linux/netlink.h>
 #include <linux/rhashtable.h>
 #include <linux/sched.h>
 #include <linux/string.h>
 #include <net/dst.h>
 
+#include "features.h"
+#include "compat/hrtimer.h"
 #include "compat/slab.h"
 #include "pams.h"
 #include "tell.h"
 
 /* the shortest time between two searches of the table for expired reports */
-#define PATH_SWEEP		max(HZ / 10, 1)
+#define PATH_SWEEP_NS		(NSEC_PER_SEC / 10)
 /* The generation's low half wraps soon, as jiffies do, so that a fault there shows. */
 #define PATH_GENERATION_FIRST	(-100U)
 
@@ -269,17 +270,14 @@ static int path_store(struct pams_net *net, struct pams_path *path, bool no_loss
 /* Have the table searched at @expires_ns, or before. The lock is held. */
 static void paths_expect(struct pams_paths *paths, u64 expires_ns)
 {
-	unsigned long delay = PATH_SWEEP;
-	u64 now_ns = ktime_get_ns();
+	u64 soonest_ns = ktime_get_boottime_ns() + PATH_SWEEP_NS;
 
 	if (expires_ns >= paths->expiry_ns)
 		return;
 
 	paths->expiry_ns = expires_ns;
-	if (expires_ns > now_ns)
-		delay = max(delay, nsecs_to_jiffies(expires_ns - now_ns) + 1);
-	cancel_delayed_work(&paths->expiry);
-	schedule_delayed_work(&paths->expiry, delay);
+	hrtimer_start(&paths->timer, ns_to_ktime(max(expires_ns, soonest_ns)),
+		      HRTIMER_MODE_ABS_SOFT);
 }
 
 /**
@@ -386,13 +384,12 @@ static u64 path_expire(struct pams_net *net, struct pams_path *path, u64 now_ns)
 
 static void paths_sweep(struct work_struct *work)
 {
-	struct pams_net *net = container_of(to_delayed_work(work),
-					    struct pams_net, paths.expiry);
+	struct pams_net *net = container_of(work, struct pams_net, paths.expiry);
 	u64 now_ns, first_ns = PAMS_NEVER_NS;
 	struct pams_path *path, *next;
 
 	mutex_lock(&net->paths.lock);
-	now_ns = ktime_get_ns();
+	now_ns = ktime_get_boottime_ns();
 	list_for_each_entry_safe(path, next, &net->paths.list, list) {
 		first_ns = min(first_ns, path_expire(net, path, now_ns));
 		cond_resched();
@@ -400,6 +397,12 @@ static void paths_sweep(struct work_struct *work)
 	net->paths.expiry_ns = PAMS_NEVER_NS;
 	paths_expect(&net->paths, first_ns);
 	mutex_unlock(&net->paths.lock);
+}
+
+static enum hrtimer_restart paths_timer(struct hrtimer *timer)
+{
+	schedule_work(&container_of(timer, struct pams_paths, timer)->expiry);
+	return HRTIMER_NORESTART;
 }
 
 /* Take those parts of @path's report that no more specific path had. Returns true if all
@@ -507,7 +510,7 @@ bool pams_path_may_be_of(const struct pams_path_key *key, u32 token, const struc
  * @token:	MPTCP's local token of the connection
  * @ssk:	the subflow's TCP socket
  * @ifindex:	of the interface that it leaves through, 0 if that isn't known
- * @now_ns:	ktime_get_ns()
+ * @now_ns:	ktime_get_boottime_ns()
  * @found:	filled in
  *
  * Called under RCU. What is found is valid in the same read-side section, and in a later
@@ -548,7 +551,8 @@ int pams_paths_init(struct pams_net *net)
 {
 	INIT_LIST_HEAD(&net->paths.list);
 	mutex_init(&net->paths.lock);
-	INIT_DELAYED_WORK(&net->paths.expiry, paths_sweep);
+	INIT_WORK(&net->paths.expiry, paths_sweep);
+	compat_hrtimer_setup_soft(&net->paths.timer, paths_timer, CLOCK_BOOTTIME);
 	net->paths.expiry_ns = PAMS_NEVER_NS;
 	net->paths.generation = PATH_GENERATION_FIRST;
 
@@ -562,6 +566,7 @@ int pams_paths_init(struct pams_net *net)
 void pams_paths_exit(struct pams_net *net)
 {
 	pams_path_flush(net);
-	cancel_delayed_work_sync(&net->paths.expiry);
+	hrtimer_cancel(&net->paths.timer);	/* no path is left to arm it for */
+	cancel_work_sync(&net->paths.expiry);
 	rhashtable_destroy(&net->paths.table);
 }

@@ -3,6 +3,7 @@
 #ifndef _MPTCP_PAMS_PATH_H
 #define _MPTCP_PAMS_PATH_H
 
+#include <linux/hrtimer.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/rcupdate.h>
@@ -45,7 +46,8 @@ struct pams_path_key {
 #define PAMS_NEVER_NS	U64_MAX
 
 /**
- * struct pams_report - what was reported of a path; times are of ktime_get_ns()
+ * struct pams_report - what was reported of a path; times are of ktime_get_boottime_ns(),
+ *	which goes on while the machine is suspended
  * @pipe_rate_byteps:	throughput of the pipe, 0 if no pipe was reported
  * @hs_rate_byteps:	throughput of the HS-path, from server to helper; 0: take TCP's
  * @pipe_ns:		when the pipe was reported
@@ -111,8 +113,9 @@ struct pams_path {
  * @nr_costly:	number of paths with a cost other than 0
  * @nr_prefix:	number of addresses by prefix length, without and with a port
  * @prefixes:	bitmaps of the prefix lengths in use, without and with a port
- * @expiry:	delayed work that removes what has expired
- * @expiry_ns:	the earliest expiry, which @expiry is scheduled for; or PAMS_NEVER_NS
+ * @timer:	queues @expiry; of boot time, so that it has fired soon after a suspend
+ * @expiry:	work that removes what has expired
+ * @expiry_ns:	the earliest expiry, which @timer is armed for; or PAMS_NEVER_NS
  */
 struct pams_paths {
 	struct rhashtable table;
@@ -125,7 +128,8 @@ struct pams_paths {
 	unsigned int nr_costly;
 	u32 nr_prefix[2][PAMS_PREFIX_BITS + 1];
 	DECLARE_BITMAP(prefixes[2], PAMS_PREFIX_BITS + 1);
-	struct delayed_work expiry;
+	struct hrtimer timer;
+	struct work_struct expiry;
 	u64 expiry_ns;
 };
 

@@ -86,7 +86,7 @@ static void report_find(struct pams_conn *conn, const struct msk_look *look,
 		sub->model.interface = interface_mark(ifindex);
 	else if (sub->model.interface < INTERFACE_MARKS)
 		ifindex = sub->model.interface;	/* the last one that it had a route by */
-	pams_path_lookup(conn->net, look->token, ssk, ifindex, ktime_get_ns(), &found);
+	pams_path_lookup(conn->net, look->token, ssk, ifindex, ktime_get_boottime_ns(), &found);
 	sub->pipe = found.pipe;
 	sub->loss = found.loss;
 	/* when the cost expires the table changes, and it is looked up again */
@@ -157,16 +157,17 @@ static u32 smoothed_owd_us(const struct pams_net *net, struct pams_subflow *sub,
 /* Was data acknowledged that TCP sent later than T_L + RTT? rack.mstamp is when the packet
  * was sent that was acknowledged last. It is 0 if none was yet, as on a subflow that was
  * accepted since; then any packet that was received so late tells that the path is back.
+ * TCP's clocks stand still while the machine is suspended, so only ages are compared: what
+ * was sent before counts as sent later. If the path is lost all the same it will be silent.
  */
 static bool loss_is_over(const struct pams_model *model, u64 loss_ns,
 			 const struct tcp_sock *tp, u64 now_ns)
 {
 	u64 sent_ns = msk_read_u64(&tp->rack.mstamp) * NSEC_PER_USEC;
-	u32 age = tcp_jiffies32 - READ_ONCE(tp->rcv_tstamp);
+	u32 received = tcp_jiffies32 - READ_ONCE(tp->rcv_tstamp);
+	u64 age_ns = sent_ns ? tcp_clock_ns() - sent_ns : (received + 1ULL) * TICK_NSEC;
 
-	if (!sent_ns)
-		sent_ns = now_ns - min(now_ns, (u64)(age + 1) * TICK_NSEC);
-	return sent_ns > loss_ns + (u64)model->srtt_us * NSEC_PER_USEC;
+	return now_ns - min(now_ns, age_ns) > loss_ns + (u64)model->srtt_us * NSEC_PER_USEC;
 }
 
 /* Set the horizon. Returns true if nothing that is scheduled now arrives in time; else
@@ -277,7 +278,7 @@ static void report_put_in_all(struct pams_conn *conn, const struct msk_look *loo
 {
 	u64 loss_ns[PAMS_SUBFLOWS_MAX];
 	unsigned int i, stopped = 0;
-	u64 now_ns = ktime_get_ns();
+	u64 now_ns = ktime_get_boottime_ns();
 
 	conn->silent = false;
 	for (i = 0; i < view->nr; i++) {
@@ -338,7 +339,7 @@ bool pams_report_is_lost(struct pams_conn *conn, const struct pams_subflow *sub)
 
 	rcu_read_lock();
 	if (!lost && pams_report_is_current(conn, sub))
-		lost = !sub->loss || sub->loss->report.loss_ns <= ktime_get_ns();
+		lost = !sub->loss || sub->loss->report.loss_ns <= ktime_get_boottime_ns();
 	rcu_read_unlock();
 	return lost;
 }

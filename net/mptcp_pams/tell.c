@@ -140,7 +140,7 @@ s32 pams_tell_ms(u64 from_ns, u64 to_ns)
 /**
  * pams_tell_until_ms - a moment as messages have it
  * @at_ns: the moment
- * @now_ns: ktime_get_ns()
+ * @now_ns: ktime_get_boottime_ns()
  *
  * Return: milliseconds from now, negative if it is past.
  */
@@ -184,7 +184,7 @@ static struct sk_buff *expired_msg(const struct pams_path_key *key,
  * @net:	the path's namespace
  * @key:	the path's key
  * @report:	what was reported of it: the expired parts, and what is left
- * @now_ns:	ktime_get_ns()
+ * @now_ns:	ktime_get_boottime_ns()
  *
  * Process context. Sends nothing after pams_tell_stop().
  */

@@ -86,7 +86,7 @@ static int put_remembered(struct sk_buff *skb, const struct pams_conn *conn,
 			  const struct pams_subflow *sub)
 {
 	const struct pams_report *report;
-	u64 now_ns = ktime_get_ns();
+	u64 now_ns = ktime_get_boottime_ns();
 	int err = 0;
 
 	rcu_read_lock();

@@ -624,7 +624,7 @@ static void watch_kick(struct work_struct *work)
 void pams_watch_setup(struct pams_conn *conn)
 {
 	INIT_WORK(&conn->kick, watch_kick);
-	compat_hrtimer_setup_soft(&conn->timer, watch_timer);
+	compat_hrtimer_setup_soft(&conn->timer, watch_timer, CLOCK_MONOTONIC);
 }
 
 int __init pams_watch_init(void)
