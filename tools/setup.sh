@@ -36,7 +36,7 @@ else
 	qemu_user=qemu-user-binfmt
 fi
 packages_package="git xz-utils debootstrap $qemu_user"
-packages_check="$packages_build git sparse shellcheck perl libc6-dev libubsan1
+packages_check="$packages_build git sparse perl libc6-dev libubsan1
 	python3-yaml python3-jsonschema clang libclang-rt-dev bash-completion man-db
 	busybox musl-tools dbus-daemon"
 
