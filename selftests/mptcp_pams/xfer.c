@@ -67,6 +67,7 @@ static const char usage[] =
 "                      from N bytes that they share, until all is moved\n"
 "  --devices A,B,...   the interface of each connection, in their order\n"
 "  --rate N            downloads of N bytes a second (as fast as it goes)\n"
+"  --pause-reading MS-MS   nothing is read in that time after a request\n"
 "  --timeout MS        a request that takes longer has failed (60000)\n"
 "  --seed N            of content and drawn sizes (1)\n"
 "  --mark N            of the sockets\n"
@@ -123,7 +124,8 @@ static struct range a_range(const char *name, const char *text)
 }
 
 enum { TCP = 256, BYTES, REQUESTS, GAP, DIR, CONNS, STAGGER, COLD, RATE, TIMEOUT,
-       SEED, MARK, UNIT, AHEAD, SNDBUF, RCVBUF, JSON, QUIET, BIND, QUEUE, DEVICES, WEB };
+       SEED, MARK, UNIT, AHEAD, SNDBUF, RCVBUF, JSON, QUIET, BIND, QUEUE, DEVICES, WEB,
+       PAUSE };
 
 static const struct option options[] = {
 	{ "port", 1, 0, 'p' }, { "ipv6", 0, 0, '6' }, { "help", 0, 0, 'h' },
@@ -131,7 +133,7 @@ static const struct option options[] = {
 	{ "requests", 1, 0, REQUESTS }, { "gap", 1, 0, GAP },
 	{ "dir", 1, 0, DIR }, { "conns", 1, 0, CONNS },
 	{ "stagger", 1, 0, STAGGER }, { "cold", 0, 0, COLD },
-	{ "rate", 1, 0, RATE },
+	{ "rate", 1, 0, RATE }, { "pause-reading", 1, 0, PAUSE },
 	{ "timeout", 1, 0, TIMEOUT }, { "seed", 1, 0, SEED },
 	{ "mark", 1, 0, MARK }, { "unit", 0, 0, UNIT },
 	{ "web", 0, 0, WEB },
@@ -153,6 +155,7 @@ static void read_option(int o)
 	case GAP: opt.gap_ms = a_range("--gap", optarg); break;
 	case CONNS: opt.conns = one_number("--conns", optarg); break;
 	case STAGGER: opt.stagger_us = 1000 * one_number("--stagger", optarg); break;
+	case PAUSE: opt.pause_ms = a_range("--pause-reading", optarg); break;
 	case COLD: opt.cold = true; break;
 	case RATE: opt.rate_byteps = one_number("--rate", optarg); break;
 	case TIMEOUT: opt.timeout_us = 1000 * one_number("--timeout", optarg); break;

@@ -28,7 +28,7 @@ struct xfer_options {
 	bool v6, tcp, json, cold, quiet, unit, ahead, web;
 	enum { DOWN, UP, BOTH } dir;
 	const char *host, *port, *bind, *devs;
-	struct range bytes, gap_ms;
+	struct range bytes, gap_ms, pause_ms;
 	int conns, requests, sndbuf, rcvbuf, mark;
 	long long timeout_us, stagger_us, rate_byteps;
 	long long queue;	/* bytes left that connections share, or 0 */

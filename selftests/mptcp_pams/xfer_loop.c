@@ -335,6 +335,15 @@ static void step(struct conn *c)
 		finish(c, errno ? strerror(errno) : "connection lost");
 }
 
+/* The reader pauses, as a video's player does that has enough. */
+static bool pauses(const struct conn *c, long long now)
+{
+	long long at_ms = (now - c->start_us) / 1000;
+
+	return c->state == RECV && !c->out_len && at_ms >= opt.pause_ms.min &&
+	       at_ms < opt.pause_ms.max;
+}
+
 /* Whether all transfers were intact. */
 bool run_client(void)
 {
@@ -369,6 +378,11 @@ bool run_client(void)
 			};
 			if (c->out_len && c->state == RECV)
 				fds[i].events |= POLLOUT;
+			if (pauses(c, now)) {
+				fds[i].fd = -1;
+				if (c->start_us + 1000 * opt.pause_ms.max < due)
+					due = c->start_us + 1000 * opt.pause_ms.max;
+			}
 			if (c->state == DONE)
 				continue;
 			busy++;

@@ -18,7 +18,7 @@ import runs
 import units
 from host import LabError
 from progress import Progress
-from scenario import (MAX_PATHS, MEMORY, Scenario, helped, parse_change, parse_helper,
+from scenario import (BESIDE, MAX_PATHS, MEMORY, Scenario, helped, parse_change, parse_helper,
                       parse_path, parse_report)
 from units import BadInput
 
@@ -161,6 +161,14 @@ def _run_parser(commands):
                        help="connections start this much apart (0)")
     group.add_argument("--timeout", type=_count("--timeout", 1, 3600), default=60,
                        metavar="S", help="a longer transfer has failed (60)")
+    group.add_argument("--pause", metavar="AT,TIME",
+                       help="the client doesn't read for TIME, from AT after each request on")
+    group.add_argument("--beside", choices=BESIDE, default="",
+                       help="meanwhile three connections that stay, with a request now and then, "
+                       "new ones all the time, or both")
+    group.add_argument("--neighbour", metavar="RATE,DELAY,...",
+                       help="--beside is of another host behind path 0's address, with this "
+                       "access link")
     group.add_argument("--objects", type=_count("--objects", 0, 1000), default=0, metavar="N",
                        help="each request is a page of N objects of --bytes MIN-MAX, six at a "
                        "time, over new connections")
@@ -215,7 +223,8 @@ def _drawn_arguments(parser, count, half):
     parser.add_argument("--half", choices=tuple(drawn.HALVES), default=half,
                         help=f"the scenarios to tune on, or those to report ({half})")
     parser.add_argument("--kind", choices=drawn.KINDS, default="all",
-                        help="transfers, pages, of which there are a quarter of --count, or all")
+                        help="transfers, pages, of which there are a quarter of --count, or all (both); "
+                        "or one of what these lack: mtu, nat, keep, pause, live")
 
 
 def _sweep_parser(commands):
@@ -344,6 +353,17 @@ def _bench_parser(commands):
     _common(parser)
 
 
+def pause_of(text):
+    """'1s,3s' -> (1000, 4000)"""
+    if not text:
+        return ()
+    at, comma, span = text.partition(",")
+    if not comma:
+        raise BadInput(f"--pause '{text}' is not understood: AT,TIME, e.g. 1s,3s")
+    at_ms, span_ms = (round(units.time_us(part) / 1000) for part in (at, span))
+    return at_ms, at_ms + span_ms
+
+
 def scenario_of(args):
     """Scenario from the arguments of `lab run`."""
     if not args.path:
@@ -357,6 +377,8 @@ def scenario_of(args):
         raise BadInput("a rival speaks IPv4 only: leave --ipv6 out")
     if args.objects and (args.dir != "down" or args.conns > 1):
         raise BadInput("--objects: pages are downloaded, one after the other")
+    if args.neighbour and (args.ipv6 or not args.beside):
+        raise BadInput("--neighbour: its traffic is --beside keep or new, over IPv4")
     low, high = units.size_range(args.bytes)
     extra = {}
     for text in args.sysctl:
@@ -375,6 +397,8 @@ def scenario_of(args):
         congestion=args.cc, sndbuf_bytes=units.size_bytes(args.sndbuf),
         rcvbuf_bytes=units.size_bytes(args.rcvbuf), ipv6=args.ipv6,
         checksum=args.checksum, protocol=args.protocol, timeout_s=args.timeout,
+        pause_ms=pause_of(args.pause), beside=args.beside,
+        neighbour=parse_path(args.neighbour) if args.neighbour else None,
         seed=args.seed, extra=extra, objects=args.objects, memory=args.memory)
 
 

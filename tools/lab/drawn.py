@@ -2,7 +2,7 @@
 """Scenarios drawn at random, the same ones for the same seed, on any machine.
 
 Each has a name, from which alone it follows: SEED-NUMBER are transfers, SEED-pNUMBER
-pages. Even numbers are the half to tune schedulers on, odd ones the half to report.
+pages, SEED-mtuNUMBER, -nat, -keep, -pause and -live what the others lack. Even numbers are the half to tune schedulers on, odd ones the half to report.
 
 Transfers
 
@@ -31,6 +31,18 @@ Transfers
 Pages: three of 10 to 60 objects, each over a new connection, six at a time, over 2 or 3
 paths of 1 to 300 Mbit/s and 3 to 100 ms, beginning on any of them; a pause of 0.3 to 5 s
 between them. The first, and those that follow, count apart.
+
+What the others lack, over 2 or 3 paths of 3 to 150 Mbit/s and 2 to 60 ms, downloads:
+
+  mtu     links of 1280 to 9000 bytes, not all alike; three of 2 to 10 MB, each on a new
+          connection
+  nat     beside, another host behind the first path's address, on an access link of its own:
+          three connections that stay and new ones all the time; 1 to 5 MB
+  keep    the same beside, of this client: three of 20 to 500 KB, each on a new connection
+  pause   the reader pauses for 1 to 10 s in 5 to 20 MB; in half of them the first link is lost
+          meanwhile
+  live    an application writes 0.2 to 0.7 of what all paths carry, at most 20 Mbit/s, for
+          20 s: how late the latest byte comes, not how long it takes
 """
 
 import random
@@ -38,7 +50,7 @@ from dataclasses import dataclass
 
 import units
 from browser import WORKERS
-from scenario import FRAME_BITS, Path, Scenario, pages_of
+from scenario import FRAME_BITS, Change, Path, Scenario, pages_of
 from units import BadInput
 
 COUNT_MAX = 100_000
@@ -60,6 +72,10 @@ LARGE_BUFFERS = {"net.ipv4.tcp_rmem": "4096 131072 33554432",
 PAGE_RATE_BPS = (1e6, 300e6)
 PAGE_DELAY_US = (3e3, 100e3)
 PAGE_PAUSE_MS = (300, 5000)
+KIND_RATE_BPS, KIND_DELAY_US = (3e6, 150e6), (2e3, 60e3)
+MTUS = (1280, 1400, 1500, 9000)
+PAUSE_AT_MS, PAUSED_MS = 300, (1e3, 10e3)
+LIVE_S, LIVE_SHARE, LIVE_MAX_BPS = 20, (0.2, 0.7), 20e6
 PAGES, OBJECTS, OBJECT_BYTES = 3, (10, 60), (400, 2_000_000)
 # All transfers of a scenario together: packets are what a run costs.
 TOTAL_BYTES = 25e6
@@ -113,8 +129,10 @@ class Drawn:
 
     def bounded(self):
         """The fluid bound says how fast one transfer can be."""
-        return (self.lossless() and not self.contended() and self.scenario.conns == 1
-                and not self.scenario.objects)
+        scenario = self.scenario
+        return (self.lossless() and not self.contended() and scenario.conns == 1
+                and not (scenario.objects or scenario.beside or scenario.pause_ms
+                         or scenario.stream_bps or any(path.mtu for path in scenario.paths)))
 
 
 def _between(draw, bounds):
@@ -225,19 +243,77 @@ def draw_pages(seed, number):
         timeout_s=TIMEOUT_S, seed=seed * 1_000_003 + number), 0)
 
 
+def _size(draw, bounds):
+    size = _digits(_between(draw, bounds))
+    return {"bytes_min": size, "bytes_max": size}
+
+
+def _mtu(draw, paths):
+    """Jumbo frames on a wire, less in a tunnel."""
+    first = draw.choice(MTUS)
+    others = [draw.choice([mtu for mtu in MTUS if mtu != first]) for _ in paths[1:]]
+    return {"paths": tuple(Path(**{**vars(path), "mtu": mtu})
+                           for path, mtu in zip(paths, (first, *others))),
+            **_size(draw, (2e6, 10e6)), "requests": 3, "cold": True}
+
+
+def _nat(draw, paths):
+    return {"paths": paths, **_size(draw, (1e6, 5e6)), "requests": 1, "beside": "both",
+            "neighbour": _path(draw, KIND_RATE_BPS, KIND_DELAY_US, False)}
+
+
+def _keep(draw, paths):
+    return {"paths": paths, **_size(draw, (20e3, 500e3)), "requests": 3, "cold": True,
+            "beside": "both"}
+
+
+def _pause(draw, paths):
+    until = PAUSE_AT_MS + round(_between(draw, PAUSED_MS))
+    lost = Change((PAUSE_AT_MS + until) // 2 * 1000, 0, {"down": True})
+    # a radio's next rate would bring a lost link back
+    paths = (Path(**{**vars(paths[0]), "radio": 0, "burst_us": 0}), *paths[1:])
+    return {"paths": paths, **_size(draw, (5e6, 20e6)), "requests": 1,
+            "pause_ms": (PAUSE_AT_MS, until), "changes": (lost,) if draw.random() < 0.5 else ()}
+
+
+def _live(draw, paths):
+    rate = _digits(min(LIVE_MAX_BPS, _between(draw, LIVE_SHARE)
+                       * sum(path.rate_bps for path in paths)))
+    size = rate // 8 * LIVE_S
+    return {"paths": paths, "bytes_min": size, "bytes_max": size, "requests": 1,
+            "stream_bps": rate}
+
+
+EVERYDAY = {"mtu": _mtu, "nat": _nat, "keep": _keep, "pause": _pause, "live": _live}
+
+
+def draw_everyday(kind, seed, number):
+    """What that kind has of that number."""
+    random_of = random.Random(f"{kind} {seed} {number}")
+    paths = tuple(_path(random_of, KIND_RATE_BPS, KIND_DELAY_US, False)
+                  for _ in range(random_of.choice((2, 2, 3))))
+    return Drawn(f"{seed}-{kind}{number:03d}", Scenario(
+        **EVERYDAY[kind](random_of, paths), gap_ms=1000, timeout_s=TIMEOUT_S // 10,
+        seed=seed * 1_000_003 + number), 0)
+
+
 def named(name):
     """The scenario of that name."""
-    seed, dash, number = name.partition("-")
-    pages = number.startswith("p")
-    number = number[pages:]
-    if not dash or not seed.isdecimal() or not number.isdecimal():
-        raise BadInput(f"scenario '{name}' is no SEED-NUMBER, e.g. 1-017 or 1-p017")
-    return (draw_pages if pages else draw)(units.count(seed, "seed", 0, 2**31),
-                                           units.count(number, "number", 0, COUNT_MAX))
+    seed, dash, rest = name.partition("-")
+    number = rest.lstrip("abcdefghijklmnopqrstuvwxyz")
+    kind = rest.removesuffix(number) if number else rest
+    if (not dash or not seed.isdecimal() or not number.isdecimal()
+            or kind not in ("", "p", *EVERYDAY)):
+        raise BadInput(f"scenario '{name}' is no SEED-NUMBER, e.g. 1-017, 1-p017 or 1-mtu017")
+    seed = units.count(seed, "seed", 0, 2**31)
+    number = units.count(number, "number", 0, COUNT_MAX)
+    if kind in EVERYDAY:
+        return draw_everyday(kind, seed, number)
+    return (draw_pages if kind else draw)(seed, number)
 
 
 HALVES = {"tune": (0, 2), "report": (1, 2), "all": (0, 1)}
-KINDS = ("transfers", "pages", "all")
+KINDS = ("transfers", "pages", "all", *EVERYDAY)
 PAGES_EVERY = 4             # so many transfers for one scenario of pages
 
 
@@ -245,6 +321,8 @@ def several(seed, count, half="all", kind="transfers"):
     """Those with a number below count, of pages below a quarter of it, of that half."""
     first, step = HALVES[half]
     found = []
+    if kind in EVERYDAY:
+        return [draw_everyday(kind, seed, number) for number in range(first, count, step)]
     if kind != "pages":
         found += [draw(seed, number) for number in range(first, count, step)]
     if kind != "transfers":
@@ -266,6 +344,8 @@ def path_text(path):
         words.append(f"radio={path.radio}")
     if path.burst_us:
         words.append(f"burst={path.burst_us}us")
+    if path.mtu:
+        words.append(f"mtu={path.mtu}")
     if path.rival:
         words.append("rival")
     return ",".join(words)
@@ -279,6 +359,16 @@ def command(drawn, schedulers):
              f"--requests {scenario.requests}", f"--gap {scenario.gap_ms}ms"]
     if scenario.objects:
         words.append(f"--objects {scenario.objects}")
+    if scenario.pause_ms:
+        start, end = scenario.pause_ms
+        words.append(f"--pause {start}ms,{end - start}ms")
+    if scenario.beside:
+        words.append(f"--beside {scenario.beside}")
+    if scenario.neighbour:
+        words.append(f"--neighbour {path_text(scenario.neighbour)}")
+    if scenario.stream_bps:
+        words.append(f"--stream {scenario.stream_bps}bit")
+    words += [f"--change {change.at_us}us,{change.path},link=down" for change in scenario.changes]
     if scenario.cold:
         words.append("--cold")
     if scenario.conns > 1:
@@ -299,6 +389,7 @@ def _short(path):
     text += f"/{path.delay_us / 1e3:.3g}"
     if path.loss:
         text += f"/{path.loss * 100:.2g}%"
+    text += f" MTU {path.mtu}" if path.mtu else ""
     text += f" {path.queue}" if path.queue else ""
     text += " radio" if path.radio else ""
     return text + (" rival" if path.rival else "")
@@ -314,6 +405,14 @@ def text(drawn):
         words += [f"{scenario.requests - drawn.warm_up} x "
                   f"{units.size_text(scenario.bytes_max)} {scenario.direction}",
                   "cold" if scenario.cold else "warm"]
+    if scenario.stream_bps:
+        words.append(f"at {scenario.stream_bps / 1e6:.3g} Mbit/s")
+    if scenario.pause_ms:
+        words.append(f"{(scenario.pause_ms[1] - scenario.pause_ms[0]) / 1e3:.1f} s of pause"
+                     + (", first link lost" if scenario.changes else ""))
+    if scenario.beside:
+        words.append(f"beside {_short(scenario.neighbour)} behind one address"
+                     if scenario.neighbour else "beside others")
     if scenario.conns > 1:
         words.append(f"{scenario.conns} connections")
     if scenario.congestion != "cubic":

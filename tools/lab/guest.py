@@ -18,6 +18,9 @@ from scenario import Report, helped, pages_of, timeline
 
 PORT = 5000
 RIVALS_PORT = 5001
+# Without end; by Scenario.beside.
+BESIDE_WORDS = {"keep": "--conns 3 --stagger 50 --gap 300 --bytes 20K --requests 100000",
+                "new": "--cold --gap 100 --bytes 20K --requests 100000"}
 HERE = os.path.dirname(os.path.abspath(__file__))
 PATH_MEMORY = "/proc/sys/net/mptcp_pams/path_memory"    # where the module has it
 WARM_UP_BYTES = (1_000_000, 20_000_000)     # of the connection that fills the memory
@@ -83,6 +86,8 @@ def client_command(scenario):
              "--dir", scenario.direction, "--timeout", scenario.timeout_s * 1000]
     if scenario.stream_bps:
         words += ["--rate", scenario.stream_bps // 8]
+    if scenario.pause_ms:
+        words += ["--pause-reading", "-".join(map(str, scenario.pause_ms))]
     if scenario.queue_bytes:
         words += ["--queue", scenario.queue_bytes, "--devices",
                   ",".join(f"c{i}" for i in range(len(scenario.paths)))]
@@ -139,7 +144,7 @@ def warm_up(scenario):
     most = sum(path.rate_bps for path in scenario.paths) // 8 * WARM_UP_S
     size = min(max(scenario.bytes_max, WARM_UP_BYTES[0]), WARM_UP_BYTES[1], most)
     return replace(scenario, bytes_min=size, bytes_max=size, requests=1, conns=1, cold=False,
-                   gap_ms=0, stagger_ms=0, objects=0, queue_bytes=0, stream_bps=0)
+                   gap_ms=0, stagger_ms=0, objects=0, queue_bytes=0, stream_bps=0, pause_ms=())
 
 
 def other_traffic(scenario):
@@ -217,9 +222,11 @@ class Guest:
         count, through = len(paths), sorted(helped(paths))
         self.hosts = (*Guest.hosts, *((f"helper{i}", f"-n h{i}", links.in_helper(i))
                                       for i in through))
-        self.write("server.ip", links.server_ip(count, helped=through))
-        self.write("router.ip", links.router_ip(count, through))
-        self.write("client.ip", links.client_ip(count, through))
+        for host, lines in (("server", links.server_ip(count, helped=through)),
+                            ("router", links.router_ip(count, through)),
+                            ("client", links.client_ip(count, through))):
+            self.write(f"{host}.ip", [*lines, *(line for i, path in enumerate(paths)
+                                                for line in links.mtu_ip(host[0], i, path))])
         for i in through:
             self.write(f"helper{i}.ip", links.helper_ip(i))
         self.init += [f"ip {option} -batch $D/{host}.ip || fail 'ip in the {host}'"
@@ -257,10 +264,12 @@ class Guest:
             self._trace(scenario)
         radios = self._radios(scenario)
         self.init.append(f"{self.xfer} {server_command(scenario)} 2> $D/server.err &")
+        self._neighbour(scenario)
         self._forward(scenario)
         self._remember(scenario)
         self.client += self._seed(scenario, scenario.paths)
         self._rivals(scenario)
+        self._beside(scenario)
         self._changes(scenario)
         self.client += [
             f"{self._client(scenario)} > $D/requests 2> $D/client.err",
@@ -273,6 +282,7 @@ class Guest:
               for i, path in enumerate(scenario.paths) if path.helper and path.helper.split),
             *(f"kill $rival{i}; wait $rival{i}" for i, path in enumerate(scenario.paths)
               if path.rival),
+            *(["kill $beside; wait $beside"] if scenario.beside else []),
             # what is still under way counts, too
             "sleep 1",
             *radios,
@@ -343,6 +353,37 @@ class Guest:
         self.client.append("sleep 1")
         self.client += [f"kill -0 $rival{i} || fail \"rival: $(tail -n 1 $D/errors)\""
                         for i in rivals]
+
+    def _neighbour(self, scenario):
+        """Another host behind path 0's address, and the server for what is beside."""
+        if scenario.beside:
+            self.init.append(f"{self.xfer} server -p {links.NEIGHBOUR_PORT} &")
+        if not scenario.neighbour:
+            return
+        index = len(scenario.paths)
+        for number, (option, lines) in enumerate(links.neighbour_ip(index).items()):
+            self.write(f"neighbour{number}.ip", lines)
+            self.init.append(f"ip {option} -batch $D/neighbour{number}.ip || "
+                             "fail 'ip for the neighbour'")
+        self.write("neighbour.tc", [line for way in WAYS
+                                    for line in links.shape(way, index, scenario.neighbour)])
+        self.init.append("tc -n r -batch $D/neighbour.tc || fail 'tc for the neighbour'")
+        self.init += [f"{enter} ethtool -K {side}{index} {links.OFFLOADS}"
+                      for enter, side in (("", "s"), (links.IN_NEIGHBOUR, "n"))]
+
+    def _beside(self, scenario):
+        """What is transferred all the time, from a second before on."""
+        if not scenario.beside:
+            return
+        enter = f"{links.IN_NEIGHBOUR} " if scenario.neighbour else ""
+        self.client.append("beside=")
+        for kind, words in BESIDE_WORDS.items():
+            if scenario.beside in (kind, "both"):
+                self.client.append(
+                    f"{enter}{self.xfer} client --quiet {words} {server_address(0, False)} "
+                    f"{links.NEIGHBOUR_PORT} > /run/null & beside=\"$beside $!\"")
+        self.client += ["sleep 1",
+                        "kill -0 $beside || fail \"beside: $(tail -n 1 $D/errors)\""]
 
     def _seed(self, scenario, paths):
         """Shell lines for the client; none where nothing is left to chance."""

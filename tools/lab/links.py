@@ -35,6 +35,9 @@ from dataclasses import replace
 from scenario import radio_changes
 
 HOST_LIMIT = 100_000
+NEIGHBOUR_PORT = 5002
+NEIGHBOUR_TABLE = 100
+IN_NEIGHBOUR = "nsenter --net=/run/netns/n"
 DOWN_HANDLE = "dead:"       # of the queue of a link that is down
 IN_SERVER = "nsenter --net=/proc/1/ns/net"      # from the client's scripts
 IN_ROUTER = "nsenter --net=/run/netns/r"
@@ -181,6 +184,31 @@ def client_ip(count, helped=()):
             ]
     lines.append("mptcp limits set subflows 8 add_addr_accepted 8")
     return lines
+
+
+def mtu_ip(side, index, path):
+    """`ip -batch` lines for a path's ends at the server, the router or the client."""
+    devices = {"s": ("s",), "r": WAYS, "c": ("c",)}[side]
+    return [f"link set {device}{index} mtu {path.mtu}" for device in devices if path.mtu]
+
+
+def neighbour_ip(index):
+    """{option of ip: `ip -batch` lines}: one more host has path 0's address, as behind a NAT,
+    and an access link of its own. The server reaches it by the port that it serves it on."""
+    address, server = client_address(0, False), server_address(0, False)
+    return {
+        "": ["netns add n", f"link add s{index} address {mac('s', index)} type veth "
+             f"peer name up{index} netns r",
+             f"link add n{index} netns n address {mac('c', index)} type veth "
+             f"peer name down{index} netns r",
+             f"link set s{index} up",
+             f"neigh add {address} lladdr {mac('c', index)} dev s{index}",
+             f"route add {address}/32 dev s{index} src {server} table {NEIGHBOUR_TABLE}",
+             f"rule add pref 10 ipproto tcp sport {NEIGHBOUR_PORT} lookup {NEIGHBOUR_TABLE}"],
+        "-n r": bridge_ip(f"br{index}", [f"up{index}", f"down{index}"]),
+        "-n n": ["link set lo up", f"addr add {address}/32 dev n{index}",
+                 f"link set n{index} up", f"route add {server}/32 dev n{index} src {address}",
+                 f"neigh add {server} lladdr {mac('s', index)} dev n{index}"]}
 
 
 def endpoints(paths, ipv6):

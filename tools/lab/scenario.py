@@ -12,6 +12,7 @@ A path is one virtual link between the two hosts, shaped in both directions:
     queue=NAME      fq_codel or cake with its defaults, instead of a plain queue
     radio=SEED      the rate varies around RATE, ten times a second, as that seed says
     burst=TIME      what goes to the server is held, and goes all at once each TIME
+    mtu=N           of the link, at both hosts and in the router (1500)
     rival           a TCP connection over this path alone, busy all the time
 
 A change is an event while the transfers run:
@@ -72,6 +73,7 @@ class Path:
     queue: str = ""         # "", or one of QUEUES
     radio: int = 0          # not 0: seed of how the rate varies
     burst_us: int = 0       # not 0: how often what goes to the server is sent
+    mtu: int = 0            # 0: 1500
     rival: bool = False     # a busy TCP connection beside
     helper: object = None   # Helper; then rate and delay are those from end to end
 
@@ -92,6 +94,8 @@ class Path:
             parts.append("radio")
         if self.burst_us:
             parts.append(f"bursts of {units.time_text(self.burst_us)} to the server")
+        if self.mtu:
+            parts.append(f"MTU {self.mtu}")
         parts += [word for word in ("rival", "backup") if getattr(self, word)]
         return ", ".join(parts)
 
@@ -156,6 +160,10 @@ class Report:
 MEMORY = ("off", "on", "filled", "own", "other")
 
 
+# connections that stay, with a request now and then; new ones all the time; both
+BESIDE = ("keep", "new", "both")
+
+
 @dataclass(frozen=True)
 class Scenario:
     """All that decides a run, but for the scheduler."""
@@ -188,6 +196,9 @@ class Scenario:
     memory: str = ""            # what the module remembers of paths: "", or one of MEMORY
     seed: int = 1
     extra: dict = field(default_factory=dict)   # sysctl: value, on both ends
+    pause_ms: tuple = ()        # from and to when the client doesn't read, after a request
+    beside: str = ""            # what else is transferred: "", or one of BESIDE
+    neighbour: object = None    # Path; that is another host's, behind path 0's address
     first_path: int = 0         # what paths[0] is in the scenario it was taken from
 
     def alone(self, index):
@@ -203,7 +214,7 @@ class Scenario:
 
 
 WORDS = ("backup", "rival")     # keys without a value
-PATH_KEYS = ("loss", "jitter", "up", "limit", "queue", "radio", "burst", *WORDS)
+PATH_KEYS = ("loss", "jitter", "up", "limit", "queue", "radio", "burst", "mtu", *WORDS)
 
 
 def _path_values(parts, keys, whole):
@@ -229,6 +240,8 @@ def _path_values(parts, keys, whole):
             values[key] = True
         elif key == "burst":
             values["burst_us"] = units.time_us(text)
+        elif key == "mtu":
+            values["mtu"] = units.count(text, "mtu", 1280, 9000)
         elif key == "radio":
             values["radio"] = units.count(text, "radio", 1, 2**31)
         elif key == "queue":

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """`lab sweep`: many drawn scenarios (drawn.py) under every scheduler.
 
-The time of a run is the mean over the requests that count. It is compared with
+The time of a run is the mean over the requests that count; of a stream it is how late its
+latest byte came. It is compared with
 
   default      the kernel's scheduler: geometric mean of the ratios
   single       the best of the paths alone, each with the default scheduler: harm
@@ -79,8 +80,15 @@ class Outcome:
     times_s: tuple = () # of each request that counts, or of each object of a page
 
 
+def _result_s(request):
+    """What is compared: a stream's lateness, or a transfer's time."""
+    return request.get("late_s", request["fct_s"])
+
+
 def duplicate_share(drawn, result):
-    """Of the transfers' bytes."""
+    """Of the transfers' bytes. What this host transfers beside them can't be told from them."""
+    if drawn.scenario.beside and not drawn.scenario.neighbour:
+        return 0.0
     way, receiver = (("down", "client") if drawn.scenario.direction == "down"
                      else ("up", "server"))
     arrived = sum(path[f"{way}_bytes"] - HEADER_BYTES * path[f"{way}_packets"]
@@ -100,11 +108,11 @@ def outcome(drawn, result, counts, fallen=True):
     if result["failed"] or not counted:
         return Outcome(None, None, duplicate_share(drawn, result), fell_back)
     bounds = [request["bound_s"] for request in counted]
-    return Outcome(statistics.fmean(request["fct_s"] for request in counted),
+    return Outcome(statistics.fmean(map(_result_s, counted)),
                    None if None in bounds else statistics.fmean(bounds),
                    duplicate_share(drawn, result), fell_back,
                    tuple(time for request in counted
-                         for time in request.get("objects_s", [request["fct_s"]])))
+                         for time in request.get("objects_s", [_result_s(request)])))
 
 
 def repeats(drawn):

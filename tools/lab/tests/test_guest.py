@@ -94,6 +94,29 @@ class Scripts(unittest.TestCase):
         self.assertEqual((short.conns, short.bytes_max), (1, 10**6))
         self.assertEqual((several.conns, several.requests), (1, 1))
 
+    def test_mtu(self):
+        self.client("1mbit,1ms,mtu=9000", "1mbit,1ms")
+        self.assertIn("link set s0 mtu 9000", self.text("server.ip"))
+        self.assertIn("link set down0 mtu 9000", self.text("router.ip"))
+        self.assertIn("link set c0 mtu 9000", self.text("client.ip"))
+        self.assertNotIn("s1 mtu", self.text("server.ip"))
+
+    def test_neighbour(self):
+        lines, made = self.client("1mbit,1ms", "1mbit,1ms", beside="both",
+                                  neighbour=parse_path("9mbit,7ms"))
+        self.assertIn("addr add 10.0.0.2/32 dev n2", self.text("neighbour2.ip"))
+        self.assertIn("rate 9000000bit", self.text("neighbour.tc"))
+        self.assertIn("XFER server -p 5002 &", made.init)
+        self.assertEqual(sum(line.startswith("nsenter --net=/run/netns/n XFER") for line in lines), 2)
+        self.assertLess(self.at(lines, "10.0.0.1 5002"), self.at(lines, "> $D/requests"))
+        lines, made = self.client("1mbit,1ms", beside="keep")
+        self.assertIn("XFER client --quiet --conns 3", "".join(lines))
+        self.assertNotIn("neighbour", "".join(made.init))
+
+    def test_pause(self):
+        lines, _ = self.client("1mbit,1ms", pause_ms=(500, 900))
+        self.assertIn("--pause-reading 500-900", "".join(lines))
+
     def test_queues_of_hosts(self):
         _, made = self.client("1mbit,1ms", "1mbit,1ms,queue=cake",
                               changes=(parse_change("1s,1,rate=2mbit", 2),))

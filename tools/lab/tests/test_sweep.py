@@ -74,14 +74,37 @@ class Draw(unittest.TestCase):
         self.assertTrue(0.5 < sum(one.lossless() for one in several) / 300 < 0.9)
 
     def test_command(self):
-        for one in drawn.several(3, 40, kind="all"):
+        several = drawn.several(3, 40, kind="all")
+        several += [one for kind in drawn.EVERYDAY for one in drawn.several(3, 6, kind=kind)]
+        for one in several:
             words = shlex.split(drawn.command(one, ["default"]))
             self.assertEqual(words.pop(0), "lab")
             parsed = cli.scenario_of(cli._parser().parse_args(words))  # pylint: disable=W0212
             self.assertEqual(parsed, one.scenario)
 
+    def test_everyday(self):
+        for kind in drawn.EVERYDAY:
+            for one in drawn.several(2, 40, kind=kind):
+                with self.subTest(name=one.name):
+                    self.assertEqual(drawn.named(one.name), one)
+                    self.assertFalse(one.bounded())
+                    self.assertLess(one.payload_bytes(), 60e6)
+        mtus = [{path.mtu for path in one.scenario.paths}
+                for one in drawn.several(2, 40, kind="mtu")]
+        self.assertTrue(all(len(unlike) > 1 for unlike in mtus))
+        pauses = drawn.several(2, 40, kind="pause")
+        self.assertTrue(10 < sum(bool(one.scenario.changes) for one in pauses) < 30)
+        self.assertTrue(all(one.scenario.neighbour for one in drawn.several(2, 4, kind="nat")))
+
+    def test_stream_counts_by_its_lateness(self):
+        one = drawn.draw_everyday("live", 1, 1)
+        result = {"failed": 0, "mib": {"client": {}}, "paths": [{"down_bytes": 0, "down_packets": 0}],
+                  "requests": [{"request": 0, "conn": 0, "fct_s": 20.0, "late_s": 0.3,
+                                "bound_s": 20.0, "bytes": 10, "fallback": False}]}
+        self.assertEqual(sweep.outcome(one, result, lambda request: True).mean_s, 0.3)
+
     def test_bad(self):
-        for name in ("", "1", "1-", "x-1", "1-x", "1-p", "1-q1", "1-100001"):
+        for name in ("", "1", "1-", "1-mtu", "1-tu1", "x-1", "1-x", "1-p", "1-q1", "1-100001"):
             with self.subTest(name=name), self.assertRaises(BadInput):
                 drawn.named(name)
 
