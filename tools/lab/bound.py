@@ -19,6 +19,7 @@ What goes through a helper goes over two links, one after the other (_over_helpe
 Times in microseconds, rates in bit/s; pure functions.
 """
 
+import recorded
 from scenario import timeline
 
 PAYLOAD = 1448 / 1514
@@ -32,6 +33,17 @@ def _rate(path, upload):
     return bps * PAYLOAD * (1 - path.loss) / 8e6
 
 
+def _carried(path, begin_us, end_us, upload):
+    """Payload bytes that are sent in that time."""
+    if end_us <= begin_us:
+        return 0.0
+    if path.replay and not path.down:
+        from_us = path.replay.from_us
+        return (1 - path.loss) * recorded.opportunities(path, upload).payload(
+            from_us + begin_us, from_us + end_us)
+    return (end_us - begin_us) * _rate(path, upload)
+
+
 def _over_link(states, start_us, end_us, upload):
     """Bytes that have arrived at end_us over one link, of [(begin_us, link)]."""
     total = 0.0
@@ -41,7 +53,7 @@ def _over_link(states, start_us, end_us, upload):
         first = max(begin_us, start_us)
         # what is on its way when the link goes down is lost
         last = min(until_us - (link.delay_us if then.down else 0), end_us - link.delay_us)
-        total += max(0.0, last - first) * _rate(link, upload)
+        total += _carried(link, first, last, upload)
     return total
 
 

@@ -19,7 +19,7 @@ import units
 from host import LabError
 from progress import Progress
 from scenario import (BESIDE, MAX_PATHS, MEMORY, Scenario, helped, parse_change, parse_helper,
-                      parse_path, parse_report)
+                      parse_path, parse_report, replayed)
 from units import BadInput
 
 EXAMPLES = """examples:
@@ -40,7 +40,7 @@ EXAMPLES = """examples:
 
 A path is RATE,DELAY[,LIMIT][,loss=..%][,jitter=..ms][,up=RATE][,backup]: rate, one-way
 delay and queue limit in packets, in both directions; more: queue=fq_codel|cake,
-radio=SEED, burst=..ms, rival. Documentation/lab.md tells the rest. Times are those of the virtual network."""
+radio=SEED, burst=..ms, rival, steps=SEED, blocked=SEED; in place of RATE trace:FILE, a recording. Documentation/lab.md tells the rest. Times are those of the virtual network."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -380,6 +380,11 @@ def scenario_of(args):
     if args.neighbour and (args.ipv6 or not args.beside):
         raise BadInput("--neighbour: its traffic is --beside keep or new, over IPv4")
     low, high = units.size_range(args.bytes)
+    changes = tuple(parse_change(text, len(paths), helped(paths)) for text in args.change)
+    for change in changes:
+        if change.path in replayed(paths) and not set(change.values) <= {"delay_us", "loss", "down"}:
+            raise BadInput(f"change of path {change.path}: of one that is replayed only delay, "
+                           "loss and link can be changed")
     extra = {}
     for text in args.sysctl:
         name, equals, value = text.partition("=")
@@ -387,8 +392,7 @@ def scenario_of(args):
             raise BadInput(f"sysctl '{text}' is not understood: write net.NAME=VALUE")
         extra[name] = value
     return Scenario(
-        paths=paths, changes=tuple(
-            parse_change(text, len(paths), helped(paths)) for text in args.change),
+        paths=paths, changes=changes,
         reports=tuple(parse_report(text, len(paths)) for text in args.report),
         stream_bps=units.rate_bps(args.stream) if args.stream else 0,
         bytes_min=low, bytes_max=high, requests=args.requests,

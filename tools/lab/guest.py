@@ -12,9 +12,10 @@ import shlex
 from dataclasses import replace
 
 import links
+import recorded
 import units
 from links import IN_ROUTER, IN_SERVER, WAYS, client_address, server_address
-from scenario import Report, helped, pages_of, timeline
+from scenario import Report, helped, pages_of, replayed, timeline
 
 PORT = 5000
 RIVALS_PORT = 5001
@@ -187,6 +188,7 @@ class Guest:
         self.pamsctl = pamsctl
         self.netem_seed = ""    # program: what queues lose follows from the scenario's seed
         self.pace = ""          # program: what changes the rates of radios
+        self.replay = ""        # program: forwards as a recording says
         self.rival = ""         # program: a busy TCP connection
         self.pamsplit = ""      # program: splits TCP on a helper
         self.mortal = False     # whether pamsplit may be gone in the end
@@ -223,7 +225,7 @@ class Guest:
         self.hosts = (*Guest.hosts, *((f"helper{i}", f"-n h{i}", links.in_helper(i))
                                       for i in through))
         for host, lines in (("server", links.server_ip(count, helped=through)),
-                            ("router", links.router_ip(count, through)),
+                            ("router", links.router_ip(count, through, sorted(replayed(paths)))),
                             ("client", links.client_ip(count, through))):
             self.write(f"{host}.ip", [*lines, *(line for i, path in enumerate(paths)
                                                 for line in links.mtu_ip(host[0], i, path))])
@@ -236,8 +238,22 @@ class Guest:
             if lines:
                 self.write(f"{host}.tc", lines)
                 self.init.append(f"tc {option} -batch $D/{host}.tc || fail 'tc in the {host}'")
+        self._replay(paths)
         self.init += links.offloads("s", count)
         self.client += links.offloads("c", count)
+
+    def _replay(self, paths):
+        """From now on, and anew from where the scenario begins."""
+        for i in sorted(replayed(paths)):
+            path, names = paths[i], {way: f"{way}{i}" for way in WAYS}
+            limits = (f"0 {path.replay.limit_bytes}" if path.replay.limit_bytes else
+                      f"{path.limit_packets} 0")
+            for way, other in (WAYS, WAYS[::-1]):
+                self.init.append(
+                    f"pid=$({IN_ROUTER} {self.replay} {names[other]} {names[way]} "
+                    f"{shlex.quote(recorded.kept(path, way == 'up'))} {path.replay.from_us} "
+                    f"{limits}) || fail \"$(tail -n 1 $D/errors)\"; "
+                    "export replays=\"$replays $pid\"")
 
     def shape(self, host, index, path):
         """Lines of `tc -batch` for that host."""
@@ -269,6 +285,8 @@ class Guest:
         self._remember(scenario)
         self.client += self._seed(scenario, scenario.paths)
         self._rivals(scenario)
+        if replayed(scenario.paths):
+            self.client.append("kill -HUP $replays || fail 'replay has gone'")
         self._beside(scenario)
         self._changes(scenario)
         self.client += [

@@ -217,7 +217,7 @@ def xfer():
 
 
 def helper(name):
-    """A small program of the laboratory for the guest: pace or rival."""
+    """A small program of the laboratory for the guest: pace, rival or replay."""
     return _compiled([os.path.join(HERE, f"{name}.c")], name, ["-static"])
 
 

@@ -16,6 +16,9 @@ that nothing else is on. It takes and forwards single packets: its veths have gr
 off, as veths do. down0 shapes what goes to the client, up0 what goes to the server:
 rate, delay, queue and loss count packets as they are on the wire.
 
+A path that is replayed has no bridge: one replay.c for each direction takes from one port and
+gives to the other, and has rate and queue; netem behind it has delay and loss.
+
 A path through a helper has one more host in it, which forwards, and the pipe behind it
 goes through the router, too:
 
@@ -44,6 +47,7 @@ IN_ROUTER = "nsenter --net=/run/netns/r"
 OFFLOADS = "tso off gso on gro on"
 WAYS = ("down", "up")       # from the server to the client, and back
 UPWARD = ("up", "in")
+REPLAY_BPS = 10**11     # of the netem behind it: with a rate it keeps the order
 
 
 def server_address(index, ipv6):
@@ -126,12 +130,13 @@ def bridge_ip(name, ports):
             *(f"link set {port} master {name} addrgenmode none up" for port in ports)]
 
 
-def router_ip(count, helped=()):
+def router_ip(count, helped=(), replayed=()):
     """`ip -batch` in the router's namespace."""
-    return [line for i in range(count)
-            for name, ports in (("br", ("up", "down")), ("pbr", ("in", "out")))
-            if name == "br" or i in helped
-            for line in bridge_ip(f"{name}{i}", [f"{port}{i}" for port in ports])]
+    return [f"link set {way}{i} addrgenmode none up" for i in replayed for way in WAYS] + [
+        line for i in range(count) if i not in replayed
+        for name, ports in (("br", ("up", "down")), ("pbr", ("in", "out")))
+        if name == "br" or i in helped
+        for line in bridge_ip(f"{name}{i}", [f"{port}{i}" for port in ports])]
 
 
 def helper_ip(index):
@@ -228,6 +233,8 @@ def offloads(side, count):
 
 
 def _rate(way, path):
+    if path.replay:
+        return REPLAY_BPS
     return path.up_bps if way in UPWARD and path.up_bps else path.rate_bps
 
 
@@ -248,7 +255,8 @@ def netem(way, index, path):
     head = f"qdisc replace dev {way}{index} root handle"
     if path.down:
         return f"{head} {DOWN_HANDLE} netem loss 100%"
-    words = [f"{head} 1: netem limit {path.limit_packets} delay {path.delay_us}us"]
+    limit = HOST_LIMIT if path.replay else path.limit_packets
+    words = [f"{head} 1: netem limit {limit} delay {path.delay_us}us"]
     if path.jitter_us:
         words.append(f"{path.jitter_us}us")
     if path.loss:

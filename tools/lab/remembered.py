@@ -35,7 +35,7 @@ def _folder(name):
 
 def prune():
     """Remove what is old; once for a command is enough."""
-    for name in ("runs", "modules"):
+    for name in ("runs", "modules", "recordings"):
         for where, _, files in os.walk(_folder(name)):
             for file in files:
                 path = os.path.join(where, file)

@@ -39,6 +39,7 @@ class Means:
     netem_seed: str
     pace: str
     rival: str
+    replay: str
     path_memory: bool = False   # whether the module remembers paths
     pamsctl: str = ""       # where reports are asked for
     pamsplit: str = ""      # where a helper splits
@@ -86,7 +87,7 @@ def prepare(schedulers, kernel_folder=None, kernel_config="default", module=None
     return Means(kernel, host.module(kernel, module) if ours else "",
                  host.peers(kernel) if peers else "", host.xfer(),
                  host.fixed_random(), host.netem_seed(), host.helper("pace"),
-                 host.helper("rival"), **more)
+                 host.helper("rival"), host.helper("replay"), **more)
 
 
 def look(means):
@@ -199,6 +200,7 @@ def run_one(means, job):
     with Folder(keep) as folder:
         guest = job.guest(folder, means.xfer, means.pamsctl)
         guest.netem_seed, guest.pace, guest.rival = means.netem_seed, means.pace, means.rival
+        guest.replay = means.replay
         guest.pamsplit, guest.radios = means.pamsplit, means.radios
         module = means.module_of(job.scheduler)
         if module:

@@ -14,6 +14,14 @@ A path is one virtual link between the two hosts, shaped in both directions:
     burst=TIME      what goes to the server is held, and goes all at once each TIME
     mtu=N           of the link, at both hosts and in the router (1500)
     rival           a TCP connection over this path alone, busy all the time
+    steps=SEED      rate and delay are others each 15 s, as over satellites (recorded.py)
+    blocked=SEED    something stands in the way for 0.2 to 2 s now and then
+
+RATE may be trace:FILE: a recording of when packets could be sent, in mahimahi's format, is
+replayed (replay.c). Then up= takes trace:FILE, too (the same one where it isn't there), and
+
+    from=TIME       where in the recording the first request is
+    LIMIT           counts what waits, and may be a size: 200KB
 
 A change is an event while the transfers run:
 
@@ -47,10 +55,11 @@ import math
 import random
 from dataclasses import asdict, dataclass, field, replace
 
+import recorded
 import units
-from units import BadInput
+from recorded import Replay
+from units import FRAME_BITS, BadInput
 
-FRAME_BITS = 1514 * 8
 OBJECT_MEDIAN_BYTES, OBJECT_SIGMA = 20_000, 1.3     # of a page
 MAX_PATHS = 8           # as many endpoints as 6.12's path manager has
 QUEUES = ("fq_codel", "cake")
@@ -76,6 +85,7 @@ class Path:
     mtu: int = 0            # 0: 1500
     rival: bool = False     # a busy TCP connection beside
     helper: object = None   # Helper; then rate and delay are those from end to end
+    replay: Replay = None   # what decides when packets are sent; rates are means
 
     def text(self):
         """As it stands in tables."""
@@ -84,8 +94,11 @@ class Path:
         parts = [units.rate_text(self.rate_bps)]
         if self.up_bps:
             parts.append(f"up {units.rate_text(self.up_bps)}")
-        parts += [units.time_text(self.delay_us),
-                  self.queue or f"{self.limit_packets} packets"]
+        limit = (units.size_text(self.replay.limit_bytes)
+                 if self.replay and self.replay.limit_bytes else f"{self.limit_packets} packets")
+        parts += [units.time_text(self.delay_us), self.queue or limit]
+        if self.replay:
+            parts.append(self.replay.text())
         if self.loss:
             parts.append(f"loss {self.loss * 100:g} %")
         if self.jitter_us:
@@ -214,7 +227,46 @@ class Scenario:
 
 
 WORDS = ("backup", "rival")     # keys without a value
-PATH_KEYS = ("loss", "jitter", "up", "limit", "queue", "radio", "burst", "mtu", *WORDS)
+PATH_KEYS = ("loss", "jitter", "up", "limit", "queue", "radio", "burst", "mtu", "from",
+             "steps", "blocked", *WORDS)
+TRACE = "trace:"        # before a recording's name, where a rate may be
+REPLAY_KEYS = ("trace", "up_trace", "from_us", "steps", "blocked", "limit_bytes")
+
+
+def _rate_values(way, text):
+    """'8mbit', or 'trace:FILE'; way: "" or "up_"."""
+    if text.startswith(TRACE):
+        return {f"{way}trace": text.removeprefix(TRACE)}
+    return {f"{way or 'rate_'}bps": units.rate_bps(text)}
+
+
+def _limit_values(text):
+    """Packets, or with a unit a size."""
+    if text.isdecimal():
+        return {"limit_packets": units.count(text, "limit", 1, 10**6)}
+    return {"limit_bytes": max(1, units.size_bytes(text))}
+
+
+def _with_replay(values):
+    """The same, but what is replayed is in a Replay, and a recording's mean is the rate."""
+    found = {key: values.pop(key) for key in REPLAY_KEYS if key in values}
+    down, up = found.pop("trace", ""), found.pop("up_trace", "")
+    if not (down or "steps" in found or "blocked" in found):
+        if up or found:
+            raise BadInput(f"{up and 'up=trace:' or ', '.join(found)}: nothing is replayed there")
+        return values
+    if bool(down) + ("steps" in found) + ("blocked" in found) > 1 or \
+            up and not down or down and "up_bps" in values or \
+            not down and "from_us" in found or \
+            {"radio", "queue", "jitter_us", "burst_us"} & set(values):
+        raise BadInput("a recording goes with from=, up=trace:, loss=, backup and rival only, "
+                       "steps= and blocked= with up=, loss=, backup and rival")
+    replay = Replay(down, up, **found)
+    if down:
+        values["rate_bps"] = recorded.read(down).mean_bps()
+        if up:
+            values["up_bps"] = recorded.read(up).mean_bps()
+    return {**values, "replay": replay}
 
 
 def _path_values(parts, keys, whole):
@@ -233,17 +285,19 @@ def _path_values(parts, keys, whole):
         elif key == "rate":
             values["rate_bps"] = units.rate_bps(text)
         elif key == "up":
-            values["up_bps"] = units.rate_bps(text)
+            values.update(_rate_values("up_", text))
         elif key == "limit":
-            values["limit_packets"] = units.count(text, "limit", 1, 10**6)
+            values.update(_limit_values(text))
+        elif key == "from":
+            values["from_us"] = units.time_us(text)
         elif key in WORDS:
             values[key] = True
         elif key == "burst":
             values["burst_us"] = units.time_us(text)
         elif key == "mtu":
             values["mtu"] = units.count(text, "mtu", 1280, 9000)
-        elif key == "radio":
-            values["radio"] = units.count(text, "radio", 1, 2**31)
+        elif key in ("radio", "steps", "blocked"):
+            values[key] = units.count(text, key, 1, 2**31)
         elif key == "queue":
             if text not in QUEUES:
                 raise BadInput(f"'{part}' in '{whole}': queue is one of {', '.join(QUEUES)}")
@@ -268,11 +322,11 @@ def parse_path(text):
         raise BadInput(f"path '{text}' is too short: RATE,DELAY[,LIMIT][,key=value...]")
     rate, delay, *rest = parts
     try:
-        values = {"rate_bps": units.rate_bps(rate), "delay_us": units.time_us(delay)}
-        values["limit_packets"] = default_limit(**values)
+        values = {**_rate_values("", rate), "delay_us": units.time_us(delay)}
         if rest and rest[0][:1].isdigit():
-            values["limit_packets"] = units.count(rest.pop(0), "limit", 1, 10**6)
-        values.update(_path_values(rest, PATH_KEYS, text))
+            values.update(_limit_values(rest.pop(0)))
+        values = _with_replay({**values, **_path_values(rest, PATH_KEYS, text)})
+        values.setdefault("limit_packets", default_limit(values["rate_bps"], values["delay_us"]))
         path = Path(**values)
         # What a radio's changes do to the generator of losses, and where codel's delay is made.
         if (path.radio or path.queue) and (path.loss or path.jitter_us) or \
@@ -398,10 +452,18 @@ def helped(paths):
     return {index for index, path in enumerate(paths) if path.helper}
 
 
+def replayed(paths):
+    """Those whose packets replay.c forwards, by index."""
+    return {index for index, path in enumerate(paths) if path.replay}
+
+
 def radio_changes(scenario):
-    """The rates of its radios, as changes; a direction's share stays."""
+    """The rates of its radios, as changes; a direction's share stays. The delays of steps."""
     changes = []
     for index, path in enumerate(scenario.paths):
+        if path.replay and path.replay.steps:
+            changes += [Change(at_us, index, {"delay_us": delay_us}) for at_us, delay_us in
+                        recorded.step_delays(path.replay.steps, path.delay_us)]
         for step, factor in enumerate(radio_factors(path.radio) if path.radio else ()):
             values = {"rate_bps": round(path.rate_bps * factor)}
             if path.up_bps:

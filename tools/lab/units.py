@@ -8,6 +8,8 @@ of links; Ki, Mi and Gi are powers of 1024.
 
 import re
 
+FRAME_BITS = 1514 * 8
+
 _NUMBER = re.compile(r"(\d+(?:\.\d+)?)([a-z%]*)", re.IGNORECASE)
 
 _SI = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
