@@ -8,6 +8,7 @@
                              tools/bench/reference.json by over 5 %, or by twice its
                              spread if that is more
     lab bench --quick --set-reference
+    lab bench --traces DIR   with a folder of recorded links (pairs.py)
 
 What was measured lies in build/bench/PART.json; the page is made of that alone.
 """
@@ -23,6 +24,7 @@ import figures
 import host
 import mpbond
 import page
+import pairs
 import quick
 import runs
 import seeds
@@ -81,6 +83,13 @@ def part_sweep(means, schedulers, args, _progress):
             "remembers": means.path_memory}
 
 
+def part_recorded(means, schedulers, args, _progress):
+    """Pairs of links; without recordings only those that are drawn."""
+    _say("recorded" if args.traces else "recorded: no --traces, so recordings are left out")
+    return pairs.measure(means, schedulers, args.jobs,
+                         args.quiet or not sys.stderr.isatty(), args.traces)
+
+
 def part_video(means, schedulers, args, progress):
     """The player's figures."""
     _say("video")
@@ -99,8 +108,8 @@ def part_cost(_means, _schedulers, args, _progress):
     return cost.measure(args.rounds, _say)
 
 
-PARTS = {"seeds": part_seeds, "sweep": part_sweep, "video": part_video,
-         "calls": part_calls, "cost": part_cost}
+PARTS = {"seeds": part_seeds, "sweep": part_sweep, "recorded": part_recorded,
+         "video": part_video, "calls": part_calls, "cost": part_cost}
 
 
 def command(args, means, schedulers):
@@ -120,7 +129,7 @@ def command(args, means, schedulers):
         out.write(text)
     print(f"results: {os.path.relpath(path)}")
     print(page.goals_text(data))
-    failed = [(name, row["name"]) for row in data["sweep"]["rows"]
+    failed = [(name, row["name"]) for part in ("sweep", "recorded") for row in data[part]["rows"]
               for name, time in row["time_s"].items() if time is None]
     failed += [(name, row["label"]) for table in data["seeds"]["tables"]
                for row in table["rows"] for name, value in row["cells"].items()

@@ -12,6 +12,7 @@ import cost
 import drawn
 import fed
 import host
+import pairs
 import plot
 import report
 import runs
@@ -103,6 +104,7 @@ def _parser():
     _run_parser(commands)
     _random_parser(commands)
     _sweep_parser(commands)
+    _recorded_parser(commands)
     _constants_parser(commands)
     _bench_parser(commands)
     _loss_parser(commands)
@@ -248,6 +250,26 @@ def _sweep_parser(commands):
     _common(parser)
 
 
+def _traces_argument(parser):
+    parser.add_argument("--traces", metavar="DIR", default=os.environ.get(pairs.FOLDER, ""),
+                        help="recordings, *.down and *.up, as mahimahi has them "
+                        f"(${pairs.FOLDER}; none: left out)")
+
+
+def _recorded_parser(commands):
+    parser = commands.add_parser("recorded", help="pairs of recorded links, and of satellite and "
+                                 "blocked ones, against the best link alone")
+    _traces_argument(parser)
+    parser.add_argument("--sched", default=",".join(pairs.SCHEDULERS), metavar="NAME[,NAME...]",
+                        help=f"of {', '.join(pairs.SCHEDULERS)} (all)")
+    parser.add_argument("--only", default="", metavar="NAME", help="this one alone")
+    parser.add_argument("--worst", type=_count("--worst", 0, 1000), default=12,
+                        help="so many of the worst (12)")
+    parser.add_argument("--json", metavar="FILE", help="every row, and how to run it again")
+    parser.add_argument("--fresh", action="store_true", help="run again what was run before")
+    _common(parser)
+
+
 def _constants_parser(commands):
     parser = commands.add_parser("constants", help="what half and double of each constant of "
                                  "the module cost: half an hour and more")
@@ -336,6 +358,7 @@ def _bench_parser(commands):
     parser = commands.add_parser("bench", help="every figure of Documentation/results.md, and "
                                  "that page")
     parser.add_argument("--part", choices=tuple(bench.PARTS), help="measure only this one")
+    _traces_argument(parser)
     parser.add_argument("--half", choices=("report", "all"), default="report",
                         help="of the sweep's scenarios (report)")
     parser.add_argument("--out", metavar="DIR", default=os.path.join(host.TOP, "Documentation"),
@@ -478,6 +501,15 @@ def command_sweep(args):
     return sweep.command(args, means, schedulers)
 
 
+def command_recorded(args):
+    """lab recorded"""
+    schedulers = schedulers_of(args.sched)
+    means = runs.looked_at(means_of(args, schedulers))[0]
+    if not (args.fresh or args.keep):
+        means = runs.remembering(means, schedulers, bool(args.module))
+    return pairs.command(args, means, schedulers)
+
+
 def command_constants(args):
     """lab constants"""
     import constants    # pylint: disable=import-outside-toplevel
@@ -542,7 +574,7 @@ def command_demo(args):
 
 
 COMMANDS = {"run": command_run, "random": command_random,
-            "sweep": command_sweep, "constants": command_constants, "bench": command_bench,
+            "sweep": command_sweep, "recorded": command_recorded, "constants": command_constants, "bench": command_bench,
             "demo": command_demo,
             "loss": command_loss, "drives": command_drives, "pull": command_pull,
             "video": command_video,

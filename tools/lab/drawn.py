@@ -48,6 +48,7 @@ What the others lack, over 2 or 3 paths of 3 to 150 Mbit/s and 2 to 60 ms, downl
 import random
 from dataclasses import dataclass
 
+import recorded
 import units
 from browser import WORKERS
 from scenario import FRAME_BITS, Change, Path, Scenario, pages_of
@@ -333,11 +334,12 @@ def several(seed, count, half="all", kind="transfers"):
 
 def path_text(path):
     """The path as `lab run` takes it."""
-    words = [f"{path.rate_bps}bit", f"{path.delay_us}us", str(path.limit_packets)]
+    rate, limit, more = (recorded.path_words(path) if path.replay else
+                         (f"{path.rate_bps}bit", str(path.limit_packets),
+                          [f"up={path.up_bps}bit"] if path.up_bps else []))
+    words = [rate, f"{path.delay_us}us", limit, *more]
     if path.loss:
         words.append(f"loss={path.loss * 100:g}%")
-    if path.up_bps:
-        words.append(f"up={path.up_bps}bit")
     if path.queue:
         words.append(f"queue={path.queue}")
     if path.radio:
@@ -392,6 +394,7 @@ def _short(path):
     text += f" MTU {path.mtu}" if path.mtu else ""
     text += f" {path.queue}" if path.queue else ""
     text += " radio" if path.radio else ""
+    text += f" {path.replay.text()}" if path.replay else ""
     return text + (" rival" if path.rival else "")
 
 

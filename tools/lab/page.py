@@ -5,10 +5,12 @@ import calls
 import cost
 import drawn
 import oracle
+import pairs
 import sweep
 
 GENERATED = "<!-- Written by `make bench` (tools/lab/page.py); changes here are lost. -->"
 DUPLICATES_MAX = 0.08   # goal: of one run, at most
+PAIRS_SHOWN = 12        # of the worst over recorded links
 
 
 def _cell(value, digits=2):
@@ -237,6 +239,25 @@ def _harmed(data, name):
                     "best other"], body), ""]
 
 
+def _recorded(data):
+    """Pairs of recorded links, and of drawn ones in that form."""
+    rows, names = data["rows"], sweep.names_of(data["rows"])
+    lines = ["## Recorded links", "",
+             ("No recordings were given (`--traces DIR`), so that they are left out. Their source: "
+              f"{pairs.SOURCE}." if data["left_out"] else
+              "Two links, either first, from several places in the recordings: cold connections, and "
+              "pages of 40 objects, six at a time over new connections; tools/lab/pairs.py says "
+              f"which delays and queues are taken. The recordings: {pairs.SOURCE}."), "",
+             "steps, blocked: trains over links as over satellites and millimetre waves, which are "
+             "drawn, beside a steady one. /better: against the better of pams and minfct; the other "
+             "columns as in the sweep.", "",
+             *_rows(["", "rows", "", *pairs.HEAD], pairs.summary(rows)), "",
+             "Where minfct is slowest against the best link alone; times in s.", "",
+             *_rows(["", "/single", *names, "first alone", "second alone"],
+                    pairs.worst(rows, PAIRS_SHOWN)), ""]
+    return lines
+
+
 def _video(data):
     lines = ["## Video", "", data["text"], ""]
     for table in data["tables"]:
@@ -458,6 +479,6 @@ def text(data, release):
              *_users(data), *_short(data), "## Figures to reach", "",
              f"Those of the sweep over the {count} scenarios that nobody tunes on.", "",
              *_rows(["what", "scheduler", "goal", "measured", ""], _goal_rows(data)), "",
-             *_seeds(data["seeds"]), *_sweep(data["sweep"]), *_video(data["video"]),
-             *_calls(data["calls"]), *_cost(data["cost"])]
+             *_seeds(data["seeds"]), *_sweep(data["sweep"]), *_recorded(data["recorded"]),
+             *_video(data["video"]), *_calls(data["calls"]), *_cost(data["cost"])]
     return "\n".join(lines).rstrip() + "\n"

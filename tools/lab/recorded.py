@@ -52,6 +52,18 @@ class Replay:
         return f"recording {os.path.basename(self.down)} from {units.time_text(self.from_us)}"
 
 
+def path_words(path):
+    """Of a path that is replayed, as `lab run` takes it: (rate, limit, [more])"""
+    replay = path.replay
+    limit = f"{replay.limit_bytes}b" if replay.limit_bytes else str(path.limit_packets)
+    if replay.down:
+        up = [f"up=trace:{replay.up}"] if replay.up else []
+        return f"trace:{replay.down}", limit, [*up, f"from={replay.from_us}us"]
+    up = [f"up={path.up_bps}bit"] if path.up_bps else []
+    kind = "steps" if replay.steps else "blocked"
+    return f"{path.rate_bps}bit", limit, [*up, f"{kind}={getattr(replay, kind)}"]
+
+
 class Opportunities:
     """When a link can send, and how many packets."""
 

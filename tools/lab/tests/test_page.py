@@ -33,6 +33,8 @@ def _data():
     return {"sweep": {"seed": 1, "count": 8, "rows": rows, "schedulers": list(NAMES[:3]),
                       "remembers": True},
             "seeds": {"tables": [table], "missing": ["nothing"]},
+            "recorded": {"left_out": True, "rows": [{**rows[0], "kind": "steps",
+                                                     "alone_s": [2.0, 3.0]}]},
             "video": {"text": "V", "tables": [{
                 "title": "fades", "columns": ["bitrate", "stalls", "stalled", "switches", "starts"],
                 "rows": [["path 0 alone", "2.00", 0, "", 0, ""], ["default", "4.00", 1, "", 0, ""],
@@ -63,6 +65,13 @@ class Page(unittest.TestCase):
         for part in ("odd numbers: 4 scenarios", "All: 8 scenarios", "First pages: 2 scenarios",
                      "Later pages: 2 scenarios", "minfct+memory"):
             self.assertIn(part, text)
+
+    def test_recordings_left_out(self):
+        """The page says so, and where they are had."""
+        data = _data()
+        self.assertIn("so that they are left out. Their source: mahimahi", page.text(data, "6.12"))
+        data["recorded"]["left_out"] = False
+        self.assertNotIn("left out", page.text(data, "6.12").split("## Recorded")[1])
 
     def test_short_comes_first(self):
         text = page.text(_data(), "6.12")
