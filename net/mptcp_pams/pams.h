@@ -274,6 +274,8 @@ struct pams_expected {
  * @paths_high:	bits 32 to 47 of the paths' generation at the last lookup; each subflow's
  *		@generation holds bits 0 to 31
  * @refusing:	decisions are refused while the kernel's stale check runs
+ * @shut:	the receive window was closed at the last look, or is still for a subflow
+ * @reopened:	the next kick has TCP send at once what a closed window didn't take
  * @stale_at:	tcp_jiffies32 when the kernel's stale check was called last
  * @state:	the scheduler's own state
  * @rule:	number of the rule that chose @sched, from 1; 0: no rule fits, or the socket's
@@ -330,6 +332,8 @@ struct pams_conn {
 	u8 costly:1;
 	u8 server:1;
 	u8 refusing:1;
+	u8 shut:1;
+	u8 reopened:1;
 	u16 paths_high;
 	u8 nr;
 	u8 split_nr;
@@ -413,6 +417,7 @@ void pams_watch(struct pams_conn *conn, u32 pause_us);
 bool pams_watch_defer(struct pams_conn *conn, u64 wait_ns, bool closely);
 void pams_watch_kick(struct pams_conn *conn);
 void pams_watch_wake(struct pams_net *net, const struct pams_path_key *key);
+bool pams_watch_reopened(struct pams_conn *conn, const struct msk_look *look);
 void pams_watch_setup(struct pams_conn *conn);
 int pams_watch_init(void);
 void pams_watch_exit(void);

@@ -51,6 +51,33 @@ static inline bool peek_is_cut_off(const struct sock *ssk)
 	       !rcu_access_pointer(ssk->sk_dst_cache);
 }
 
+/* Does its retransmission timer wait for longer than at first? */
+static inline bool peek_has_backed_off(const struct sock *ssk)
+{
+	/* whatever it was a moment ago is right, too */
+	return READ_ONCE(tcp_sk(ssk)->packets_out) && data_race(inet_csk(ssk)->icsk_backoff);
+}
+
+/* Does it have a packet that the peer's closed window doesn't take? The subflows share one
+ * window, so TCP may send into a window that is closed by then. It sends the packet again and
+ * again, each time after twice as long.
+ */
+static inline bool peek_is_shut_out(const struct sock *ssk)
+{
+	return peek_has_backed_off(ssk) && !READ_ONCE(tcp_sk(ssk)->snd_wnd);
+}
+
+/* Did an acknowledgment come since TCP sent last, that acknowledged nothing but told of an open
+ * window? The timer still runs for as long as it had backed off.
+ */
+static inline bool peek_is_let_in(const struct sock *ssk)
+{
+	const struct tcp_sock *tp = tcp_sk(ssk);
+
+	return peek_has_backed_off(ssk) && READ_ONCE(tp->snd_wnd) &&
+	       (s32)(READ_ONCE(tp->rcv_tstamp) - READ_ONCE(tp->lsndtime)) > 0;
+}
+
 /* Does its congestion control choose rate and window itself? Another one may take its
  * place, and its module go.
  */

@@ -28,6 +28,11 @@
  *
  * It is silent at once if it has data and no route.
  *
+ * The subflows share one receive window, and a byte that probes it, or data that was sent again,
+ * may be sent into a window that is closed by then. TCP sends it again, with a timer that backs
+ * off to two minutes, and nothing new before. Once the window has opened the kick starts that
+ * timer anew.
+ *
  * The data of a silent subflow is sent again elsewhere, and the subflow is given nothing
  * more until it acknowledges something (learn.c). The kernel checks for stale subflows
  * only when it retransmits, which is rare because of that; so its check is called here, as
@@ -333,6 +338,64 @@ static void gone_look(struct pams_conn *conn)
 	}
 }
 
+/**
+ * pams_watch_reopened - has the receive window opened for a subflow whose TCP doesn't send?
+ * @conn:	the connection, owned or with its data lock held
+ * @look:	the last look at it
+ *
+ * Return: true if a kick is needed.
+ */
+bool pams_watch_reopened(struct pams_conn *conn, const struct msk_look *look)
+{
+	struct sock *ssk;
+
+	if (!before64(look->snd_nxt, look->window_end)) {
+		conn->shut = true;
+		return false;
+	}
+	if (likely(!conn->shut))
+		return false;
+
+	/* the subflows are told one after the other */
+	conn->shut = false;
+	for (ssk = msk_first_subflow(conn->msk); ssk;
+	     ssk = msk_next_subflow(conn->msk, ssk)) {
+		conn->shut |= peek_is_shut_out(ssk);
+		conn->reopened |= peek_is_let_in(ssk);
+	}
+	return conn->reopened;
+}
+
+/* TCP sends nothing new before its timer has sent the oldest packet again, which may be in two
+ * minutes. It had backed off before a closed window, not for congestion: so it begins anew.
+ */
+static void timer_begin_anew(struct sock *ssk)
+{
+	struct inet_connection_sock *icsk = inet_csk(ssk);
+
+	lock_sock(ssk);
+	if (peek_is_let_in(ssk)) {
+		icsk->icsk_backoff = 0;
+		icsk->icsk_rto = min_t(u32, __tcp_set_rto(tcp_sk(ssk)), TCP_RTO_MAX);
+		inet_csk_reset_xmit_timer(ssk, ICSK_TIME_RETRANS, 1, TCP_RTO_MAX);
+	}
+	release_sock(ssk);
+}
+
+static void window_look(struct pams_conn *conn)
+{
+	struct sock *ssk;
+
+	if (!conn->reopened)
+		return;
+	conn->reopened = false;
+	for (ssk = msk_first_subflow(conn->msk); ssk;
+	     ssk = msk_next_subflow(conn->msk, ssk)) {
+		if (peek_is_let_in(ssk))
+			timer_begin_anew(ssk);
+	}
+}
+
 static u32 delivered_packets(const struct msk_look *look)
 {
 	u32 delivered = 0;
@@ -489,7 +552,8 @@ static bool watch_look(struct pams_conn *conn)
 
 	pams_look(conn, conn->sched->detail, &look, &view, NULL);
 	late = pams_resend_wanted(conn, &view, &look);
-	if (wait_is_over(conn) || READ_ONCE(conn->wake) || conn->events || late ||
+	if (pams_watch_reopened(conn, &look) || wait_is_over(conn) ||
+	    READ_ONCE(conn->wake) || conn->events || late ||
 	    (conn->deferring && conn->nr > known) || stale_check_is_due(conn) ||
 	    (pams_watches(conn) && any_silent(conn, &view, &look)) ||
 	    kept_has_gone(conn) || any_gone(conn, view.nr))
@@ -587,6 +651,7 @@ static void kick_run(struct pams_conn *conn)
 	pams_resend_count_excess(conn);
 	pams_resend_repair_stale(conn);
 	gone_look(conn);
+	window_look(conn);
 	if (!msk_is_resending(msk, &conn->resend))
 		conn->lost_id = 0;
 	if (pams_watches(conn))

@@ -251,6 +251,34 @@ initial_subflow_removed()
 	check "us of the longest stall" "$(of gap_us)" "<" 1000000
 }
 
+# reader_pauses SCHED DEAD BEFORE AFTER: the reader stands still, so that the receive window closes, and path DEAD dies BEFORE s later.
+# After another AFTER s the reader goes on. The living path, which tells of that, has to carry data soon, though TCP there may have
+# backed off before the closed window.
+reader_pauses()
+{
+	local alive=$((3 - $2)) reader before start
+
+	paths "$1" "$first" "$second"
+	start_server
+	transfer --bytes 12M --timeout 2000000 &
+	wait_sent 1 700000
+	reader=$(pgrep -f "$xfer client")
+	kill -STOP "$reader"
+	sleep "$3"
+	if [ "$2" = 1 ]; then
+		blackhole 1 "$first"
+	else
+		blackhole 2 "$second"
+	fi
+	sleep "$4"
+	before=$(sent "$server" "$alive")
+	start=$(now_ms)
+	kill -CONT "$reader"
+	within 2000 has_sent "$alive" $((before + 5000)) || fail "path $alive carries nothing"
+	check "ms until data comes" "$(now_ms) - $start" "<=" 500
+	wait $! || fail "the transfer did not survive"
+}
+
 add backup_is_shown
 for sched in $SCHEDS; do
 	add dies "$sched" 1
@@ -261,6 +289,10 @@ for sched in $SCHEDS; do
 	add backup_stands_by "$sched"
 	add backup_takes_over "$sched"
 	add initial_subflow_removed "$sched"
+	[ "$sched" = default ] || for pause in "1 5 5" "1 30 10" "2 5 5"; do
+		add reader_pauses "$sched" "$pause"
+	done
+	[ "$sched" != minfct ] || add reader_pauses "$sched" 1 200 200
 	# what these do to path 2 takes data there
 	[ "$sched" != single ] || continue
 	add dies "$sched" 2
