@@ -8,25 +8,37 @@
  *   W      min(window, C * m)     may be under way without queueing
  *   F, B   bytes in flight; bytes handed over and not sent
  *   R      min(window / m, C)     leaves per second while the window is full
+ *   D      how long until the first acknowledgment of a burst, or 0
  *
- * Of n bytes more, all that makes F + B + n exceed W has to wait. Acknowledgments
- * release that at R; in slow start, while C isn't reached, at 2 R in the first
- * round trip, 4 R in the second, and so on:
+ * A path has one clock: when has a byte left the bottleneck? Bytes leave at P, one behind
+ * the other, so n bytes more wait for Q, what is in flight and still before the bottleneck:
  *
- *   arrival(n)  = m/2 + max(time to release(F + B + n - W),
- *                           min(B + n, W) / P)
- *   carried(t)  = W + released(t - m/2) - F - B
+ *   Q           = F - P (m - D)  of a burst, whose first byte was sent m - D ago
+ *                 F - W          later: what exceeds the window is a queue
+ *   behind(x)   = (Q + x) / P
  *
- * The second term of the maximum is a burst on its way through the bottleneck:
- * a window that was never filled may be larger than what the path takes at once.
- * Nothing is released before the burst's first acknowledgment (pause): until then only W
- * leaves; after it each round trip releases a window as fast as the last one arrived.
+ * And all that makes F + B + n exceed W has to wait until acknowledgments release it. They do
+ * at R from D on; in slow start, while C isn't reached, at 2 R in the first round trip, 4 R in
+ * the second, and so on:
  *
- * Behind a helper is a pipe with capacity Thp, backlog Bp and, if the helper
- * ends TCP, a delay Dp of its own. Data that has left the path queues before it, too:
+ *   release(x)  = how long it takes to release x
+ *   arrival(n)  = m/2 + max(behind(B + n), D + release(F + B + n - W))
  *
- *   arrival(n)  = max(arrival(n) + Dp, m/2 + Dp + (Bp + B + n) / Thp)
- *   carried(t)  = min(carried(t - Dp), Thp * (t - m/2 - Dp) - Bp - B)
+ * If C is unknown P is no bound: behind W bytes are released, too.
+ *
+ *   behind(x)   = (Q + W) / P + release(x - W)     for x > W
+ *
+ * carried(t) is the inverse of arrival(n): how many bytes have arrived after t. Both grow
+ * strictly, up to a byte and a microsecond.
+ *
+ * Behind a helper is a pipe with capacity Thp, backlog Bp and, if the helper ends TCP, a delay
+ * Dp of its own. It is a second clock: what is in flight waits there as soon as it has arrived,
+ * less what the pipe takes until the next data can be there.
+ *
+ *   Qp          = Bp + F - Thp m/2               if the helper ends TCP
+ *                 max(Bp, F - Thp (m - D))       if not: what waits is in flight
+ *   arrival(n)  = Dp + max(arrival(n), m/2 + (Qp + B + n) / Thp)
+ *   carried(t)  = min(carried(t - Dp), Thp (t - m/2 - Dp) - Qp - B)
  *
  * F and B are compared with W, and nothing is smoothed: a queue counts from the moment
  * when it is made until it has gone. PAD (pad.c), which minpad and pams use, is computed
@@ -58,10 +70,12 @@ static u64 released_bytes(u32 rate_byteps, u32 span_us)
 	return div_u64((u64)rate_byteps * span_us, USEC_PER_SEC);
 }
 
+/* Rounded up: in that time no less is released. */
 static u32 release_us(u64 bytes, u32 rate_byteps)
 {
-	return min_t(u64, div_u64(min(bytes, MODEL_BYTES_MAX) * USEC_PER_SEC,
-				  rate_byteps), MODEL_SPAN_MAX_US);
+	u64 scaled = min(bytes, MODEL_BYTES_MAX) * USEC_PER_SEC;
+
+	return min_t(u64, div_u64(scaled + rate_byteps - 1, rate_byteps), MODEL_SPAN_MAX_US);
 }
 
 /* The rate of the next round trip: twice the last one's in slow start, up to the capacity. */
@@ -120,48 +134,117 @@ void model_trust_guess(struct pams_model *model)
 	model->growing &= model->rate_byteps < model->limit_byteps;
 }
 
+/* How much leaves at @rate_byteps since the first byte of a burst was sent, or else in a
+ * round trip.
+ */
+static u64 passed_bytes(const struct pams_model *model, u32 rate_byteps)
+{
+	return released_bytes(rate_byteps,
+			      model->rtt_us - min(model_pause_us(model), model->rtt_us));
+}
+
+/* What is in flight and hasn't left the bottleneck. */
+static u64 queued_bytes(const struct pams_model *model)
+{
+	u64 left = model_pause_us(model) ? passed_bytes(model, model->proven_byteps) :
+					   model->window_bytes;
+
+	return model->flight_bytes - min_t(u64, model->flight_bytes, left);
+}
+
+/* Pass the rounds of slow start that are within @bytes and @span_us, and take them off both.
+ * Returns the rate of the rest.
+ */
+static u32 pass_rounds(const struct pams_model *model, u64 *bytes, u64 *span_us)
+{
+	u32 rate = next_rate(model, model->rate_byteps);
+	unsigned int rounds = 0;
+
+	while (doubles(model, rate) && *span_us > model->rtt_us && rounds++ < MODEL_ROUNDS_MAX) {
+		u64 round = released_bytes(rate, model->rtt_us);
+
+		if (*bytes <= round)
+			break;
+		*bytes -= round;
+		*span_us -= model->rtt_us;
+		rate = next_rate(model, rate);
+	}
+	return rate;
+}
+
+/* How long until acknowledgments have released @bytes. */
+static u64 window_us(const struct pams_model *model, u64 bytes)
+{
+	u64 span_us = U64_MAX;
+	u32 rate = pass_rounds(model, &bytes, &span_us);
+
+	return U64_MAX - span_us + release_us(bytes, rate);
+}
+
+/* How much they release in @span_us: the inverse. */
+static u64 window_bytes(const struct pams_model *model, u64 span_us)
+{
+	u64 bytes = U64_MAX;
+	u32 rate = pass_rounds(model, &bytes, &span_us);
+
+	return U64_MAX - bytes + released_bytes(rate, span_us);
+}
+
+/* How long until @bytes have left the bottleneck, behind what is in flight. */
+static u64 behind_us(const struct pams_model *model, u64 bytes)
+{
+	bool known = model->proven_byteps == model->limit_byteps;
+	u64 within = known ? bytes : min_t(u64, bytes, model->window_bytes);
+	u64 us = release_us(queued_bytes(model) + within, model->proven_byteps);
+
+	return bytes > within ? us + window_us(model, bytes - within) : us;
+}
+
+/* How much has left after @span_us, behind what is in flight: the inverse. */
+static u64 behind_bytes(const struct pams_model *model, u64 span_us)
+{
+	bool known = model->proven_byteps == model->limit_byteps;
+	u64 bytes = released_bytes(model->proven_byteps, span_us);
+	u64 queued = queued_bytes(model);
+	u64 within = queued + model->window_bytes;
+
+	if (!known && bytes >= within)
+		bytes = within + window_bytes(model, span_us -
+					      release_us(within, model->proven_byteps));
+	return bytes - min(bytes, queued);
+}
+
+/* Is the window so large that the bottleneck alone decides? */
+static bool is_full(const struct pams_model *model)
+{
+	return !model->growing && model->rate_byteps == model->proven_byteps;
+}
+
 /* model_arrival_us() over the path alone, without a pipe behind it. */
 static u32 path_arrival_us(const struct pams_model *model, u32 bytes)
 {
-	u64 ahead = (u64)model->backlog_bytes + bytes;
-	u64 burst = min_t(u64, ahead, model->window_bytes);
-	u32 rate = model->rate_byteps;
-	unsigned int rounds = 0;
-	u32 burst_us, span_us = model_pause_us(model);
-	u64 round;
+	u64 handed = (u64)model->backlog_bytes + bytes;
+	u64 all = model->flight_bytes + handed;
+	u64 us = behind_us(model, handed);
 
-	ahead += model->flight_bytes;
-	ahead -= min_t(u64, ahead, model->window_bytes);
-	/* in most cases there is only one rate, so one division is enough */
-	if (!model->growing && !span_us && model->proven_byteps == rate)
-		return model->rtt_us / 2 + release_us(max(burst, ahead), rate);
+	if (all > model->window_bytes && !is_full(model))
+		us = max(us, model_pause_us(model) +
+			     window_us(model, all - model->window_bytes));
+	return model->rtt_us / 2 + min_t(u64, us, MODEL_SPAN_MAX_US);
+}
 
-	burst_us = release_us(burst, model->proven_byteps);
-	if (!ahead)
-		return model->rtt_us / 2 + burst_us;
+/* What waits before the pipe when the next data can be there. */
+static u64 pipe_queued_bytes(const struct pams_model *model)
+{
+	u64 queued = model->flight_bytes, taken;
 
-	rate = next_rate(model, rate);
-	while (doubles(model, rate) && rounds++ < MODEL_ROUNDS_MAX) {
-		round = released_bytes(rate, model->rtt_us);
-		if (ahead <= round)
-			break;
-		ahead -= round;
-		span_us += model->rtt_us;
-		rate = next_rate(model, rate);
+	if (model->split) {
+		queued += model->pipe_backlog_bytes;
+		taken = released_bytes(model->pipe_byteps, model->rtt_us / 2);
+		return queued - min(queued, taken);
 	}
-	round = model_pause_us(model) ? released_bytes(rate, model->rtt_us) : 0;
-	if (round) {
-		/* whole rounds, then the rest as fast as the last window arrived */
-		u64 whole = div64_u64(ahead - 1, round);
-
-		ahead -= whole * round;
-		rate = max(rate, model->proven_byteps);
-		span_us += min(whole * model->rtt_us + release_us(ahead, rate),
-			       (u64)MODEL_SPAN_MAX_US);
-	} else {
-		span_us += release_us(ahead, rate);
-	}
-	return model->rtt_us / 2 + max(burst_us, span_us);
+	taken = passed_bytes(model, model->pipe_byteps);
+	return max_t(u64, queued - min(queued, taken), model->pipe_backlog_bytes);
 }
 
 /**
@@ -177,9 +260,9 @@ u32 model_arrival_us(const struct pams_model *model, u32 bytes)
 	if (!model->pipe_byteps)
 		return model->wait_us + path_us;
 
-	pipe_us = model->rtt_us / 2 +
-		  release_us((u64)model->pipe_backlog_bytes +
-			     model->backlog_bytes + bytes, model->pipe_byteps);
+	pipe_us = model->rtt_us / 2 + release_us(pipe_queued_bytes(model) +
+						 model->backlog_bytes + bytes,
+						 model->pipe_byteps);
 	return model->wait_us + max(path_us, pipe_us) + model->pipe_delay_us;
 }
 
@@ -197,64 +280,44 @@ bool model_is_sooner(const struct pams_model *model, u32 bytes,
 	       model_arrival_us(other, min_t(u64, other_bytes, U32_MAX));
 }
 
-/* model_carried_bytes() over the path alone. */
-static u64 path_carried_bytes(const struct pams_model *model, u64 span_us)
+/* How much the path alone has carried @span_us after the first byte can have arrived. */
+static u64 path_carried_bytes(const struct pams_model *model, u32 span_us)
 {
-	u64 ahead = (u64)model->flight_bytes + model->backlog_bytes;
-	u64 bytes = model->window_bytes;
-	u32 rate = model->rate_byteps;
-	unsigned int rounds = 0;
-	u32 left_us;
+	u32 pause_us = model_pause_us(model);
+	u64 bytes = behind_bytes(model, span_us), all;
 
-	if (span_us < model->rtt_us / 2)
-		return 0;
-	left_us = min_t(u64, span_us - model->rtt_us / 2, MODEL_SPAN_MAX_US);
-
-	if (left_us < model_pause_us(model))
-		return bytes > ahead ? bytes - ahead : 0;
-	left_us -= model_pause_us(model);
-
-	rate = next_rate(model, rate);
-	while (doubles(model, rate) && left_us > model->rtt_us &&
-	       rounds++ < MODEL_ROUNDS_MAX) {
-		bytes += released_bytes(rate, model->rtt_us);
-		left_us -= model->rtt_us;
-		rate = next_rate(model, rate);
+	if (!is_full(model)) {
+		all = model->window_bytes;
+		if (span_us > pause_us)
+			all += window_bytes(model, span_us - pause_us);
+		bytes = min(bytes, all - min_t(u64, all, model->flight_bytes));
 	}
-	if (model_pause_us(model)) {
-		u64 round = released_bytes(rate, model->rtt_us);
-
-		bytes += left_us / model->rtt_us * round;
-		bytes += min(round, released_bytes(max(rate, model->proven_byteps),
-						   left_us % model->rtt_us));
-	} else {
-		bytes += released_bytes(rate, left_us);
-	}
-	return bytes > ahead ? bytes - ahead : 0;
+	return bytes - min_t(u64, bytes, model->backlog_bytes);
 }
 
 /**
  * model_carried_bytes - how much of the data handed over from now on arrives in @span_us
  * @model:	the subflow
  * @span_us:	the time
+ *
+ * The inverse of model_arrival_us(), without a division where the capacity is known.
  */
 u64 model_carried_bytes(const struct pams_model *model, u64 span_us)
 {
-	u64 before_us = (u64)model->wait_us + model->pipe_delay_us;
+	u64 before_us = (u64)model->wait_us + model->pipe_delay_us + model->rtt_us / 2;
 	u64 ahead, bytes, pipe_bytes;
 
 	span_us = min_t(u64, span_us, model->horizon_us);
-	if (span_us <= before_us)
+	if (span_us < before_us)
 		return 0;
-	span_us -= before_us;
+	span_us = min_t(u64, span_us - before_us, MODEL_SPAN_MAX_US);
 	bytes = path_carried_bytes(model, span_us);
-	if (!model->pipe_byteps || span_us < model->rtt_us / 2)
+	if (!model->pipe_byteps)
 		return bytes;
 
-	ahead = (u64)model->pipe_backlog_bytes + model->backlog_bytes;
-	span_us = min_t(u64, span_us - model->rtt_us / 2, MODEL_SPAN_MAX_US);
+	ahead = pipe_queued_bytes(model) + model->backlog_bytes;
 	pipe_bytes = released_bytes(model->pipe_byteps, span_us);
-	return min(bytes, pipe_bytes > ahead ? pipe_bytes - ahead : 0);
+	return min(bytes, pipe_bytes - min(pipe_bytes, ahead));
 }
 
 /**

@@ -38,6 +38,7 @@ u32 unit_model_arrival(const u64 *in, u32 bytes);
 int unit_model_is_sooner(const u64 *in, u32 bytes, const u64 *other, u64 other_bytes);
 u64 unit_model_carried(const u64 *in, u64 span_us);
 u32 unit_model_since(u32 now_us, u32 then_us);
+const char *unit_model_inverse(u64 seed, size_t nr, u64 *checked, u64 *state);
 int unit_minfct(const u64 *in, const u64 *models, u32 *bytes);
 int unit_late_minfct(const u64 *in, const u64 *models, u64 *bytes);
 int unit_policy(int which, const u64 *in, u32 *state, u32 *bytes);
@@ -254,6 +255,111 @@ u64 unit_model_carried(const u64 *in, u64 span_us)
 	struct pams_model one = model(in);
 
 	return model_carried_bytes(&one, span_us);
+}
+
+/* A random number, and one whose order of magnitude is random, from @low to 2^@bits - 1. */
+static u64 draw(u64 *seed)
+{
+	u64 z = *seed += 0x9e3779b97f4a7c15ULL;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ULL;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebULL;
+	return z ^ z >> 31;
+}
+
+static u32 draw_below(u64 *seed, u32 most)
+{
+	return draw(seed) % ((u64)most + 1);
+}
+
+static u32 draw_spread(u64 *seed, u32 low, unsigned int bits)
+{
+	return max(low, draw_below(seed, (u32)((1ULL << (1 + draw(seed) % bits)) - 1)));
+}
+
+/* A state as learn.c and report.c make them: MODEL_WORDS of @in. */
+static void draw_state(u64 *seed, u64 *in)
+{
+	u32 capacity = draw_spread(seed, 12500, 27), rtt_us = draw_spread(seed, 50, 18);
+	u32 limit = draw(seed) % 3 ? capacity : MODEL_RATE_UNKNOWN;
+	u32 proven = limit == capacity ? capacity : draw_spread(seed, 12500, 27);
+	u32 cwnd = 1428 * (draw(seed) % 2 ? 10 : draw_spread(seed, 2, 12));
+	struct pams_model one = {
+		.limit_byteps = limit, .rtt_us = rtt_us, .cwnd_bytes = cwnd,
+	};
+	u32 pipe = draw(seed) % 2 ? draw_spread(seed, 12500, 24) : 0;
+	bool split = pipe && draw(seed) % 2;
+	/* as much as the window, at times more after a loss; or nothing */
+	u32 flight = draw(seed) % 3 ? draw_below(seed, cwnd + cwnd / 4) : 0;
+
+	model_set_window(&one);
+	in[0] = one.rate_byteps;
+	in[1] = limit;
+	in[2] = proven;
+	in[3] = rtt_us;
+	in[4] = one.window_bytes;
+	in[5] = flight;
+	in[6] = draw(seed) % 2 ? draw_below(seed, 65536) : 0;
+	in[7] = !flight ? rtt_us : draw(seed) % 2 ? draw_below(seed, rtt_us) : 0;
+	in[8] = (one.rate_byteps < limit && draw(seed) % 2) | split << 5;
+	in[9] = draw(seed) % 4 ? 0 : draw_below(seed, 100000);
+	in[10] = MODEL_HORIZON_NONE;
+	in[11] = pipe;
+	in[12] = split ? draw_below(seed, 50000) : 0;
+	in[13] = pipe ? draw_below(seed, 1000000) : 0;
+}
+
+/* What is broken of one state, or NULL. */
+static const char *inverse_broken(u64 *seed, const u64 *in, u64 *checked)
+{
+	struct pams_model one = model(in), more = one;
+	u32 bytes = draw_spread(seed, 1, 23), at_us = model_arrival_us(&one, bytes);
+	u32 span_us = draw_spread(seed, 1, 24);
+	u64 carried = model_carried_bytes(&one, span_us);
+
+	if (model_arrival_us(&one, bytes + draw_spread(seed, 1, 23)) < at_us)
+		return "more bytes arrive earlier";
+	if (model_carried_bytes(&one, (u64)span_us + draw_spread(seed, 1, 24)) < carried)
+		return "less is carried in more time";
+	more.flight_bytes += draw_spread(seed, 1, 20);
+	if (model_arrival_us(&more, bytes) < at_us)
+		return "bytes arrive earlier with more in flight";
+	if (model_carried_bytes(&more, span_us) > carried)
+		return "more is carried with more in flight";
+	more = one;
+	more.backlog_bytes += draw_spread(seed, 1, 20);
+	if (model_arrival_us(&more, bytes) < at_us)
+		return "bytes arrive earlier with a larger backlog";
+	if (model_carried_bytes(&more, span_us) > carried)
+		return "more is carried with a larger backlog";
+
+	/* where arrivals end; the longest round trip, and 100 ms to join, may be before */
+	if (at_us >= MODEL_SPAN_MAX_US)
+		return NULL;
+	++*checked;
+	if (model_carried_bytes(&one, at_us) < bytes)
+		return "less is carried than has arrived";
+	if (model_carried_bytes(&one, at_us - 2) > bytes)
+		return "more is carried than has arrived";
+	carried = model_carried_bytes(&one, at_us);
+	if (one.limit_byteps != MODEL_RATE_UNKNOWN &&
+	    (carried + PICK_PACKET_BYTES < bytes || carried > bytes + PICK_PACKET_BYTES))
+		return "carried and arrived differ by a packet";
+	return NULL;
+}
+
+/* Draw @nr states: is carried the inverse of arrival (of @checked), are both monotone? Returns
+ * what is broken of @state, or "".
+ */
+const char *unit_model_inverse(u64 seed, size_t nr, u64 *checked, u64 *state)
+{
+	const char *broken = NULL;
+
+	for (*checked = 0; nr && !broken; nr--) {
+		draw_state(&seed, state);
+		broken = inverse_broken(&seed, state, checked);
+	}
+	return broken ?: "";
 }
 
 /* What minfct chooses from: unscheduled_bytes, buffer_bytes, sent_bytes, nr,

@@ -2,7 +2,8 @@
 """The module's plain-number functions, called over arrays through ctypes.
 
 Rates in bytes per second, delays of hops in microseconds, PAD in nanoseconds.
-$PAMS_UNIT_LIB is the library to test, $PAMS_UNIT_SEED the seed of the random cases.
+$PAMS_UNIT_LIB is the library to test, $PAMS_UNIT_SEED the seed of the random cases,
+$PAMS_UNIT_STATES how many states the model's inverse is checked for.
 """
 
 import ctypes
@@ -28,7 +29,6 @@ NONE, DEFER = -1, -2
 UNKNOWN = U32_MAX                                   # a capacity that nothing is known of
 NEVER = U32_MAX                                     # a path that isn't lost
 SPAN_MAX_US = 60_000_000
-ROUNDS_MAX = 16                                     # of model.c
 
 U64_P = ctypes.POINTER(ctypes.c_uint64)
 LIB.unit_unit_mark.argtypes = [ctypes.POINTER(ctypes.c_uint32), ctypes.c_uint64, ctypes.c_uint64,
@@ -43,6 +43,8 @@ LIB.unit_model_arrival.restype = ctypes.c_uint32
 LIB.unit_model_is_sooner.argtypes = [U64_P, ctypes.c_uint32, U64_P, ctypes.c_uint64]
 LIB.unit_model_carried.argtypes = [U64_P, ctypes.c_uint64]
 LIB.unit_model_carried.restype = ctypes.c_uint64
+LIB.unit_model_inverse.argtypes = [ctypes.c_uint64, ctypes.c_size_t, U64_P, U64_P]
+LIB.unit_model_inverse.restype = ctypes.c_char_p
 LIB.unit_model_since.argtypes = [ctypes.c_uint32] * 2
 LIB.unit_model_since.restype = ctypes.c_uint32
 LIB.unit_late_pams.argtypes = [U64_P, ctypes.c_uint32, U64_P]
@@ -240,6 +242,14 @@ def is_sooner(one, count, other, other_count):
 def carried(one, span_us):
     data = array("Q", one)
     return LIB.unit_model_carried(_pointer(data, ctypes.c_uint64), span_us)
+
+
+def inverse(seed, nr):
+    """Check nr random states: of how many the inverse, and what is broken of which state."""
+    checked, state = ctypes.c_uint64(), array("Q", bytes(8 * 17))
+    broken = LIB.unit_model_inverse(seed, nr, ctypes.byref(checked),
+                                    _pointer(state, ctypes.c_uint64))
+    return checked.value, broken.decode(), tuple(state)
 
 
 def since_us(now_us, then_us):
