@@ -173,11 +173,13 @@ def against_better(row, _):
 
 
 def groups_of(rows):
-    """[(title, rows)]: all over recordings, each kind of pair, each kind of transfer."""
+    """[(title, rows)]: all over recordings, by which link is first, by pair, by transfer."""
     kinds = list(dict.fromkeys(row["kind"] for row in rows))
     drawn = [kind for kind in kinds if kind in ("steps", "blocked")]
     real = [row for row in rows if row["kind"] not in drawn]
-    found = [("all over recordings", real)]
+    found = [("all over recordings", real),
+             ("the better first", [row for row in real if row["alone_s"][0] == row["single_s"]]),
+             ("the worse first", [row for row in real if row["alone_s"][0] != row["single_s"]])]
     found += [(kind, [row for row in rows if row["kind"] == kind]) for kind in kinds
               if kind not in drawn]
     found += [(what, [row for row in real if row["name"].endswith(f".{what}")])

@@ -20,7 +20,7 @@ NAMES = ("A-LTE", "B-LTE", "C-LTE", "D-LTE", "E-UMTS")
 
 def _row(name, kind, times, alone, part=""):
     return {"name": name, "kind": kind, "part": part, "time_s": times, "single_s": min(alone),
-            "joined_s": min(alone), "alone_s": alone, "bound_s": None, "bound_counts": False,
+            "joined_s": min(alone), "alone_s": alone, "tail_s": times, "single_tail_s": min(alone), "bound_s": None, "bound_counts": False,
             "duplicates": dict.fromkeys(times, 0), "fell_back": dict.fromkeys(times, 0)}
 
 
@@ -92,7 +92,8 @@ class Pairs(unittest.TestCase):
 
     def test_groups(self):
         self.assertEqual([(title, len(rows)) for title, rows in pairs.groups_of(ROWS)],
-                         [("all over recordings", 2), ("LTE + LTE", 2), ("1M", 1),
+                         [("all over recordings", 2), ("the better first", 1),
+                          ("the worse first", 1), ("LTE + LTE", 2), ("1M", 1),
                           ("later pages", 1), ("steps", 1)])
 
     def test_line(self):
