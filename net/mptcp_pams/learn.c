@@ -24,8 +24,9 @@
  *                  front, and took rtt - m to leave. For a burst over an empty
  *                  path it is the capacity itself, known after the first window
  *
- * If a queue stood during the whole sample, the path was busy, and n / rtt is the
- * capacity. Four times a round trip a lower sample pulls the capacity halfway down.
+ * A lower sample pulls the capacity halfway down. While queues stand from one acknowledgment
+ * to the next the path is busy, and what each acknowledges is the capacity itself: a sample
+ * is as old as a round trip, these are not. They count by their time against the last m.
  * Before the first sample path memory may know the capacity (memory.c). A sample of n packets
  * contradicts it if at that rate they would have queued for longer than the sample shows.
  *
@@ -43,6 +44,8 @@
  * than this, in one sample alone or with a few packets, tells nothing.
  */
 #define LEARN_DELAYED_US	30000U
+/* learn_busy(): delayed acknowledgments come in pairs */
+#define LEARN_BUSY_MIN_US	20000U
 /* A path that carried nothing yet is taken for one of 32 Mbit/s. With less, data goes to a
  * far path at the start though a near one is better; with more, a whole window waits
  * before a slow path. 12 and 32 Mbit/s were tried.
@@ -68,7 +71,8 @@
 /* A sample of TCP's delivery rate: @scaled / 10^6 bytes, acknowledged within @rtt_us, in which
  * the last packet waited @queue_us in queues. @interval_us is TCP's, the longer one of
  * sending and of delivering, and @carried_byteps the rate in it; @sparse if they were sent
- * more slowly than the path would have carried them.
+ * more slowly than the path would have carried them. @new_bytes of these were acknowledged since
+ * the last look that saw an acknowledgment, which was @new_us before.
  */
 struct learn_sample {
 	u64 scaled;
@@ -76,6 +80,8 @@ struct learn_sample {
 	u32 carried_byteps;
 	u32 rtt_us;
 	u32 queue_us;
+	u32 new_bytes;
+	u32 new_us;
 	bool sparse;
 };
 
@@ -115,11 +121,25 @@ static bool learn_carried(struct pams_subflow *sub, const struct learn_sample *s
 	u32 carried = sample->carried_byteps;
 
 	sub->learned_proven_byteps = max(sub->learned_proven_byteps, carried);
+	/* the acknowledgments of this moment say it better than those of a round trip */
+	if (!few && sub->queued && !sub->idle && sample_is_queued(sample, rtt_us))
+		return false;
 	if (!sub->learned_limit_byteps || carried <= sub->learned_limit_byteps)
 		return false;
-	/* without a queue the path could carry more: its capacity is unknown */
-	sub->learned_limit_byteps = few || sample_is_queued(sample, rtt_us) ? carried : 0;
+	/* without a queue the path could carry more, twice as much in the next round trip */
+	sub->learned_limit_byteps = few || sample_is_queued(sample, rtt_us) ? carried :
+				    min(2ULL * carried, MODEL_RATE_UNKNOWN - 1);
 	return true;
+}
+
+/* While the path is busy from one acknowledgment to the next, what these say was carried is its
+ * capacity now. Each counts by its time: what is older than a round trip hardly does.
+ */
+static void learn_busy(struct pams_subflow *sub, const struct learn_sample *sample, u32 rtt_us)
+{
+	sub->learned_limit_byteps = model_rate_follow(sub->learned_limit_byteps,
+						      max(rtt_us, LEARN_BUSY_MIN_US),
+						      sample->new_bytes, sample->new_us);
 }
 
 static void learn_capacity(struct pams_subflow *sub, const struct tcp_sock *tp,
@@ -128,7 +148,7 @@ static void learn_capacity(struct pams_subflow *sub, const struct tcp_sock *tp,
 	bool queued = sample_is_queued(sample, rtt_us);
 	u32 now_us = READ_ONCE(tp->tcp_mstamp);
 	u32 bound, span_us;
-	bool doubtful;
+	bool doubtful, busy = queued && sub->queued && !sub->idle;
 
 	/* a delayed acknowledgment looks like a queue, too: wait for a second sample */
 	doubtful = sample->queue_us > LEARN_DELAYED_US &&
@@ -152,15 +172,11 @@ static void learn_capacity(struct pams_subflow *sub, const struct tcp_sock *tp,
 		sub->learned_limit_byteps = max(bound, MODEL_RATE_MIN_BYTEPS);
 		return;
 	}
-	if ((now_us - sub->limit_us) * 4 < rtt_us + sample->queue_us)
-		return;
-
-	if (bound >= sub->learned_limit_byteps)
-		return;
-
-	sub->limit_us = now_us;
-	sub->learned_limit_byteps = max(sub->learned_limit_byteps / 2 + bound / 2,
-					MODEL_RATE_MIN_BYTEPS);
+	if (busy)
+		learn_busy(sub, sample, rtt_us);
+	else if (bound < sub->learned_limit_byteps)
+		sub->learned_limit_byteps = max(sub->learned_limit_byteps / 2 + bound / 2,
+						MODEL_RATE_MIN_BYTEPS);
 }
 
 /* Does the sample show that the path carries more than path memory says? The packets would have
@@ -191,6 +207,11 @@ static void learn_sample(struct pams_subflow *sub, const struct tcp_sock *tp,
 	sample.carried_byteps = rate_of(sample.scaled, sample.interval_us);
 	sample.rtt_us = max(READ_ONCE(tp->rack.rtt_us), 1U);
 	sample.queue_us = sample.rtt_us > rtt_us ? sample.rtt_us - rtt_us : 0;
+	sample.new_bytes = (READ_ONCE(tp->delivered) - sub->seen_delivered) *
+			   READ_ONCE(tp->mss_cache);
+	sample.new_us = min((u32)READ_ONCE(tp->delivered_mstamp) - sub->limit_us,
+			    MODEL_SPAN_MAX_US);
+	sub->limit_us = READ_ONCE(tp->delivered_mstamp);
 	sample.sparse = sample.interval_us > sample.rtt_us + sample.rtt_us / 2;
 	if (!learn_carried(sub, &sample, rtt_us, few) && packets_out) {
 		if (few)

@@ -7,7 +7,9 @@
 #define _MPTCP_PAMS_MODEL_H
 
 #include <linux/limits.h>
+#include <linux/math64.h>
 #include <linux/minmax.h>
+#include <linux/time64.h>
 #include <linux/types.h>
 
 #define MODEL_RATE_MIN_BYTEPS	125U			/* 1 kbit/s */
@@ -117,6 +119,17 @@ static inline u32 model_overdue_us(const struct pams_model *model)
 static inline u32 model_since_us(u32 now_us, u32 then_us)
 {
 	return max((s32)(now_us - then_us), 0);
+}
+
+/* A rate after @bytes more were carried in @span_us: they count by their time, what is known
+ * counts as if it were @memory_us long. Both times are at most MODEL_SPAN_MAX_US.
+ */
+static inline u32 model_rate_follow(u32 rate_byteps, u32 memory_us, u32 bytes, u32 span_us)
+{
+	u64 scaled = (u64)rate_byteps * memory_us + (u64)bytes * USEC_PER_SEC;
+
+	return clamp_t(u64, div_u64(scaled, memory_us + span_us), MODEL_RATE_MIN_BYTEPS,
+		     MODEL_RATE_UNKNOWN - 1);
 }
 
 /* Its path is lost, silent or spared: nothing goes there, and nothing waits for it. */
