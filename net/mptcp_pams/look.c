@@ -345,4 +345,8 @@ void pams_look(struct pams_conn *conn, enum pams_detail detail,
 		if (view->sub[i]->unanswered)
 			model_keep_to_window(view->sub[i]);
 	}
+	view->stream = stream_follow(&conn->stream, look->write_seq, look->snd_nxt,
+				     look->unscheduled_bytes == U64_MAX, view->now_ms);
+	for (i = 0; view->stream && i < nr; i++)
+		stream_bound(view->sub[i], READ_ONCE(tcp_sk(look->ssk[i])->mss_cache));
 }

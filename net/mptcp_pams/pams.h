@@ -26,6 +26,8 @@
  *   bank.c      how much a helper has acknowledged and not delivered, plain numbers only
  *   sched_*.c   choose a subflow from a view, plain numbers only (pick.h)
  *   cost.c      takes costlier paths out of a view, plain numbers only
+ *   stream.c    a connection whose application writes no faster than the paths carry: bounds
+ *               what each path holds of it, and says what is late, plain numbers only
  *   unit.c      how much is left of an application's unit, plain numbers only
  *   model.c     how much a subflow delivers by when, from plain numbers
  *   pad.c       PAD from plain numbers
@@ -57,6 +59,7 @@
 #include "peek.h"
 #include "pick.h"
 #include "rules.h"
+#include "stream.h"
 #include "symbols.h"
 #include "unit.h"
 
@@ -146,7 +149,7 @@ struct pams_net {
  * @learned_th_byteps: Th, before reports change it
  * @learned_limit_byteps: capacity of the path; 0 if unknown
  * @learned_proven_byteps: the highest rate that was measured, or a guess (@guessed)
- * @limit_us:	low half of tcp_mstamp when @learned_limit_byteps was lowered last
+ * @limit_us:	low half of delivered_mstamp at the last look that saw an acknowledgment
  * @empty_us:	low half of tcp_mstamp when a sample last showed no queue, or followed an
  *		idle time
  * @burst_us:	low half of tcp_mstamp when more packets followed one that was alone in
@@ -281,6 +284,7 @@ struct pams_expected {
  * @rule:	number of the rule that chose @sched, from 1; 0: no rule fits, or the socket's
  *		scheduler isn't rules
  * @window:	the end that the peer advertised, while msk->wnd_end is lowered (msk.h)
+ * @stream:	how fast the application writes (stream.c)
  * @unit:	where the application's units end
  * @resend:	the range that is pending to be sent again
  * @lost_id:	subflow_id whose lost data is being sent again, 0: none
@@ -348,6 +352,7 @@ struct pams_conn {
 	u32 rule;
 	struct msk_window window;
 	struct unit_marks unit;
+	struct stream_state stream;
 	struct msk_resend resend;
 	u64 late_bytes;
 	u32 epoch_bytes;
@@ -371,9 +376,8 @@ struct pams_conn {
 	u16 retrans_at;
 };
 
-/* figures.md promises that a connection with up to five subflows takes at most 1,024
- * bytes and 128 more for each subflow. 6.12 on amd64, where a connection takes 544, keeps that;
- * any kernel keeps it for up to four. Lockdep makes timers and work items larger.
+/* figures.md promises that a connection with up to four subflows takes at most 1,024
+ * bytes and 128 more for each subflow. Any kernel keeps that. Lockdep makes timers and work items larger.
  */
 static_assert(sizeof(struct pams_subflow) <= 224);
 static_assert(IS_ENABLED(CONFIG_LOCKDEP) || sizeof(struct pams_conn) <= 640);

@@ -59,6 +59,7 @@ struct pick_state {
  * @snd_nxt:		low half of the next data sequence number to send
  * @snd_una:		low half of the first one that isn't acknowledged
  * @now_ms:		time in milliseconds, wraps
+ * @stream:		the application writes no faster than the paths carry, mostly (stream.h)
  * @state:		the scheduler's own state, which it may write
  * @fragment_bytes:	how much is handed over next: the rest of a fragment, or a packet
  *			if the scheduler cuts fragments
@@ -77,6 +78,7 @@ struct pams_view {
 	u32 snd_una;
 	u32 now_ms;
 	u32 fragment_bytes;
+	bool stream;
 	struct pick_state *state;
 	unsigned int nr;
 	unsigned int nr_expected;

@@ -13,6 +13,9 @@
  * r) holds for a tick of 10 ms. What SACK tells of is sent again, too: the peer's TCP has it,
  * but delivers it only once a lost packet before it has come again.
  *
+ * Of a stream (stream.c) late data is sent again while there is new data, too. It waits for
+ * room, and goes before the new data, as that of a lost path does.
+ *
  * Lost: all that a stopped or silent subflow (report.c, watch.c) can't deliver, and what a
  * helper behind it has banked (split.c). A bank that nothing comes out of is lost, too.
  * It goes in its order, each byte once, and before new data: the receiver waits for it.
@@ -28,9 +31,9 @@
  * is the price.
  *
  * Nothing is sent again in fallback, with less than two usable subflows, or of a subflow
- * with a FIN queued; no tail is while new data can be sent. Nothing is either while the
- * kernel itself sends its queue again: only one place can be pending, and the kernel's
- * data before the new place would be left out.
+ * with a FIN queued; no tail is while new data can be sent, but for a stream's. Nothing is
+ * either while the kernel itself sends its queue again: only one place can be pending, and the
+ * kernel's data before the new place would be left out.
  */
 #include <linux/math64.h>
 
@@ -156,11 +159,12 @@ static u64 epoch_left(struct pams_conn *conn, u64 bytes)
 static int view_late(struct pams_conn *conn, struct pams_view *view,
 		     const struct msk_look *look, u64 *bytes)
 {
-	u64 budget;
+	bool nothing_new = pams_nothing_new(look);
 	unsigned int i;
+	u64 budget;
 	int from;
 
-	if (!conn->sched->late || view->nr < 2 || !pams_nothing_new(look))
+	if (!conn->sched->late || view->nr < 2 || (!view->stream && !nothing_new))
 		return PAMS_PICK_NONE;
 	budget = late_budget(conn, look);
 	if (!budget)
@@ -170,8 +174,11 @@ static int view_late(struct pams_conn *conn, struct pams_view *view,
 		view->sub[i]->once_bytes = once_bytes(pams_subflow_of(view->sub[i]),
 						      tcp_sk(look->ssk[i])) +
 					   pams_split_once_bytes(conn, look->id[i]);
-	from = conn->sched->late(view, READ_ONCE(conn->net->reinject_eta_percent),
-				 bytes);
+	*bytes = U64_MAX;
+	from = view->stream ? stream_late(view) : PAMS_PICK_NONE;
+	if (from < 0 && nothing_new)
+		from = conn->sched->late(view, READ_ONCE(conn->net->reinject_eta_percent),
+					 bytes);
 	if (from < 0)
 		return from;
 
@@ -345,10 +352,13 @@ static bool resend_late(struct pams_conn *conn, struct pams_view *view,
 		sub = pams_subflow_of(view->sub[from]);
 		bytes = msk_resend_tail(conn->msk, look->ssk[from], &sub->again,
 					max_bytes, &conn->resend);
-		if (bytes)
+		if (bytes) {
 			pams_split_sent_again(conn);
-		else
+			conn->resend.keep = view->stream;
+			conn->lost_id = view->stream ? sub->model.id : 0;
+		} else {
 			bytes = pams_split_resend(conn, look, look->ssk[from], max_bytes);
+		}
 		if (bytes) {
 			conn->late_bytes += bytes;
 			conn->epoch_bytes += bytes;

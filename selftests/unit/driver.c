@@ -11,6 +11,7 @@
 #include "cost.h"
 #include "pad.h"
 #include "pick.h"
+#include "stream.h"
 #include "unit.h"
 
 #define HOP_WORDS	3	/* rate_byteps, owd_us, queued_bytes */
@@ -41,6 +42,10 @@ u32 unit_model_since(u32 now_us, u32 then_us);
 const char *unit_model_inverse(u64 seed, size_t nr, u64 *checked, u64 *state);
 int unit_minfct(const u64 *in, const u64 *models, u32 *bytes);
 int unit_late_minfct(const u64 *in, const u64 *models, u64 *bytes);
+int unit_late_stream(const u64 *in, const u64 *models);
+int unit_stream_follow(u32 *state, u32 write_seq, u32 snd_nxt, int waits, u32 now_ms);
+u32 unit_stream_room(const u64 *in, u32 room_bytes, u32 packet_bytes);
+u32 unit_rate_follow(u32 rate_byteps, u32 memory_us, u32 bytes, u32 span_us);
 int unit_policy(int which, const u64 *in, u32 *state, u32 *bytes);
 int unit_cost(const u64 *in, s64 *state, u64 *room);
 void unit_unit_mark(u32 *marks, u64 write_seq, u64 snd_nxt, u32 bytes);
@@ -416,6 +421,48 @@ int unit_late_minfct(const u64 *in, const u64 *models, u64 *bytes)
 	if (!model_view(in, models, &view, all))
 		return -1000;
 	return pams_sched_minfct.late(&view, 20, bytes);
+}
+
+int unit_late_stream(const u64 *in, const u64 *models)
+{
+	struct pams_model all[VIEW_MAX];
+	struct pams_view view;
+
+	if (!model_view(in, models, &view, all))
+		return -1000;
+	return stream_late(&view);
+}
+
+/* @state is that of stream.c, changed. */
+int unit_stream_follow(u32 *state, u32 write_seq, u32 snd_nxt, int waits, u32 now_ms)
+{
+	struct stream_state own = {
+		.mark = state[0], .mark_ms = state[1], .seen_ms = state[2],
+		.lived_ms = (u16)state[3],
+	};
+	bool stream = stream_follow(&own, write_seq, snd_nxt, waits, now_ms);
+
+	state[0] = own.mark;
+	state[1] = own.mark_ms;
+	state[2] = own.seen_ms;
+	state[3] = own.lived_ms;
+	return stream;
+}
+
+/* The room that a stream leaves of @room_bytes. */
+u32 unit_stream_room(const u64 *in, u32 room_bytes, u32 packet_bytes)
+{
+	struct pams_model one = model(in);
+
+	one.room_bytes = room_bytes;
+	one.idle = room_bytes > 0;
+	stream_bound(&one, packet_bytes);
+	return one.idle ? one.room_bytes : 0;
+}
+
+u32 unit_rate_follow(u32 rate_byteps, u32 memory_us, u32 bytes, u32 span_us)
+{
+	return model_rate_follow(rate_byteps, memory_us, bytes, span_us);
 }
 
 #define POLICY_WORDS	9	/* see policy_sub() in unit.py */
