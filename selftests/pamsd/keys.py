@@ -24,8 +24,8 @@ from daemon import (HELPERS, PAMSD, Daemon, Skipped, check, free_port, new_key, 
 IN_OPEN = 0x20
 CAP_NET_ADMIN, CAP_NET_RAW = 12, 13
 ABOUT_OTHERS = 'about = {"192.0.2.1"}'
-# Root of a namespace of its own, who has every privilege in it.
-AS_ROOT = ("unshare", "--user", "--map-root-user", "--net")
+# Root of a namespace of its own, who has every privilege in it; who is root may have to enter another's home.
+AS_ROOT = ("unshare", *(("--user", "--map-root-user") if os.geteuid() else ()), "--net")
 
 
 def write_key(folder, name, key, mode=0o600):
