@@ -129,6 +129,12 @@ package-check:
 	@tools/setup.sh package stock
 	@selftests/package/run $(ROOTS)
 
+# In a fresh Debian and a user's closed home; what STAGES doesn't name is left out.
+.PHONY: fresh-check
+fresh-check:
+	@tools/setup.sh package
+	@selftests/fresh $(STAGES)
+
 .PHONY: check-all
 check-all:
 	@tools/setup.sh um stock cross tools check
@@ -191,6 +197,7 @@ help:
 	@echo 'make package-check  install, use, upgrade and remove them in fresh roots; ROOTS="bookworm trixie sid arm64"'
 	@echo 'make demo           default against pams and minfct over two paths, as a table and pictures'
 	@echo 'make check          every test but those that take hours and those of the packages; ends with N passed, N failed'
+	@echo 'make fresh-check    make demo and make check as a user with a home of mode 0700 in a fresh Debian 13; STAGES="demo style pamsd" for some'
 	@echo 'make check-all      that, and what takes hours: timed selftests in the emulator, debug kernels'
 	@echo 'make selftests      the selftests on this machine, as root, with the module loaded, installed or built'
 	@echo 'make vm-check       the selftests in a stock kernel; KVER=6.12 or 7, TESTS="a.sh b.sh";'
