@@ -335,13 +335,14 @@ static u32 packet_bytes(const struct mptcp_sock *msk, const struct sock *ssk)
 	return mss > 2 * dss ? mss - dss : mss;
 }
 
-/* Round @bytes to whole packets, since the rest would be sent as a small packet, or wait. If
- * less than a packet of the unscheduled data would be left, all of it is taken.
+/* Round @bytes to whole packets, unless they are all of the unscheduled data, since the rest
+ * would be sent as a small packet, or wait.
  */
 static u32 whole_packets(u32 bytes, u32 packet, u64 unscheduled)
 {
-	bytes = max(rounddown(bytes, packet), packet);
-	return unscheduled < bytes + packet ? unscheduled : bytes;
+	if (bytes >= unscheduled)
+		return unscheduled;
+	return min_t(u64, max(rounddown(bytes, packet), packet), unscheduled);
 }
 
 /* Will an acknowledgment come? The kernel may ask for a decision while it takes one in, before
