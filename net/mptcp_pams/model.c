@@ -24,9 +24,11 @@
  *   release(x)  = how long it takes to release x
  *   arrival(n)  = m/2 + max(behind(B + n), D + release(F + B + n - W))
  *
- * If C is unknown P is no bound: behind W bytes are released, too.
+ * If C is unknown P is a bound of the first W bytes only; and while acknowledgments come (D = 0)
+ * the path carries R, too, unless P is a guess:
  *
- *   behind(x)   = (Q + W) / P + release(x - W)     for x > W
+ *   behind(x)   = (Q + x) / max(P, R)                       if D = 0
+ *                 (Q + W) / max(P, R) + release(x - W)      for x > W
  *
  * carried(t) is the inverse of arrival(n): how many bytes have arrived after t. Both grow
  * strictly, up to a byte and a microsecond.
@@ -190,12 +192,22 @@ static u64 window_bytes(const struct pams_model *model, u64 span_us)
 	return U64_MAX - bytes + released_bytes(rate, span_us);
 }
 
+/* The rate at which bytes follow each other through the bottleneck. While acknowledgments
+ * come, the path carries a window per round trip, whatever was proven before. A guess stays: it
+ * says what the path doesn't carry.
+ */
+static u32 line_byteps(const struct pams_model *model)
+{
+	return model_pause_us(model) || model->guessed ?
+	       model->proven_byteps : max(model->proven_byteps, model->rate_byteps);
+}
+
 /* How long until @bytes have left the bottleneck, behind what is in flight. */
 static u64 behind_us(const struct pams_model *model, u64 bytes)
 {
 	bool known = model->proven_byteps == model->limit_byteps;
 	u64 within = known ? bytes : min_t(u64, bytes, model->window_bytes);
-	u64 us = release_us(queued_bytes(model) + within, model->proven_byteps);
+	u64 us = release_us(queued_bytes(model) + within, line_byteps(model));
 
 	return bytes > within ? us + window_us(model, bytes - within) : us;
 }
@@ -204,13 +216,13 @@ static u64 behind_us(const struct pams_model *model, u64 bytes)
 static u64 behind_bytes(const struct pams_model *model, u64 span_us)
 {
 	bool known = model->proven_byteps == model->limit_byteps;
-	u64 bytes = released_bytes(model->proven_byteps, span_us);
+	u32 rate = line_byteps(model);
+	u64 bytes = released_bytes(rate, span_us);
 	u64 queued = queued_bytes(model);
 	u64 within = queued + model->window_bytes;
 
 	if (!known && bytes >= within)
-		bytes = within + window_bytes(model, span_us -
-					      release_us(within, model->proven_byteps));
+		bytes = within + window_bytes(model, span_us - release_us(within, rate));
 	return bytes - min(bytes, queued);
 }
 

@@ -5,8 +5,8 @@ import os
 import unittest
 
 from unit import (QUEUED_MAX_BYTES, RATE_MIN_BYTEPS, SPAN_MAX_US, U32_MAX, U64_MAX,
-                  UNKNOWN, any_model, arrival_us, carried, direct_ns, helper_ns, inverse, is_sooner, model,
-                  model_pad_ns, rng, since_us, spread, trusted, window_and_rate)
+                  UNKNOWN, any_model, arrival_us, carried, direct_ns, helper_ns, inverse, is_sooner,
+                  model, model_pad_ns, rng, since_us, spread, trusted, window_and_rate)
 
 MS = 1_000_000      # ns
 
@@ -38,7 +38,12 @@ class TestArrival(unittest.TestCase):
 
     def test_burst_over_a_path_that_proved_nothing(self):
         # the window takes 5000 bytes, but at 1 MB/s they take 5 ms
+        one = model(5_000_000, 2_000, 10_000, limit=UNKNOWN, proven=1_000_000, due_us=2_000)
+        self.assertEqual(arrival_us(one, 5_000), 1_000 + 5_000)
+        # once acknowledgments come the path carries the window in each round trip, but for a guess
         one = model(5_000_000, 2_000, 10_000, limit=UNKNOWN, proven=1_000_000)
+        self.assertEqual(arrival_us(one, 5_000), 1_000 + 1_000)
+        one = model(5_000_000, 2_000, 10_000, limit=UNKNOWN, proven=1_000_000, guessed=True)
         self.assertEqual(arrival_us(one, 5_000), 1_000 + 5_000)
 
     def test_slow_start_doubles(self):
@@ -244,7 +249,8 @@ class TestPipe(unittest.TestCase):
 
     def test_what_is_in_flight_to_a_helper_waits_there(self):
         # 50 Mbit/s and 60 ms to it, 5 Mbit/s and 2 ms behind: 31,250 bytes are taken in 30 ms
-        for flight, at_us in ((0, 34_400), (18_750, 34_400), (100_000, 164_400), (375_000, 604_400)):
+        for flight, at_us in ((0, 34_400), (18_750, 34_400), (100_000, 164_400),
+                              (375_000, 604_400)):
             one = model(6_250_000, 60_000, 375_000, flight, pipe=625_000, pipe_delay_us=2_000)
             self.assertEqual(arrival_us(one, 1_500), at_us)
             self.assertEqual(carried(one, at_us), 1_500)
