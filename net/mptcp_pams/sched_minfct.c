@@ -4,9 +4,8 @@
  *
  *   target = the idle subflow where the next packet arrives first
  *   A(n)   = when n bytes have arrived on the target
- *   n      = the target's room; it is halved as long as A(n) is more than 250 us
- *            later than a packet's arrival, and the other subflows, busy or idle,
- *            can carry the rest by then:
+ *   n      = the target's room; it is halved as long as the other subflows, busy or idle,
+ *            can carry the rest by A(n):
  *
  *     n + sum of carried[i](A(n)) >= min(left, buffer)
  *         over the other subflows i with arrival[i] < A(n)
@@ -37,8 +36,6 @@
  */
 #define MINFCT_LATE_SHARE	5
 #define MINFCT_LATE_TIMES	2
-/* A burst that is over in less time isn't divided: the decisions cost more than it gains. */
-#define MINFCT_BURST_US		250U
 /* For a first packet the other subflows may stand still for at most this part of the data
  * that was sent.
  */
@@ -75,14 +72,6 @@ static bool minfct_tries(const struct pams_view *view, int target, u64 carried)
 	       carried - view->buffer_bytes <= view->sent_bytes / MINFCT_TRY_SHARE;
 }
 
-/* Do @bytes take so long on the target that dividing them could gain something? */
-static bool minfct_divides(const struct pams_model *target, u32 bytes)
-{
-	return bytes > PICK_PACKET_BYTES &&
-	       (u64)model_arrival_us(target, bytes) * NSEC_PER_USEC >
-	       target->pad_ns + MINFCT_BURST_US * NSEC_PER_USEC;
-}
-
 static int minfct_pick(const struct pams_view *view, u32 *bytes)
 {
 	u64 wanted = min(view->left_bytes, view->buffer_bytes);
@@ -93,7 +82,7 @@ static int minfct_pick(const struct pams_view *view, u32 *bytes)
 		return target;
 
 	*bytes = min_t(u64, view->sub[target]->room_bytes, wanted);
-	while (minfct_divides(view->sub[target], *bytes)) {
+	while (*bytes > PICK_PACKET_BYTES) {
 		carried = minfct_carried(view, target, *bytes, true);
 		if (!carried || carried + *bytes < wanted)
 			return target;

@@ -8,8 +8,6 @@ from array import array
 from unit import (DEFER, EXPECTED_MAX, LIB, NONE, PACKET, U32_MAX, U64_MAX, UNKNOWN, _pointer,
                   any_model, arrival_us, carried, model, rng, spread)
 
-BURST_US = 250     # MINFCT_BURST_US: a burst that is over sooner isn't divided
-
 
 def words(values):
     data = array("Q", values)
@@ -316,8 +314,7 @@ class TestShare(unittest.TestCase):
             return models[i][8] & 2
 
         count = min(rooms[target], wanted)
-        while (count > PACKET and
-               arrival_us(models[target], count) > packets_us[target] + BURST_US):
+        while count > PACKET:
             rest = others(count, lambda i: moving(i) or idle[i])
             if rest == 0 or rest < wanted - count:
                 return target, count
