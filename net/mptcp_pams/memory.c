@@ -30,12 +30,12 @@
  * A namespace has at most 1,024 paths; the one that was used longest ago is dropped first.
  * One lock guards them all. It is taken when a subflow or a connection comes or goes, when a
  * subflow's capacity changes by an eighth or its highest rate grows by an eighth, when a sample
- * contradicts C, and every ten seconds for each subflow that knows its capacity. The figures are read
- * without it, so they may be of different moments.
+ * contradicts C, and every five seconds for each subflow that knows its capacity. The figures
+ * are read without it, so they may be of different moments.
  *
  * A path is made in atomic context: with the msk owned on behalf of the task that sends,
  * whose memory cgroup is charged, or in softirq, where no cgroup is. The bound holds in
- * both cases: 1,024 paths of 216 bytes, and a table of 2 KB.
+ * both cases: 1,024 paths of 192 bytes, and a table of 2 KB.
  */
 #include <linux/jhash.h>
 #include <linux/jiffies.h>
@@ -248,14 +248,14 @@ static void memory_release(struct pams_remembered *path)
  */
 void pams_memory_put(struct pams_remembered *path)
 {
-	spinlock_t *lock;
+	struct pams_memory *memory;
 
 	if (!path)
 		return;
-	lock = &path->net->memory.lock;
-	spin_lock_bh(lock);
+	memory = &path->net->memory;
+	spin_lock_bh(&memory->lock);
 	memory_release(path);
-	spin_unlock_bh(lock);
+	spin_unlock_bh(&memory->lock);
 }
 
 /**

@@ -377,7 +377,8 @@ struct pams_conn {
 };
 
 /* figures.md promises that a connection with up to four subflows takes at most 1,024
- * bytes and 128 more for each subflow. Any kernel keeps that. Lockdep makes timers and work items larger.
+ * bytes and 128 more for each subflow. Any kernel keeps that. Lockdep makes timers and work
+ * items larger.
  */
 static_assert(sizeof(struct pams_subflow) <= 224);
 static_assert(IS_ENABLED(CONFIG_LOCKDEP) || sizeof(struct pams_conn) <= 640);
