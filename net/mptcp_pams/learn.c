@@ -209,9 +209,9 @@ static void learn_sample(struct pams_subflow *sub, const struct tcp_sock *tp,
 	sample.queue_us = sample.rtt_us > rtt_us ? sample.rtt_us - rtt_us : 0;
 	sample.new_bytes = (READ_ONCE(tp->delivered) - sub->seen_delivered) *
 			   READ_ONCE(tp->mss_cache);
-	sample.new_us = min((u32)READ_ONCE(tp->delivered_mstamp) - sub->limit_us,
+	sample.new_us = min((u32)READ_ONCE(tp->delivered_mstamp) - sub->acked_us,
 			    MODEL_SPAN_MAX_US);
-	sub->limit_us = READ_ONCE(tp->delivered_mstamp);
+	sub->acked_us = READ_ONCE(tp->delivered_mstamp);
 	sample.sparse = sample.interval_us > sample.rtt_us + sample.rtt_us / 2;
 	if (!learn_carried(sub, &sample, rtt_us, few) && packets_out) {
 		if (few)

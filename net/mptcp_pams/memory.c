@@ -38,7 +38,6 @@
  * both cases: 1,024 paths of 192 bytes, and a table of 2 KB.
  */
 #include <linux/jhash.h>
-#include <linux/jiffies.h>
 #include <linux/mm.h>
 #include <linux/random.h>
 #include <linux/slab.h>

@@ -3,7 +3,6 @@
 #ifndef _MPTCP_PAMS_MEMORY_H
 #define _MPTCP_PAMS_MEMORY_H
 
-#include <linux/jiffies.h>
 #include <linux/list.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>

@@ -278,20 +278,6 @@ u32 model_arrival_us(const struct pams_model *model, u32 bytes)
 	return model->wait_us + max(path_us, pipe_us) + model->pipe_delay_us;
 }
 
-/**
- * model_is_sooner - do some bytes arrive before others on another subflow?
- * @model:	the subflow
- * @bytes:	handed over there now, or as soon as it has joined
- * @other:	the other one
- * @other_bytes: handed over there now
- */
-bool model_is_sooner(const struct pams_model *model, u32 bytes,
-		     const struct pams_model *other, u64 other_bytes)
-{
-	return model_arrival_us(model, bytes) <
-	       model_arrival_us(other, min_t(u64, other_bytes, U32_MAX));
-}
-
 /* How much the path alone has carried @span_us after the first byte can have arrived. */
 static u64 path_carried_bytes(const struct pams_model *model, u32 span_us)
 {

@@ -149,7 +149,7 @@ struct pams_net {
  * @learned_th_byteps: Th, before reports change it
  * @learned_limit_byteps: capacity of the path; 0 if unknown
  * @learned_proven_byteps: the highest rate that was measured, or a guess (@guessed)
- * @limit_us:	low half of delivered_mstamp at the last look that saw an acknowledgment
+ * @acked_us:	low half of delivered_mstamp at the last look that saw an acknowledgment
  * @empty_us:	low half of tcp_mstamp when a sample last showed no queue, or followed an
  *		idle time
  * @burst_us:	low half of tcp_mstamp when more packets followed one that was alone in
@@ -221,7 +221,7 @@ struct pams_subflow {
 	u32 th_us;
 	u32 learned_limit_byteps;
 	u32 learned_proven_byteps;
-	u32 limit_us;
+	u32 acked_us;
 	u32 empty_us;
 
 	u32 memory_byteps;

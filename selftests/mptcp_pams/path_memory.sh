@@ -139,6 +139,20 @@ memory() { on_server sysctl -qw net.mptcp_pams.path_memory="$1"; }
 # never_slower WHAT PERCENT US US: with memory, and without
 never_slower() { check "us for $1 with memory" "$3" "<=" "$4 * (100 + $2) / 100"; }
 
+# transfers_never_slower WHAT PERCENT OPTIONS...: the same transfers without memory, then with it
+transfers_never_slower()
+{
+	local without what=$1 percent=$2
+	shift 2
+
+	memory 0
+	transfer "$@"
+	without=$(duration_us)
+	memory 1
+	transfer "$@"
+	never_slower "$what" "$percent" "$(duration_us)" "$without"
+}
+
 # other_host SHAPE: another host behind 10.0.1.1, as behind a NAT: by a link of its own. The server reaches it by its port, 5001.
 other_host()
 {
@@ -208,39 +222,25 @@ beside_near()
 # A path that had 300 kbit/s once and has 50 Mbit/s now: a page's connections over it.
 has_become_fast()
 {
-	local without
-
 	begin
 	paths "$1" 300kbit,10ms,60 5mbit,40ms,100
 	start_server
 	transfer --bytes 300K --timeout 100000
 	sleep 3
 	reshape 1 50mbit,10ms,200
-	memory 0
-	transfer --cold --conns 4 --stagger 20 --requests 10 --gap 20 --bytes 30K
-	without=$(duration_us)
-	memory 1
-	transfer --cold --conns 4 --stagger 20 --requests 10 --gap 20 --bytes 30K
-	never_slower "40 times 30 KB" 5 "$(duration_us)" "$without"
+	transfers_never_slower "40 times 30 KB" 5 --cold --conns 4 --stagger 20 --requests 10 --gap 20 --bytes 30K
 }
 
 # The path that joins had 300 kbit/s once and has 50 Mbit/s now: it is tried again without data on it.
 second_has_become_fast()
 {
-	local without
-
 	begin
 	paths "$1" 5mbit,20ms,100 300kbit,10ms,60
 	start_server
 	transfer --bytes 2M --timeout 100000
 	sleep 3
 	reshape 2 50mbit,10ms,200
-	memory 0
-	transfer --cold --requests 5 --gap 20 --bytes 500K
-	without=$(duration_us)
-	memory 1
-	transfer --cold --requests 5 --gap 20 --bytes 500K
-	never_slower "5 times 500 KB" 5 "$(duration_us)" "$without"
+	transfers_never_slower "5 times 500 KB" 5 --cold --requests 5 --gap 20 --bytes 500K
 }
 
 # A client with two paths teaches that a second one joins; another one behind the same address has none.
@@ -268,18 +268,11 @@ stranger_has_one_path()
 # Packets of two sizes: the second download finds what the first one taught.
 unlike_mtus()
 {
-	local without
-
 	begin
 	paths "$1" 100mbit,5ms,400 50mbit,10ms,400
 	set_mtu 1 9000
 	start_server
-	memory 0
-	transfer --cold --bytes 20M --requests 2 --gap 1000
-	without=$(duration_us)
-	memory 1
-	transfer --cold --bytes 20M --requests 2 --gap 1000
-	never_slower "2 times 20 MB" 5 "$(duration_us)" "$without"
+	transfers_never_slower "2 times 20 MB" 5 --cold --bytes 20M --requests 2 --gap 1000
 }
 
 # A page of 40 small answers over new connections, six at a time, over a slow first path and a fast second one, and the other way

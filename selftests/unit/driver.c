@@ -36,7 +36,6 @@ void unit_model_window(const u64 *in, u64 *out);
 void unit_model_trust(const u64 *in, u64 *out);
 u64 unit_model_pad(const u64 *in, u32 bytes);
 u32 unit_model_arrival(const u64 *in, u32 bytes);
-int unit_model_is_sooner(const u64 *in, u32 bytes, const u64 *other, u64 other_bytes);
 u64 unit_model_carried(const u64 *in, u64 span_us);
 u32 unit_model_since(u32 now_us, u32 then_us);
 const char *unit_model_inverse(u64 seed, size_t nr, u64 *checked, u64 *state);
@@ -241,13 +240,6 @@ u32 unit_model_arrival(const u64 *in, u32 bytes)
 	struct pams_model one = model(in);
 
 	return model_arrival_us(&one, bytes);
-}
-
-int unit_model_is_sooner(const u64 *in, u32 bytes, const u64 *other, u64 other_bytes)
-{
-	struct pams_model one = model(in), two = model(other);
-
-	return model_is_sooner(&one, bytes, &two, other_bytes);
 }
 
 u32 unit_model_since(u32 now_us, u32 then_us)

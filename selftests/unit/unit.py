@@ -40,7 +40,6 @@ LIB.unit_model_pad.argtypes = [U64_P, ctypes.c_uint32]
 LIB.unit_model_pad.restype = ctypes.c_uint64
 LIB.unit_model_arrival.argtypes = [U64_P, ctypes.c_uint32]
 LIB.unit_model_arrival.restype = ctypes.c_uint32
-LIB.unit_model_is_sooner.argtypes = [U64_P, ctypes.c_uint32, U64_P, ctypes.c_uint64]
 LIB.unit_model_carried.argtypes = [U64_P, ctypes.c_uint64]
 LIB.unit_model_carried.restype = ctypes.c_uint64
 LIB.unit_model_inverse.argtypes = [ctypes.c_uint64, ctypes.c_size_t, U64_P, U64_P]
@@ -234,9 +233,7 @@ def arrival_us(one, count):
 
 def is_sooner(one, count, other, other_count):
     """Does what one is given arrive before what the other one is given?"""
-    data, others = array("Q", one), array("Q", other)
-    return bool(LIB.unit_model_is_sooner(_pointer(data, ctypes.c_uint64), count,
-                                         _pointer(others, ctypes.c_uint64), other_count))
+    return arrival_us(one, count) < arrival_us(other, min(other_count, U32_MAX))
 
 
 def carried(one, span_us):
