@@ -242,7 +242,7 @@ static void learn_th(struct pams_subflow *sub, const struct tcp_sock *tp, u32 cw
 	sample = min_t(u64, (u64)cwnd * READ_ONCE(tp->mss_cache),
 		       PAD_QUEUED_MAX_BYTES);
 	sample = clamp(div_u64(sample * USEC_PER_SEC, srtt_us),
-		       PAD_RATE_MIN_BYTEPS, PAD_RATE_MAX_BYTEPS);
+		       PAD_RATE_MIN_BYTEPS, MODEL_RATE_UNKNOWN - 1ULL);
 	if (sub->learned_th_byteps && !slow_start)
 		sample = sub->learned_th_byteps +
 			 ((s64)(sample - sub->learned_th_byteps) >> LEARN_TH_SHIFT);

@@ -133,6 +133,7 @@ struct pams_net {
 /* Events of a subflow that listeners on netlink are to be told. */
 #define PAMS_EVENT_STOPPED	BIT(0)
 #define PAMS_EVENT_REINJECT	BIT(1)
+#define PAMS_STOPS_MAX		511	/* a subflow's stops are counted up to here */
 
 /**
  * struct pams_subflow - the state of one subflow; each field belongs to the owner of the msk
@@ -186,7 +187,7 @@ struct pams_net {
  * @silent:	nothing was acknowledged for too long, or nothing can be sent
  * @cut_off:	when @silent was set, nothing could be sent
  * @stopped:	the last look found that what is sent now won't arrive (report.c)
- * @stops:	how often @stopped was set
+ * @stops:	how often @stopped was set, at most PAMS_STOPS_MAX
  * @events:	PAMS_EVENT_* that listeners have not been told yet
  *
  * written by sched.c:
@@ -197,27 +198,27 @@ struct pams_subflow {
 	struct pams_model model;
 
 	/* with the model, in the two cache lines that every decision reads */
-	u32 pad_of_bytes;
 	u32 seen_us;
 	u32 seen_write_seq;
 	u32 seen_delivered;
 	u32 seen_packets;
-	u16 stops;
+	u16 pad_of_bytes;
 	u16 alarm_s;
-	u8 alarms:2;
-	u8 events:2;
-	u8 guessed:1;
-	u8 idle:1;
-	u8 queued:1;
-	u8 reported:1;
-	u8 silent:1;
-	u8 stopped:1;
-	u8 retrans:1;
-	u8 cut_off:1;
-	u16 split_mark:11;
+	u32 alarms:2;
+	u32 events:2;
+	u32 guessed:1;
+	u32 idle:1;
+	u32 queued:1;
+	u32 reported:1;
+	u32 silent:1;
+	u32 stopped:1;
+	u32 retrans:1;
+	u32 cut_off:1;
+	u32 split_mark:11;
+	u32 stops:9;
 	u32 silent_tstamp;
 
-	u64 learned_th_byteps;
+	u32 learned_th_byteps;
 	u32 th_us;
 	u32 learned_limit_byteps;
 	u32 learned_proven_byteps;

@@ -212,7 +212,8 @@ static void subflow_stop(struct pams_conn *conn, const struct msk_look *look,
 		return;
 
 	sub->stopped = true;
-	sub->stops++;
+	if (sub->stops < PAMS_STOPS_MAX)
+		sub->stops++;
 	sub->events |= PAMS_EVENT_STOPPED;
 	pams_count(conn, &conn->counts.stops, 1);
 	conn->events = true;	/* the kick tells listeners, and sends queued data again */
