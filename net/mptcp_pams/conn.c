@@ -66,12 +66,6 @@ void pams_conn_reset(struct mptcp_sock *msk)
 	WRITE_ONCE(*conn_slot(msk), NULL);
 }
 
-static void subflow_free(struct pams_subflow *sub)
-{
-	pams_memory_leave(sub->memory);
-	kmem_cache_free(subflow_cache, sub);
-}
-
 static void conn_free_rcu(struct rcu_head *rcu)
 {
 	kmem_cache_free(conn_cache, container_of(rcu, struct pams_conn, rcu));
@@ -84,9 +78,7 @@ static void conn_free(struct pams_conn *conn)
 	unsigned int i;
 
 	for (i = 0; i < conn->nr; i++)
-		subflow_free(conn->sub[i]);
-	for (i = 0; i < PAMS_EXPECTED_MAX; i++)
-		pams_memory_put(conn->expected[i].memory);
+		kmem_cache_free(subflow_cache, conn->sub[i]);
 	if (conn->bank)
 		kmem_cache_free(bank_cache, conn->bank);
 	call_rcu(&conn->rcu, conn_free_rcu);
@@ -275,7 +267,6 @@ bool pams_conn_is_current(const struct pams_conn *conn)
  * pams_subflow_get - the state of a subflow, made if it has none yet
  * @conn:	its connection
  * @place:	the subflow's index among the usable ones
- * @ssk:	its TCP socket
  * @id:		subflow_id
  *
  * Moves the state to @place: @conn->sub has the states of the usable subflows in their
@@ -283,8 +274,7 @@ bool pams_conn_is_current(const struct pams_conn *conn)
  *
  * Return: the state, or NULL if there is no memory.
  */
-struct pams_subflow *pams_subflow_get(struct pams_conn *conn, unsigned int place,
-				      const struct sock *ssk, u32 id)
+struct pams_subflow *pams_subflow_get(struct pams_conn *conn, unsigned int place, u32 id)
 {
 	struct pams_subflow *sub;
 	unsigned int i;
@@ -307,7 +297,6 @@ struct pams_subflow *pams_subflow_get(struct pams_conn *conn, unsigned int place
 
 	sub->model.id = id;
 	sub->model.horizon_us = MODEL_HORIZON_NONE;
-	sub->memory = pams_memory_get(conn->net, ssk);
 	conn->sub[conn->nr++] = sub;
 	swap(conn->sub[conn->nr - 1], conn->sub[place]);
 	return sub;
@@ -323,7 +312,7 @@ void pams_subflow_drop(struct pams_conn *conn, unsigned int place)
 	struct pams_subflow *sub = conn->sub[place];
 
 	conn->sub[place] = conn->sub[--conn->nr];
-	subflow_free(sub);
+	kmem_cache_free(subflow_cache, sub);
 }
 
 /* Move *@bucket on to the first bucket from there that isn't empty; false at the end. A walk

@@ -27,8 +27,6 @@
  * A lower sample pulls the capacity halfway down. While queues stand from one acknowledgment
  * to the next the path is busy, and what each acknowledges is the capacity itself: a sample
  * is as old as a round trip, these are not. They count by their time against the last m.
- * Before the first sample path memory may know the capacity (memory.c). A sample of n packets
- * contradicts it if at that rate they would have queued for longer than the sample shows.
  *
  * Called in the context of look.c; TCP's state is read without the subflow's lock.
  */
@@ -179,18 +177,7 @@ static void learn_capacity(struct pams_subflow *sub, const struct tcp_sock *tp,
 						MODEL_RATE_MIN_BYTEPS);
 }
 
-/* Does the sample show that the path carries more than path memory says? The packets would have
- * stood in its queue for longer.
- */
-static bool sample_contradicts(const struct pams_subflow *sub,
-			       const struct learn_sample *sample, u32 rtt_us)
-{
-	u32 rate = sub->learned_limit_byteps ? 0 : pams_memory_hint(sub->memory).limit_byteps;
-
-	return rate && rate_of(sample->scaled, sample->queue_us + rtt_us / 4) > rate;
-}
-
-/* Learn from the delivery rate that TCP keeps, if it has one, and tell path memory. */
+/* Learn from the delivery rate that TCP keeps, if it has one. */
 static void learn_sample(struct pams_subflow *sub, const struct tcp_sock *tp,
 			 u32 packets_out, u32 rtt_us)
 {
@@ -219,12 +206,6 @@ static void learn_sample(struct pams_subflow *sub, const struct tcp_sock *tp,
 		else
 			learn_capacity(sub, tp, &sample, rtt_us);
 	}
-
-	if (sample_contradicts(sub, &sample, rtt_us))
-		pams_memory_doubt(sub->memory);
-	sub->memory_byteps =
-		pams_memory_learn(sub->memory, sub->memory_byteps, sub->learned_limit_byteps,
-				  sub->learned_proven_byteps, rtt_us);
 }
 
 /* Update Th, MPBond's throughput, from cwnd / RTT; one division per sample. */
@@ -300,14 +281,10 @@ static void model_set_path(struct pams_subflow *sub, u32 cwnd_bytes, u32 rtt_us,
 			   u32 pacing)
 {
 	struct pams_model *model = &sub->model;
-	struct pams_memory_hint hint = {};
-	u32 limit;
+	u32 limit = sub->learned_limit_byteps;
 
-	if (!sub->learned_limit_byteps && !sub->guessed)
-		hint = pams_memory_hint(sub->memory);
-	limit = sub->learned_limit_byteps ?: hint.limit_byteps;
 	model->guessed = !limit && sub->guessed;
-	model->proven_byteps = limit ?: max(sub->learned_proven_byteps, hint.proven_byteps);
+	model->proven_byteps = limit ?: sub->learned_proven_byteps;
 	if (!limit && !sub->guessed)
 		model->proven_byteps = max(model->proven_byteps, LEARN_UNKNOWN_BYTEPS);
 	limit = limit ?: MODEL_RATE_UNKNOWN;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* One look at a connection: brings the models of its usable subflows up to date, puts in
- * what was reported and which paths are expected to join, and makes a view of them for a
- * scheduler.
+ * what was reported, and makes a view of them for a scheduler.
  *
  * Called with the msk owned, or with its data lock held and no owner.
  */
@@ -33,111 +32,6 @@ static u64 first_bytes(const struct pams_conn *conn)
 	if (!conn->sched->copy)
 		return 0;
 	return conn->first_bytes ?: READ_ONCE(conn->net->redundant_bytes) ?: U64_MAX;
-}
-
-/* Ask path memory which paths will join a connection that begins on @first, and when. */
-static void expect_others(struct pams_conn *conn, struct pams_remembered *first)
-{
-	struct pams_remembered *others[PAMS_EXPECTED_MAX];
-	unsigned int i, nr;
-
-	if (conn->expected[0].memory || conn->expected[1].memory)
-		return;		/* asked before: the first subflow's state was dropped since */
-	nr = pams_memory_expect(first, others, PAMS_EXPECTED_MAX);
-	for (i = 0; i < nr; i++)
-		conn->expected[i] = (struct pams_expected){
-			.memory = others[i],
-			.hint = pams_memory_hint(others[i]),
-		};
-}
-
-static void expect_no_more(struct pams_expected *expected)
-{
-	pams_memory_put(expected->memory);
-	expected->memory = NULL;
-}
-
-/* How long after the first decision the subflow could be used. tcp_mstamp still is the time
- * of its handshake, which may be long ago if the connection had nothing to send.
- */
-static u64 joined_after_us(const struct pams_conn *conn, const struct sock *ssk)
-{
-	u64 first_us = div_u64(conn->first_ns, NSEC_PER_USEC);
-	u64 joined_us = min(msk_read_u64(&tcp_sk(ssk)->tcp_mstamp), tcp_clock_us());
-
-	return joined_us > first_us ? joined_us - first_us : 0;
-}
-
-/* Tell path memory of a new subflow: on which path the connection began, or which joined. */
-static noinline void subflow_is_new(struct pams_conn *conn, struct pams_subflow *sub,
-				    const struct sock *ssk)
-{
-	unsigned int i;
-
-	if (sub->model.id == PAMS_FIRST_SUBFLOW) {
-		expect_others(conn, sub->memory);
-		return;
-	}
-	if (conn->sub[0]->model.id == PAMS_FIRST_SUBFLOW)
-		pams_memory_joined(conn->sub[0]->memory, sub->memory,
-				   joined_after_us(conn, ssk));
-	for (i = 0; i < PAMS_EXPECTED_MAX; i++) {
-		if (conn->expected[i].memory == sub->memory)
-			expect_no_more(&conn->expected[i]);
-	}
-}
-
-/* Make a model of a path that will join: it sends its first window in @wait_us. */
-static void model_expected(struct pams_model *model,
-			   const struct pams_memory_hint *hint, u32 wait_us, u32 mss_bytes)
-{
-	*model = (struct pams_model){
-		.rtt_us = max(hint->rtt_us, 1U),
-		.limit_byteps = hint->limit_byteps ?: MODEL_RATE_UNKNOWN,
-		/* both rates of the hint are 0 if path memory has forgotten the path */
-		.proven_byteps = hint->limit_byteps ?:
-				 max(hint->proven_byteps, MODEL_RATE_MIN_BYTEPS),
-		.cwnd_bytes = TCP_INIT_CWND * mss_bytes,
-		.horizon_us = MODEL_HORIZON_NONE,
-		.wait_us = wait_us,
-		.moving = true,
-	};
-	model_set_window(model);
-	model->growing = model->rate_byteps < model->limit_byteps;
-	model->due_us = model->rtt_us;
-	model->pad_ns = (u64)model_arrival_us(model, PICK_PACKET_BYTES) * NSEC_PER_USEC;
-}
-
-/* Add the paths that are expected to join to the view. A path that hasn't joined after
- * twice its usual time is no longer expected.
- */
-static void view_expected(struct pams_conn *conn, const struct msk_look *look,
-			  struct pams_view *view, struct pams_model *room)
-{
-	u64 since_us = div_u64(ktime_get_ns() - conn->first_ns, NSEC_PER_USEC);
-	unsigned int i;
-
-	for (i = 0; i < PAMS_EXPECTED_MAX; i++) {
-		struct pams_expected *expected = &conn->expected[i];
-		u32 join_us = max(expected->hint.join_us, PAMS_JOIN_MIN_US);
-
-		if (!expected->memory)
-			continue;
-		if (since_us > 2 * join_us) {
-			pams_memory_missed(expected->memory);
-			expect_no_more(expected);
-			continue;
-		}
-		model_expected(room, &expected->hint,
-			       since_us < join_us ? join_us - since_us : 1,
-			       look->mss_bytes);
-		view->sub[view->nr + view->nr_expected++] = room++;
-	}
-}
-
-static bool expects_any(const struct pams_conn *conn)
-{
-	return conn->expected[0].memory || conn->expected[1].memory;
 }
 
 /* Hand over no more than the window lets leave. Until a burst's first acknowledgment,
@@ -257,12 +151,10 @@ static noinline void look_beyond(struct pams_conn *conn, unsigned int nr)
  * @detail:	how the models' @pad_ns is computed
  * @look:	filled in
  * @view:	filled in; its models are the connection's own, valid until the next look
- * @expected:	PAMS_EXPECTED_MAX models, for paths that are expected to join; NULL: the
- *		look is about data that was sent before
+ * @again:	the look is about data that was sent before
  */
 void pams_look(struct pams_conn *conn, enum pams_detail detail,
-	       struct msk_look *look, struct pams_view *view,
-	       struct pams_model *expected)
+	       struct msk_look *look, struct pams_view *view, bool again)
 {
 	const struct sock *sk = (struct sock *)conn->msk;
 	u32 ahead_us = READ_ONCE(conn->net->queue_ahead_us);
@@ -275,7 +167,6 @@ void pams_look(struct pams_conn *conn, enum pams_detail detail,
 	tail = pams_nothing_new(look);
 	if (unlikely(!conn->first_seq)) {
 		conn->first_seq = look->snd_nxt;
-		conn->first_ns = ktime_get_ns();
 		conn->state.copied = look->snd_nxt;
 	}
 
@@ -306,15 +197,12 @@ void pams_look(struct pams_conn *conn, enum pams_detail detail,
 				 (look->window_end - look->snd_una) / 2);
 
 	for (i = 0; i < look->nr; i++) {
-		struct pams_subflow *sub = pams_subflow_get(conn, nr, look->ssk[i],
-							    look->id[i]);
+		struct pams_subflow *sub = pams_subflow_get(conn, nr, look->id[i]);
 
 		if (unlikely(!sub))
 			continue;	/* without memory the subflow isn't used */
-		if (unlikely(!sub->model.rtt_us)) {
-			subflow_is_new(conn, sub, look->ssk[i]);
+		if (unlikely(!sub->model.rtt_us))
 			pams_report_new(sub, look->ssk[i]);
-		}
 		look->ssk[nr] = look->ssk[i];
 		look->id[nr] = look->id[i];
 		pams_learn(sub, look->ssk[i], ahead_us, tail,
@@ -327,7 +215,6 @@ void pams_look(struct pams_conn *conn, enum pams_detail detail,
 	}
 	look->nr = nr;
 	view->nr = nr;
-	view->nr_expected = 0;
 
 	if (unlikely(pams_report_any(conn)))
 		pams_report_apply(conn, look, view);
@@ -336,11 +223,7 @@ void pams_look(struct pams_conn *conn, enum pams_detail detail,
 	pams_split_look(conn, look, view);
 	view_set_pads(view, detail);
 	if (unlikely(conn->reported || conn->costly))
-		view_spare(conn, look, view, !expected);
-	/* a path that is expected to join may cost more: don't wait for it */
-	if (expected && unlikely(expects_any(conn)) &&
-	    likely(!READ_ONCE(conn->net->paths.nr_costly)))
-		view_expected(conn, look, view, expected);
+		view_spare(conn, look, view, again);
 	for (i = 0; conn->sched->keeps_to_window && i < nr; i++) {
 		if (view->sub[i]->unanswered)
 			model_keep_to_window(view->sub[i]);

@@ -52,13 +52,9 @@ static int __init mptcp_pams_init(void)
 	if (err)
 		goto err_conn;
 
-	err = pams_memory_cache_init();
-	if (err)
-		goto err_watch;
-
 	err = pams_net_init();
 	if (err)
-		goto err_memory;
+		goto err_watch;
 
 	err = pams_netlink_init();
 	if (err)
@@ -74,8 +70,6 @@ err_netlink:
 	pams_netlink_exit();
 err_net:
 	pams_net_exit();
-err_memory:
-	pams_memory_cache_exit();
 err_watch:
 	pams_watch_exit();
 err_conn:
@@ -89,7 +83,6 @@ static void __exit mptcp_pams_exit(void)
 	pams_conn_wait();
 	pams_netlink_exit();
 	pams_net_exit();
-	pams_memory_cache_exit();
 	pams_watch_exit();
 	pams_conn_exit();
 }

@@ -46,8 +46,7 @@
  * when it is made until it has gone. PAD (pad.c), which minpad and pams use, is computed
  * from the same model, with the smoothed Th and delay.
  *
- * Nothing is carried after the path is lost (horizon); for a subflow that is only expected
- * to join, all times begin when it joins (wait).
+ * Nothing is carried after the path is lost (horizon).
  *
  * Units: bytes, bytes/s in 32 bits (up to 34 Gbit/s), microseconds. Products of
  * a rate and at most 60 s are below 2^58; bytes are clamped to 2^40 before they
@@ -270,12 +269,12 @@ u32 model_arrival_us(const struct pams_model *model, u32 bytes)
 	u32 pipe_us;
 
 	if (!model->pipe_byteps)
-		return model->wait_us + path_us;
+		return path_us;
 
 	pipe_us = model->rtt_us / 2 + release_us(pipe_queued_bytes(model) +
 						 model->backlog_bytes + bytes,
 						 model->pipe_byteps);
-	return model->wait_us + max(path_us, pipe_us) + model->pipe_delay_us;
+	return max(path_us, pipe_us) + model->pipe_delay_us;
 }
 
 /* How much the path alone has carried @span_us after the first byte can have arrived. */
@@ -302,7 +301,7 @@ static u64 path_carried_bytes(const struct pams_model *model, u32 span_us)
  */
 u64 model_carried_bytes(const struct pams_model *model, u64 span_us)
 {
-	u64 before_us = (u64)model->wait_us + model->pipe_delay_us + model->rtt_us / 2;
+	u64 before_us = (u64)model->pipe_delay_us + model->rtt_us / 2;
 	u64 ahead, bytes, pipe_bytes;
 
 	span_us = min_t(u64, span_us, model->horizon_us);

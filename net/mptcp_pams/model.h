@@ -39,7 +39,6 @@
  * @due_us:		positive: how long until the first acknowledgment of a burst, before
  *			which nothing beyond the window leaves; negative: how long an
  *			acknowledgment is overdue; 0: neither
- * @wait_us:		how long until the subflow is expected to join; 0 if it has joined
  * @horizon_us:		how long until the path is lost, less the guard; or
  *			MODEL_HORIZON_NONE
  * @pipe_byteps:	capacity of the pipe behind a helper; 0 if no pipe is known
@@ -83,7 +82,6 @@ struct pams_model {
 	u32 room_bytes;
 	u32 once_bytes;
 	s32 due_us;
-	u32 wait_us;
 	u32 horizon_us;
 	u32 pipe_byteps;
 	u32 pipe_delay_us;

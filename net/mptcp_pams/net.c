@@ -72,9 +72,6 @@ static const struct ctl_table net_sysctls[] = {
 	NET_SYSCTL("paths_max",
 		   offsetof(struct pams_net, paths_max),
 		   &net_zero, &net_paths_max),
-	NET_SYSCTL("path_memory",
-		   offsetof(struct pams_net, path_memory),
-		   &net_zero, &net_one),
 	NET_SYSCTL("redundant_bytes",
 		   offsetof(struct pams_net, redundant_bytes),
 		   NULL, NULL),
@@ -118,11 +115,9 @@ static int __net_init net_init(struct net *net)
 	own->loss_guard_us = NET_LOSS_GUARD_US;
 	own->owd_weights = PAMS_OWD_RFC6298;
 	own->paths_max = MPTCP_PAMS_PATHS_MAX;
-	own->path_memory = 1;
 	own->redundant_bytes = 0;
 	own->overflow_ms = 0;
 	own->overflow_percent = 0;
-	pams_memory_init(own);
 	pams_rules_init(&own->rules);
 	err = pams_paths_init(own);
 	if (err)
@@ -141,7 +136,6 @@ static void __net_exit net_exit(struct net *net)
 	unregister_net_sysctl_table(own->sysctls);
 	kfree(own->sysctl_table);
 	pams_paths_exit(own);
-	pams_memory_exit(own);
 	pams_rules_exit(&own->rules);
 }
 

@@ -192,11 +192,6 @@ static const struct genl_split_ops mptcp_pams_nl_ops[] = {
 		.flags	= GENL_CMD_CAP_DO,
 	},
 	{
-		.cmd	= MPTCP_PAMS_CMD_MEMORY_GET,
-		.dumpit	= mptcp_pams_nl_memory_get_dumpit,
-		.flags	= GENL_CMD_CAP_DUMP,
-	},
-	{
 		.cmd		= MPTCP_PAMS_CMD_RULES_SET,
 		.doit		= mptcp_pams_nl_rules_set_doit,
 		.policy		= mptcp_pams_rules_set_nl_policy,

@@ -24,8 +24,6 @@ int mptcp_pams_nl_conn_get_doit(struct sk_buff *skb, struct genl_info *info);
 int mptcp_pams_nl_conn_get_dumpit(struct sk_buff *skb,
 				  struct netlink_callback *cb);
 int mptcp_pams_nl_stats_get_doit(struct sk_buff *skb, struct genl_info *info);
-int mptcp_pams_nl_memory_get_dumpit(struct sk_buff *skb,
-				    struct netlink_callback *cb);
 int mptcp_pams_nl_rules_set_doit(struct sk_buff *skb, struct genl_info *info);
 int mptcp_pams_nl_rules_get_dumpit(struct sk_buff *skb,
 				   struct netlink_callback *cb);

@@ -18,7 +18,6 @@
  *   report.c    puts reported pipes and loss times into the models
  *   conn.c      the state of a connection and of its subflows: lifetimes
  *   net.c       the state of a namespace: the sysctls
- *   memory.c    what earlier connections learned of a path
  *   rules.c     chooses a connection's scheduler by the administrator's rules
  *   path.c      the table of what was reported of each path
  *   tell.c      sends netlink events about expired reports
@@ -53,7 +52,6 @@
 #include "bank.h"
 #include "cost.h"
 #include "features.h"
-#include "memory.h"
 #include "msk.h"
 #include "path.h"
 #include "peek.h"
@@ -92,7 +90,6 @@ struct pams_totals {
  * struct pams_net - the module's state of a network namespace
  * @net:	the namespace
  * @paths:	what was reported of paths
- * @memory:	what connections learned of paths
  * @rules:	the administrator's rules, which choose a connection's scheduler
  * @totals:	totals of the reports
  * @gone:	summed totals of the connections that are closed
@@ -102,7 +99,6 @@ struct pams_totals {
  * @loss_guard_us: sysctl; data has to arrive this long before its path is lost
  * @owd_weights: sysctl; PAMS_OWD_*
  * @paths_max:	sysctl; at most this many paths may be known
- * @path_memory: sysctl; 0: connections neither use @memory nor add to it
  * @redundant_bytes: sysctl; redundant sends this many first bytes twice; 0: all
  * @overflow_ms: sysctl; costlier paths carry what cheaper ones would deliver later than
  *		this (cost.h)
@@ -113,7 +109,6 @@ struct pams_totals {
 struct pams_net {
 	struct net *net;
 	struct pams_paths paths;
-	struct pams_memory memory;
 	struct pams_rules rules;
 	struct pams_totals totals;
 	struct pams_counts gone;
@@ -122,7 +117,6 @@ struct pams_net {
 	unsigned int loss_guard_us;
 	unsigned int owd_weights;
 	unsigned int paths_max;
-	unsigned int path_memory;
 	unsigned int redundant_bytes;
 	unsigned int overflow_ms;
 	unsigned int overflow_percent;
@@ -158,10 +152,6 @@ struct pams_net {
  * @guessed:	@learned_proven_byteps is a guess from the first few packets
  * @idle:	since the last sample a look found nothing outstanding
  * @queued:	the last sample showed a queue
- *
- * for memory.c:
- * @memory:	the remembered path, on which this subflow holds a use; NULL: none
- * @memory_byteps: the capacity that this subflow told @memory last; 0: none
  *
  * written by resend.c:
  * @again:	the subflow's data that was sent again elsewhere, as sequence numbers
@@ -225,9 +215,6 @@ struct pams_subflow {
 	u32 acked_us;
 	u32 empty_us;
 
-	u32 memory_byteps;
-	struct pams_remembered *memory;
-
 	struct msk_sent_again again;
 	u32 owd_us;
 	u64 again_bytes;
@@ -236,16 +223,6 @@ struct pams_subflow {
 	const struct pams_path *loss;
 	u32 generation;
 	u32 burst_us;
-};
-
-/**
- * struct pams_expected - a path that is expected to join (memory.c)
- * @memory:	the remembered path, on which the connection holds a use; NULL: none
- * @hint:	the remembered time until it joins, its capacity and its round-trip time
- */
-struct pams_expected {
-	struct pams_remembered *memory;
-	struct pams_memory_hint hint;
 };
 
 /**
@@ -299,20 +276,18 @@ struct pams_expected {
  * @rules_generation: generation of the namespace's rules when @rule was looked up; 0: rules
  *		don't choose the scheduler
  * @first_seq:	next data sequence number at the first look
- * @first_ns:	time of the first look, by ktime_get_ns()
  * @counts:	totals; written with pams_count()
  * @counting:	lets conn.c read @counts without owning the msk
  * @nr:		number of states in @sub
  * @sub:	states of the usable subflows in the connection's order; behind them those of
  *		other subflows, until a kick finds them gone
- * @expected:	paths that are expected to join
  * @bank:	log of what helpers that split TCP hold; NULL until split.c suspects one
  * @split_mark:	low half of a data sequence number: once each subflow has acknowledged its
  *		own @split_mark, what has no DATA_ACK before this is banked (split.c)
  * @split_nr:	number of usable subflows when @split_mark was set
  * @retrans_una: units of 64 bytes of snd_una at the kernel's last retransmission, low 16 bits
  * @retrans_at:	jiffies at that time, low 16 bits
- * @rcu:	defers the free; shares its place with @expected, which is unused by then
+ * @rcu:	defers the free
  *
  * Except for @node, @refs, @wake and @dead every field belongs to the owner of the
  * msk: a decision runs with the msk owned (process context) or with its data lock
@@ -363,14 +338,10 @@ struct pams_conn {
 	struct cost_overflow overflow;
 	struct cost_state cost;
 	u64 first_seq;
-	u64 first_ns;
 	struct pams_counts counts;
 	struct u64_stats_sync counting;
 	struct pams_subflow *sub[PAMS_SUBFLOWS_MAX];
-	union {
-		struct pams_expected expected[PAMS_EXPECTED_MAX];
-		struct rcu_head rcu;
-	};
+	struct rcu_head rcu;
 	struct pams_bank *bank;
 	u32 split_mark;
 	u16 retrans_una;
@@ -420,7 +391,7 @@ void pams_sched_unregister(void);
 #define PAMS_CLOSE_US	1000U		/* the shortest such pause, for a scheduler with @closely */
 
 void pams_watch(struct pams_conn *conn, u32 pause_us);
-bool pams_watch_defer(struct pams_conn *conn, u64 wait_ns, bool closely);
+bool pams_watch_defer(struct pams_conn *conn, u64 wait_ns);
 void pams_watch_kick(struct pams_conn *conn);
 void pams_watch_wake(struct pams_net *net, const struct pams_path_key *key);
 bool pams_watch_reopened(struct pams_conn *conn, const struct msk_look *look);
@@ -438,12 +409,8 @@ bool pams_copy_wanted(const struct pams_conn *conn, const struct pams_view *view
 		      int target);
 
 /* look.c */
-#define PAMS_JOIN_MIN_US	1000U
-
 void pams_look(struct pams_conn *conn, enum pams_detail detail,
-	       struct msk_look *look, struct pams_view *view,
-	       struct pams_model *expected);
-
+	       struct msk_look *look, struct pams_view *view, bool again);
 struct sock *pams_look_beyond(struct pams_conn *conn, unsigned int place);
 
 /* Is there nothing to send for the first time? Either all data was given to subflows, or
@@ -533,8 +500,7 @@ void pams_conn_for_each(struct pams_net *net,
 struct pams_conn *pams_conn_next(const struct pams_net *net,
 				 unsigned long *bucket, unsigned long *skip);
 u32 pams_conn_sum(const struct pams_net *net, struct pams_counts *sum);
-struct pams_subflow *pams_subflow_get(struct pams_conn *conn, unsigned int place,
-				      const struct sock *ssk, u32 id);
+struct pams_subflow *pams_subflow_get(struct pams_conn *conn, unsigned int place, u32 id);
 void pams_subflow_drop(struct pams_conn *conn, unsigned int place);
 
 /* The subflow's state that holds this model of a view. */

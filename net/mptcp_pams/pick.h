@@ -17,8 +17,6 @@
  * from user space may open more. Usable subflows beyond this number carry no new data.
  */
 #define PAMS_SUBFLOWS_MAX	16
-/* at most this many paths are expected to join; see memory.c */
-#define PAMS_EXPECTED_MAX	2
 
 /* the size of a packet, as far as a choice reckons with packets */
 #define PICK_PACKET_BYTES	1500U
@@ -64,9 +62,8 @@ struct pick_state {
  * @fragment_bytes:	how much is handed over next: the rest of a fragment, or a packet
  *			if the scheduler cuts fragments
  * @nr:			number of usable subflows in @sub
- * @nr_expected:	number of subflows in @sub, behind these, that are expected to join
  * @sub:		usable subflows in the connection's order (backups only if no other
- *			subflow is usable), then expected ones
+ *			subflow is usable)
  */
 struct pams_view {
 	u64 unscheduled_bytes;
@@ -81,8 +78,7 @@ struct pams_view {
 	bool stream;
 	struct pick_state *state;
 	unsigned int nr;
-	unsigned int nr_expected;
-	struct pams_model *sub[PAMS_SUBFLOWS_MAX + PAMS_EXPECTED_MAX];
+	struct pams_model *sub[PAMS_SUBFLOWS_MAX];
 };
 
 /* The idle subflow where the next data arrives first, the first of equals. */
@@ -151,7 +147,7 @@ static inline int pams_lowest_pad_but(const struct pams_view *view, u32 origin)
 enum pams_detail {
 	PAMS_DETAIL_ROOM,	/* nothing: round-trip times and room are enough */
 	PAMS_DETAIL_PAD,	/* the PAD (pad.c) */
-	PAMS_DETAIL_ARRIVAL,	/* the arrival by model.c, also of paths expected to join */
+	PAMS_DETAIL_ARRIVAL,	/* the arrival by model.c */
 };
 
 /**

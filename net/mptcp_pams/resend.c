@@ -388,7 +388,7 @@ bool pams_resend(struct pams_conn *conn)
 	struct pams_view view __uninitialized;
 	struct msk_look look __uninitialized;
 
-	pams_look(conn, conn->sched->detail, &look, &view, NULL);
+	pams_look(conn, conn->sched->detail, &look, &view, true);
 	if (look.fallback || look.pending_again)
 		return false;
 	return resend_lost(conn, &view, &look) || resend_copy(conn, &view, &look) ||

@@ -96,7 +96,7 @@ static int defer(struct pams_conn *conn, const struct msk_look *look,
 	int target = pams_lowest_pad(view);
 	u64 wait_ns = view->sub[target]->pad_ns;
 
-	if (!pams_watch_defer(conn, wait_ns, view->nr_expected))
+	if (!pams_watch_defer(conn, wait_ns))
 		return target;
 
 	trace_mptcp_pams_deferral(look->token, view->sub[target]->id, wait_ns,
@@ -167,7 +167,6 @@ static int hand_over(struct pams_conn *conn, const struct msk_look *look,
 
 static int decide(struct mptcp_sock *msk, const struct pams_sched *of_socket)
 {
-	struct pams_model expected[PAMS_EXPECTED_MAX] __uninitialized;
 	struct pams_conn *conn = follow_rules(pams_conn_get(msk, of_socket), of_socket);
 	const struct pams_sched *sched;
 	/* zeroing these would cost as much as the decision; they are filled in up to .nr */
@@ -191,7 +190,7 @@ static int decide(struct mptcp_sock *msk, const struct pams_sched *of_socket)
 	again = conn->counts.reinjected_bytes && msk_is_resending(msk, &conn->resend);
 	/* pick_again() compares PADs, whatever the scheduler does */
 	pams_look(conn, again ? max(sched->detail, PAMS_DETAIL_PAD) : sched->detail,
-		  &look, &view, again ? NULL : expected);
+		  &look, &view, again);
 	if (unlikely(pams_watch_reopened(conn, &look)))
 		pams_watch_kick(conn);
 	/* The kernel sends all unacknowledged data again, since a subflow has gone: that data

@@ -42,7 +42,7 @@
 #define MINFCT_TRY_SHARE	16
 
 /* How much the faster subflows carry until @bytes have arrived on @target: those that move,
- * with @idle_too also idle ones, and those that are expected to join.
+ * with @idle_too also idle ones.
  */
 static u64 minfct_carried(const struct pams_view *view, int target, u32 bytes,
 			  bool idle_too)
@@ -51,7 +51,7 @@ static u64 minfct_carried(const struct pams_view *view, int target, u32 bytes,
 	u64 carried = 0;
 	unsigned int i;
 
-	for (i = 0; i < view->nr + view->nr_expected; i++) {
+	for (i = 0; i < view->nr; i++) {
 		const struct pams_model *sub = view->sub[i];
 
 		if (i != target && !sub->stopped &&

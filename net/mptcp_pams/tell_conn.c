@@ -82,7 +82,7 @@ static int put_model(struct sk_buff *skb, const struct pams_model *model)
 					 model->cost) : 0);
 }
 
-static int put_remembered(struct sk_buff *skb, const struct pams_conn *conn,
+static int put_state(struct sk_buff *skb, const struct pams_conn *conn,
 			  const struct pams_subflow *sub)
 {
 	const struct pams_report *report;
@@ -142,7 +142,7 @@ int pams_tell_put_subflow(struct sk_buff *skb, const struct pams_conn *conn,
 	      put_flag(skb, MPTCP_PAMS_A_SUBFLOW_UNUSABLE,
 		       !msk_subflow_is_usable(ssk)) ?:
 	      (model ? put_model(skb, model) : 0) ?:
-	      (sub ? put_remembered(skb, conn, sub) : 0);
+	      (sub ? put_state(skb, conn, sub) : 0);
 	if (err)
 		nla_nest_cancel(skb, nest);
 	else

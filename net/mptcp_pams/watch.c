@@ -121,11 +121,10 @@ void pams_watch(struct pams_conn *conn, u32 pause_us)
  * pams_watch_defer - may this connection wait? If so, have the timer end the wait
  * @conn:	the connection
  * @wait_ns:	the longest wait that can gain something, as the scheduler reckons
- * @closely:	look each millisecond: nothing else tells that a new subflow has joined
  *
  * Return: false if the wait is over and data has to be sent now.
  */
-bool pams_watch_defer(struct pams_conn *conn, u64 wait_ns, bool closely)
+bool pams_watch_defer(struct pams_conn *conn, u64 wait_ns)
 {
 	u64 now_ns = ktime_get_ns();
 	u32 left_us;
@@ -139,7 +138,7 @@ bool pams_watch_defer(struct pams_conn *conn, u64 wait_ns, bool closely)
 
 	pams_count(conn, &conn->counts.deferrals, 1);
 	left_us = div_u64(conn->defer_end_ns - now_ns, NSEC_PER_USEC) + 1;
-	watch_arm(conn, closely ? min(left_us, PAMS_CLOSE_US) : left_us);
+	watch_arm(conn, left_us);
 	return true;
 }
 
@@ -550,7 +549,7 @@ static bool watch_look(struct pams_conn *conn)
 	if (msk_is_fallback(conn->msk))
 		return conn->deferring || conn->events;
 
-	pams_look(conn, conn->sched->detail, &look, &view, NULL);
+	pams_look(conn, conn->sched->detail, &look, &view, true);
 	late = pams_resend_wanted(conn, &view, &look);
 	if (pams_watch_reopened(conn, &look) || wait_is_over(conn) ||
 	    READ_ONCE(conn->wake) || conn->events || late ||

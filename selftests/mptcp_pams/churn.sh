@@ -173,7 +173,7 @@ asked_and_told()
 			in_ns "$ns" "$pamsctl" --json stats >"$work/stats"
 			in_ns "$ns" "$pamsctl" path set "10.0.$((1 + i % 2)).1" pipe-rate "$((1 + i % 20))mbit" delay "$((i % 7))ms" \
 				cost $((i % 3 / 2)) loss-time "$((i % 5 * 20))ms" ttl 100ms
-			in_ns "$ns" sysctl -qw net.mptcp_pams.overflow_ms=$((i % 2 * 50)) net.mptcp_pams.path_memory=$((i % 8 > 0))
+			in_ns "$ns" sysctl -qw net.mptcp_pams.overflow_ms=$((i % 2 * 50))
 			in_ns "$ns" "$pamsctl" rule add remote 1-65535 use pams
 			in_ns "$ns" "$pamsctl" rule del all
 		done

@@ -2,13 +2,12 @@
 /*
  * netlink_fuzz - messages with random faults for the family mptcp_pams
  *
- *	netlink_fuzz SEED ROUNDS [REMEMBERED]
+ *	netlink_fuzz SEED ROUNDS [connected]
  *
  * Each gets an answer and, if refused, a reason; what was stored is in range
- * and never more than may be. A dump of what is remembered of paths tells of
- * REMEMBERED (0) at least, whatever comes along with the request. Prints what
- * went wrong and, at the end, how many messages were sent and refused. Exit code:
- * 0 all as it should be, 1 not, 2 usage.
+ * and never more than may be. With "connected" connections carry data
+ * meanwhile, and units must be taken of them. Prints what went wrong and, at the end,
+ * how many messages were sent and refused. Exit code: 0 all as it should be, 1 not, 2 usage.
  */
 #define _GNU_SOURCE
 #include <unistd.h>
@@ -17,7 +16,6 @@
 
 #define WRONG_MAX	20	/* is enough to know */
 #define MOVE_US		500	/* for transfers to move on */
-#define JOIN_MAX_US	500000	/* a path that takes longer isn't expected */
 
 static uint64_t random_state;
 static unsigned int units;	/* that were taken */
@@ -173,42 +171,6 @@ static void look_at_state(uint32_t max)
 		wrong("%u paths are stored, at most %u may be", paths, max);
 }
 
-/* What is remembered has to be in range, too. */
-static void look_memory(const struct nlmsghdr *hdr, void *arg)
-{
-	uint32_t *paths = arg;
-	uint64_t rate = MPTCP_PAMS_RATE_MIN_BYTEPS;
-	uint32_t join_us = 0, peer = 0;
-
-	++*paths;
-	find_attribute(hdr, MPTCP_PAMS_A_MEMORY_REMOTE_ADDRESS4, &peer, 4);
-	find_attribute(hdr, MPTCP_PAMS_A_MEMORY_RATE, &rate, 8);
-	find_attribute(hdr, MPTCP_PAMS_A_MEMORY_JOIN_DELAY, &join_us, 4);
-	if (rate < MPTCP_PAMS_RATE_MIN_BYTEPS || join_us > JOIN_MAX_US || !peer)
-		wrong("remembered: rate %llu join %u peer %x",
-		      (unsigned long long)rate, join_us, peer);
-}
-
-/* It takes no attribute. */
-static void dump_memory(uint32_t remembered)
-{
-	unsigned int attributes = below(4);
-	uint32_t paths = 0;
-	struct answer answer;
-	struct message m;
-
-	start(&m, family, NLM_F_DUMP, MPTCP_PAMS_CMD_MEMORY_GET);
-	while (attributes--)
-		put_random(&m, &commands[below(COUNT(commands))]);
-	if (below(2))
-		mutate(&m);
-	answer = talk_look(&m, look_memory, &paths);
-	if (answer.error && !answer.text[0])
-		wrong("memory-get: error %d without a text", answer.error);
-	if (!answer.error && paths < remembered)
-		wrong("memory-get tells of %u paths, not %u", paths, remembered);
-}
-
 static const struct attribute rule_attributes[] = {
 	{ A(RULE_MARK, U32, 4, 0x12) },
 	{ A(RULE_MASK, U32, 4, 0xff) },
@@ -350,7 +312,7 @@ static void one_round(uint64_t round)
 		      (unsigned long long)round, command->name, answer.error);
 }
 
-static void random_rounds(uint64_t seed, uint64_t rounds, uint32_t remembered)
+static void random_rounds(uint64_t seed, uint64_t rounds, bool connected)
 {
 	uint32_t max = paths_max();
 	uint64_t i;
@@ -361,8 +323,6 @@ static void random_rounds(uint64_t seed, uint64_t rounds, uint32_t remembered)
 			set_rules();
 		else
 			one_round(i);
-		if (i % 20 == 19)
-			dump_memory(remembered);
 		if (i % 10 == 4)
 			mark_unit();
 		if (i % 500 != 499)
@@ -372,7 +332,7 @@ static void random_rounds(uint64_t seed, uint64_t rounds, uint32_t remembered)
 		if (!below(4))
 			flush_paths();
 	}
-	if (remembered && !units)
+	if (connected && !units)
 		wrong("no unit was taken of any connection");
 	look_at_state(max);
 	flush_paths();
@@ -383,11 +343,10 @@ static void random_rounds(uint64_t seed, uint64_t rounds, uint32_t remembered)
 int main(int argc, char **argv)
 {
 	if (argc != 3 && argc != 4) {
-		fprintf(stderr, "usage: netlink_fuzz SEED ROUNDS [REMEMBERED]\n");
+		fprintf(stderr, "usage: netlink_fuzz SEED ROUNDS [connected]\n");
 		return 2;
 	}
 	open_netlink();
-	random_rounds(strtoull(argv[1], NULL, 0), strtoull(argv[2], NULL, 0),
-		      argc > 3 ? strtoul(argv[3], NULL, 0) : 0);
+	random_rounds(strtoull(argv[1], NULL, 0), strtoull(argv[2], NULL, 0), argc > 3);
 	return report();
 }

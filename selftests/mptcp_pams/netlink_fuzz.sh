@@ -31,32 +31,21 @@ every_wrong_attribute()
 }
 cut_texts() { dmesg | grep -c "truncated extack" || true; }
 
-# remember NUMBER: connections to as many addresses of this machine, of which the namespace remembers a path each; a server stays
-remember()
-{
-	local i
-
-	ip -n "$client" link set lo up
-	on_client sysctl -qw net.mptcp.scheduler=pams
-	ip netns exec "$client" "$xfer" server -p "$port" &
-	server_pid=$!
-	within 50 listening || fail "the server does not come up"
-	for i in $(seq "$1"); do
-		on_client "$xfer" client --quiet --bytes 20000 "127.0.0.$i" "$port" || fail "a transfer did not survive"
-	done
-}
-
 connected() { on_client ss -HMtn state established | grep -q .; }
 
 random_messages()
 {
 	begin
-	remember 9
+	ip -n "$client" link set lo up
+	on_client sysctl -qw net.mptcp.scheduler=pams
+	ip netns exec "$client" "$xfer" server -p "$port" &
+	server_pid=$!
+	within 50 listening || fail "the server does not come up"
 	on_client sysctl -qw net.mptcp_pams.paths_max="$2"
 	# what the messages say of paths and units is about this one's, too
 	on_client "$xfer" client --quiet --bytes 1-300K --dir both --requests 300 --gap 3 127.0.0.1 "$port" &
 	within 50 connected || fail "there is no connection"
-	on_client "$fuzz" "$1" "$FUZZ_ROUNDS" 9
+	on_client "$fuzz" "$1" "$FUZZ_ROUNDS" connected
 	wait $! || fail "the transfers meanwhile did not survive"
 	stop_server
 }

@@ -128,32 +128,6 @@ int pams_nl_path_dump(struct pams_nl *nl, pams_path_fn fn, void *arg)
 	return stop;
 }
 
-int pams_nl_memory_dump(struct pams_nl *nl, pams_memory_fn fn, void *arg)
-{
-	struct pams_memory known = {
-		.family = AF_INET,
-		.local = { 192, 0, 2, 1 },
-		.remote = { 192, 0, 2, 2 },
-		.rate_byteps = 2500000,
-		.proven_byteps = 2400000,
-		.min_rtt_us = 10250,
-		.joins = true,
-		.join_us = 12000,
-		.subflows = 2,
-		.age_ms = 3000,
-	};
-	struct pams_memory unknown = {
-		.family = AF_INET6,
-		.local = { 0xfe, 0x80, [15] = 1 },
-		.remote = { 0xfe, 0x80, [15] = 2 },
-		.ifindex = 1,
-		.age_ms = 600000,
-	};
-
-	(void)nl;
-	return fn(&known, arg) ?: fn(&unknown, arg);
-}
-
 static void fill_conn(struct pams_conn *conn, struct pams_subflow *subflow,
 		      uint32_t token)
 {

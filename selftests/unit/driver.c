@@ -15,17 +15,14 @@
 #include "unit.h"
 
 #define HOP_WORDS	3	/* rate_byteps, owd_us, queued_bytes */
-#define MODEL_WORDS	17	/* see model() */
+#define MODEL_WORDS	16	/* see model() */
 #define SUB_WORDS	8	/* pad_ns, th_byteps, srtt_us, room_bytes, idle, in_flight,
 				 * outstanding, once_bytes
 				 */
 #define CHOICE_WORDS	4	/* idle, stopped, room_bytes, once_bytes */
 
-#define VIEW_MAX	(PAMS_SUBFLOWS_MAX + PAMS_EXPECTED_MAX)
-
 /* prototypes for -Wmissing-prototypes; called from Python only */
 unsigned int unit_subflows_max(void);
-unsigned int unit_expected_max(void);
 unsigned int unit_packet_bytes(void);
 void unit_direct(const u64 *in, u64 *out, size_t nr);
 void unit_helper(const u64 *in, u64 *out, size_t nr);
@@ -72,11 +69,6 @@ static struct pad_hop hop(const u64 *in)
 unsigned int unit_subflows_max(void)
 {
 	return PAMS_SUBFLOWS_MAX;
-}
-
-unsigned int unit_expected_max(void)
-{
-	return PAMS_EXPECTED_MAX;
 }
 
 unsigned int unit_packet_bytes(void)
@@ -195,14 +187,13 @@ static struct pams_model model(const u64 *in)
 		.alone = in[8] >> 3 & 1,
 		.guessed = in[8] >> 4 & 1,
 		.split = in[8] >> 5 & 1,
-		.wait_us = (u32)in[9],
-		.horizon_us = (u32)in[10],
-		.pipe_byteps = (u32)in[11],
-		.pipe_delay_us = (u32)in[12],
-		.pipe_backlog_bytes = (u32)in[13],
-		.th_byteps = in[14],
-		.owd_us = (u32)in[15],
-		.cwnd_bytes = (u32)in[16],
+		.horizon_us = (u32)in[9],
+		.pipe_byteps = (u32)in[10],
+		.pipe_delay_us = (u32)in[11],
+		.pipe_backlog_bytes = (u32)in[12],
+		.th_byteps = in[13],
+		.owd_us = (u32)in[14],
+		.cwnd_bytes = (u32)in[15],
 	};
 }
 
@@ -299,11 +290,10 @@ static void draw_state(u64 *seed, u64 *in)
 	in[6] = draw(seed) % 2 ? draw_below(seed, 65536) : 0;
 	in[7] = !flight ? rtt_us : draw(seed) % 2 ? draw_below(seed, rtt_us) : 0;
 	in[8] = (one.rate_byteps < limit && draw(seed) % 2) | split << 5;
-	in[9] = draw(seed) % 4 ? 0 : draw_below(seed, 100000);
-	in[10] = MODEL_HORIZON_NONE;
-	in[11] = pipe;
-	in[12] = split ? draw_below(seed, 50000) : 0;
-	in[13] = pipe ? draw_below(seed, 1000000) : 0;
+	in[9] = MODEL_HORIZON_NONE;
+	in[10] = pipe;
+	in[11] = split ? draw_below(seed, 50000) : 0;
+	in[12] = pipe ? draw_below(seed, 1000000) : 0;
 }
 
 /* What is broken of one state, or NULL. */
@@ -360,8 +350,8 @@ const char *unit_model_inverse(u64 seed, size_t nr, u64 *checked, u64 *state)
 }
 
 /* What minfct chooses from: unscheduled_bytes, buffer_bytes, sent_bytes, nr,
- * nr_expected, left_bytes, then CHOICE_WORDS for each subflow, and MODEL_WORDS; PAD
- * follows from the model. Returns false if there are too many.
+ * left_bytes, then CHOICE_WORDS for each subflow, and MODEL_WORDS; PAD follows from the
+ * model. Returns false if there are too many.
  */
 static bool model_view(const u64 *in, const u64 *words, struct pams_view *view,
 		       struct pams_model *models)
@@ -371,15 +361,13 @@ static bool model_view(const u64 *in, const u64 *words, struct pams_view *view,
 		.buffer_bytes = in[1],
 		.sent_bytes = in[2],
 		.nr = (unsigned int)in[3],
-		.nr_expected = (unsigned int)in[4],
-		.left_bytes = in[5],
+		.left_bytes = in[4],
 	};
-	if (view->nr > PAMS_SUBFLOWS_MAX || view->nr_expected > PAMS_EXPECTED_MAX)
+	if (view->nr > PAMS_SUBFLOWS_MAX)
 		return false;
 
-	in += 6;
-	for (unsigned int i = 0; i < view->nr + view->nr_expected;
-	     i++, in += CHOICE_WORDS, words += MODEL_WORDS) {
+	in += 5;
+	for (unsigned int i = 0; i < view->nr; i++, in += CHOICE_WORDS, words += MODEL_WORDS) {
 		models[i] = model(words);
 		models[i].pad_ns = 1000ULL * model_arrival_us(&models[i],
 							      PICK_PACKET_BYTES);
@@ -396,7 +384,7 @@ static bool model_view(const u64 *in, const u64 *words, struct pams_view *view,
 
 int unit_minfct(const u64 *in, const u64 *models, u32 *bytes)
 {
-	struct pams_model all[VIEW_MAX];
+	struct pams_model all[PAMS_SUBFLOWS_MAX];
 	struct pams_view view;
 
 	if (!model_view(in, models, &view, all))
@@ -407,7 +395,7 @@ int unit_minfct(const u64 *in, const u64 *models, u32 *bytes)
 /* What eta is doesn't matter. */
 int unit_late_minfct(const u64 *in, const u64 *models, u64 *bytes)
 {
-	struct pams_model all[VIEW_MAX];
+	struct pams_model all[PAMS_SUBFLOWS_MAX];
 	struct pams_view view;
 
 	if (!model_view(in, models, &view, all))
@@ -417,7 +405,7 @@ int unit_late_minfct(const u64 *in, const u64 *models, u64 *bytes)
 
 int unit_late_stream(const u64 *in, const u64 *models)
 {
-	struct pams_model all[VIEW_MAX];
+	struct pams_model all[PAMS_SUBFLOWS_MAX];
 	struct pams_view view;
 
 	if (!model_view(in, models, &view, all))

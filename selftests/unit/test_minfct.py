@@ -5,7 +5,7 @@ import ctypes
 import unittest
 from array import array
 
-from unit import (DEFER, EXPECTED_MAX, LIB, NONE, PACKET, U32_MAX, U64_MAX, UNKNOWN, _pointer,
+from unit import (DEFER, LIB, NONE, PACKET, U32_MAX, U64_MAX, UNKNOWN, _pointer,
                   any_model, arrival_us, carried, model, rng, spread)
 
 
@@ -15,21 +15,20 @@ def words(values):
 
 
 def view(models, idle, unscheduled=0, buffer=U64_MAX, stopped=(), rooms=None, sent=0, again=None,
-         expected=(), left=None):
-    """Models that are @expected follow; marked as idle, with room: that mustn't matter."""
+         left=None):
     left = unscheduled if left is None else left
     rooms = rooms or [10_000] * len(models)
     again = again or [0] * len(models)
-    return [unscheduled, buffer, sent, len(models), len(expected), left] + [
+    return [unscheduled, buffer, sent, len(models), left] + [
         int(value) for i, one in enumerate(idle)
         for value in (one, i in stopped, rooms[i], max(0, models[i][5] + models[i][6] - again[i]))
-    ] + [1, 0, 10_000, 0] * len(expected)
+    ]
 
 
-def share(models, *args, expected=(), **more):
+def share(models, *args, **more):
     """The choice, and how many bytes at most are to be handed over."""
-    head, head_pointer = words(view(models, *args, expected=expected, **more))
-    body, body_pointer = words([word for one in (*models, *expected) for word in one])
+    head, head_pointer = words(view(models, *args, **more))
+    body, body_pointer = words([word for one in models for word in one])
     count = ctypes.c_uint32(U32_MAX)
     result = LIB.unit_minfct(head_pointer, body_pointer, ctypes.byref(count))
     del head, body
@@ -40,11 +39,10 @@ def pick(models, *args, **more):
     return share(models, *args, **more)[0]
 
 
-def late(models, idle, unscheduled=0, again=None, expected=(), left=None):
+def late(models, idle, unscheduled=0, again=None, left=None):
     """Whose data is late; all of it then."""
-    head, head_pointer = words(view(models, idle, unscheduled, again=again, expected=expected,
-                                      left=left))
-    body, body_pointer = words([word for one in (*models, *expected) for word in one])
+    head, head_pointer = words(view(models, idle, unscheduled, again=again, left=left))
+    body, body_pointer = words([word for one in models for word in one])
     count = ctypes.c_uint64(0)
     result = LIB.unit_late_minfct(head_pointer, body_pointer, ctypes.byref(count))
     del head, body
@@ -142,77 +140,6 @@ class TestPick(unittest.TestCase):
         models = [self.MODELS[0], self.MODELS[1], self.MODELS[0]]
         self.assertEqual(pick(models, [False, True, False], 64_000), DEFER)
         self.assertEqual(pick(models, [False, True, False], 64_001), 1)
-
-
-class TestExpected(unittest.TestCase):
-    # 8 Mbit/s, 20 ms, joins in 20 ms: a packet arrives in 31.5 ms, until 42 ms, when one arrives
-    # on SLOW, 12 ms * 1 MB/s
-    SLOW = TestPick.MODELS[1]
-
-    @staticmethod
-    def joins(wait_us=20_000, **more):
-        return model(1_000_000, 20_000, 20_000, wait_us=wait_us, moving=True, **more)
-
-    def test_waits_for_what_will_join(self):
-        self.assertEqual(pick([self.SLOW], [True], 12_000, expected=[self.joins()]), DEFER)
-        self.assertEqual(share([self.SLOW], [True], 12_001, expected=[self.joins()]), (0, PACKET))
-
-    def test_gives_the_slow_one_what_it_delivers_in_time(self):
-        # as in test_halved_where_the_others_carry_the_rest, 20 ms later
-        for unscheduled, count in ((10**9, 10_000), (90_001, 10_000), (90_000, 5_000),
-                                   (45_001, 5_000), (45_000, 2_500), (22_501, 2_500),
-                                   (22_500, 1_500), (12_001, 1_500)):
-            self.assertEqual(share([self.SLOW], [True], unscheduled, expected=[self.joins()]),
-                             (0, count))
-
-    def test_fills_the_buffer(self):
-        self.assertEqual(pick([self.SLOW], [True], U64_MAX, 12_000, expected=[self.joins()]), DEFER)
-        self.assertEqual(pick([self.SLOW], [True], U64_MAX, 12_001, expected=[self.joins()]), 0)
-
-    def test_not_if_it_joins_too_late(self):
-        # a packet arrives there at 42 ms, too
-        self.assertEqual(pick([self.SLOW], [True], 1, expected=[self.joins(30_500)]), 0)
-        self.assertEqual(pick([self.SLOW], [True], 1, expected=[self.joins(30_499)]), DEFER)
-
-    def test_two_add_up_with_what_is_there(self):
-        models, idle = [TestPick.MODELS[0], self.SLOW], [False, True]
-        expected = [self.joins()] * EXPECTED_MAX
-        together = 32_000 + 12_000 * EXPECTED_MAX
-        self.assertEqual(pick(models, idle, together, expected=expected), DEFER)
-        self.assertEqual(pick(models, idle, together + 1, expected=expected), 1)
-
-    def test_never_the_target(self):
-        at_once = self.joins(0)
-        self.assertEqual(share([self.SLOW], [False], 10**9, expected=[at_once]), (NONE, U32_MAX))
-        self.assertEqual(share([], [], 10**9, expected=[at_once]), (NONE, U32_MAX))
-        self.assertEqual(pick([self.SLOW], [True], 10**9, expected=[at_once]), 0)
-
-    def test_nothing_is_sent_again_there(self):
-        slow = model(125_000, 60_000, 7_500, 20_000)
-        self.assertEqual(late([slow], [False], expected=[self.joins(0)]), NONE)
-        # nor by 13 ms of what is there, where it takes 11.5 ms
-        models = [model(10**9, 23_000, 10**6), model(10**9, 27_600, 10**6, 1)]
-        self.assertEqual(late(models, [True, False], expected=[self.joins(0)]), NONE)
-
-    def test_nor_what_it_holds(self):
-        # it holds nothing; a model that says otherwise isn't looked at
-        holds = model(125_000, 60_000, 7_500, 20_000, moving=True)
-        self.assertEqual(late([TestPick.MODELS[0]], [True], expected=[holds]), NONE)
-
-    def test_any_numbers(self):
-        rand = rng("any expected")
-        for _ in range(2_000):
-            models = [any_model(rand) for _ in range(rand.randint(0, 16))]
-            idle = [rand.random() < 0.5 for _ in models]
-            expected = [any_model(rand) for _ in range(rand.randint(1, EXPECTED_MAX))]
-            unscheduled, buffer = spread(rand, 0, U64_MAX), spread(rand, 0, U64_MAX)
-            choice = pick(models, idle, unscheduled, buffer, expected=expected)
-            if choice >= 0:
-                self.assertTrue(idle[choice])
-            else:
-                self.assertEqual(choice, DEFER if any(idle) else NONE)
-            self.assertIn(late(models, idle, unscheduled, expected=expected),
-                          range(NONE, len(models)))
 
 
 class TestShare(unittest.TestCase):

@@ -5,7 +5,7 @@ import os
 import unittest
 
 from unit import (QUEUED_MAX_BYTES, RATE_MIN_BYTEPS, SPAN_MAX_US, U32_MAX, U64_MAX,
-                  UNKNOWN, any_model, arrival_us, carried, direct_ns, helper_ns, inverse, is_sooner,
+                  UNKNOWN, any_model, arrival_us, carried, direct_ns, helper_ns, inverse,
                   model, model_pad_ns, rng, since_us, spread, trusted, window_and_rate)
 
 MS = 1_000_000      # ns
@@ -118,22 +118,6 @@ class TestArrival(unittest.TestCase):
         self.assertEqual(arrival_us(one, U32_MAX), 30_000_000 + SPAN_MAX_US)
 
 
-class TestIsSooner(unittest.TestCase):
-    # 1 MB/s, 20 ms: n bytes are there after 10 ms and n us.
-    FIRST = model(1_000_000, 20_000, 20_000)
-
-    def test_what_joins_helps_with_what_the_first_path_has_not_delivered_by_then(self):
-        # a packet of 1,500 bytes there: 30 + 10 + 1.5 ms
-        joins = model(1_000_000, 20_000, 20_000, wait_us=30_000)
-        self.assertFalse(is_sooner(joins, 1_500, self.FIRST, 31_500))
-        self.assertTrue(is_sooner(joins, 1_500, self.FIRST, 31_501))
-
-    def test_no_end_is_later_than_anything(self):
-        joins = model(1_000_000, 20_000, 20_000, wait_us=1_000_000)
-        self.assertTrue(is_sooner(joins, 1_500, self.FIRST, U64_MAX))
-        self.assertFalse(is_sooner(self.FIRST, U32_MAX, self.FIRST, U64_MAX))
-
-
 class TestCarried(unittest.TestCase):
     def test_nothing_before_the_delay(self):
         self.assertEqual(carried(model(1_000_000, 20_000, 20_000), 9_999), 0)
@@ -198,15 +182,13 @@ class TestCarried(unittest.TestCase):
             rate, rtt_us = rand.randint(100_000, 10**7), rand.randint(100, 200_000)
             pipe = rand.randint(100_000, 10**7)
             delay_us = rand.choice((None, rand.randint(0, 50_000)))
-            wait_us = rand.choice((0, 7_000))
             flight, backlog = rand.randint(0, 200_000), rand.randint(0, 65_536)
             plain = model(rate, rtt_us, rate * rtt_us // 10**6, flight, backlog)
             one = model(rate, rtt_us, rate * rtt_us // 10**6, flight, backlog, pipe=pipe,
-                        pipe_delay_us=delay_us, pipe_backlog=rand.randint(0, 200_000),
-                        wait_us=wait_us)
+                        pipe_delay_us=delay_us, pipe_backlog=rand.randint(0, 200_000))
             count = rand.randint(1, 200_000)
             at_us = arrival_us(one, count)
-            later_us = at_us - arrival_us(plain, count) - wait_us - (delay_us or 0)
+            later_us = at_us - arrival_us(plain, count) - (delay_us or 0)
             self.assertGreaterEqual(later_us, 0, one)
             self.assertGreaterEqual(carried(one, at_us), count, one)
             if later_us:
@@ -221,7 +203,7 @@ class TestCarried(unittest.TestCase):
         for _ in range(10_000):
             one = any_model(rand)
             rtt_us = one[3]
-            before_us = one[9] + one[12]        # until it joins, and behind the helper
+            before_us = one[11]     # behind the helper
             few, many = sorted(spread(rand, 0, U32_MAX) for _ in range(2))
             soon_us, later_us = sorted(spread(rand, 0, U64_MAX) for _ in range(2))
             self.assertGreaterEqual(arrival_us(one, few), rtt_us // 2 + before_us, one)
@@ -230,7 +212,7 @@ class TestCarried(unittest.TestCase):
                                  one)
             self.assertLessEqual(carried(one, soon_us), carried(one, later_us), one)
             self.assertEqual(carried(one, max(before_us + rtt_us // 2 - 1, 0)), 0, one)
-            self.assertEqual(carried(one, U64_MAX), carried(one, one[10]), one)
+            self.assertEqual(carried(one, U64_MAX), carried(one, one[9]), one)
 
 
 class TestPipe(unittest.TestCase):
@@ -307,26 +289,6 @@ class TestPipe(unittest.TestCase):
         self.assertEqual(carried(one, 50_000), 12_500)
 
 
-class TestExpected(unittest.TestCase):
-    """A subflow that joins in 30 ms."""
-    ONE = model(1_000_000, 20_000, 20_000, wait_us=30_000)
-
-    def test_its_clock_starts_then(self):
-        self.assertEqual(arrival_us(self.ONE, 10_000), 30_000 + 20_000)
-
-    def test_nothing_is_carried_before(self):
-        self.assertEqual(carried(self.ONE, 30_000), 0)
-        self.assertEqual(carried(self.ONE, 39_999), 0)
-        # 1 MB/s for 30 ms
-        self.assertEqual(carried(self.ONE, 70_000), 30_000)
-
-    def test_a_pipe_behind_it(self):
-        # in 30 + 10 + 7 ms, and 10,000 bytes at 500 kB/s
-        one = model(1_000_000, 20_000, 20_000, wait_us=30_000, pipe=500_000, pipe_delay_us=7_000)
-        self.assertEqual(arrival_us(one, 10_000), 67_000)
-        self.assertEqual(carried(one, 67_000), 10_000)
-
-
 class TestHorizon(unittest.TestCase):
     def test_nothing_is_carried_beyond(self):
         # 1 MB/s until 40 ms
@@ -338,12 +300,6 @@ class TestHorizon(unittest.TestCase):
 
     def test_what_is_lost_already_carries_nothing(self):
         self.assertEqual(carried(model(10**9, 1, 10**6, horizon_us=0), U64_MAX), 0)
-
-    def test_nothing_before_it_joins_and_after_it_is_lost(self):
-        one = model(1_000_000, 20_000, 20_000, wait_us=30_000, horizon_us=39_999)
-        self.assertEqual(carried(one, U64_MAX), 0)
-        one = model(1_000_000, 20_000, 20_000, wait_us=30_000, horizon_us=41_000)
-        self.assertEqual(carried(one, U64_MAX), 1_000)
 
     def test_arrival_is_not_bounded(self):
         # that it comes too late is report.c's business: it stops the subflow
@@ -446,7 +402,7 @@ class TestPad(unittest.TestCase):
             one = any_model(rand)
             count = spread(rand, 0, U32_MAX)
             rtt_us, flight, backlog, split = one[3], one[5], one[6], one[8] >> 5 & 1
-            pipe, delay_us, pipe_backlog, th, owd_us, cwnd = one[11:17]
+            pipe, delay_us, pipe_backlog, th, owd_us, cwnd = one[10:16]
             queued = min(max(backlog + count - max(cwnd - flight, 0), 0), QUEUED_MAX_BYTES)
             expected = direct_ns([(th, owd_us, queued)])[0]
             if pipe:

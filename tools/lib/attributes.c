@@ -54,10 +54,6 @@ struct field {
 #define STATS(attr, name, wire, member) \
 	[MPTCP_PAMS_A_STATS_##attr] = { name, WIRE_##wire, \
 					offsetof(struct pams_stats, member) }
-#define MEMORY(attr, name, wire, member) \
-	[MPTCP_PAMS_A_MEMORY_##attr] = { name, WIRE_##wire, \
-					 offsetof(struct pams_memory, member) }
-
 #define RULE(attr, name, wire, member) \
 	[MPTCP_PAMS_A_RULE_##attr] = { name, WIRE_##wire, \
 				       offsetof(struct pams_rule, member) }
@@ -149,20 +145,6 @@ static const struct field stats_fields[MPTCP_PAMS_A_STATS_MAX + 1] = {
 	STATS(KICKS, "kicks", UINT, kicks),
 	STATS(STOPS, "stops", UINT, stops),
 	STATS(REINJECTED, "reinjected", UINT, reinjected_bytes),
-};
-
-static const struct field memory_fields[MPTCP_PAMS_A_MEMORY_MAX + 1] = {
-	MEMORY(LOCAL_ADDRESS4, "local-address4", BYTES4, local),
-	MEMORY(REMOTE_ADDRESS4, "remote-address4", BYTES4, remote),
-	MEMORY(LOCAL_ADDRESS6, "local-address6", BYTES16, local),
-	MEMORY(REMOTE_ADDRESS6, "remote-address6", BYTES16, remote),
-	MEMORY(IFINDEX, "ifindex", U32, ifindex),
-	MEMORY(RATE, "rate", UINT, rate_byteps),
-	MEMORY(PROVEN_RATE, "proven-rate", UINT, proven_byteps),
-	MEMORY(MIN_RTT, "min-rtt", U32, min_rtt_us),
-	MEMORY(JOIN_DELAY, "join-delay", U32, join_us),
-	MEMORY(SUBFLOWS, "subflows", U32, subflows),
-	MEMORY(AGE, "age", U32, age_ms),
 };
 
 static const struct field rule_fields[MPTCP_PAMS_A_RULE_MAX + 1] = {
@@ -546,22 +528,6 @@ int pams_read_stats(struct nlmsghdr *hdr, struct pams_stats *stats)
 	memset(stats, 0, sizeof(*stats));
 	return read_message(hdr, stats, stats_fields,
 			    MPTCP_PAMS_A_STATS_MAX) < 0 ? -EBADMSG : 0;
-}
-
-int pams_read_memory(struct nlmsghdr *hdr, struct pams_memory *memory)
-{
-	int64_t seen;
-
-	memset(memory, 0, sizeof(*memory));
-	seen = read_message(hdr, memory, memory_fields,
-			    MPTCP_PAMS_A_MEMORY_MAX);
-	if (seen < 0)
-		return -EBADMSG;
-
-	memory->family = SEEN(seen, MEMORY_REMOTE_ADDRESS4) ? AF_INET :
-							      AF_INET6;
-	memory->joins = SEEN(seen, MEMORY_JOIN_DELAY);
-	return 0;
 }
 
 static int read_subflow(struct nlattr *nest, struct pams_subflow *subflow)

@@ -451,25 +451,6 @@ int pams_nl_path_dump(struct pams_nl *nl, pams_path_fn fn, void *arg)
 	return end(&ex, stop ?: err);
 }
 
-int pams_nl_memory_dump(struct pams_nl *nl, pams_memory_fn fn, void *arg)
-{
-	struct pams_memory memory;
-	struct exchange ex;
-	int err = begin(&ex, nl, MPTCP_PAMS_CMD_MEMORY_GET, NLM_F_DUMP);
-	int stop = 0;
-	size_t i;
-
-	if (err)
-		return err;
-	err = exchange(&ex);
-	for (i = 0; err >= 0 && !stop && i < ex.answers; i++) {
-		stop = pams_read_memory(nlmsg_hdr(ex.answer[i]), &memory);
-		if (!stop)
-			stop = fn(&memory, arg);
-	}
-	return end(&ex, stop ?: err);
-}
-
 static int give_conns(struct exchange *ex, pams_conn_fn fn, void *arg)
 {
 	struct pams_conn conn;

@@ -211,21 +211,6 @@ struct pams_stats {
 	uint64_t reinjected_bytes;
 };
 
-/* What is remembered of the path between two addresses. 0 where nothing is known. */
-struct pams_memory {
-	int family;		/* AF_INET or AF_INET6 */
-	uint8_t local[16];	/* the first 4 bytes for AF_INET */
-	uint8_t remote[16];
-	uint32_t ifindex;	/* of link-local addresses */
-	uint64_t rate_byteps;	/* in all */
-	uint64_t proven_byteps;	/* the most that one subflow was seen to carry */
-	uint32_t min_rtt_us;
-	bool joins;		/* connections, that long after they began */
-	uint32_t join_us;
-	uint32_t subflows;	/* that use it now */
-	uint32_t age_ms;	/* since it was learned; counts for ten minutes */
-};
-
 enum pams_event_kind {
 	PAMS_EVENT_PATH_SET,		/* path: what was given */
 	PAMS_EVENT_PATH_DEL,		/* path: its key; NULL: all paths */
@@ -253,7 +238,6 @@ struct pams_event {
  */
 typedef int (*pams_path_fn)(const struct pams_path *path, void *arg);
 typedef int (*pams_conn_fn)(const struct pams_conn *conn, void *arg);
-typedef int (*pams_memory_fn)(const struct pams_memory *memory, void *arg);
 typedef int (*pams_event_fn)(const struct pams_event *event, void *arg);
 
 /*
@@ -302,8 +286,6 @@ int pams_nl_path_get(struct pams_nl *nl, struct pams_path *path);
  */
 int pams_nl_path_dump(struct pams_nl *nl, pams_path_fn fn, void *arg);
 
-/* What is remembered of paths; as pams_nl_path_dump(). */
-int pams_nl_memory_dump(struct pams_nl *nl, pams_memory_fn fn, void *arg);
 
 /* The connection with this token. fn is called once, if 0. */
 int pams_nl_conn_get(struct pams_nl *nl, uint32_t token, pams_conn_fn fn,

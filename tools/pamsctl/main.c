@@ -19,7 +19,7 @@ struct command {
 
 static const struct command commands[] = {
 	{ "path", path_command, OPT_COUNT | OPT_TIMEOUT,
-	  "path show [KEY]            what was reported, and is remembered\n"
+	  "path show [KEY]            what was reported\n"
 	  "path set KEY VALUE...      report a path, or renew what is given of "
 	  "it\n"
 	  "path del KEY               forget a path\n"

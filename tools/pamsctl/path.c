@@ -11,7 +11,6 @@
 #include "pamsctl.h"
 
 #define US_PER_MS	1000
-#define END_TEXT_MAX	(INET6_ADDRSTRLEN + IF_NAMESIZE)
 
 static int open_module(struct pams_nl **nl)
 {
@@ -165,93 +164,16 @@ static int collect(const struct pams_path *path, void *arg)
 	return 0;
 }
 
-/* Link-local addresses with their link. */
-static const char *show_end(char *buffer, const struct pams_memory *memory,
-			    const uint8_t *address)
-{
-	char name[INET6_ADDRSTRLEN], interface[IF_NAMESIZE];
-
-	snprintf(buffer, END_TEXT_MAX, "%s%s%s",
-		 show_address(name, memory->family, address),
-		 memory->ifindex ? "%" : "",
-		 memory->ifindex ?
-		 show_interface(interface, memory->ifindex) : "");
-	return buffer;
-}
-
-static json_t *memory_json(const struct pams_memory *memory)
-{
-	char local[END_TEXT_MAX], remote[END_TEXT_MAX];
-	json_t *known = json_pack("{s:i, s:I}", "subflows",
-				  (int)memory->subflows, "age_ms",
-				  (json_int_t)memory->age_ms);
-
-	if (memory->rate_byteps)
-		json_object_set_new(known, "rate_byteps",
-				    json_integer(memory->rate_byteps));
-	if (memory->proven_byteps)
-		json_object_set_new(known, "proven_byteps",
-				    json_integer(memory->proven_byteps));
-	if (memory->min_rtt_us)
-		json_object_set_new(known, "min_rtt_us",
-				    json_integer(memory->min_rtt_us));
-	if (memory->joins)
-		json_object_set_new(known, "join_us",
-				    json_integer(memory->join_us));
-	return json_pack("{s:s, s:s, s:o}",
-			 "local", show_end(local, memory, memory->local),
-			 "peer", show_end(remote, memory, memory->remote),
-			 "remembered", known);
-}
-
-static void memory_print(const struct pams_memory *memory)
-{
-	char local[END_TEXT_MAX], remote[END_TEXT_MAX], text[QUANTITY_MAX];
-
-	printf("%s to %s\n    remembered: ",
-	       show_end(local, memory, memory->local),
-	       show_end(remote, memory, memory->remote));
-	if (memory->rate_byteps)
-		printf("capacity %s", show_rate(text, memory->rate_byteps));
-	else if (memory->proven_byteps)
-		printf("capacity at least %s",
-		       show_rate(text, memory->proven_byteps));
-	else
-		printf("capacity unknown");
-	if (memory->min_rtt_us)
-		printf(", least round trip %s",
-		       show_time(text, memory->min_rtt_us));
-	if (memory->joins)
-		printf(", joins after %s", show_time(text, memory->join_us));
-	printf("; %" PRIu32 " subflow%s now, learned %s ago\n",
-	       memory->subflows, memory->subflows == 1 ? "" : "s",
-	       show_time(text, (int64_t)memory->age_ms * US_PER_MS));
-}
-
-static int collect_memory(const struct pams_memory *memory, void *arg)
-{
-	if (options.json)
-		return append(arg, memory_json(memory));
-	memory_print(memory);
-	return 0;
-}
-
-/* What was reported, then what is remembered. */
 static int show_all(struct pams_nl *nl)
 {
 	json_t *list = json_array();
-	int reported = pams_nl_path_dump(nl, collect, list);
-	int err = reported;
+	int err = pams_nl_path_dump(nl, collect, list);
 
-	if (err >= 0)
-		err = pams_nl_memory_dump(nl, collect_memory, list);
-	if (err == -EOPNOTSUPP)
-		err = 0;	/* an older module, which doesn't tell */
 	if (err < 0) {
 		json_decref(list);
 		return refuse_kernel(nl, "path show", err);
 	}
-	if (reported || err)
+	if (err)
 		fprintf(stderr, "pamsctl: the paths changed all the time: some "
 				"may be missing\n");
 	if (options.json)
