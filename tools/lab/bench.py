@@ -79,8 +79,7 @@ def part_sweep(means, schedulers, args, _progress):
     _say(f"sweep: {len(several)} scenarios, {len(schedulers)} schedulers and each path alone")
     rows = sweep.run(means, several, schedulers, args.jobs,
                      args.quiet or not sys.stderr.isatty())[0]
-    return {"seed": SEED, "count": COUNT, "rows": rows, "schedulers": schedulers,
-            "remembers": means.path_memory}
+    return {"seed": SEED, "count": COUNT, "rows": rows, "schedulers": schedulers}
 
 
 def part_recorded(means, schedulers, args, _progress):
@@ -142,7 +141,7 @@ def command(args, means, schedulers):
 
 def prepare(args, means):
     """(means, schedulers): every scheduler there is, the remembered runs count."""
-    means, schedulers = runs.looked_at(means)
+    schedulers = runs.compared(means)
     if not args.fresh:
         means = runs.remembering(means, [*schedulers, *runs.POLICIES], bool(args.module))
     return means, schedulers

@@ -19,7 +19,7 @@ import runs
 import units
 from host import LabError
 from progress import Progress
-from scenario import (BESIDE, MAX_PATHS, MEMORY, Scenario, helped, parse_change, parse_helper,
+from scenario import (BESIDE, MAX_PATHS, Scenario, helped, parse_change, parse_helper,
                       parse_path, parse_report, replayed)
 from units import BadInput
 
@@ -175,10 +175,6 @@ def _run_parser(commands):
                        help="each request is a page of N objects of --bytes MIN-MAX, six at a "
                        "time, over new connections")
     group = run.add_argument_group("the hosts")
-    group.add_argument("--memory", choices=MEMORY, default="",
-                       help="what the module remembers of paths: nothing, what these transfers "
-                       "teach, what one before them taught, what the same ones or other "
-                       "traffic taught (where the module can)")
     group.add_argument("--sched", default="default", metavar="NAME[,NAME...]")
     group.add_argument("--single", action="store_true", help="each path alone, too")
     group.add_argument("--cc", default="cubic", help="congestion control (cubic)")
@@ -233,12 +229,6 @@ def _sweep_parser(commands):
     parser = commands.add_parser("sweep", help="drawn scenarios, against the default, the "
                                  "best single path, the bound and each other")
     _drawn_arguments(parser, count=300, half="all")
-    parser.add_argument("--memory", choices=("both", "off", "filled"), default="both",
-                        help="with nothing known of the paths, with what a transfer before "
-                        "taught, or both (where the module remembers paths)")
-    parser.add_argument("--pairs", action="store_true",
-                        help="only with memory against without: filled by one transfer, by the "
-                        "same ones, by other traffic; exit code 1 if one is slower by over 5 %%")
     parser.add_argument("--sched", default="", metavar="NAME[,NAME...]",
                         help="(all but single, redundant and rules)")
     parser.add_argument("--only", default="", metavar="NAME",
@@ -426,7 +416,7 @@ def scenario_of(args):
         checksum=args.checksum, protocol=args.protocol, timeout_s=args.timeout,
         pause_ms=pause_of(args.pause), beside=args.beside,
         neighbour=parse_path(args.neighbour) if args.neighbour else None,
-        seed=args.seed, extra=extra, objects=args.objects, memory=args.memory)
+        seed=args.seed, extra=extra, objects=args.objects)
 
 
 def schedulers_of(text):
@@ -494,8 +484,8 @@ def command_random(args):
 def command_sweep(args):
     """lab sweep"""
     import sweep    # pylint: disable=import-outside-toplevel
-    means, known = runs.looked_at(means_of(args, ["pams", *runs.PEERS]))
-    schedulers = schedulers_of(args.sched) if args.sched else known
+    means = means_of(args, ["pams", *runs.PEERS])
+    schedulers = schedulers_of(args.sched) if args.sched else runs.compared(means)
     if not (args.fresh or args.keep):
         means = runs.remembering(means, schedulers, bool(args.module))
     return sweep.command(args, means, schedulers)
@@ -504,7 +494,7 @@ def command_sweep(args):
 def command_recorded(args):
     """lab recorded"""
     schedulers = schedulers_of(args.sched)
-    means = runs.looked_at(means_of(args, schedulers))[0]
+    means = means_of(args, schedulers)
     if not (args.fresh or args.keep):
         means = runs.remembering(means, schedulers, bool(args.module))
     return pairs.command(args, means, schedulers)
@@ -515,7 +505,7 @@ def command_constants(args):
     import constants    # pylint: disable=import-outside-toplevel
     if args.module:
         raise BadInput("--module: constants builds its own")
-    return constants.command(args, runs.looked_at(means_of(args, ["pams"]))[0])
+    return constants.command(args, means_of(args, ["pams"]))
 
 
 def command_loss(args):

@@ -204,17 +204,12 @@ def value_shown(text):
     return " ".join(text.split()).replace("|", "\\|")
 
 
-def name_of(scheduler):
-    """Of its runs."""
-    return scheduler + (sweep.MEMORY if scheduler in sweep.REMEMBERING else "")
-
-
 def harmed(bases):
     """Which runs of the module as it is are slower than the best path once joined, in words."""
     said = []
     for scheduler, rows in bases.items():
         slower = [f"{row['name']}{' ' + row['part'] if row['part'] else ''} ({ratio:.2f} times)" for ratio, row in
-                  sweep.ratios(rows, name_of(scheduler), sweep.against_joined) if ratio > sweep.HARM]
+                  sweep.ratios(rows, scheduler, sweep.against_joined) if ratio > sweep.HARM]
         said.append(f"{len(slower)} of {len(rows)} runs with `{scheduler}`{': ' if slower else ''}" +
                     ", ".join(slower))
     return "; ".join(said)
@@ -228,7 +223,7 @@ def page(lines, args, bases, others=()):
             "`tools/lab/lab constants --out Documentation/constants.md` writes this page. "
             "Each constant's reason, and what half and", "double of it cost, over "
             f"{scenarios} scenarios of `lab sweep` (--count {args.count} --half {args.half}, "
-            f"seed {args.seed}; transfers and pages,", "path memory filled):", "",
+            f"seed {args.seed}; transfers and pages):", "",
             "- **time**: the geometric mean of the runs' times, against the module as it is, and its "
             f"standard error; less than twice that, or than {NOISE * 100:g} %, is noise.",
             f"- **n**: runs whose time differs by over {CHANGED * 100:g} %.",
@@ -256,14 +251,13 @@ def page(lines, args, bases, others=()):
 
 
 def _line(constant, builder, swept, bases):
-    name = name_of(constant.sched)
     if constant.sched not in bases:
         bases[constant.sched] = swept.rows(builder.build(), constant.sched)
     found = {"name": constant.name, "file": constant.file, "sched": constant.sched,
              "value": constant.value(builder.source(constant)), "why": constant.why}
     for side in SIDES:
         found[side] = compare(swept.rows(builder.build(constant, side), constant.sched),
-                              bases[constant.sched], name)
+                              bases[constant.sched], constant.sched)
     return found
 
 

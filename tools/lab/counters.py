@@ -51,14 +51,6 @@ def chosen(mib, everything=False):
         return {key: value for key, value in mib.items() if value}
     return {key: mib[key] for key in MIB_KEYS if key in mib}
 
-
-def less(after, before):
-    """What was counted between two times: (devices, mib) of one host."""
-    devices = {name: {key: value - before[0].get(name, {}).get(key, 0)
-                      for key, value in values.items()} for name, values in after[0].items()}
-    return devices, {key: value - before[1].get(key, 0) for key, value in after[1].items()}
-
-
 def lost(at_changes, at_end, device):
     """Packets that a direction of a path lost by its link's going down, from what
     `tc -s -j qdisc` said when it went, when it came back, and in the end."""

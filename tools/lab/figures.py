@@ -38,8 +38,7 @@ def _distribution(data, against, title, path):
         ratios = sorted(ratio for ratio, _ in sweeping.ratios(data["rows"], name, against))
         part = [(number + 1) / len(ratios) for number in range(len(ratios))]
         axes.plot(ratios, part, label=name, linewidth=1.3, drawstyle="steps-post",
-                  color=_colour(name.removesuffix(sweeping.MEMORY)),
-                  linestyle="--" if sweeping.MEMORY in name else "-")
+                  color=_colour(name))
     axes.axvline(1, color="#999999", linestyle=":", linewidth=1)
     axes.set_xscale("log")
     axes.set_xlim(0.1, 20)

@@ -9,7 +9,6 @@ inside. Results come back as files.
 import json
 import os
 import shlex
-from dataclasses import replace
 
 import links
 import recorded
@@ -23,10 +22,6 @@ RIVALS_PORT = 5001
 BESIDE_WORDS = {"keep": "--conns 3 --stagger 50 --gap 300 --bytes 20K --requests 100000",
                 "new": "--cold --gap 100 --bytes 20K --requests 100000"}
 HERE = os.path.dirname(os.path.abspath(__file__))
-PATH_MEMORY = "/proc/sys/net/mptcp_pams/path_memory"    # where the module has it
-WARM_UP_BYTES = (1_000_000, 20_000_000)     # of the connection that fills the memory
-WARM_UP_S = 2
-SHORT_BYTES = (2_000, 100_000)              # of other traffic than a long transfer
 SPLIT_SOCKET = "/run/pamsplit"      # and the path's number
 REPORT_UNITS = {"loss-time": "ms", "loss-spread": "ms", "ttl": "ms", "delay": "us",
                 "pipe-rate": "", "backlog": ""}
@@ -140,24 +135,6 @@ def browser_command(scenario):
     return " ".join(map(str, words))
 
 
-def warm_up(scenario):
-    """One transfer on a connection before, over the same paths."""
-    most = sum(path.rate_bps for path in scenario.paths) // 8 * WARM_UP_S
-    size = min(max(scenario.bytes_max, WARM_UP_BYTES[0]), WARM_UP_BYTES[1], most)
-    return replace(scenario, bytes_min=size, bytes_max=size, requests=1, conns=1, cold=False,
-                   gap_ms=0, stagger_ms=0, objects=0, queue_bytes=0, stream_bps=0, pause_ms=())
-
-
-def other_traffic(scenario):
-    """What isn't like the measured transfers, over the same paths: short ones of several new
-    connections before a long or a single one, and else one long one."""
-    base = replace(warm_up(scenario), seed=scenario.seed + 1)
-    if scenario.conns > 1 or scenario.objects or scenario.bytes_max < SHORT_BYTES[1]:
-        return base
-    return replace(base, bytes_min=SHORT_BYTES[0], bytes_max=SHORT_BYTES[1], cold=True,
-                   conns=4, stagger_ms=20, requests=5, gap_ms=50)
-
-
 HEAD = """#!/bin/sh
 # Written by tools/lab; runs as process 1 of a user-mode kernel.
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin
@@ -169,9 +146,6 @@ mount -t proc proc /proc
 mount -t tmpfs tmpfs /run
 mkfifo /run/never
 """
-
-# What fills the memory before the transfers that are measured.
-FILLS = {"filled": warm_up, "own": lambda scenario: scenario, "other": other_traffic}
 
 COUNTERS = "cat /proc/net/dev /proc/net/netstat /proc/net/snmp > $D/{name}.counters"
 
@@ -282,7 +256,6 @@ class Guest:
         self.init.append(f"{self.xfer} {server_command(scenario)} 2> $D/server.err &")
         self._neighbour(scenario)
         self._forward(scenario)
-        self._remember(scenario)
         self.client += self._seed(scenario, scenario.paths)
         self._rivals(scenario)
         if replayed(scenario.paths):
@@ -342,21 +315,6 @@ class Guest:
                 f"for i in $(seq 100); do {self.pamsplit} {socket} show > /run/null 2>&1 && "
                 "break; sleep 0.01; done",
                 f"kill -0 $split{i} || fail \"pamsplit: $(tail -n 1 $D/pamsplit{i}.log)\""]
-
-    def _remember(self, scenario):
-        """What the module may know of the paths beforehand."""
-        if not scenario.memory:
-            return
-        lines = [f"[ ! -e {PATH_MEMORY} ] || echo {int(scenario.memory != 'off')} > {PATH_MEMORY}"]
-        self.init += lines
-        self.client += lines
-        if scenario.memory in FILLS:
-            fill = FILLS[scenario.memory](scenario)
-            self.client += [
-                f"{self.xfer} {client_command(fill)} > $D/warm-up || "
-                "fail \"the transfer that fills the memory: $(tail -n 1 $D/errors)\"",
-                "sleep 1", COUNTERS.format(name="client.before"),
-                f"{IN_SERVER} {COUNTERS.format(name='server.before')}"]
 
     def _rivals(self, scenario):
         """A second later they have their share."""

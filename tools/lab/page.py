@@ -79,24 +79,6 @@ def _published(names):
             "(tools/bench/peers), not the module's `redundant`." if "everywhere" in names else "")
 
 
-def _pairs(rows):
-    """What path memory costs and brings, if anything ran with and without it."""
-    body = []
-    for title, part in sweep.parts_of(rows):
-        for name in sweep.names_of(part):
-            line = sweep.pair_of(part, name)
-            if line["pairs"]:
-                worst = sweep.ratios(part, name, sweep.against_off)[0][1]
-                body.append([f"{title}, {name}", str(line["pairs"]), _cell(line["pair_mean"], 3),
-                             str(line["pair_harmed"]), _cell(line["pair_worst"]),
-                             f"{worst['name']}: {worst['text']}", _cell(line["lower_worst"])])
-    if not body:
-        return []
-    return ["## Path memory", "", "Each scenario with what is remembered of the paths, in times "
-            "of the same without. /lower: against the lower of that and the default scheduler.", "",
-            *_rows(["", "pairs", "mean", "> 1.05", "worst", "where", "/lower worst"], body), ""]
-
-
 def _seeds(data):
     names = {name for table in data["tables"] for name in table["columns"]}
     lines = ["## The seeds' tables", "",
@@ -159,10 +141,7 @@ def _sweep(data):
              "/p99: geometric mean of the 99th percentiles of the completion times against the "
              "best single path's, beside the duplicates, which buy it. "
              "Duplicates: bytes that arrived beyond the payload, less what TCP itself sent "
-             "twice. "
-             + ("A scheduler remembers nothing of paths; with \"+memory\" a transfer before the "
-                "measured one filled what the module remembers." if data["remembers"] else
-                "This module remembers nothing of paths.")
+             "twice."
              + _published(sweep.names_of(data["rows"])), ""]
     for title, rows in _parts(data):
         names = sweep.names_of(rows)
@@ -190,8 +169,7 @@ def _pages(data):
     lines = ["## Pages", "",
              "Three pages of 10 to 60 objects, each object over a new connection, six at a time. "
              "A page counts from the first connect to the last byte, against the same page over "
-             "the best single path alone." + (" With \"+memory\" a page finds what those "
-             "before it taught the module." if data["remembers"] else ""), ""]
+             "the best single path alone.", ""]
     for part, title in (("first", "First pages"), ("later", "Later pages")):
         rows = _reported(data, part)
         if not rows:
@@ -202,13 +180,12 @@ def _pages(data):
                             _worst_of(rows, sweep.against_single)),
                            ("from its join on, where that differs",
                             _worst_of(rows, sweep.against_joined))]), ""]
-    return lines + _pairs([row for row in data["rows"] if _odd(row)])
+    return lines
 
 
 def _harmed(data, name):
     """Where a scheduler is slower than the best path alone, and what was possible."""
-    others = [other for other in sweep.names_of(_reported(data))
-              if other.removesuffix(sweep.MEMORY) != name]
+    others = [other for other in sweep.names_of(_reported(data)) if other != name]
     body, never, blind, none = [], 0, 0, 0
     for ratio, row in sweep.ratios(_reported(data), name, sweep.against_joined):
         if ratio <= sweep.HARM:
@@ -319,53 +296,40 @@ def goals(data):
     def of(lines, key):
         return lambda name: lines[name][key] if name in lines else None
 
-    # Path memory is what the goals of "+memory" are about.
     goal("collapse, 4 MB over 5/25 + 5/25, s", {"pams": 4.6, "minfct": 4.45}, fall.get, ".2f")
-    goal("geometric mean against default", {"pams": 0.78, "minfct": 0.50, "minfct+memory": 0.50},
+    goal("geometric mean against default", {"pams": 0.78, "minfct": 0.50},
          of(line, "default_mean"), ".3f")
-    goal("scenarios over 1.05 of the best path from its join on", {"minfct": 5, "minfct+memory": 5},
+    goal("scenarios over 1.05 of the best path from its join on", {"minfct": 5},
          of(line, "joined_harmed"), "d")
-    goal("worst of the sweep against the best path from its join on", {"minfct+memory": 1.5},
+    goal("worst of the sweep against the best path from its join on", {"minfct": 1.5},
          of(line, "joined_worst"), ".2f")
-    goal("p99 of the completion times against the best single path's",
-         {"minfct": 0.80, "minfct+memory": 0.80}, of(line, "tail_mean"), ".3f")
-    for title, lines in (("transfers", line), ("first pages", first), ("later pages", pages)):
-        goal(f"{title}, worst with memory against without", {"minfct+memory": 1.05},
-             of(lines, "pair_worst"), ".2f")
-    goal("transfers, with memory against without, geometric mean", {"minfct+memory": 0.97},
-         of(line, "pair_mean"), ".3f")
+    goal("p99 of the completion times against the best single path's", {"minfct": 0.80},
+         of(line, "tail_mean"), ".3f")
     for title, lines in (("first pages", first), ("later pages", pages)):
-        goal(f"{title}, worst against the lower of default and without memory",
-             {"minfct+memory": 1.03}, of(lines, "lower_worst"), ".2f")
+        goal(f"{title}, worst against default", {"minfct": 1.03}, of(lines, "default_worst"), ".2f")
     goal("median against the bound, where over 1 s and loss-free", {"minfct": 1.03},
          of(line, "bound_median"), ".3f")
-    goal("duplicates, mean share", {"minfct": 0.015, "minfct+memory": 0.015, "pams": 0.04},
-         of(line, "duplicates_mean"), ".3f")
-    goal("duplicates, largest share", {"minfct": 0.08, "minfct+memory": 0.08, "pams": 0.20},
-         of(line, "duplicates_max"), ".3f")
-    goal("first page, worst against the best path from its join on", {"minfct+memory": 1.5},
+    goal("duplicates, mean share", {"minfct": 0.015, "pams": 0.04}, of(line, "duplicates_mean"), ".3f")
+    goal("duplicates, largest share", {"minfct": 0.08, "pams": 0.20}, of(line, "duplicates_max"), ".3f")
+    goal("first page, worst against the best path from its join on", {"minfct": 1.5},
          of(first, "joined_worst"), ".2f")
-    goal("later pages, worst against the best path from its join on", {"minfct+memory": 1.05},
+    goal("later pages, worst against the best path from its join on", {"minfct": 1.05},
          of(pages, "joined_worst"), ".2f")
-    goal("later pages, geometric mean against the best path from its join on",
-         {"minfct+memory": 0.80}, of(pages, "joined_mean"), ".3f")
+    goal("later pages, geometric mean against the best path from its join on", {"minfct": 0.80},
+         of(pages, "joined_mean"), ".3f")
     goal("time per decision against default, 2 subflows", {"pams": 2.0, "minfct": 3.0},
          lambda name: two[name] / two["default"] if name in two else None, ".2f")
     return found
 
 
 BULK_BYTES = 1_000_000
-
-
-def _mine(names):
-    """What README says to begin with, as it is delivered."""
-    return next((name for name in ("minfct+memory", "minfct") if name in names), None)
+MINE = "minfct"         # what README says to begin with
 
 
 def _user_of_rows(title, rows):
     """[user, times, where it loses] of a part of the sweep."""
-    name = _mine(sweep.names_of(rows))
-    if not name:
+    name = MINE
+    if name not in sweep.names_of(rows):
         return None
     line, worst = sweep.summary_of(rows, name), sweep.ratios(rows, name, sweep.against_joined)
     over = [f"{row['name']}, {_cell(ratio)}: {row['text']}" for ratio, row in worst[:1]]
@@ -385,8 +349,8 @@ def _user_of_video(tables):
         seen = _bitrates(table)
         alone = max((rate for name, (rate, _) in seen.items() if name.startswith("path")),
                     default=None)
-        name = _mine(seen)
-        if not name or not alone or "default" not in seen:
+        name = MINE
+        if name not in seen or not alone or "default" not in seen:
             return None
         ratios.append((seen[name][0] / alone, table["title"]))
         defaults.append(seen[name][0] / seen["default"][0])
@@ -400,7 +364,7 @@ def _user_of_video(tables):
 
 
 def _user_of_calls(data):
-    name = _mine(data["late_s"])
+    name = MINE
     cells = list(zip(data["late_s"].get(name, []), data["late_s"].get("default", []),
                      data["alone_s"], data["cases"]))
     if not cells or not all(all(times) for *times, _ in cells):
@@ -427,7 +391,7 @@ def _users(data):
 
 
 SHORT = {"default": "the kernel's own", "minrtt": "`minrtt`", "minpad": "`minpad`",
-         "pams": "`pams`", "minfct": "`minfct`", "minfct+memory": "`minfct`, knowing the paths"}
+         "pams": "`pams`", "minfct": "`minfct`"}
 
 
 def _short(data):

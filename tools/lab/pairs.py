@@ -45,7 +45,6 @@ STEADY_S, STEADY_B = Path(20_000_000, 30_000, 200), Path(50_000_000, 25_000, 400
 STEPS, BLOCKED = Path(100_000_000, 20_000, 1000), Path(1_000_000_000, 5_000, 1200)
 SEEDS = (1, 2, 3)
 TIMEOUT_S = 3600
-MEMORY = "minfct" + sweep.MEMORY
 
 
 def recordings(folder):
@@ -142,12 +141,6 @@ def over_drawn():
     return found
 
 
-def _jobs_of(drawn, schedulers, remembers):
-    """pams doesn't run as one that remembers."""
-    return [job for job in sweep.jobs_of(drawn, schedulers, remembers)
-            if job.name != "pams" + sweep.MEMORY]
-
-
 def measure(means, schedulers, at_once, quiet, folder, only=""):
     """{"rows", "left_out"}: rows as the sweep's, with their "kind"."""
     several = [(kind, drawn) for kind, drawn in
@@ -156,7 +149,7 @@ def measure(means, schedulers, at_once, quiet, folder, only=""):
     if not several:
         raise BadInput(f"--only {only}: there is no such pair")
     names = [name for name in SCHEDULERS if name in schedulers]
-    pairs = [(drawn, _jobs_of(drawn, names, means.path_memory)) for _, drawn in several]
+    pairs = [(drawn, sweep.jobs_of(drawn, names)) for _, drawn in several]
     with Progress(quiet) as progress:
         done = runs.run_all(means, [job for _, jobs in pairs for job in jobs], at_once, progress)
     kinds = {drawn.name: kind for kind, drawn in several}
@@ -167,7 +160,7 @@ def measure(means, schedulers, at_once, quiet, folder, only=""):
 
 
 def against_better(row, _):
-    """The better of pams and minfct, with and without memory."""
+    """The better of pams and minfct."""
     times = [time for name, time in row["time_s"].items() if name != "default" and time]
     return min(times, default=None)
 
@@ -213,8 +206,7 @@ def summary(rows):
 def worst(rows, count):
     """[row]: where minfct is slowest against the best link alone, with each time in s."""
     names = sweep.names_of(rows)
-    mine = MEMORY if MEMORY in names else "minfct"
-    found = sweep.ratios(rows, mine, sweep.against_single)[:count]
+    found = sweep.ratios(rows, "minfct", sweep.against_single)[:count]
     return [[" ".join(filter(None, (row["name"], row["part"]))), f"{ratio:.2f}",
              *(report.cell(row["time_s"].get(name), ".3f") for name in names),
              *(report.cell(time, ".3f") for time in row["alone_s"][:2])] for ratio, row in found]

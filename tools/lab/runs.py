@@ -19,7 +19,7 @@ import links
 import radio
 import remembered
 from boot import EPOCH_S, Folder, boot
-from guest import PATH_MEMORY, Guest
+from guest import Guest
 from host import LabError
 
 BUILT_IN = ("default",)
@@ -40,7 +40,6 @@ class Means:
     pace: str
     rival: str
     replay: str
-    path_memory: bool = False   # whether the module remembers paths
     pamsctl: str = ""       # where reports are asked for
     pamsplit: str = ""      # where a helper splits
     wall_limit_s: float = 120
@@ -90,32 +89,22 @@ def prepare(schedulers, kernel_folder=None, kernel_config="default", module=None
                  host.helper("rival"), host.helper("replay"), **more)
 
 
-def look(means):
-    """(every scheduler that the kernel and the modules have, the kernel's first; whether the
-    module remembers paths)"""
+def available(means):
+    """Every scheduler that the kernel and the modules have, the kernel's first."""
     with Folder() as folder:
         guest = Guest(folder, means.xfer)
         for module in means.modules:
             guest.module(module, means.kernel.kallsyms_address())
-        guest.init += ["cat /proc/sys/net/mptcp/available_schedulers > $D/schedulers",
-                       f"[ ! -e {PATH_MEMORY} ] || echo yes > $D/remembers"]
+        guest.init.append("cat /proc/sys/net/mptcp/available_schedulers > $D/schedulers")
         guest.finish()
         boot(means.kernel, folder, means.random_library, 1, means.wall_limit_s)
         names = _read(folder, "schedulers").split()
-        remembers = bool(_read(folder, "remembers"))
-    return sorted(names, key=lambda name: (name not in BUILT_IN, name)), remembers
+    return sorted(names, key=lambda name: (name not in BUILT_IN, name))
 
 
-def looked_at(means):
-    """(means that know whether paths are remembered, every scheduler but POLICIES)"""
-    names, remembers = look(means)
-    return (replace(means, path_memory=remembers),
-            [name for name in names if name not in POLICIES])
-
-
-def available(means):
-    """The schedulers alone."""
-    return look(means)[0]
+def compared(means):
+    """Those that a sweep compares: all but POLICIES."""
+    return [name for name in available(means) if name not in POLICIES]
 
 
 def remembering(means, schedulers, given_module):
@@ -218,8 +207,7 @@ def run_one(means, job):
                       job.scenario.seed + (means.entropy << 32),
                       means.wall_limit_s, means.real_time)
         requests, begin_us = _requests(folder, job)
-        server, client = (counters.less(counters.parse(_read(folder, f"{side}.counters")),
-                                        counters.parse(_read(folder, f"{side}.before.counters")))
+        server, client = (counters.parse(_read(folder, f"{side}.counters"))
                           for side in ("server", "client"))
         lost = Counter()
         for i, path in enumerate(job.scenario.paths):

@@ -168,11 +168,6 @@ class Report:
     values: dict        # as pamsctl names them: 'loss-time': 800
 
 
-# nothing; what this scenario's own connections teach; what one transfer before them taught,
-# what the same transfers taught, and what other traffic taught
-MEMORY = ("off", "on", "filled", "own", "other")
-
-
 # connections that stay, with a request now and then; new ones all the time; both
 BESIDE = ("keep", "new", "both")
 
@@ -206,7 +201,6 @@ class Scenario:
     units: bool = False         # the server marks each transfer as a unit
     objects: int = 0            # not 0: each request is a page of so many objects (browser.py),
     #                             of bytes_min to bytes_max, over new connections
-    memory: str = ""            # what the module remembers of paths: "", or one of MEMORY
     seed: int = 1
     extra: dict = field(default_factory=dict)   # sysctl: value, on both ends
     pause_ms: tuple = ()        # from and to when the client doesn't read, after a request

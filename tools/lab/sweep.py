@@ -18,14 +18,6 @@ LOSSES packets are expected to be lost at most REPEATS_MAX times; its times are 
 means. The n-th packet into a path has the same fate under every scheduler. A path that
 a rival has its share of is a matter of luck, too: RIVAL_REPEATS.
 
-Where the module remembers paths, a scheduler of REMEMBERING runs twice: as NAME nothing is
-remembered, as NAME+memory a transfer before the measured one has taught the module; pages
-teach each other, so that their first one finds nothing and the later ones something.
-
-A pair is a scenario with and without what is remembered: `--pairs` runs nothing else, and
-fills the memory in each of KINDS. Its figure is the time with memory over that without; and
-over the lower of that and the default scheduler's.
-
 Of pages the first and the mean of the later ones are scenarios of their own: rows with
 the part "first" or "later", each against the same pages over the best single path.
 
@@ -43,13 +35,12 @@ less what TCP itself sent twice on one path, as a share of the transfers' bytes.
 import json
 import math
 import statistics
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import drawn as drawing
 import report
 import runs
 from progress import Progress
-from units import BadInput
 
 FORMAT = 2
 HARM = 1.05             # slower than the best single path by more: harmed
@@ -59,12 +50,6 @@ BOUND_FROM_S = 1
 WORST_SHOWN = 3
 LOSSES, REPEATS_MAX = 10, 4
 RIVAL_REPEATS = 2
-REMEMBERING = ("pams", "minfct")
-MEMORY = "+memory"      # behind a scheduler's name
-# Of pairs, what fills the memory: one transfer before, the same transfers, other traffic. Pages
-# that follow each other are both of the former.
-KINDS = {MEMORY: "filled", "+own": "own", "+other": "other"}
-PAGE_KINDS = {MEMORY: "on", "+other": "other"}
 # A full frame on the wire: Ethernet, IPv4, TCP with time stamps and a full DSS.
 HEADER_BYTES = 14 + 20 + 20 + 12 + 28
 SEGMENT_BYTES = 1514 - HEADER_BYTES
@@ -123,30 +108,9 @@ def repeats(drawn):
                RIVAL_REPEATS if drawn.contended() else 1)
 
 
-def base_name(name):
-    """The scheduler's, without what filled its memory."""
-    return name.partition("+")[0]
-
-
-def _kinds(scenario, memory):
-    """{what stands behind a scheduler's name: what is remembered} of a sweep's @memory."""
-    kinds = PAGE_KINDS if scenario.objects else KINDS
-    if memory != "pairs":
-        kinds = {MEMORY: kinds[MEMORY]}
-    return {**({} if memory == "filled" else {"": "off"}), **({} if memory == "off" else kinds)}
-
-
-def jobs_of(drawn, schedulers, remembers, memory="both"):
-    """Each path alone (but for pairs) and each scheduler, remembering and not, as often as it
-    has to be."""
-    jobs = []
-    for job in runs.jobs_of(drawn.scenario, schedulers, memory != "pairs", repeats(drawn), False):
-        if job.path >= 0 or not remembers or job.scheduler not in REMEMBERING:
-            jobs.append(job)
-            continue
-        jobs += [replace(job, name=job.name + behind, scenario=replace(job.scenario, memory=kind))
-                 for behind, kind in _kinds(job.scenario, memory).items()]
-    return jobs
+def jobs_of(drawn, schedulers):
+    """Each path alone and each scheduler, as often as it has to be."""
+    return runs.jobs_of(drawn.scenario, schedulers, True, repeats(drawn), False)
 
 
 def mean_outcome(outcomes):
@@ -207,7 +171,7 @@ def parts_of(rows):
 
 
 def names_of(rows):
-    """What ran in any of them, in that order: schedulers, and those that remember."""
+    """The schedulers that ran in any of them, in that order."""
     return list(dict.fromkeys(name for row in rows for name in row["time_s"]))
 
 
@@ -243,20 +207,8 @@ def against_bound(row, _):
 
 def against_peers(row, name):
     """The best of all others."""
-    own = base_name(name or "")
-    times = [time for other, time in row["time_s"].items() if base_name(other) != own and time]
+    times = [time for other, time in row["time_s"].items() if other != name and time]
     return min(times + [row["single_s"]] if row["single_s"] else times, default=None)
-
-
-def against_off(row, name):
-    """The same scheduler, which remembers nothing."""
-    return row["time_s"].get(base_name(name)) if "+" in name else None
-
-
-def against_lower(row, name):
-    """The lower of that and of the default's."""
-    off, default = against_off(row, name), against_default(row, name)
-    return min(off, default) if off and default else off
 
 
 def tail_ratios(rows, name):
@@ -276,39 +228,6 @@ def percentile(values, part):
     return ordered[max(0, math.ceil(part * len(ordered)) - 1)] if ordered else None
 
 
-def pair_of(rows, name):
-    """Of a scheduler that remembers: its figures as pairs."""
-    pairs, lower = ([ratio for ratio, _ in ratios(rows, name, against)]
-                    for against in (against_off, against_lower))
-    return {"pairs": len(pairs), "pair_mean": geometric_mean(pairs),
-            "pair_harmed": sum(ratio > HARM for ratio in pairs),
-            "pair_worst": max(pairs, default=None),
-            "lower_mean": geometric_mean(lower), "lower_worst": max(lower, default=None)}
-
-
-def pair_lines(rows):
-    """Text of all pairs, and of the scenarios that memory harms; nothing if there are none."""
-    table_rows, worst_rows = [], []
-    for title, part in parts_of(rows):
-        for name in names_of(part):
-            line = pair_of(part, name)
-            if not line["pairs"]:
-                continue
-            table_rows.append([f"{title}, {name}", str(line["pairs"]),
-                               report.cell(line["pair_mean"], ".3f"),
-                               report.cell(line["pair_worst"], ".2f"), str(line["pair_harmed"]),
-                               report.cell(line["lower_mean"], ".3f"),
-                               report.cell(line["lower_worst"], ".2f")])
-            worst_rows += [f"  {name} {ratio:.2f} x without memory: {row['name']}  {row['text']}"
-                           for ratio, row in ratios(part, name, against_off) if ratio > HARM]
-    if not table_rows:
-        return []
-    return ["time with memory / without: geometric mean, worst, how many over "
-            f"{HARM}; / the lower of that and default's", "",
-            *report.aligned([["", "pairs", "mean", "worst", f"> {HARM}", "/lower mean", "worst"],
-                             *table_rows]), "", *worst_rows]
-
-
 def summary_of(rows, name):
     """All figures of one scheduler."""
     default, single, joined, bound, peers = (
@@ -318,7 +237,7 @@ def summary_of(rows, name):
     return {
         "scheduler": name, "scenarios": len(rows),
         "failed": sum(row["time_s"][name] is None for row in rows),
-        "default_mean": geometric_mean(default),
+        "default_mean": geometric_mean(default), "default_worst": max(default, default=None),
         "single_mean": geometric_mean(single),
         "tail_mean": geometric_mean(tail_ratios(rows, name)),
         "single_harmed": sum(ratio > HARM for ratio in single),
@@ -333,8 +252,7 @@ def summary_of(rows, name):
         "peers_worst": max(peers, default=None),
         "duplicates_mean": statistics.fmean(duplicates) if duplicates else None,
         "duplicates_max": max(duplicates, default=None),
-        "fell_back": sum(row["fell_back"][name] for row in rows),
-        **pair_of(rows, name)}
+        "fell_back": sum(row["fell_back"][name] for row in rows)}
 
 
 def best_of_all(rows):
@@ -388,7 +306,6 @@ def _print(rows, half):
             print("\n".join(worst(part, name)))
         print()
         lines += mine
-    print("\n".join(pair_lines(rows)))
     for row in rows:
         for name, time_s in row["time_s"].items():
             if time_s is None:
@@ -396,32 +313,13 @@ def _print(rows, half):
     return lines
 
 
-def run(means, several, schedulers, at_once, quiet, memory="both", fallen=True):
+def run(means, several, schedulers, at_once, quiet, fallen=True):
     """rows_of() of the scenarios under each scheduler and each path alone."""
-    pairs = [(drawn, jobs_of(drawn, schedulers, means.path_memory, memory))
-             for drawn in several]
+    pairs = [(drawn, jobs_of(drawn, schedulers)) for drawn in several]
     jobs = [job for _, mine in pairs for job in mine]
     with Progress(quiet) as progress:
         done = runs.run_all(means, jobs, at_once, progress)
     return rows_of(pairs, [result for result, _ in done], fallen), [result for result, _ in done]
-
-
-def _pairs(args, means, several, schedulers):
-    """1 if a transfer failed, or memory made a scenario slower by more than HARM says."""
-    ours = [name for name in schedulers if name in REMEMBERING]
-    if not means.path_memory or not ours:
-        raise BadInput("--pairs: none of these schedulers remembers paths")
-    rows, _ = run(means, several, ["default", *ours], args.jobs, args.quiet, "pairs")
-    print("\n".join(pair_lines(rows)))
-    failed = [(name, row["run"]) for row in rows for name, time_s in row["time_s"].items()
-              if time_s is None]
-    for name, command_line in failed:
-        print(f"FAILED: {name}: {command_line}")
-    if args.json:
-        _write(args, means, rows, [])
-    harmed = any(ratios(rows, name, against_off)[0][0] > HARM for name in names_of(rows)
-                 if ratios(rows, name, against_off))
-    return 1 if failed or harmed else 0
 
 
 def _write(args, means, rows, summary):
@@ -435,9 +333,7 @@ def command(args, means, schedulers):
     """Run, print, write; 1 if a transfer failed."""
     several = ([drawing.named(args.only)] if args.only else
                drawing.several(args.seed, args.count, args.half, args.kind))
-    if args.pairs:
-        return _pairs(args, means, several, schedulers)
-    rows, results = run(means, several, schedulers, args.jobs, args.quiet, args.memory)
+    rows, results = run(means, several, schedulers, args.jobs, args.quiet)
     if args.only:
         print(f"{args.only}: {drawing.text(several[0])}; "
               f"the first {several[0].warm_up} of each connection's requests not counted\n")

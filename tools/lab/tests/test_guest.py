@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What a guest does for rivals, radios, pages, and what is remembered of paths."""
+"""What a guest does for rivals, radios and pages."""
 
 import json
 import os
@@ -60,39 +60,6 @@ class Scripts(unittest.TestCase):
         self.assertIn("browser.py", lines[self.at(lines, "$D/requests")])
         self.assertIn("XFER server -p 5000 --web", "".join(made.init))
         self.assertNotIn("--web", "".join(self.client("1mbit,1ms")[1].init))
-
-    def test_memory(self):
-        self.assertNotIn("path_memory", "".join(self.client("1mbit,1ms")[0]))
-        for memory, value in (("off", 0), ("on", 1), ("filled", 1), ("own", 1), ("other", 1)):
-            lines, made = self.client("1mbit,1ms", memory=memory)
-            self.assertIn(f"[ ! -e {guest.PATH_MEMORY} ] || echo {value} > {guest.PATH_MEMORY}",
-                          lines)
-            self.assertIn(lines[self.at(lines, "path_memory")], made.init)
-            self.assertEqual(memory in guest.FILLS, any("$D/warm-up" in line for line in lines))
-
-    def test_what_filled_the_memory_is_not_counted(self):
-        lines, _ = self.client("1mbit,1ms", memory="filled", requests=4, conns=3)
-        warm_up, counted = self.at(lines, "$D/warm-up"), self.at(lines, "client.before.counters")
-        self.assertIn("--requests 1 --conns 1", lines[warm_up])
-        self.assertLess(warm_up, counted)
-        self.assertLess(counted, self.at(lines, "$D/requests"))
-        self.assertIn("server.before.counters", lines[counted + 1])
-
-    def test_warm_up_takes_two_seconds_at_most(self):
-        paths = (parse_path("1mbit,1ms"), parse_path("3mbit,1ms"))
-        large = Scenario(paths=paths, bytes_min=10**7, bytes_max=10**7)
-        self.assertEqual(guest.warm_up(large).bytes_max, 10**6)
-        fast = Scenario(paths=(parse_path("1gbit,1ms"),), bytes_min=10, bytes_max=10)
-        self.assertEqual(guest.warm_up(fast).bytes_max, 10**6)
-
-    def test_other_traffic_is_other(self):
-        paths = (parse_path("100mbit,1ms"),)
-        long, short, several = (guest.other_traffic(Scenario(paths=paths, bytes_min=10_000, **more))
-                                for more in ({"bytes_max": 10**7}, {"bytes_max": 30_000},
-                                             {"bytes_max": 10**6, "conns": 4}))
-        self.assertEqual((long.conns, long.cold, long.bytes_max), (4, True, 100_000))
-        self.assertEqual((short.conns, short.bytes_max), (1, 10**6))
-        self.assertEqual((several.conns, several.requests), (1, 1))
 
     def test_mtu(self):
         self.client("1mbit,1ms,mtu=9000", "1mbit,1ms")

@@ -9,7 +9,7 @@ import drawn
 import page
 import quick
 
-NAMES = ("default", "pams", "minfct", "minfct+memory")
+NAMES = ("default", "pams", "minfct")
 
 
 def _row(one, part, single_s, times):
@@ -21,17 +21,16 @@ def _row(one, part, single_s, times):
 
 
 def _data():
-    rows = [_row(one, "", 2.0, (2.0, 1.5, 1.0, 0.9)) for one in drawn.several(1, 8)]
+    rows = [_row(one, "", 2.0, (2.0, 1.5, 1.0)) for one in drawn.several(1, 8)]
     for one in drawn.several(1, 16, kind="pages"):
-        rows += [_row(one, "first", 1.0, (4.0, 3.0, 1.4, 1.4)),
-                 _row(one, "later", 1.0, (4.0, 3.0, 2.0, 0.8))]
+        rows += [_row(one, "first", 1.0, (4.0, 3.0, 1.4)),
+                 _row(one, "later", 1.0, (4.0, 3.0, 0.8))]
     table = {"title": "T", "source": "S", "unit": "s", "columns": ["default", "pams"],
              "note": "", "digits": 2, "better": "less", "rows": [
                  {"label": "one to 1 Mbit/s", "paper": "", "note": "",
                   "cells": {"default": 9.0, "pams": 4.5}}]}
     decision = {"default": 100.0, "pams": 190.0, "minfct": 350.0}
-    return {"sweep": {"seed": 1, "count": 8, "rows": rows, "schedulers": list(NAMES[:3]),
-                      "remembers": True},
+    return {"sweep": {"seed": 1, "count": 8, "rows": rows, "schedulers": list(NAMES)},
             "seeds": {"tables": [table], "missing": ["nothing"]},
             "recorded": {"left_out": True, "rows": [{**rows[0], "kind": "steps",
                                                      "alone_s": [2.0, 3.0]}]},
@@ -53,7 +52,7 @@ class Page(unittest.TestCase):
         met = {(what, name): said for what, name, _, _, said in
                page._goal_rows(_data())}     # pylint: disable=protected-access
         self.assertEqual(met["later pages, worst against the best path from its join on",
-                             "minfct+memory"], "met")
+                             "minfct"], "met")
         self.assertEqual(met["collapse, 4 MB over 5/25 + 5/25, s", "pams"], "met")
         self.assertEqual(met["collapse, 4 MB over 5/25 + 5/25, s", "minfct"], "not met")
         self.assertEqual(met["scenarios over 1.05 of the best path from its join on", "minfct"], "met")
@@ -63,7 +62,7 @@ class Page(unittest.TestCase):
     def test_text(self):
         text = page.text(_data(), "6.12")
         for part in ("odd numbers: 4 scenarios", "All: 8 scenarios", "First pages: 2 scenarios",
-                     "Later pages: 2 scenarios", "minfct+memory"):
+                     "Later pages: 2 scenarios"):
             self.assertIn(part, text)
 
     def test_recordings_left_out(self):
@@ -88,9 +87,8 @@ class Page(unittest.TestCase):
         self.assertIn("| calls | 0.50 of the latest byte's lateness | 2.00 | "
                       "1 of 2 over 1.05; worst 4.00: lossy |", text)
 
-    def test_pairs(self):
+    def test_recorded(self):
         text = page.text(_data(), "6.12")
-        self.assertIn("| later pages, minfct+memory | 2 | 0.400 | 0 | 0.40 |", text)
         self.assertIn("| steady | 100 | 400 | 100 |", text)
 
     def test_worst_says_nothing_twice(self):

@@ -12,6 +12,7 @@ import base     # noqa: F401  pylint: disable=unused-import
 import cli
 import drawn
 import pairs
+import sweep
 from runs import jobs_of
 from units import BadInput
 
@@ -84,10 +85,9 @@ class Pairs(unittest.TestCase):
 
     def test_who_runs(self):
         one = pairs.over_drawn()[0][1]
-        jobs = pairs._jobs_of(one, list(pairs.SCHEDULERS), True)    # pylint: disable=W0212
+        jobs = sweep.jobs_of(one, list(pairs.SCHEDULERS))
         self.assertEqual([job.name for job in jobs],
-                         ["path 0 alone", "path 1 alone", "default", "pams", "minfct",
-                          "minfct+memory"])
+                         ["path 0 alone", "path 1 alone", "default", "pams", "minfct"])
         self.assertEqual(len(jobs_of(one.scenario, ["default"], True, 1, False)), 3)
 
     def test_groups(self):

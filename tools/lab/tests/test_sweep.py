@@ -204,56 +204,19 @@ class Sweep(unittest.TestCase):
         self.assertEqual(sweep.duplicate_share(one, result), 0)
 
 
-class Memory(unittest.TestCase):
-    """What runs with what the module remembers, and what becomes of it"""
+class Jobs(unittest.TestCase):
+    """What runs, and what a scheduler is compared with"""
 
     def test_jobs(self):
         one = drawn.draw(1, 0)
-        names = [job.name for job in sweep.jobs_of(one, ["default", "minfct"], False)
+        names = [job.name for job in sweep.jobs_of(one, ["default", "minfct"])
                  if job.path < 0 and not job.repeat]
         self.assertEqual(names, ["default", "minfct"])
-        kinds = {job.name: job.scenario.memory
-                 for job in sweep.jobs_of(one, ["default", "minfct"], True)}
-        self.assertEqual((kinds["default"], kinds["path 0 alone"], kinds["minfct"],
-                          kinds["minfct+memory"]), ("", "", "off", "filled"))
-        kinds = {job.name: job.scenario.memory
-                 for job in sweep.jobs_of(drawn.draw_pages(1, 0), ["minfct"], True)}
-        self.assertEqual((kinds["minfct"], kinds["minfct+memory"]), ("off", "on"))
-
-    def test_jobs_of_pairs(self):
-        def kinds(one):
-            return {job.name: job.scenario.memory
-                    for job in sweep.jobs_of(one, ["default", "minfct"], True, "pairs")}
-
-        self.assertEqual(kinds(drawn.draw(1, 0)),
-                         {"default": "", "minfct": "off", "minfct+memory": "filled",
-                          "minfct+own": "own", "minfct+other": "other"})
-        self.assertEqual(kinds(drawn.draw_pages(1, 0)),
-                         {"default": "", "minfct": "off", "minfct+memory": "on",
-                          "minfct+other": "other"})
-
-    def test_pairs(self):
-        rows = [_row("1-001", {"default": 1.0, "minfct": 2.0, "minfct+memory": 1.0,
-                               "minfct+other": 3.0}, 1.0),
-                _row("1-003", {"default": 9.0, "minfct": 1.0, "minfct+memory": 2.0}, 1.0),
-                _row("1-005", {"default": 9.0, "minfct": 1.0, "minfct+memory": None}, 1.0)]
-        line = sweep.pair_of(rows, "minfct+memory")
-        self.assertEqual((line["pairs"], line["pair_harmed"], line["pair_worst"],
-                          line["lower_worst"]), (2, 1, 2.0, 2.0))
-        self.assertAlmostEqual(line["pair_mean"], 1.0)
-        self.assertAlmostEqual(line["lower_mean"], 2 ** 0.5)
-        self.assertEqual(sweep.pair_of(rows, "minfct")["pairs"], 0)
-        self.assertEqual(sweep.pair_of(rows[:1], "minfct+other")["pair_worst"], 1.5)
-        text = "\n".join(sweep.pair_lines(rows))
-        self.assertIn("minfct+memory 2.00 x without memory: 1-003", text)
-        self.assertNotIn("1-005", text)
-        self.assertEqual(sweep.pair_lines([_row("1-001", {"default": 1.0}, 1.0)]), [])
 
     def test_no_peer_of_itself(self):
-        row = _row("1-001", {"default": 2.0, "minfct": 1.0, "minfct+memory": 0.5}, 3.0)
+        row = _row("1-001", {"default": 2.0, "minfct": 1.0}, 3.0)
         self.assertEqual(sweep.against_peers(row, "minfct"), 2.0)
-        self.assertEqual(sweep.against_peers(row, "minfct+memory"), 2.0)
-        self.assertEqual(sweep.against_peers(row, "default"), 0.5)
+        self.assertEqual(sweep.against_peers(row, "default"), 1.0)
 
 
 class Parts(unittest.TestCase):
@@ -261,7 +224,7 @@ class Parts(unittest.TestCase):
 
     def test_rows(self):
         one = drawn.draw_pages(1, 0)
-        jobs = sweep.jobs_of(one, ["default"], False)
+        jobs = sweep.jobs_of(one, ["default"])
         jobs = [job for job in jobs if not job.repeat]
 
         def result(number):
