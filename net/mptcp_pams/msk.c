@@ -522,10 +522,9 @@ void msk_push(struct mptcp_sock *msk)
  * @run:	what to do, as in softirq: the data lock is held
  * @arg:	its argument
  *
- * For netlink requests and kicks, in process context. They must not wait for as long as the
- * owner likes, which may be a send() that waits for the sender's memory: generic netlink lets
- * families neither come nor go meanwhile, and further requests of all users wait for those;
- * the kicks of all connections share a workqueue.
+ * For netlink requests, in process context. They must not wait for as long as the owner likes,
+ * which may be a send() that waits for the sender's memory: generic netlink lets families
+ * neither come nor go meanwhile, and further requests of all users wait for those.
  *
  * Return: what @run returned, or -EBUSY if the socket was owned for MSK_WAIT_EACH, or if the
  * caller has waited for MSK_WAIT_ALL.
@@ -558,26 +557,32 @@ int msk_run_unowned(struct mptcp_sock *msk, unsigned long *waited, int (*run)(vo
 	return err;
 }
 
-static int take_lock(void *arg)
-{
-	struct sock *sk = arg;
-
-	sk->sk_lock.owned = 1;
-	return 0;
-}
-
 /**
- * msk_lock - lock_sock(), but for as long only as msk_run_unowned() waits
+ * msk_lock_or_wait - lock_sock() without waiting
  * @msk:	the connection, under a reference
+ * @wait:	put into the socket's queue if somebody else owns it, unless it is there. Its
+ *		function is called once, by release_sock(), with the data lock held, and has to
+ *		take it out
+ * @hold:	called before, with @wait: takes the references that it needs in the queue
  *
- * Return: false if the socket is owned by somebody else all the time.
+ * Return: false if the socket is owned by somebody else.
  */
-bool msk_lock(struct mptcp_sock *msk)
+bool msk_lock_or_wait(struct mptcp_sock *msk, struct wait_queue_entry *wait,
+		      void (*hold)(struct wait_queue_entry *wait))
 {
 	struct sock *sk = (struct sock *)msk;
-	unsigned long waited = 0;
+	bool owned;
 
-	if (msk_run_unowned(msk, &waited, take_lock, sk))
+	spin_lock_bh(&sk->sk_lock.slock);
+	owned = sock_owned_by_user_nocheck(sk);
+	if (!owned) {
+		sk->sk_lock.owned = 1;
+	} else if (list_empty(&wait->entry)) {
+		hold(wait);
+		add_wait_queue(&sk->sk_lock.wq, wait);
+	}
+	spin_unlock_bh(&sk->sk_lock.slock);
+	if (owned)
 		return false;
 	/* release_sock() tells lockdep of the release */
 	mutex_acquire(&sk->sk_lock.dep_map, 0, 1, _RET_IP_);

@@ -17,6 +17,7 @@ struct mptcp_sock;
 struct sk_buff;
 struct sock;
 struct socket;
+struct wait_queue_entry;
 
 #define PAMS_FIRST_SUBFLOW	1	/* the kernel counts from there */
 
@@ -170,7 +171,8 @@ const struct mptcp_sched_ops *msk_sched(const struct mptcp_sock *msk);
 u32 msk_token(const struct mptcp_sock *msk);
 int msk_run_unowned(struct mptcp_sock *msk, unsigned long *waited, int (*run)(void *arg),
 		    void *arg);
-bool msk_lock(struct mptcp_sock *msk);
+bool msk_lock_or_wait(struct mptcp_sock *msk, struct wait_queue_entry *wait,
+		      void (*hold)(struct wait_queue_entry *wait));
 void msk_push(struct mptcp_sock *msk);
 void msk_finish(struct mptcp_sock *msk);
 void msk_retransmit_on(struct sock *ssk);

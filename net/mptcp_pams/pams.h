@@ -234,10 +234,12 @@ struct pams_subflow {
  * @sched:	the connection's scheduler
  * @local_key:	MPTCP's key of this connection; a socket that was disconnected comes back
  *		with another key and the same @msk
- * @refs:	one for the table, one for @timer, one for a pending @kick
+ * @refs:	one for the table, one for @timer, one for a pending @kick, one for @wait
  * @dead:	the socket was released or connected anew: timer and kick do nothing
  * @wake:	a report came that the next kick has to act on; set in any context
  * @kick:	work item for all that needs process context, see watch.c
+ * @wait:	queues @kick when the socket's owner releases it; in the socket's queue if a kick
+ *		found it owned. Under the data lock
  * @timer:	looks at the connection again when it fires
  * @timed:	@timer is armed, or its function runs
  * @owned:	how often @timer found the socket owned, one time after the other, up to
@@ -318,6 +320,7 @@ struct pams_conn {
 	u8 nr;
 	u8 split_nr;
 	struct work_struct kick;
+	struct wait_queue_entry wait;
 	struct hrtimer timer;
 	u64 defer_end_ns;
 	u32 pause_us;

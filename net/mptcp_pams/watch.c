@@ -38,8 +38,12 @@
  * only when it retransmits, which is rare because of that; so its check is called here, as
  * often as its own timer would.
  *
- * Lifetime: the timer, while it is armed or runs, and a queued kick hold a reference each
- * on the connection's state and on its socket (conn.c).
+ * A kick needs the socket. If a process owns it, which it may for long if it waits for memory,
+ * the kick ends at once, and release_sock() queues it anew: it holds no worker meanwhile, since
+ * the kicks of all connections share these, and a workqueue runs a few hundred items at once.
+ *
+ * Lifetime: the timer, while it is armed or runs, a queued kick, and one that waits for the
+ * socket hold a reference each on the connection's state and on its socket (conn.c).
  */
 #include <linux/jiffies.h>
 #include <net/sock.h>
@@ -63,6 +67,16 @@
 
 static struct workqueue_struct *watch_wq;
 
+/* Queue the kick, with references that the caller has taken for it. */
+static void kick_queue(struct pams_conn *conn)
+{
+	if (queue_work(watch_wq, &conn->kick))
+		return;
+	/* It was queued before and holds references, so these are not the last ones. */
+	refcount_dec(&conn->refs);
+	__sock_put((struct sock *)conn->msk);
+}
+
 /**
  * pams_watch_kick - queue the connection's kick
  * @conn:	the connection; any context
@@ -70,11 +84,7 @@ static struct workqueue_struct *watch_wq;
 void pams_watch_kick(struct pams_conn *conn)
 {
 	pams_conn_hold(conn);
-	if (queue_work(watch_wq, &conn->kick))
-		return;
-	/* It was queued before and holds references, so these are not the last ones. */
-	refcount_dec(&conn->refs);
-	__sock_put((struct sock *)conn->msk);
+	kick_queue(conn);
 }
 
 /* Arm the timer. The caller owns the msk, or holds its data lock while nobody owns it; the
@@ -594,19 +604,30 @@ static enum hrtimer_restart watch_timer(struct hrtimer *timer)
 	return HRTIMER_NORESTART;
 }
 
+/* The socket's owner releases it. The data lock is held, so a kick that was queued before can't
+ * get beyond kick_lock(), and keeps its references until this has ended.
+ */
+static int kick_wake(struct wait_queue_entry *wait, unsigned int mode, int flags, void *key)
+{
+	list_del_init(&wait->entry);
+	kick_queue(container_of(wait, struct pams_conn, wait));
+	return 0;
+}
+
+static void kick_hold(struct wait_queue_entry *wait)
+{
+	pams_conn_hold(container_of(wait, struct pams_conn, wait));
+}
+
 /* Own the msk, if there is still something to do for it. Returns false if the kick ends here,
- * and the msk isn't owned. If somebody else owns it the kick is queued again: a sender whose
- * memory doesn't come owns it for as long as it likes, and kicks of other connections wait for
- * this one to end.
+ * and the msk isn't owned. If somebody else owns it the kick is queued again by the release.
  */
 static bool kick_lock(struct pams_conn *conn)
 {
 	struct sock *sk = (struct sock *)conn->msk;
 
-	if (!msk_lock(conn->msk)) {
-		pams_watch_kick(conn);
+	if (!msk_lock_or_wait(conn->msk, &conn->wait, kick_hold))
 		return false;
-	}
 	if (pams_conn_is_current(conn) && inet_sk_state_load(sk) != TCP_CLOSE)
 		return true;
 	release_sock(sk);
@@ -688,6 +709,8 @@ static void watch_kick(struct work_struct *work)
 void pams_watch_setup(struct pams_conn *conn)
 {
 	INIT_WORK(&conn->kick, watch_kick);
+	init_waitqueue_func_entry(&conn->wait, kick_wake);
+	INIT_LIST_HEAD(&conn->wait.entry);
 	compat_hrtimer_setup_soft(&conn->timer, watch_timer, CLOCK_MONOTONIC);
 }
 
