@@ -276,7 +276,10 @@ void pams_resend_count_excess(struct pams_conn *conn)
  * @conn: the connection, owned in process context
  *
  * The kernel treats a stale subflow like one that closes. 6.12 marks it as stale while it
- * chooses a subflow for a retransmission, 7.3 before that.
+ * chooses a subflow for a retransmission. 7.3 does before, and pushes at once, so decisions come
+ * before this. That leaves nothing undone: @resend keeps its range until a kick ends it, no kick
+ * runs while the worker owns the socket, and the next that the worker asks is get_retrans. If
+ * it doesn't, since a subflow is scheduled, the next kick does this.
  */
 void pams_resend_repair_stale(struct pams_conn *conn)
 {
