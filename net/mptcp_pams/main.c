@@ -36,11 +36,16 @@ static int __init mptcp_pams_init(void)
 {
 	int err;
 
-	err = main_check_kernel();
+	err = pams_symbols_resolve();
 	if (err)
 		return err;
 
-	err = pams_symbols_resolve();
+	/* first, since the other check writes into a socket */
+	err = pams_layout_check();
+	if (err)
+		return err;
+
+	err = main_check_kernel();
 	if (err)
 		return err;
 

@@ -1426,6 +1426,27 @@ static bool push_bit_is_right(struct mptcp_sock *msk)
 	       !(READ_ONCE(msk->cb_flags) & MSK_CB_PUSH_PENDING);
 }
 
+/* Is the first subflow, which an option that only it takes makes, what the kernel writes into a
+ * new one? Its pointer to the TCP socket lies behind all else that we use, so that it's another
+ * one if anything has come or gone before it.
+ */
+static int check_subflow(struct socket *sock)
+{
+	struct mptcp_sock *msk = (struct mptcp_sock *)sock->sk;
+	const struct mptcp_subflow_context *subflow;
+	int seconds = 0;
+
+	sock->ops->setsockopt(sock, SOL_TCP, TCP_DEFER_ACCEPT, KERNEL_SOCKPTR(&seconds),
+			      sizeof(seconds));
+	subflow = list_first_entry_or_null(&msk->conn_list, struct mptcp_subflow_context, node);
+	if (subflow && subflow->tcp_sock && subflow->tcp_sock == msk->first &&
+	    subflow->subflow_id == PAMS_FIRST_SUBFLOW)
+		return 0;
+	pr_err("mptcp_pams: built for another struct mptcp_subflow_context (kernel %s): build the module for the running kernel\n",
+	       PAMS_LAYOUT_RELEASE);
+	return -ENOEXEC;
+}
+
 /**
  * msk_check - is the running kernel what this module was built for?
  * @sock:	an MPTCP socket that was just made
@@ -1445,5 +1466,5 @@ int msk_check(struct socket *sock)
 		pr_err("mptcp_pams: bits of MPTCP's flags or cb_flags have another meaning in this kernel: please report it\n");
 		return -ENOEXEC;
 	}
-	return 0;
+	return check_subflow(sock);
 }

@@ -31,6 +31,7 @@
  *   model.c     how much a subflow delivers by when, from plain numbers
  *   pad.c       PAD from plain numbers
  *   msk.c       MPTCP's private structures; no other file knows them
+ *   layout.c    compares the layouts of these with the running kernel's
  *   symbols.c   finds what the kernel does not export
  *
  * Other headers without a .c file: again.h (which bytes were sent again), peek.h (reads
@@ -377,6 +378,9 @@ static inline bool pams_watches(const struct pams_conn *conn)
 {
 	return conn->sched->watches || conn->costly;
 }
+
+/* layout.c */
+int pams_layout_check(void);
 
 /* net.c */
 struct pams_net *pams_net(const struct net *net);

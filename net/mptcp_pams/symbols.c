@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Finds the kernel functions that a scheduler needs and MPTCP does not export.
+/* Finds the kernel functions that a scheduler needs and MPTCP does not export, and those that
+ * look into the kernel's own type information (BTF), which it may lack.
  *
  * If the kernel exports them (patches/) they are linked like any other function.
  * Otherwise a kprobe is registered on each, disabled so that it is never armed, and
@@ -67,11 +68,29 @@ static unsigned long no_kallsyms_lookup_name(const char *name)
 	return 0;
 }
 
+static struct btf *no_get_btf_vmlinux(void)
+{
+	return NULL;
+}
+
+static s32 no_find_by_name_kind(const struct btf *btf, const char *name, u8 kind)
+{
+	return -ENOENT;
+}
+
+static const char *no_name_by_offset(const struct btf *btf, u32 offset)
+{
+	return "";
+}
+
 DEFINE_STATIC_CALL(pams_mptcp_register_scheduler, no_register_scheduler);
 DEFINE_STATIC_CALL(pams_mptcp_unregister_scheduler, no_unregister_scheduler);
 DEFINE_STATIC_CALL(pams_mptcp_subflow_active, no_subflow_active);
 DEFINE_STATIC_CALL(pams_mptcp_subflow_get_retrans, no_subflow_get_retrans);
 DEFINE_STATIC_CALL(pams_mptcp_pm_chk_stale, no_pm_chk_stale);
+DEFINE_STATIC_CALL(pams_bpf_get_btf_vmlinux, no_get_btf_vmlinux);
+DEFINE_STATIC_CALL(pams_btf_find_by_name_kind, no_find_by_name_kind);
+DEFINE_STATIC_CALL(pams_btf_name_by_offset, no_name_by_offset);
 DEFINE_STATIC_CALL(pams_kallsyms_lookup_name, no_kallsyms_lookup_name);
 
 #define symbol_call(name)	static_call(pams_##name)
@@ -169,9 +188,12 @@ int __init pams_symbols_resolve(void)
 		  symbol_resolve(mptcp_subflow_active) ?:
 		  symbol_resolve(mptcp_subflow_get_retrans);
 
-	if (!ret)
-		(void)symbol_find(mptcp_pm_chk_stale);
-	return ret;
+	if (ret)
+		return ret;
+	(void)symbol_find(mptcp_pm_chk_stale);
+	if (symbol_find(btf_find_by_name_kind) && symbol_find(btf_name_by_offset))
+		(void)symbol_find(bpf_get_btf_vmlinux);
+	return 0;
 }
 
 #endif /* PAMS_SYMBOLS_EXPORTED */
@@ -202,4 +224,32 @@ void __nocfi pams_pm_chk_stale(const struct mptcp_sock *msk)
 struct sock * __nocfi pams_subflow_get_retrans(struct mptcp_sock *msk)
 {
 	return symbol_call(mptcp_subflow_get_retrans)(msk);
+}
+
+/* The kernel's own types; NULL, or an error pointer, if it has none, or none that can be found. */
+struct btf *__nocfi pams_btf_vmlinux(void)
+{
+#ifdef PAMS_SYMBOLS_EXPORTED
+	return NULL;
+#else
+	return symbol_call(bpf_get_btf_vmlinux)();
+#endif
+}
+
+s32 __nocfi pams_btf_find(const struct btf *btf, const char *name, u8 kind)
+{
+#ifdef PAMS_SYMBOLS_EXPORTED
+	return -ENOENT;
+#else
+	return symbol_call(btf_find_by_name_kind)(btf, name, kind);
+#endif
+}
+
+const char * __nocfi pams_btf_name(const struct btf *btf, u32 offset)
+{
+#ifdef PAMS_SYMBOLS_EXPORTED
+	return "";
+#else
+	return symbol_call(btf_name_by_offset)(btf, offset);
+#endif
 }

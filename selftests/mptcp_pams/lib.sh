@@ -165,8 +165,8 @@ is_linked() { ! modinfo -p "${MODULE:-mptcp_pams}" | grep -q kallsyms_lookup_nam
 # load [PARAMETER...]: load the module; without kprobes it is told where kallsyms_lookup_name is
 load()
 {
-	if [ $# = 0 ] && ! has_kprobes && ! is_linked; then
-		set -- "kallsyms_lookup_name=$(lookup_address)"
+	if [[ "$*" != *kallsyms_lookup_name=* ]] && ! has_kprobes && ! is_linked; then
+		set -- "$@" "kallsyms_lookup_name=$(lookup_address)"
 	fi
 	if [ -n "$MODULE" ]; then
 		insmod "$MODULE" "$@"

@@ -142,6 +142,38 @@ built_for_another_kernel()
 	refused "struct mptcp_sock" other_bytes=8
 }
 
+# A field lies elsewhere, in each of the structs: so if the kernel was built again with another option.
+built_for_another_field()
+{
+	local field of
+
+	begin_with_other
+	[ -e /sys/kernel/btf/vmlinux ] || never "this kernel has no type information"
+	! is_linked || never "linked with the kernel's functions, it has no way to the type information"
+	while read -r field of; do
+		say "$field"
+		refused "struct $of with $field at bit" "other_field=$field"
+	done <<-END
+		server_side mptcp_pm_data
+		write_seq mptcp_sock
+		stale mptcp_subflow_context
+		scheduled mptcp_subflow_context
+		tcp_sock mptcp_subflow_context
+		data_seq mptcp_data_frag
+		already_sent mptcp_data_frag
+	END
+}
+
+# Without type information only what the kernel writes into a new subflow tells.
+no_type_information()
+{
+	begin_with_other
+	load no_types=1 || fail "refused"
+	unload
+	refused "struct mptcp_subflow_context" no_types=1 other_place=1
+	refused "struct mptcp_sock" no_types=1 other_bytes=8
+}
+
 # The push bit is another one: each that the kernel knows, and two that it doesn't. 4, a retransmission, is followed by a push.
 another_push_bit()
 {
@@ -179,6 +211,8 @@ add parameter_is_no_number
 add mptcp_switched_off
 add built_for_this_kernel
 add built_for_another_kernel
+add built_for_another_field
+add no_type_information
 add another_push_bit
 add function_missing
 run_cases "$@"

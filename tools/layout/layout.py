@@ -159,6 +159,17 @@ def struct_text(struct, size, fields):
     return lines
 
 
+def rows_text(structs):
+    """The layouts as a macro, for layout.c to compare with the running kernel's."""
+    rows = []
+    for struct, (size, fields) in structs.items():
+        rows.append(f'\tROW("{struct}", "", {8 * size})')
+        rows += [f'\tROW("{struct}", "{field.name}", {8 * field.offset + max(field.bit, 0)})'
+                 for field in fields]
+    return ['/* struct, field, and where it begins, in bits; field "": the size of the struct */',
+            "#define PAMS_LAYOUT_ROWS(ROW) \\", " \\\n".join(rows), ""]
+
+
 def public_text(structs, source):
     """The public structs inside have to be those of the headers used."""
     sizes = {field.c_type: field.size for _size, fields in structs.values()
@@ -195,6 +206,7 @@ def header_text(kernel, source, structs, features):
     lines += [f"struct {struct};" for struct in ("mptcp_sched_ops", *structs)] + [""]
     for struct, (size, fields) in structs.items():
         lines += struct_text(struct, size, fields)
+    lines += rows_text(structs)
     lines += ["#endif /* PAMS_LAYOUT_FEATURES_ONLY */", "#endif /* PAMS_LAYOUT_H */"]
     return "\n".join(lines) + "\n"
 

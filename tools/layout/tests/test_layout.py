@@ -92,6 +92,22 @@ class TestHeader(Case):
             for name, fields in FIELDS["struct"].items() for field, spec in fields.items())
             + len(change or {}))
 
+    def test_rows(self):
+        """What the module compares at load is what the compiler has confirmed, and all of it."""
+        text = self.accepted(self.kernel())
+        rows = re.findall(r'ROW\("(\w+)", "(\w*)", (\d+)\)', text)
+        self.assertEqual(sorted((struct_name, field) for struct_name, field, _bits in rows),
+                         sorted((struct_name, field) for struct_name, fields in FIELDS["struct"].items()
+                                for field in ["", *fields]))
+        for struct_name, field, bits in rows:
+            flag = re.search(rf"u8 __pad_{field}\[(\d+)\]; (?:u32 : (\d+); )?u32 {field} : 1;", text)
+            if not field:
+                self.assertIn(f"sizeof(struct {struct_name}) == {int(bits) // 8})", text)
+            elif flag:
+                self.assertEqual(int(bits), 8 * int(flag[1]) + int(flag[2] or 0))
+            else:
+                self.assertIn(f"offsetof(struct {struct_name}, {field}) == {int(bits) // 8})", text)
+
     def test_offsets_and_bits_are_the_compilers(self):
         self.same_as_compiler()
 
