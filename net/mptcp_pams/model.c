@@ -323,8 +323,10 @@ u64 model_carried_bytes(const struct pams_model *model, u64 span_us)
  * @bytes:	how much is handed over; the PAD is that of its last byte, since the kernel
  *		moves whole fragments
  *
- * If the helper doesn't end TCP, the round-trip time includes the pipe, but is as old as the
- * last acknowledgment. Then the PAD is the larger one of TCP's and of the report's.
+ * With a pipe it is the later one of two: when the data has passed the path to the helper, and when
+ * the pipe has delivered all that goes through it first. What is in flight to the helper is a part
+ * of that, as it is of MPBond's Bs. The pipe's time counts from half of the least round trip on:
+ * the queue before the helper, which the smoothed delay holds, is in flight.
  *
  * Return: nanoseconds.
  */
@@ -339,21 +341,17 @@ u64 model_pad_ns(const struct pams_model *model, u32 bytes)
 		.queued_bytes = queued > window ?
 				min_t(u64, queued - window, PAD_QUEUED_MAX_BYTES) : 0,
 	};
-	struct pad_hop pipe;
-	u64 direct_ns;
-
-	if (!model->pipe_byteps)
-		return pad_direct_ns(&path);
-
-	pipe = (struct pad_hop){
+	struct pad_hop pipe = {
 		.rate_byteps = model->pipe_byteps,
 		.owd_us = model->pipe_delay_us,
-		.queued_bytes = model->pipe_backlog_bytes,
 	};
-	if (model->split)
-		return pad_helper_ns(&path, &pipe);
+	u64 direct_ns = pad_direct_ns(&path);
 
-	direct_ns = pad_direct_ns(&path);
+	if (!model->pipe_byteps)
+		return direct_ns;
+
+	queued += pipe_queued_bytes(model) - path.queued_bytes;
+	pipe.queued_bytes = min_t(u64, queued, PAD_QUEUED_MAX_BYTES);
 	path.owd_us = model->rtt_us / 2;
-	return max(direct_ns, pad_helper_ns(&path, &pipe));
+	return max(direct_ns + pad_owd_ns(&pipe), pad_helper_ns(&path, &pipe));
 }

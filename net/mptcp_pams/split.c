@@ -10,10 +10,10 @@
  * which subflow is split. The log begins without that test if a path was reported and much
  * that TCP has acknowledged has no DATA_ACK.
  *
- *   Bp = banked + max(0, F - Thp * m)
+ *   Bp = max(0, banked - Thp * m/2)
  *
- * Data that the helper has received and not acknowledged yet waits before the pipe, too:
- * that is F, less what is under way in a round trip m of the HS-path.
+ * since acknowledgments tell what the helper had half of the HS-path's round trip m ago. Data that
+ * it has received and not acknowledged yet waits before the pipe, too: model.c counts F.
  *
  * Data that waits before a pipe can't be taken back when the pipe becomes slow, and then
  * holds up all that came later on other subflows. So a split subflow is given no more than
@@ -125,13 +125,12 @@ static void model_set_bank(struct pams_subflow *sub, const struct bank_path *pat
 	struct pams_model *model = &sub->model;
 	bool told = model->pipe_byteps && model->split;
 	u32 rate = told ? model->pipe_byteps : path->rate_byteps;
-	u32 passing, backlog = path->banked_bytes;
+	u32 passed, backlog;
 
 	if (!rate)
 		return;
-	passing = min_t(u64, div_u64((u64)rate * model->rtt_us, USEC_PER_SEC), U32_MAX);
-	if (model->flight_bytes > passing)
-		backlog += model->flight_bytes - passing;
+	passed = min_t(u64, div_u64((u64)rate * (model->rtt_us / 2), USEC_PER_SEC), U32_MAX);
+	backlog = path->banked_bytes - min(path->banked_bytes, passed);
 	model->pipe_backlog_bytes = told ? max(model->pipe_backlog_bytes, backlog) : backlog;
 	model->pipe_byteps = rate;
 	model->split = true;

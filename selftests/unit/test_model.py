@@ -4,8 +4,8 @@
 import os
 import unittest
 
-from unit import (QUEUED_MAX_BYTES, RATE_MIN_BYTEPS, SPAN_MAX_US, U32_MAX, U64_MAX,
-                  UNKNOWN, any_model, arrival_us, carried, direct_ns, helper_ns, inverse,
+from unit import (NS_PER_S, OWD_MAX_US, QUEUED_MAX_BYTES, RATE_MIN_BYTEPS, SPAN_MAX_US, U32_MAX,
+                  U64_MAX, UNKNOWN, any_model, arrival_us, carried, direct_ns, helper_ns, inverse,
                   model, model_pad_ns, rng, since_us, spread, trusted, window_and_rate)
 
 MS = 1_000_000      # ns
@@ -383,18 +383,32 @@ class TestPad(unittest.TestCase):
         self.assertEqual(self.of(0, 30_000), 12 * MS)
 
     def test_behind_a_split_helper(self):
-        # 21,000 bytes: 21 ms to the helper; 21,000 + 5,000 at 500 kB/s take 52 ms
+        # 41,000 and 5,000 bytes at 500 kB/s take 92 ms; the first 10 ms of it data is on its way
         self.assertEqual(self.of(30_000, 6_000, 5_000, pipe=500_000, pipe_delay_us=7_000,
-                                 pipe_backlog=5_000), (12 + 7 + 52) * MS)
-        # at 10 MB/s 2.6 ms: the path to the helper limits
+                                 pipe_backlog=5_000), (7 + 92) * MS)
+        # at 10 MB/s 4.6 ms: the path to the helper limits
         self.assertEqual(self.of(30_000, 6_000, 5_000, pipe=10_000_000, pipe_delay_us=7_000,
                                  pipe_backlog=5_000), (12 + 7 + 21) * MS)
 
     def test_behind_a_helper_that_tcp_goes_through(self):
-        # max(12 + 21, 20 / 2 + 52) ms
-        self.assertEqual(self.of(30_000, 6_000, 5_000, pipe=500_000, pipe_backlog=5_000), 62 * MS)
-        # max(12 + 21, 10 + 21) ms: TCP has met a queue that the report doesn't tell of
+        # max(12 + 21, 20 / 2 + 80) ms: what is in flight fits the pipe's round trip
+        self.assertEqual(self.of(30_000, 6_000, 5_000, pipe=500_000, pipe_backlog=5_000), 90 * MS)
+        # 16,000 in flight, of which the pipe took 10,000: more than what was reported
+        self.assertEqual(self.of(30_000, 16_000, 5_000, pipe=500_000, pipe_backlog=5_000),
+                         (10 + 82) * MS)
+        # max(12 + 21, 10 + 3.5) ms: TCP has met a queue that the report doesn't tell of
         self.assertEqual(self.of(30_000, 6_000, 5_000, pipe=10_000_000), 33 * MS)
+
+    def test_a_pipe_delivers_what_is_in_flight_first(self):
+        rand = rng("a pipe's least time")
+        for _ in range(20_000):
+            flight, backlog, held, count = (spread(rand, 0, 2**28) for _ in range(4))
+            pipe, delay_us = spread(rand, 125, U32_MAX), spread(rand, 0, OWD_MAX_US)
+            one = model(1, spread(rand, 2, OWD_MAX_US), 0, flight, backlog, pipe=pipe,
+                        pipe_delay_us=delay_us, pipe_backlog=held, th=spread(rand, 125, U32_MAX),
+                        owd_us=spread(rand, 0, OWD_MAX_US), cwnd=spread(rand, 0, 2**28))
+            least = delay_us * 1000 + (flight + backlog + held + count) * NS_PER_S // pipe
+            self.assertGreaterEqual(model_pad_ns(one, count), least - 1, (one, count))
 
     def test_by_definition(self):
         rand = rng("pad of a model")
@@ -402,13 +416,19 @@ class TestPad(unittest.TestCase):
             one = any_model(rand)
             count = spread(rand, 0, U32_MAX)
             rtt_us, flight, backlog, split = one[3], one[5], one[6], one[8] >> 5 & 1
+            due_us = one[7] - 2**32 if one[7] >> 31 else one[7]
             pipe, delay_us, pipe_backlog, th, owd_us, cwnd = one[10:16]
             queued = min(max(backlog + count - max(cwnd - flight, 0), 0), QUEUED_MAX_BYTES)
             expected = direct_ns([(th, owd_us, queued)])[0]
             if pipe:
-                through = helper_ns([((th, owd_us if split else rtt_us // 2, queued),
-                                      (pipe, delay_us, pipe_backlog))])[0]
-                expected = through if split else max(expected, through)
+                if split:
+                    ahead = max(pipe_backlog + flight - pipe * (rtt_us // 2) // 10**6, 0)
+                else:
+                    passed = pipe * (rtt_us - min(max(due_us, 0), rtt_us)) // 10**6
+                    ahead = max(pipe_backlog, flight - passed)
+                ahead = min(ahead + backlog + count - queued, QUEUED_MAX_BYTES)
+                through = helper_ns([((th, rtt_us // 2, queued), (pipe, delay_us, ahead))])[0]
+                expected = max(expected + min(delay_us, OWD_MAX_US) * 1000, through)
             self.assertEqual(model_pad_ns(one, count), expected, (one, count))
 
 
