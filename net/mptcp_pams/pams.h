@@ -4,8 +4,8 @@
  *
  *   main.c      load and unload
  *   netlink*.c  the generic-netlink family: netlink.c takes reports and shows them,
- *               netlink_conn.c shows connections, netlink_memory.c path memory;
- *               netlink_rules.c takes and shows rules, netlink_unit.c takes units;
+ *               netlink_conn.c shows connections, netlink_rules.c takes and shows rules,
+ *               netlink_unit.c takes units;
  *               netlink-gen.c is generated from the specification
  *   sched.c     the scheduler ops of both kernel ABIs: one decision
  *   watch.c     looks at a connection by timer, between the kernel's calls: for the end
