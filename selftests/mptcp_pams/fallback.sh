@@ -106,28 +106,6 @@ strips_later_beside_a_costly_path()
 	strips_in_between
 }
 
-# The client keeps back a part of the first window for the second path, which it remembers; then the first acknowledgment shows that
-# there will be none.
-falls_back_while_it_waits()
-{
-	local waits
-
-	need_module
-	need_tool "$pamsctl"
-	paths "$1" 1mbit,5ms 50mbit,5ms
-	start_server
-	transfer --bytes 500000 --dir up
-	is_mptcp
-	strip_at "$client" "iifname c1 tcp flags & syn == 0"
-	on_client "$pamsctl" --json stats >"$work/stats"
-	waits=$(of deferrals "$work/stats")
-	transfer --bytes 1M --dir up
-	is_tcp
-	on_client "$pamsctl" --json stats >"$work/stats"
-	check "waits in all" "$(of deferrals "$work/stats")" ">" "$waits"
-	check "kicks" "$(of kicks "$work/stats")" "<" 100
-}
-
 hundred_fall_back()
 {
 	two_paths "$1"
@@ -145,7 +123,6 @@ for sched in $SCHEDS; do
 	add strips_later "$sched"
 	[ "$sched" = default ] || add strips_later_beside_a_backup "$sched"
 	[ "$sched" = default ] || add strips_later_beside_a_costly_path "$sched"
-	[ "$sched" != minfct ] || add falls_back_while_it_waits minfct
 	add hundred_fall_back "$sched"
 done
 run_cases "$@"

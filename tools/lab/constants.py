@@ -2,9 +2,9 @@
 """`lab constants`: what half and double of each constant of the module cost.
 
 tools/lab/constants.toml names them. For each, the module is built twice more, in a copy of
-the sources, and goes through the scenarios of `lab sweep`, with what earlier transfers taught
-(path memory). One that no scenario comes to, such as those about helpers that end TCP, is left
-out unless --only names it; the page says which test it is for. Compared with the module as it is:
+the sources, and goes through the scenarios of `lab sweep`. One that no scenario comes to, such as
+those about helpers that end TCP, is left out unless --only names it; the page says which test it
+is for. Compared with the module as it is:
 
   time         geometric mean of the ratios of the runs' times
   changed      runs whose time differs by over 1 %
@@ -145,8 +145,7 @@ class Swept:
     def rows(self, module, scheduler):
         """The rows of every part of the scenarios."""
         means = runs.remembering(replace(self._means, module=module), [scheduler], True)
-        pairs = [(drawn, sweep.jobs_of(drawn, [scheduler], True, "filled"))
-                 for drawn in self._several]
+        pairs = [(drawn, sweep.jobs_of(drawn, [scheduler])) for drawn in self._several]
         keys = [(drawn.name, job.path, job.repeat) for drawn, jobs in pairs for job in jobs]
         jobs = dict(zip(keys, (job for _, mine in pairs for job in mine)))
         new = {key: job for key, job in jobs.items() if key not in self._alone}
