@@ -83,7 +83,7 @@ static int put_model(struct sk_buff *skb, const struct pams_model *model)
 }
 
 static int put_state(struct sk_buff *skb, const struct pams_conn *conn,
-			  const struct pams_subflow *sub)
+		     const struct pams_subflow *sub)
 {
 	const struct pams_report *report;
 	u64 now_ns = ktime_get_boottime_ns();

@@ -286,7 +286,6 @@ int pams_nl_path_get(struct pams_nl *nl, struct pams_path *path);
  */
 int pams_nl_path_dump(struct pams_nl *nl, pams_path_fn fn, void *arg);
 
-
 /* The connection with this token. fn is called once, if 0. */
 int pams_nl_conn_get(struct pams_nl *nl, uint32_t token, pams_conn_fn fn,
 		     void *arg);
