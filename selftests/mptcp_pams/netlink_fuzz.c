@@ -2,12 +2,13 @@
 /*
  * netlink_fuzz - messages with random faults for the family mptcp_pams
  *
- *	netlink_fuzz SEED ROUNDS [connected]
+ *	netlink_fuzz SEED ROUNDS [alone]
  *
  * Each gets an answer and, if refused, a reason; what was stored is in range
- * and never more than may be. With "connected" connections carry data
- * meanwhile, and units must be taken of them. Prints what went wrong and, at the end,
- * how many messages were sent and refused. Exit code: 0 all as it should be, 1 not, 2 usage.
+ * and never more than may be. With "alone" connections carry data meanwhile, of
+ * which units must be taken, and nobody else reports paths. Prints what went wrong
+ * and, at the end, how many messages were sent and refused. Exit code: 0 all as it
+ * should be, 1 not, 2 usage.
  */
 #define _GNU_SOURCE
 #include <unistd.h>
@@ -312,7 +313,7 @@ static void one_round(uint64_t round)
 		      (unsigned long long)round, command->name, answer.error);
 }
 
-static void random_rounds(uint64_t seed, uint64_t rounds, bool connected)
+static void random_rounds(uint64_t seed, uint64_t rounds, bool alone)
 {
 	uint32_t max = paths_max();
 	uint64_t i;
@@ -332,18 +333,18 @@ static void random_rounds(uint64_t seed, uint64_t rounds, bool connected)
 		if (!below(4))
 			flush_paths();
 	}
-	if (connected && !units)
+	if (alone && !units)
 		wrong("no unit was taken of any connection");
 	look_at_state(max);
 	flush_paths();
-	if (number_of_paths())
+	if (alone && number_of_paths())
 		wrong("paths are left after path-flush");
 }
 
 int main(int argc, char **argv)
 {
 	if (argc != 3 && argc != 4) {
-		fprintf(stderr, "usage: netlink_fuzz SEED ROUNDS [connected]\n");
+		fprintf(stderr, "usage: netlink_fuzz SEED ROUNDS [alone]\n");
 		return 2;
 	}
 	open_netlink();

@@ -45,7 +45,7 @@ random_messages()
 	# what the messages say of paths and units is about this one's, too
 	on_client "$xfer" client --quiet --bytes 1-300K --dir both --requests 300 --gap 3 127.0.0.1 "$port" &
 	within 50 connected || fail "there is no connection"
-	on_client "$fuzz" "$1" "$FUZZ_ROUNDS" connected
+	on_client "$fuzz" "$1" "$FUZZ_ROUNDS" alone
 	wait $! || fail "the transfers meanwhile did not survive"
 	stop_server
 }
