@@ -989,7 +989,8 @@ for sched in $SCHEDS; do
 	most=75
 	[ "$sched" != default ] || most=100
 	add dual "$sched" "$most"
-	add dual "$sched" $((most + 10)) own
+	# each chunk is a new connection, which begins knowing nothing of the paths: 79 to 87 % were seen
+	add dual "$sched" $((most + 15)) own
 	add told_to_lend_nothing "$sched"
 	add unshaped "$sched"
 	add first_subflow_is_not_split "$sched"
