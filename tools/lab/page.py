@@ -328,10 +328,9 @@ MINE = "minfct"         # what README says to begin with
 
 def _user_of_rows(title, rows):
     """[user, times, where it loses] of a part of the sweep."""
-    name = MINE
-    if name not in sweep.names_of(rows):
+    if MINE not in sweep.names_of(rows):
         return None
-    line, worst = sweep.summary_of(rows, name), sweep.ratios(rows, name, sweep.against_joined)
+    line, worst = sweep.summary_of(rows, MINE), sweep.ratios(rows, MINE, sweep.against_joined)
     over = [f"{row['name']}, {_cell(ratio)}: {row['text']}" for ratio, row in worst[:1]]
     return [title, f"{_cell(line['default_mean'])} of the time",
             f"{_cell(line['joined_mean'])}; p99 {_cell(line['tail_mean'])}",
@@ -349,12 +348,11 @@ def _user_of_video(tables):
         seen = _bitrates(table)
         alone = max((rate for name, (rate, _) in seen.items() if name.startswith("path")),
                     default=None)
-        name = MINE
-        if name not in seen or not alone or "default" not in seen:
+        if MINE not in seen or not alone or "default" not in seen:
             return None
-        ratios.append((seen[name][0] / alone, table["title"]))
-        defaults.append(seen[name][0] / seen["default"][0])
-        stalls += seen[name][1]
+        ratios.append((seen[MINE][0] / alone, table["title"]))
+        defaults.append(seen[MINE][0] / seen["default"][0])
+        stalls += seen[MINE][1]
     if not ratios:
         return None
     least, where = min(ratios)
@@ -364,8 +362,7 @@ def _user_of_video(tables):
 
 
 def _user_of_calls(data):
-    name = MINE
-    cells = list(zip(data["late_s"].get(name, []), data["late_s"].get("default", []),
+    cells = list(zip(data["late_s"].get(MINE, []), data["late_s"].get("default", []),
                      data["alone_s"], data["cases"]))
     if not cells or not all(all(times) for *times, _ in cells):
         return None
