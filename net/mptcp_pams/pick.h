@@ -21,6 +21,9 @@
 /* the size of a packet, as far as a choice reckons with packets */
 #define PICK_PACKET_BYTES	1500U
 
+/* PAMS: late data that is sent again is at most this part of what was written */
+#define PICK_LATE_SHARE		10
+
 /* choices other than an index: no subflow has room; wait for a faster subflow */
 #define PAMS_PICK_NONE		(-1)
 #define PAMS_PICK_DEFER		(-2)
@@ -159,8 +162,10 @@ enum pams_detail {
  *		handed over. NULL: the rules choose another scheduler (rules.c)
  * @late:	chooses the subflow whose unacknowledged data is sent again on another one.
  *		Returns its index or PAMS_PICK_NONE, and in @bytes the most that is sent
- *		again. @eta_percent is the sysctl reinject_eta_percent. NULL: late data is
- *		not sent again
+ *		again. @eta_percent is the sysctl reinject_eta_percent. May be NULL if
+ *		@late_share is 0
+ * @late_share:	late data that is sent again is at most this part of what the application
+ *		wrote; 0: none is
  * @copy:	chooses the subflow that is given a copy of what another one was given, from
  *		@state's @copied on. Returns its index or PAMS_PICK_NONE, and in @bytes the
  *		most that is copied. NULL: nothing is copied
@@ -182,6 +187,7 @@ struct pams_sched {
 	int (*late)(const struct pams_view *view, u32 eta_percent, u64 *bytes);
 	int (*copy)(const struct pams_view *view, u32 *bytes);
 	enum pams_detail detail;
+	u8 late_share;
 	u8 window_shift;
 	bool cuts;
 	bool keeps_to_window;

@@ -7,7 +7,7 @@
  * sched_minfct.c). The tail's end goes first, since its beginning arrives first; one
  * fragment after the other, and only with room on another subflow. In every case
  *
- *   late bytes <= a tenth of what the application wrote
+ *   late bytes <= what the application wrote / the scheduler's late_share
  *
  * but for the last fragment (32 KB), see struct msk_window. What the scheduler says (pams'
  * r) holds for a tick of 10 ms. What SACK tells of is sent again, too: the peer's TCP has it,
@@ -38,11 +38,6 @@
 #include <linux/math64.h>
 
 #include "pams.h"
-
-/* Late data that is sent again is at most this part of what the application wrote: that
- * makes 2 to 4 % in the mean (Documentation/constants.md).
- */
-#define RESEND_SHARE	10
 
 /* Is all data of the connection sent on two subflows, so that none is on a lost path alone? */
 static bool is_copied(const struct pams_view *view)
@@ -137,7 +132,7 @@ static u32 once_bytes(const struct pams_subflow *sub, const struct tcp_sock *tp)
 static u64 late_budget(const struct pams_conn *conn, const struct msk_look *look)
 {
 	u64 budget = div_u64(look->write_seq - conn->first_seq,
-			     RESEND_SHARE);
+			     conn->sched->late_share);
 
 	return budget > conn->late_bytes ? budget - conn->late_bytes : 0;
 }
@@ -164,7 +159,7 @@ static int view_late(struct pams_conn *conn, struct pams_view *view,
 	u64 budget;
 	int from;
 
-	if (!conn->sched->late || view->nr < 2 || (!view->stream && !nothing_new))
+	if (!conn->sched->late_share || view->nr < 2 || (!view->stream && !nothing_new))
 		return PAMS_PICK_NONE;
 	budget = late_budget(conn, look);
 	if (!budget)

@@ -30,12 +30,12 @@
 
 #include "pick.h"
 
-/* Data is late if it arrives more than a fifth later than elsewhere: less is noise, as
- * PAMS' eta. While not all is scheduled and the window is full, it is late if it takes
- * twice as long: the window may move before the data that follows is there.
+/* Data is late if the best subflow could carry so many times as much by when it arrives: what
+ * is repeated pays for itself with the time that it saves.
  */
-#define MINFCT_LATE_SHARE	5
-#define MINFCT_LATE_TIMES	2
+#define MINFCT_LATE_TIMES	4
+/* In all it is at most this part of what the application wrote. */
+#define MINFCT_LATE_SHARE	4
 /* For a first packet the other subflows may stand still for at most this part of the data
  * that was sent.
  */
@@ -140,7 +140,7 @@ static u32 minfct_latest_us(const struct pams_view *view, const struct pams_mode
 /**
  * minfct_late - whose data would arrive earlier if it was sent again?
  * @view:		the connection's view
- * @eta_percent:	not used: minfct has MINFCT_LATE_SHARE
+ * @eta_percent:	not used: minfct has MINFCT_LATE_TIMES
  * @bytes:		set to U64_MAX: all of it
  *
  * A subflow whose acknowledgments are overdue is expected to take as long again as they
@@ -150,7 +150,7 @@ static u32 minfct_latest_us(const struct pams_view *view, const struct pams_mode
  */
 static int minfct_late(const struct pams_view *view, u32 eta_percent, u64 *bytes)
 {
-	u32 best_us = 0, latest_us = 0, late_us;
+	u32 best_us = 0, latest_us = 0;
 	int best = minfct_best(view, &best_us);
 	int latest = PAMS_PICK_NONE;
 	unsigned int i;
@@ -167,15 +167,17 @@ static int minfct_late(const struct pams_view *view, u32 eta_percent, u64 *bytes
 		latest_us = us;
 		latest = i;
 	}
-	late_us = view->left_bytes ? MINFCT_LATE_TIMES * best_us :
-				     best_us + best_us / MINFCT_LATE_SHARE;
-	return latest_us > late_us ? latest : PAMS_PICK_NONE;
+	if (latest < 0 || model_carried_bytes(view->sub[best], latest_us) <=
+			  MINFCT_LATE_TIMES * (u64)view->sub[latest]->once_bytes)
+		return PAMS_PICK_NONE;
+	return latest;
 }
 
 const struct pams_sched pams_sched_minfct = {
 	.name		= "minfct",
 	.pick		= minfct_pick,
 	.late		= minfct_late,
+	.late_share	= MINFCT_LATE_SHARE,
 	.detail		= PAMS_DETAIL_ARRIVAL,
 	.window_shift	= 3,
 	.cuts		= true,

@@ -105,6 +105,7 @@ const struct pams_sched pams_sched_pams = {
 	.name		= "pams",
 	.pick		= pams_pick,
 	.late		= pams_late,
+	.late_share	= PICK_LATE_SHARE,
 	.detail		= PAMS_DETAIL_PAD,
 	.watches	= true,
 };

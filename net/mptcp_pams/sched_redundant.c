@@ -116,6 +116,7 @@ const struct pams_sched pams_sched_redundant = {
 	.pick		= redundant_pick,
 	.copy		= redundant_copy,
 	.late		= redundant_late,
+	.late_share	= PICK_LATE_SHARE,
 	.detail		= PAMS_DETAIL_PAD,
 	.closely	= true,
 	.watches	= true,
