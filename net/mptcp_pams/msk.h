@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* MPTCP's private structures, behind plain numbers: msk.c is the only file that
- * knows them.
- */
+/* MPTCP's private structures, behind plain numbers: only msk*.c know them. */
 #ifndef _MPTCP_PAMS_MSK_H
 #define _MPTCP_PAMS_MSK_H
 

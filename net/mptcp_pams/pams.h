@@ -30,12 +30,14 @@
  *   unit.c      how much is left of an application's unit, plain numbers only
  *   model.c     how much a subflow delivers by when, from plain numbers
  *   pad.c       PAD from plain numbers
- *   msk.c       MPTCP's private structures; no other file knows them
+ *   msk*.c      MPTCP's private structures; no other file knows them: msk.c looks, msk_send.c hands over,
+ *               msk_queue.c and msk_resend.c have data sent again, msk_retrans.c is about the kernel's
+ *               own retransmission, msk_check.c compares them at load
  *   layout.c    compares the layouts of these with the running kernel's
  *   symbols.c   finds what the kernel does not export
  *
- * Other headers without a .c file: again.h (which bytes were sent again), peek.h (reads
- * a subflow's TCP without its lock), features.h (the target kernel's features).
+ * Other headers without a .c file: again.h (which bytes were sent again), msk_private.h (what
+ * msk*.c share), peek.h (reads a subflow's TCP without its lock), features.h (the target kernel's features).
  */
 #ifndef _MPTCP_PAMS_H
 #define _MPTCP_PAMS_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Sends data of one subflow again on another one: a late tail, the data of a lost or silent
  * path, and data that a scheduler wants on two subflows. This file decides what is sent
- * again, and keeps the budget; msk.c makes the data pending.
+ * again, and keeps the budget; msk_resend.c makes the data pending.
  *
  * Late: the scheduler says what is late, when nothing new can be sent (sched_pams.c,
  * sched_minfct.c). The tail's end goes first, since its beginning arrives first; one

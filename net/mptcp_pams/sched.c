@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The scheduler ops of both kernel ABIs around one decision:
  *
- *   look (look.c), pick (sched_*.c), hand over (msk.c)
+ *   look (look.c), pick (sched_*.c), hand over (msk_send.c)
  *
  * Context: the msk is owned (process), or its data lock is held and nobody owns it
  * (softirq). Only the choice for a retransmission locks subflows.

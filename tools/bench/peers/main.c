@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The scheduler ops of the published schedulers; load and unload. What the
- * kernel expects of a decision is told in net/mptcp_pams/msk.c.
+ * kernel expects of a decision is told in net/mptcp_pams/msk_send.c.
  */
 #define pr_fmt(fmt) "mptcp_pams_peers: " fmt
 

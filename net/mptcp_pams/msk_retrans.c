@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The kernel's own retransmission: whom it asks, and what it makes pending. */
+#include "msk_private.h"
+
+/* At most so many skbs of a subflow's queue are searched for the first missing byte. */
+#define MSK_HEAD_SKBS_MAX	64
+
+/**
+ * msk_get_retrans - the kernel's choice of a subflow for its retransmission
+ * @msk:	the connection, owned in process context
+ *
+ * The kernel may also count here how often a subflow did not answer, and make a stale
+ * subflow's data pending again.
+ *
+ * Return: NULL if there is none.
+ */
+struct sock *msk_get_retrans(struct mptcp_sock *msk)
+{
+	return pams_subflow_get_retrans(msk);
+}
+
+/* Does the subflow hold this byte unacknowledged? Only its oldest data is searched. */
+static bool subflow_holds(struct sock *ssk, u64 data_seq)
+{
+	unsigned int skbs = MSK_HEAD_SKBS_MAX;
+	struct msk_range range;
+	struct sk_buff *skb;
+	bool holds = false;
+
+	lock_sock(ssk);
+	for (skb = msk_queue_first(ssk); skb && skbs-- && !holds;
+	     skb = msk_queue_next(ssk, skb))
+		holds = msk_skb_range(ssk, skb, &range) &&
+			!before64(data_seq, range.start) &&
+			before64(data_seq, range.end);
+	release_sock(ssk);
+	return holds;
+}
+
+/**
+ * msk_head_is_due - may the kernel send the first missing byte again?
+ * @msk:	the connection, owned in process context
+ * @due_us:	tells how long until a subflow's acknowledgment is overdue; 0 if it is
+ * @wait_us:	set to how long to wait otherwise
+ *
+ * It may not while a subflow that holds the byte is expected to answer.
+ */
+bool msk_head_is_due(struct mptcp_sock *msk, u32 (*due_us)(const struct sock *ssk),
+		     u32 *wait_us)
+{
+	struct mptcp_subflow_context *subflow;
+
+	*wait_us = 0;
+	list_for_each_entry(subflow, &msk->conn_list, node) {
+		struct sock *ssk = subflow->tcp_sock;
+		u32 us = READ_ONCE(tcp_sk(ssk)->packets_out) ? due_us(ssk) : 0;
+
+		if (us && (!*wait_us || us < *wait_us) &&
+		    subflow_holds(ssk, snd_una_of(msk)))
+			*wait_us = us;
+	}
+	return !*wait_us;
+}
+
+/* Mark all data before snd_nxt as sent, so that only new data is pending. */
+static void nothing_again(struct mptcp_sock *msk)
+{
+	struct mptcp_data_frag *dfrag;
+
+	list_for_each_entry(dfrag, &msk->rtx_queue, list) {
+		if (!before64(dfrag->data_seq, msk->snd_nxt))
+			break;
+		dfrag->already_sent = min_t(u64, dfrag->data_len,
+					    msk->snd_nxt - dfrag->data_seq);
+		if (dfrag->already_sent < dfrag->data_len)
+			break;
+	}
+	msk->first_pending = list_entry_is_head(dfrag, &msk->rtx_queue, list) ?
+			     NULL : dfrag;
+}
+
+/**
+ * msk_stale_check - have the kernel check for subflows that don't answer, and are stale
+ * @msk:	the connection, owned in process context
+ * @sent_again:	the data of its silent subflows was sent again. Decisions meanwhile have to be
+ *		refused then
+ *
+ * When it marks a subflow as stale the kernel makes all unacknowledged data pending again,
+ * also data under way on other subflows: with @sent_again that is taken back. Nothing is
+ * done while the kernel sends data again for a subflow that was closed.
+ */
+void msk_stale_check(struct mptcp_sock *msk, bool sent_again)
+{
+	if (is_pending_again(msk))
+		return;
+	/* 6.12 checks in the first function, 7.3 in the second */
+	pams_subflow_get_retrans(msk);
+	pams_pm_chk_stale(msk);
+	if (sent_again && is_pending_again(msk))
+		nothing_again(msk);
+}
