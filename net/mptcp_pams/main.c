@@ -96,6 +96,6 @@ module_init(mptcp_pams_init);
 module_exit(mptcp_pams_exit);
 
 MODULE_AUTHOR("The mptcp-pams developers");
-MODULE_DESCRIPTION("MPTCP packet schedulers minrtt, minpad, pams, minfct, single, redundant and rules");
+MODULE_DESCRIPTION("MPTCP packet schedulers:" PAMS_SCHEDS(PAMS_SCHED_WORD));
 MODULE_VERSION(PAMS_VERSION);
 MODULE_LICENSE("GPL");

@@ -210,6 +210,11 @@ static const struct genl_split_ops mptcp_pams_nl_ops[] = {
 		.maxattr	= MPTCP_PAMS_A_CONN_UNIT,
 		.flags		= GENL_CMD_CAP_DO,
 	},
+	{
+		.cmd	= MPTCP_PAMS_CMD_SCHED_GET,
+		.dumpit	= mptcp_pams_nl_sched_get_dumpit,
+		.flags	= GENL_CMD_CAP_DUMP,
+	},
 };
 
 static const struct genl_multicast_group mptcp_pams_nl_mcgrps[] = {

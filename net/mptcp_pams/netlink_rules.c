@@ -75,11 +75,11 @@ static const char *choice_parse(struct nlattr * const *attrs, const struct choic
 	if (name) {
 		choice->sched = pams_sched_find(nla_data(name));
 		if (!choice->sched)
-			return "is not one of the module's schedulers";
+			return "is none for rules: see pamsctl sched list";
 	}
 	if (first) {
 		if (!choice->sched || !choice->sched->copy)
-			return "takes no first-bytes: redundant does";
+			return "takes no first-bytes: see pamsctl sched list";
 		choice->first_bytes = nla_get_u32(first);
 	}
 	return overflow_parse(attrs[of->overflow_ms], attrs[of->overflow_percent],

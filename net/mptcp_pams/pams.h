@@ -5,7 +5,7 @@
  *   main.c      load and unload
  *   netlink*.c  the generic-netlink family: netlink.c takes reports and shows them,
  *               netlink_conn.c shows connections, netlink_rules.c takes and shows rules,
- *               netlink_unit.c takes units;
+ *               netlink_sched.c tells the schedulers, netlink_unit.c takes units;
  *               netlink-gen.c is generated from the specification
  *   sched.c     the scheduler ops of both kernel ABIs: one decision
  *   watch.c     looks at a connection by timer, between the kernel's calls: for the end
@@ -37,7 +37,8 @@
  *   symbols.c   finds what the kernel does not export
  *
  * Other headers without a .c file: again.h (which bytes were sent again), msk_private.h (what
- * msk*.c share), peek.h (reads a subflow's TCP without its lock), features.h (the target kernel's features).
+ * msk*.c share), peek.h (reads a subflow's TCP without its lock), features.h (the target kernel's
+ * features), scheds.h (the list of schedulers).
  */
 #ifndef _MPTCP_PAMS_H
 #define _MPTCP_PAMS_H
@@ -390,6 +391,7 @@ int pams_net_init(void);
 void pams_net_exit(void);
 
 /* sched.c */
+const struct pams_sched *pams_sched_nth(unsigned int nr);
 const struct pams_sched *pams_sched_find(const char *name);
 const struct pams_sched *pams_sched_of(const struct mptcp_sock *msk);
 int pams_sched_register(void);

@@ -12,6 +12,7 @@
 #include <linux/types.h>
 
 #include "model.h"
+#include "scheds.h"
 
 /* The kernel's path manager opens at most 1 + 8 subflows in 6.12 and up to 1 + 64 in 7.3; one
  * from user space may open more. Usable subflows beyond this number carry no new data.
@@ -156,7 +157,8 @@ enum pams_detail {
 /**
  * struct pams_sched - a scheduler: how it chooses, and what it wants of the files that
  *	look, watch and send again for all of them
- * @name:	as net.mptcp.scheduler has it
+ * @name:	as scheds.h and net.mptcp.scheduler have it
+ * @text:	what it does, in one line for people (sched-get)
  * @pick:	chooses the subflow that is given new data. Returns its index in the view,
  *		PAMS_PICK_NONE or PAMS_PICK_DEFER, and may lower @bytes, the most that is
  *		handed over. NULL: the rules choose another scheduler (rules.c)
@@ -183,6 +185,7 @@ enum pams_detail {
  */
 struct pams_sched {
 	const char *name;
+	const char *text;
 	int (*pick)(const struct pams_view *view, u32 *bytes);
 	int (*late)(const struct pams_view *view, u32 eta_percent, u64 *bytes);
 	int (*copy)(const struct pams_view *view, u32 *bytes);
@@ -196,12 +199,6 @@ struct pams_sched {
 	bool owns_retransmission;
 };
 
-/* each at the end of its sched_*.c */
-extern const struct pams_sched pams_sched_minrtt;
-extern const struct pams_sched pams_sched_minpad;
-extern const struct pams_sched pams_sched_pams;
-extern const struct pams_sched pams_sched_minfct;
-extern const struct pams_sched pams_sched_single;
-extern const struct pams_sched pams_sched_redundant;
+PAMS_SCHEDS(PAMS_SCHED_DECLARE)
 
 #endif /* _MPTCP_PAMS_PICK_H */

@@ -19,32 +19,10 @@
 #define SCHED_SOON_BYTES	(64 * 1024)
 
 /* The rules say which of the others. */
-static const struct pams_sched pams_sched_rules = {
+const struct pams_sched pams_sched_rules = {
 	.name		= "rules",
+	.text		= "for each connection the one that the rules name",
 };
-
-/* What a rule may choose. */
-static const struct pams_sched * const sched_choices[] = {
-	&pams_sched_minrtt, &pams_sched_minpad, &pams_sched_pams, &pams_sched_minfct,
-	&pams_sched_single, &pams_sched_redundant,
-};
-
-/**
- * pams_sched_find - a scheduler that a rule may choose
- * @name: its name
- *
- * Return: NULL if there is none of that name.
- */
-const struct pams_sched *pams_sched_find(const char *name)
-{
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(sched_choices); i++) {
-		if (!strcmp(sched_choices[i]->name, name))
-			return sched_choices[i];
-	}
-	return NULL;
-}
 
 /* @conn, after its scheduler was brought up to date with the rules, if rules choose it. */
 static struct pams_conn *follow_rules(struct pams_conn *conn, const struct pams_sched *of_socket)
@@ -470,17 +448,26 @@ static int retransmit(struct mptcp_sock *msk, const struct pams_sched *of_socket
 #ifdef PAMS_HAVE_GET_SUBFLOW
 #define SCHED_OPS(_name)						\
 static int _name##_get_subflow(struct mptcp_sock *msk,			\
+			       struct mptcp_sched_data *data);		\
+static struct mptcp_sched_ops _name##_ops = {				\
+	.get_subflow	= _name##_get_subflow,				\
+	SCHED_OPS_COMMON(_name)						\
+};									\
+static int _name##_get_subflow(struct mptcp_sock *msk,			\
 			       struct mptcp_sched_data *data)		\
 {									\
 	return data->reinject ? retransmit(msk, &pams_sched_##_name) :	\
 				decide(msk, &pams_sched_##_name);	\
-}									\
-static struct mptcp_sched_ops _name##_ops = {				\
-	.get_subflow	= _name##_get_subflow,				\
-	SCHED_OPS_COMMON(_name)						\
 }
 #else
 #define SCHED_OPS(_name)						\
+static int _name##_get_send(struct mptcp_sock *msk);			\
+static int _name##_get_retrans(struct mptcp_sock *msk);			\
+static struct mptcp_sched_ops _name##_ops = {				\
+	.get_send	= _name##_get_send,				\
+	.get_retrans	= _name##_get_retrans,				\
+	SCHED_OPS_COMMON(_name)						\
+};									\
 static int _name##_get_send(struct mptcp_sock *msk)			\
 {									\
 	return decide(msk, &pams_sched_##_name);			\
@@ -488,11 +475,6 @@ static int _name##_get_send(struct mptcp_sock *msk)			\
 static int _name##_get_retrans(struct mptcp_sock *msk)			\
 {									\
 	return retransmit(msk, &pams_sched_##_name);			\
-}									\
-static struct mptcp_sched_ops _name##_ops = {				\
-	.get_send	= _name##_get_send,				\
-	.get_retrans	= _name##_get_retrans,				\
-	SCHED_OPS_COMMON(_name)						\
 }
 #endif
 
@@ -502,18 +484,44 @@ static struct mptcp_sched_ops _name##_ops = {				\
 	.init		= pams_conn_reset,				\
 	.release	= pams_conn_del,
 
-SCHED_OPS(minrtt);
-SCHED_OPS(minpad);
-SCHED_OPS(pams);
-SCHED_OPS(minfct);
-SCHED_OPS(single);
-SCHED_OPS(redundant);
-SCHED_OPS(rules);
+PAMS_SCHEDS(SCHED_OPS)
 
-static struct mptcp_sched_ops * const sched_ops[] = {
-	&minrtt_ops, &minpad_ops, &pams_ops, &minfct_ops, &single_ops, &redundant_ops,
-	&rules_ops,
+static struct {
+	struct mptcp_sched_ops *ops;
+	const struct pams_sched *sched;
+	bool registered;
+} scheds[] = {
+#define SCHED_ENTRY(_name)	{ &_name##_ops, &pams_sched_##_name },
+	PAMS_SCHEDS(SCHED_ENTRY)
 };
+
+/**
+ * pams_sched_nth - the module's schedulers in turn
+ * @nr: number of the scheduler, from 0 on
+ *
+ * Return: NULL if there are no more.
+ */
+const struct pams_sched *pams_sched_nth(unsigned int nr)
+{
+	return nr < ARRAY_SIZE(scheds) ? scheds[nr].sched : NULL;
+}
+
+/**
+ * pams_sched_find - a scheduler that a rule may choose
+ * @name: its name
+ *
+ * Return: NULL if there is none of that name.
+ */
+const struct pams_sched *pams_sched_find(const char *name)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(scheds); i++) {
+		if (scheds[i].sched->pick && !strcmp(scheds[i].sched->name, name))
+			return scheds[i].sched;
+	}
+	return NULL;
+}
 
 /**
  * pams_sched_of - which of our schedulers a connection has
@@ -524,13 +532,14 @@ static struct mptcp_sched_ops * const sched_ops[] = {
 const struct pams_sched *pams_sched_of(const struct mptcp_sock *msk)
 {
 	const struct mptcp_sched_ops *ops = msk_sched(msk);
+	unsigned int i;
 
-	if (!ops || ops->owner != THIS_MODULE)
-		return NULL;
-	return ops == &rules_ops ? &pams_sched_rules : pams_sched_find(ops->name);
+	for (i = 0; i < ARRAY_SIZE(scheds); i++) {
+		if (scheds[i].ops == ops)
+			return scheds[i].sched;
+	}
+	return NULL;
 }
-
-static bool sched_registered[ARRAY_SIZE(sched_ops)];
 
 /* A scheduler whose name another module has isn't offered; the others are. Once one is
  * registered a socket may use it at once, so from then on the module can't fail to load.
@@ -543,13 +552,13 @@ int __init pams_sched_register(void)
 	unsigned int i;
 	int err = 0;
 
-	for (i = 0; i < ARRAY_SIZE(sched_ops); i++) {
-		err = pams_register_scheduler(sched_ops[i]);
-		sched_registered[i] = !err;
+	for (i = 0; i < ARRAY_SIZE(scheds); i++) {
+		err = pams_register_scheduler(scheds[i].ops);
+		scheds[i].registered = !err;
 		any |= !err;
 		if (err)
 			pr_err("mptcp_pams: scheduler %s: %pe\n",
-			       sched_ops[i]->name, ERR_PTR(err));
+			       scheds[i].sched->name, ERR_PTR(err));
 	}
 	return any ? 0 : err;
 }
@@ -558,9 +567,9 @@ void pams_sched_unregister(void)
 {
 	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(sched_ops); i++) {
-		if (sched_registered[i])
-			pams_unregister_scheduler(sched_ops[i]);
+	for (i = 0; i < ARRAY_SIZE(scheds); i++) {
+		if (scheds[i].registered)
+			pams_unregister_scheduler(scheds[i].ops);
 	}
 	/* a lookup that is under way may still use one of the schedulers */
 	synchronize_rcu();

@@ -175,6 +175,7 @@ static int minfct_late(const struct pams_view *view, u32 eta_percent, u64 *bytes
 
 const struct pams_sched pams_sched_minfct = {
 	.name		= "minfct",
+	.text		= "the least time to completion, by a model of each subflow",
 	.pick		= minfct_pick,
 	.late		= minfct_late,
 	.late_share	= MINFCT_LATE_SHARE,

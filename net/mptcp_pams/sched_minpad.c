@@ -12,6 +12,7 @@ static int minpad_pick(const struct pams_view *view, u32 *bytes)
 
 const struct pams_sched pams_sched_minpad = {
 	.name		= "minpad",
+	.text		= "the idle subflow with the lowest pipe-aware delay (PAD)",
 	.pick		= minpad_pick,
 	.detail		= PAMS_DETAIL_PAD,
 };

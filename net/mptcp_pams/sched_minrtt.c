@@ -27,5 +27,6 @@ static int minrtt_pick(const struct pams_view *view, u32 *bytes)
 
 const struct pams_sched pams_sched_minrtt = {
 	.name		= "minrtt",
+	.text		= "the idle subflow with the lowest round-trip time",
 	.pick		= minrtt_pick,
 };

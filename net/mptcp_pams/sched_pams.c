@@ -103,6 +103,7 @@ static int pams_late(const struct pams_view *view, u32 eta_percent, u64 *bytes)
 
 const struct pams_sched pams_sched_pams = {
 	.name		= "pams",
+	.text		= "as minpad, but waits for faster subflows and sends late data again",
 	.pick		= pams_pick,
 	.late		= pams_late,
 	.late_share	= PICK_LATE_SHARE,

@@ -113,6 +113,7 @@ static int redundant_late(const struct pams_view *view, u32 eta_percent, u64 *by
 
 const struct pams_sched pams_sched_redundant = {
 	.name		= "redundant",
+	.text		= "everything, or the first bytes, on two paths",
 	.pick		= redundant_pick,
 	.copy		= redundant_copy,
 	.late		= redundant_late,

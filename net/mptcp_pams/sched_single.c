@@ -100,6 +100,7 @@ static int single_pick(const struct pams_view *view, u32 *bytes)
 
 const struct pams_sched pams_sched_single = {
 	.name		= "single",
+	.text		= "everything on the one path that answers soonest",
 	.pick		= single_pick,
 	.detail		= PAMS_DETAIL_PAD,
 	.watches	= true,

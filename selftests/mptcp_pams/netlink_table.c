@@ -516,6 +516,9 @@ static void unprivileged(void)
 	start(&m, family, NLM_F_DUMP, MPTCP_PAMS_CMD_PATH_GET);
 	if (talk(&m).error)
 		wrong("path-get is refused");
+	start(&m, family, NLM_F_DUMP, MPTCP_PAMS_CMD_SCHED_GET);
+	if (talk(&m).error)
+		wrong("sched-get is refused");
 	/* looking at a connection takes its lock: only for who may change it */
 	start(&m, family, NLM_F_DUMP, MPTCP_PAMS_CMD_CONN_GET);
 	if (talk(&m).error != EPERM)

@@ -34,6 +34,7 @@ enum wire {
 	WIRE_NAME,	/* of a scheduler */
 	WIRE_ORIGIN,
 	WIRE_CGROUP,
+	WIRE_TEXT,
 };
 
 struct field {
@@ -60,6 +61,9 @@ struct field {
 #define RULES(attr, name, wire, member) \
 	[MPTCP_PAMS_A_RULES_##attr] = { name, WIRE_##wire, \
 					offsetof(struct pams_rules, member) }
+#define SCHED(attr, name, wire, member) \
+	[MPTCP_PAMS_A_SCHED_##attr] = { name, WIRE_##wire, \
+				offsetof(struct pams_scheduler, member) }
 
 static const struct field path_fields[MPTCP_PAMS_A_PATH_MAX + 1] = {
 	PATH(ADDRESS4, "address4", BYTES4, address),
@@ -177,6 +181,13 @@ static const struct field rules_fields[MPTCP_PAMS_A_RULES_MAX + 1] = {
 	RULES(OVERFLOW_MS, "overflow-ms", U32, overflow.delay_ms),
 	RULES(OVERFLOW_PERCENT, "overflow-percent", U32, overflow.percent),
 	RULES(COSTLY_COPIES, "costly-copies", FLAG, overflow.copies),
+};
+
+static const struct field sched_fields[MPTCP_PAMS_A_SCHED_MAX + 1] = {
+	SCHED(NAME, "name", NAME, name),
+	SCHED(DESCRIPTION, "description", TEXT, description),
+	SCHED(FIRST_BYTES, "first-bytes", FLAG, first_bytes),
+	SCHED(BY_RULES, "by-rules", FLAG, by_rules),
 };
 
 /* Sets of attributes are told as bits. */
@@ -449,6 +460,8 @@ static bool read_field(void *to, enum wire wire, const struct nlattr *attr)
 		return read_name(to, attr, PAMS_ORIGIN_MAX);
 	case WIRE_CGROUP:
 		return read_name(to, attr, PAMS_CGROUP_MAX);
+	case WIRE_TEXT:
+		return read_name(to, attr, PAMS_DESCRIPTION_MAX);
 	case WIRE_OTHER:
 		break;
 	}
@@ -528,6 +541,13 @@ int pams_read_stats(struct nlmsghdr *hdr, struct pams_stats *stats)
 	memset(stats, 0, sizeof(*stats));
 	return read_message(hdr, stats, stats_fields,
 			    MPTCP_PAMS_A_STATS_MAX) < 0 ? -EBADMSG : 0;
+}
+
+int pams_read_scheduler(struct nlmsghdr *hdr, struct pams_scheduler *scheduler)
+{
+	memset(scheduler, 0, sizeof(*scheduler));
+	return read_message(hdr, scheduler, sched_fields,
+			    MPTCP_PAMS_A_SCHED_MAX) < 0 ? -EBADMSG : 0;
 }
 
 static int read_subflow(struct nlattr *nest, struct pams_subflow *subflow)

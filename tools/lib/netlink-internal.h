@@ -30,6 +30,7 @@ int pams_put_values(struct nl_msg *msg, const struct pams_path *path);
 bool pams_has_key(const struct pams_path *path);
 int pams_read_path(struct nlmsghdr *hdr, struct pams_path *path);
 int pams_read_stats(struct nlmsghdr *hdr, struct pams_stats *stats);
+int pams_read_scheduler(struct nlmsghdr *hdr, struct pams_scheduler *scheduler);
 int pams_put_rules(struct nl_msg *msg, const struct pams_rules *rules);
 /* one message of the table; rules->rule grows */
 int pams_read_rules(struct nlmsghdr *hdr, struct pams_rules *rules);

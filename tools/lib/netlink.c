@@ -527,6 +527,25 @@ int pams_nl_rules_set(struct pams_nl *nl, const struct pams_rules *rules)
 	return end(&ex, err);
 }
 
+int pams_nl_sched_dump(struct pams_nl *nl, pams_scheduler_fn fn, void *arg)
+{
+	struct pams_scheduler scheduler;
+	struct exchange ex;
+	int err = begin(&ex, nl, MPTCP_PAMS_CMD_SCHED_GET, NLM_F_DUMP);
+	int stop = 0;
+	size_t i;
+
+	if (err)
+		return err;
+	err = exchange(&ex);
+	for (i = 0; err >= 0 && !stop && i < ex.answers; i++) {
+		stop = pams_read_scheduler(nlmsg_hdr(ex.answer[i]), &scheduler);
+		if (!stop)
+			stop = fn(&scheduler, arg);
+	}
+	return end(&ex, stop ?: err);
+}
+
 /* --- the handle --- */
 
 static int set_up(struct pams_nl *nl)

@@ -196,6 +196,16 @@ struct pams_rules {
 	struct pams_rule *rule;	/* free() it */
 };
 
+#define PAMS_DESCRIPTION_MAX	128	/* the line and its end; a longer one is cut */
+
+/* One of the module's schedulers. */
+struct pams_scheduler {
+	char name[PAMS_SCHEDULER_MAX];
+	char description[PAMS_DESCRIPTION_MAX];
+	bool first_bytes;	/* a rule may give it some */
+	bool by_rules;		/* the rules choose another one; none may name it */
+};
+
 /* Totals of the namespace. */
 struct pams_stats {
 	uint32_t conns;
@@ -238,6 +248,7 @@ struct pams_event {
  */
 typedef int (*pams_path_fn)(const struct pams_path *path, void *arg);
 typedef int (*pams_conn_fn)(const struct pams_conn *conn, void *arg);
+typedef int (*pams_scheduler_fn)(const struct pams_scheduler *scheduler, void *arg);
 typedef int (*pams_event_fn)(const struct pams_event *event, void *arg);
 
 /*
@@ -301,6 +312,9 @@ int pams_nl_rules_get(struct pams_nl *nl, struct pams_rules *rules);
  * now; -ENOSPC: they are too many.
  */
 int pams_nl_rules_set(struct pams_nl *nl, const struct pams_rules *rules);
+
+/* The module's schedulers. -EOPNOTSUPP: a module of 0.1.0 doesn't tell them. */
+int pams_nl_sched_dump(struct pams_nl *nl, pams_scheduler_fn fn, void *arg);
 
 /* The namespace's totals. */
 int pams_nl_stats(struct pams_nl *nl, struct pams_stats *stats);

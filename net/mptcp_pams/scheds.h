@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The module's schedulers, each once, in the order in which they are shown.
+ *
+ * X(name) is what net.mptcp.scheduler and rules call it; pams_sched_<name> is at the end of
+ * sched_<name>.c and says what the scheduler does, but that of rules is in sched.c.
+ *
+ * The module registers these and tells them over netlink (sched-get). pamsctl has the names
+ * for where no module answers; tools/scheds gives them to scripts, packages, manual pages
+ * and the laboratory.
+ */
+#ifndef _MPTCP_PAMS_SCHEDS_H
+#define _MPTCP_PAMS_SCHEDS_H
+
+#define PAMS_SCHEDS(X)	\
+	X(minrtt)	\
+	X(minpad)	\
+	X(pams)		\
+	X(minfct)	\
+	X(single)	\
+	X(redundant)	\
+	X(rules)
+
+#define PAMS_SCHED_DECLARE(_name)	extern const struct pams_sched pams_sched_##_name;
+#define PAMS_SCHED_WORD(_name)		" " #_name
+#define PAMS_SCHED_STRING(_name)	#_name,
+
+#endif /* _MPTCP_PAMS_SCHEDS_H */
