@@ -445,6 +445,37 @@ schedulers()
 	shows "minrtt: new sockets" sched show
 }
 
+# The module's own list, for everybody, is what the kernel has of it; a rule may name each but rules, and nothing else.
+lists_schedulers()
+{
+	local name names none="is none for rules: see pamsctl sched list"
+
+	begin
+	[ "$(on_client sysctl -n net.mptcp.available_schedulers)" = "default $(listed)" ] || fail "sched list: $(listed)"
+	names=$(on_client unshare --user "$pamsctl" sched list | cut -d' ' -f1 | xargs)
+	[ "$names" = "$(listed)" ] || fail "without privilege: $names"
+	shows "redundant   everything, or the first bytes, on two paths; takes first" sched list
+	shows "rules       for each connection the one that the rules name; not in a rule" sched list
+	shows '"by_rules": true' --json sched list
+	shows '"first_bytes": true' --json sched list
+	for name in $names; do
+		[ "$name" = rules ] || ctl rule add server use "$name"
+	done
+	[ "$(ctl rule show | wc -l)" = $(($(wc -w <<<"$names"))) ] || fail "$(ctl rule show)"
+	ctl rule del all
+	ctl rule add use single
+	exits 1 "rule: rule 2: the scheduler $none" rule add server use blest
+	exits 1 "rule: rule 2: the scheduler $none" rule add use rules
+	exits 1 "rule: the default: the scheduler $none" rule add default nonesuch
+	exits 1 "rule: rule 2: pams takes no first-bytes: see pamsctl sched list" rule add use pams first 16k
+	exits 1 "rule: the default: minrtt takes no first-bytes: see pamsctl sched list" rule add default minrtt first 16k
+	[ "$(ctl rule show | wc -l)" = 2 ] || fail "$(ctl rule show)"
+	unload
+	exits 3 "the module mptcp_pams is not loaded" sched list
+	load
+}
+listed() { ctl sched list | cut -d' ' -f1 | xargs; }
+
 # --- load, doctor ---
 
 loads()
@@ -588,7 +619,7 @@ mptcp_is_off()
 }
 
 for topic in every_key address_without_prefix parts_are_renewed_apart parts_expire_apart parts_are_told_once as_json flush many shown_while_it_changes as_many_as_may_be per_namespace \
-		expires until_deleted without_privilege monitor path_monitor monitor_ends_in_time module_goes_and_comes connections report_reaches_subflow loss_stops_subflow schedulers loads \
+		expires until_deleted without_privilege monitor path_monitor monitor_ends_in_time module_goes_and_comes connections report_reaches_subflow loss_stops_subflow schedulers lists_schedulers loads \
 		loads_what_is_installed unloads server_speaks_mptcp server_speaks_tcp middlebox_strips nobody_listens mptcp_is_off; do
 	add $topic
 done

@@ -339,9 +339,9 @@ daemon_keeps_rules()
 	kill -HUP "$daemon"
 	is_shown "$kept"
 
-	printf 'local 22 use single\nuse nothing\n' >"$work/table"
+	printf 'local 22 use single\nuse pams nothing\n' >"$work/table"
 	kill -HUP "$daemon"
-	within 20 logged "pamsd.conf:2: $work/table:2: 'nothing' is not a scheduler" || fail "$(cat "$work/pamsd.err")"
+	within 20 logged "pamsd.conf:2: $work/table:2: unexpected argument 'nothing'" || fail "$(cat "$work/pamsd.err")"
 	within 20 logged "the old configuration is kept" || fail "it is not said that the old one is kept"
 	shows "$kept" || fail "a faulty file changed the table: $(shown)"
 
@@ -373,13 +373,19 @@ daemon_waits_for_the_module()
 	end_daemon -TERM
 }
 
-# What the kernel refuses leaves the table as it is, and is tried again: here a rule of a mark that its mask leaves out.
+# What the kernel refuses leaves the table as it is, and is tried again: here a rule of a mark that its mask leaves out, and a
+# scheduler that only another module may have.
 daemon_survives_refusals()
 {
 	begin_daemon
 	echo "mark 3/2 use pams" >"$work/table"
 	kill -HUP "$daemon"
 	within 50 logged "the kernel refuses the rules.*rule 1: mark has bits that mask leaves out" || fail "$(cat "$work/pamsd.err")"
+	shows "1 remote 443 use single default redundant first 16000" || fail "the table is another one: $(shown)"
+	: >"$work/pamsd.err"
+	echo "use blest" >"$work/table"
+	kill -HUP "$daemon"
+	within 50 logged "the kernel refuses the rules.*rule 1: the scheduler is none for rules" || fail "$(cat "$work/pamsd.err")"
 	shows "1 remote 443 use single default redundant first 16000" || fail "the table is another one: $(shown)"
 	echo "use pams" >"$work/table"
 	kill -HUP "$daemon"

@@ -216,6 +216,27 @@ int pams_nl_rules_get(struct pams_nl *nl, struct pams_rules *rules)
 	return 0;
 }
 
+/* One of each kind, a long name among them; none if the module shall be an old one. */
+int pams_nl_sched_dump(struct pams_nl *nl, pams_scheduler_fn fn, void *arg)
+{
+	static const struct pams_scheduler schedulers[] = {
+		{ .name = "roundrobin", .description = "each subflow in turn" },
+		{ .name = "twice", .description = "all of it twice",
+		  .first_bytes = true },
+		{ .name = "chooser", .description = "another one",
+		  .by_rules = true },
+	};
+	int stop = 0;
+
+	if (getenv("FAKE_OLD")) {
+		nl->error = "Operation not supported";
+		return -EOPNOTSUPP;
+	}
+	for (size_t i = 0; !stop && i < 3; i++)
+		stop = fn(&schedulers[i], arg);
+	return stop;
+}
+
 int pams_nl_stats(struct pams_nl *nl, struct pams_stats *stats)
 {
 	(void)nl;

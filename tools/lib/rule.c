@@ -21,18 +21,6 @@
 #define WORDS_MAX	64
 #define BLANKS		" \t\r\n"
 
-static const char * const schedulers[] = {
-	"minrtt", "minpad", "pams", "minfct", "single", "redundant", "rules",
-};
-
-bool is_ours(const char *name)
-{
-	for (size_t i = 0; i < sizeof(schedulers) / sizeof(*schedulers); i++)
-		if (!strcmp(schedulers[i], name))
-			return true;
-	return false;
-}
-
 static const char *parse_cgroup(const char *text, struct pams_rule *rule)
 {
 	if (text[0] != '/')
@@ -130,16 +118,13 @@ static const char *parse_peer(const char *text, struct pams_rule *rule)
 	return why;
 }
 
-static const char *parse_first(struct words *words, const char *scheduler,
-			       uint32_t *first_bytes)
+static const char *parse_first(struct words *words, uint32_t *first_bytes)
 {
 	const char *text = next_word(words), *why;
 	uint64_t bytes;
 
 	if (!text)
 		return "'first' lacks its value";
-	if (strcmp(scheduler, "redundant"))
-		return "first is for redundant only";
 	why = size_parse("first", text, MPTCP_PAMS_BACKLOG_MAX_BYTES, "2Gi",
 			 &bytes);
 	if (why)
@@ -188,13 +173,13 @@ const char *rule_choice_parse(struct words *words,
 
 	if (!name)
 		return "the scheduler is missing";
-	if (!is_ours(name) || !strcmp(name, "rules"))
-		return wrong("'%s' is not a scheduler that a rule may choose: "
-			     "minrtt, minpad, pams, minfct, single or "
-			     "redundant", name);
+	/* which there are, and what they take, the module knows */
+	if (strlen(name) >= PAMS_SCHEDULER_MAX)
+		return wrong("a scheduler's name has at most %d characters",
+			     PAMS_SCHEDULER_MAX - 1);
 	snprintf(scheduler, PAMS_SCHEDULER_MAX, "%s", name);
 	if (next_is(words, "first"))
-		why = parse_first(words, name, first_bytes);
+		why = parse_first(words, first_bytes);
 	if (!why && next_is(words, "overflow"))
 		why = parse_overflow(words, overflow);
 	if (!why && words->left)

@@ -12,9 +12,6 @@
 #include "netlink.h"
 #include "parse.h"
 
-/* One of the schedulers that the module brings? */
-bool is_ours(const char *name);
-
 /* [MATCH...] use SCHEDULER and its parameters */
 const char *rule_parse(struct words *words, struct pams_rule *rule);
 /* SCHEDULER [first SIZE] [overflow 0|TIME|FACTORx [costly-copies]] */

@@ -38,6 +38,7 @@ static const struct command commands[] = {
 	  "top                        connections, live" },
 	{ "sched", sched_command, 0,
 	  "sched show                 which scheduler new sockets get\n"
+	  "sched list                 the module's, and what each does\n"
 	  "sched set NAME             choose it" },
 	{ "rule", rule_command, 0,
 	  "rule show                  which connections get which scheduler\n"

@@ -64,16 +64,18 @@ _pamsctl_cgroups()
 	esac
 }
 
-# what may follow the words of a rule
+# what may follow the words of a rule; the module says which schedulers there are, and which take "first"
 _pamsctl_rule()
 {
-	local schedulers="minrtt minpad pams minfct single redundant"
-
 	case ${words[-1]} in
 	cgroup | mark | uid | local | remote | peer | first | overflow) return ;;
-	use | default) echo "$schedulers"; return ;;
-	redundant) echo first overflow; return ;;
-	minrtt | minpad | pams | minfct | single) echo overflow; return ;;
+	use | default) pamsctl sched list 2>/dev/null | sed '/; not in a rule$/d; s/ .*//'; return ;;
+	esac
+	case ${words[-2]} in
+	use | default)
+		! pamsctl sched list 2>/dev/null | grep -q "^${words[-1]} .*; takes first" || echo first
+		echo overflow
+		return ;;
 	esac
 	case " ${words[*]} " in
 	*" overflow "*) echo costly-copies; return ;;
@@ -127,7 +129,7 @@ _pamsctl_choices()
 	pair) [ ${#words[@]} -lt 3 ] || _pamsctl_interfaces ;;
 	sched)
 		case ${#words[@]} in
-		1) echo show set ;;
+		1) echo show set list ;;
 		2) [ "${words[1]}" != set ] || cat /proc/sys/net/mptcp/available_schedulers 2>/dev/null ;;
 		esac ;;
 	esac

@@ -195,6 +195,8 @@ json_t *stats_json(const struct pams_stats *stats);
 bool mptcp_is_there(void);
 bool scheduler_chosen(char *name, size_t room);
 bool scheduler_list(char *names, size_t room);
+/* One of those that the module has brought since this pamsctl or longer? */
+bool is_ours(const char *name);
 bool in_list(const char *names, const char *name);
 
 /* module.c */

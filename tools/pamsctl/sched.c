@@ -107,9 +107,76 @@ static int set(const char *name)
 	return DONE;
 }
 
+/* --- the module's list --- */
+
+static int add_scheduler(const struct pams_scheduler *scheduler, void *arg)
+{
+	return append(arg, json_pack("{s:s, s:s, s:b, s:b}",
+				     "name", scheduler->name,
+				     "description", scheduler->description,
+				     "first_bytes", scheduler->first_bytes,
+				     "by_rules", scheduler->by_rules));
+}
+
+/* What the kernel's own list says, where the module can't say more. */
+static void add_available(json_t *list)
+{
+	char names[SCHEDULERS_MAX] = "";
+	json_t *available, *name;
+	size_t i;
+
+	scheduler_list(names, sizeof(names));
+	available = list_json(names);
+	json_array_foreach(available, i, name)
+		append(list, json_pack("{s:O}", "name", name));
+	json_decref(available);
+}
+
+static void print_scheduler(json_t *scheduler)
+{
+	const char *name = "", *description = "";
+	int first_bytes = 0, by_rules = 0;
+
+	json_unpack(scheduler, "{s:s, s?s, s?b, s?b}", "name", &name,
+		    "description", &description, "first_bytes", &first_bytes,
+		    "by_rules", &by_rules);
+	printf("%-*s%s%s%s\n", *description ? 12 : 0, name, description,
+	       first_bytes ? "; takes first" : "",
+	       by_rules ? "; not in a rule" : "");
+}
+
+static int list(void)
+{
+	json_t *schedulers = json_array(), *one;
+	struct pams_nl *nl = NULL;
+	int err = pams_nl_open(&nl);
+	size_t i;
+
+	if (!err)
+		err = pams_nl_sched_dump(nl, add_scheduler, schedulers);
+	if (err == -EOPNOTSUPP) {
+		fprintf(stderr, "pamsctl: the module is older than this pamsctl "
+				"and doesn't tell its schedulers: these are all "
+				"that the kernel has\n");
+		add_available(schedulers);
+	} else if (err) {
+		json_decref(schedulers);
+		err = refuse_kernel(nl, "the schedulers can't be read", err);
+		pams_nl_close(nl);
+		return err;
+	}
+	pams_nl_close(nl);
+	if (options.json)
+		return print_json(schedulers);
+	json_array_foreach(schedulers, i, one)
+		print_scheduler(one);
+	json_decref(schedulers);
+	return DONE;
+}
+
 int sched_command(struct words *words)
 {
-	static const char * const names[] = { "show", "set", NULL };
+	static const char * const names[] = { "show", "set", "list", NULL };
 	const char *name;
 
 	switch (choose(words, "sched", names, 0)) {
@@ -121,6 +188,8 @@ int sched_command(struct words *words)
 			return refuse(USAGE, "sched set: the scheduler's name "
 				      "is missing: see pamsctl sched show");
 		return no_more_words(words) ? USAGE : set(name);
+	case 2:
+		return no_more_words(words) ? USAGE : list();
 	}
 	return USAGE;
 }

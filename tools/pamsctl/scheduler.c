@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../../net/mptcp_pams/scheds.h"
 #include "pamsctl.h"
 
 #define SYSCTL	"/proc/sys/net/mptcp/"
@@ -37,6 +38,16 @@ bool scheduler_chosen(char *name, size_t room)
 bool scheduler_list(char *names, size_t room)
 {
 	return read_line(SYSCTL "available_schedulers", names, room);
+}
+
+bool is_ours(const char *name)
+{
+	static const char * const names[] = { PAMS_SCHEDS(PAMS_SCHED_STRING) };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!strcmp(names[i], name))
+			return true;
+	return false;
 }
 
 /* Is the name one of the words of the list? */
