@@ -2,9 +2,9 @@
 /*
  * attributes - between the family's messages and the structs of netlink.h
  *
- * One table per attribute set says each attribute's name, as the specification
- * has it, how it is written and where it goes. Attributes that the tables
- * don't have, of a newer module, are passed over.
+ * One table per attribute set, generated from the specification, says each
+ * attribute's name, how it is written and where it goes. Attributes that the
+ * tables don't have, of a newer module, are passed over.
  */
 #include <arpa/inet.h>
 #include <assert.h>
@@ -31,164 +31,17 @@ enum wire {
 	WIRE_FLAG,
 	WIRE_BYTES4,
 	WIRE_BYTES16,
-	WIRE_NAME,	/* of a scheduler */
-	WIRE_ORIGIN,
-	WIRE_CGROUP,
-	WIRE_TEXT,
+	WIRE_STRING,	/* what has no room is cut */
 };
 
 struct field {
 	const char *name;
 	enum wire wire;
 	size_t offset;
+	size_t size;	/* of a string */
 };
 
-#define PATH(attr, name, wire, member) \
-	[MPTCP_PAMS_A_PATH_##attr] = { name, WIRE_##wire, \
-				       offsetof(struct pams_path, member) }
-#define SUBFLOW(attr, name, wire, member) \
-	[MPTCP_PAMS_A_SUBFLOW_##attr] = { name, WIRE_##wire, \
-				offsetof(struct pams_subflow, member) }
-#define CONN(attr, name, wire, member) \
-	[MPTCP_PAMS_A_CONN_##attr] = { name, WIRE_##wire, \
-				       offsetof(struct pams_conn, member) }
-#define STATS(attr, name, wire, member) \
-	[MPTCP_PAMS_A_STATS_##attr] = { name, WIRE_##wire, \
-					offsetof(struct pams_stats, member) }
-#define RULE(attr, name, wire, member) \
-	[MPTCP_PAMS_A_RULE_##attr] = { name, WIRE_##wire, \
-				       offsetof(struct pams_rule, member) }
-#define RULES(attr, name, wire, member) \
-	[MPTCP_PAMS_A_RULES_##attr] = { name, WIRE_##wire, \
-					offsetof(struct pams_rules, member) }
-#define SCHED(attr, name, wire, member) \
-	[MPTCP_PAMS_A_SCHED_##attr] = { name, WIRE_##wire, \
-				offsetof(struct pams_scheduler, member) }
-
-static const struct field path_fields[MPTCP_PAMS_A_PATH_MAX + 1] = {
-	PATH(ADDRESS4, "address4", BYTES4, address),
-	PATH(ADDRESS6, "address6", BYTES16, address),
-	PATH(PREFIX_LEN, "prefix-len", U8, prefix_len),
-	PATH(PORT, "port", BE16, port),
-	PATH(TOKEN, "token", U32, token),
-	PATH(LOCAL_ID, "local-id", U8, local_id),
-	PATH(REMOTE_ID, "remote-id", U8, remote_id),
-	PATH(IFINDEX, "ifindex", U32, ifindex),
-	PATH(PIPE_RATE, "pipe-rate", UINT, rate_byteps),
-	PATH(PIPE_BACKLOG, "pipe-backlog", U32, backlog_bytes),
-	PATH(PIPE_DELAY, "pipe-delay", U32, delay_us),
-	PATH(HS_RATE, "hs-rate", UINT, hs_rate_byteps),
-	PATH(LOSS_TIME, "loss-time", S32, loss_ms),
-	PATH(NO_LOSS, "no-loss", FLAG, no_loss),
-	PATH(TTL, "ttl", U32, ttl_ms),
-	PATH(PIPE_AGE, "pipe-age", U32, pipe_age_ms),
-	PATH(PIPE_EXPIRES, "pipe-expires", U32, pipe_expires_ms),
-	PATH(LOSS_EXPIRES, "loss-expires", U32, loss_expires_ms),
-	PATH(ORIGIN, "origin", ORIGIN, origin),
-	PATH(LOSS_SPREAD, "loss-spread", U32, loss_spread_ms),
-	PATH(COST, "cost", U8, cost),
-	PATH(COST_EXPIRES, "cost-expires", U32, cost_expires_ms),
-};
-
-static const struct field subflow_fields[MPTCP_PAMS_A_SUBFLOW_MAX + 1] = {
-	SUBFLOW(ID, "id", U32, id),
-	SUBFLOW(LOCAL_ID, "local-id", U8, local_id),
-	SUBFLOW(REMOTE_ID, "remote-id", U8, remote_id),
-	SUBFLOW(LOCAL_ADDRESS4, "local-address4", BYTES4, local),
-	SUBFLOW(REMOTE_ADDRESS4, "remote-address4", BYTES4, remote),
-	SUBFLOW(LOCAL_ADDRESS6, "local-address6", BYTES16, local),
-	SUBFLOW(REMOTE_ADDRESS6, "remote-address6", BYTES16, remote),
-	SUBFLOW(LOCAL_PORT, "local-port", BE16, local_port),
-	SUBFLOW(REMOTE_PORT, "remote-port", BE16, remote_port),
-	SUBFLOW(IFINDEX, "ifindex", U32, ifindex),
-	SUBFLOW(SRTT, "srtt", U32, srtt_us),
-	SUBFLOW(MIN_RTT, "min-rtt", U32, min_rtt_us),
-	SUBFLOW(CWND, "cwnd", U32, cwnd),
-	SUBFLOW(IN_FLIGHT, "in-flight", U32, in_flight),
-	SUBFLOW(MSS, "mss", U32, mss_bytes),
-	SUBFLOW(UNSENT, "unsent", UINT, unsent_bytes),
-	SUBFLOW(OUTSTANDING, "outstanding", UINT, outstanding_bytes),
-	SUBFLOW(RATE, "rate", UINT, rate_byteps),
-	SUBFLOW(OWD, "owd", U32, owd_us),
-	SUBFLOW(PAD_NS, "pad-ns", UINT, pad_ns),
-	SUBFLOW(IDLE, "idle", FLAG, idle),
-	SUBFLOW(STOPPED, "stopped", FLAG, stopped),
-	SUBFLOW(BACKUP, "backup", FLAG, backup),
-	SUBFLOW(UNUSABLE, "unusable", FLAG, unusable),
-	SUBFLOW(PIPE, "pipe", FLAG, pipe),
-	SUBFLOW(LOSS_TIME, "loss-time", S32, loss_ms),
-	SUBFLOW(REINJECTED, "reinjected", UINT, reinjected_bytes),
-	SUBFLOW(STOPS, "stops", U32, stops),
-	SUBFLOW(COST, "cost", U8, cost),
-};
-
-static const struct field conn_fields[MPTCP_PAMS_A_CONN_MAX + 1] = {
-	CONN(TOKEN, "token", U32, token),
-	CONN(SCHEDULER, "scheduler", NAME, scheduler),
-	CONN(UNSCHEDULED, "unscheduled", UINT, unscheduled_bytes),
-	CONN(DECISIONS, "decisions", UINT, decisions),
-	CONN(DEFERRALS, "deferrals", UINT, deferrals),
-	CONN(KICKS, "kicks", UINT, kicks),
-	CONN(STOPS, "stops", UINT, stops),
-	CONN(REINJECTED, "reinjected", UINT, reinjected_bytes),
-	CONN(SUBFLOW, "subflow", OTHER, subflow),
-	CONN(RULE, "rule", U32, rule),
-	CONN(UNIT, "unit", UINT, unit_left_bytes),
-	CONN(UNIT_LEFT, "unit-left", UINT, unit_left_bytes),
-};
-
-static const struct field stats_fields[MPTCP_PAMS_A_STATS_MAX + 1] = {
-	STATS(CONNS, "conns", U32, conns),
-	STATS(PATHS, "paths", U32, paths),
-	STATS(PATHS_MAX, "paths-max", U32, paths_max),
-	STATS(REPORTS, "reports", UINT, reports),
-	STATS(REFUSED, "refused", UINT, refused),
-	STATS(EXPIRED, "expired", UINT, expired),
-	STATS(DECISIONS, "decisions", UINT, decisions),
-	STATS(DEFERRALS, "deferrals", UINT, deferrals),
-	STATS(KICKS, "kicks", UINT, kicks),
-	STATS(STOPS, "stops", UINT, stops),
-	STATS(REINJECTED, "reinjected", UINT, reinjected_bytes),
-};
-
-static const struct field rule_fields[MPTCP_PAMS_A_RULE_MAX + 1] = {
-	RULE(NUMBER, "number", U32, number),
-	RULE(CGROUP, "cgroup", CGROUP, cgroup),
-	RULE(MARK, "mark", U32, mark),
-	RULE(MASK, "mask", U32, mask),
-	RULE(UID, "uid", U32, uid),
-	RULE(LOCAL_PORT_MIN, "local-port-min", BE16, local_min),
-	RULE(LOCAL_PORT_MAX, "local-port-max", BE16, local_max),
-	RULE(REMOTE_PORT_MIN, "remote-port-min", BE16, remote_min),
-	RULE(REMOTE_PORT_MAX, "remote-port-max", BE16, remote_max),
-	RULE(ADDRESS4, "address4", BYTES4, address),
-	RULE(ADDRESS6, "address6", BYTES16, address),
-	RULE(PREFIX_LEN, "prefix-len", U8, prefix_len),
-	RULE(CLIENT, "client", FLAG, client),
-	RULE(SERVER, "server", FLAG, server),
-	RULE(SCHEDULER, "scheduler", NAME, scheduler),
-	RULE(FIRST_BYTES, "first-bytes", U32, first_bytes),
-	RULE(OVERFLOW_MS, "overflow-ms", U32, overflow.delay_ms),
-	RULE(OVERFLOW_PERCENT, "overflow-percent", U32, overflow.percent),
-	RULE(COSTLY_COPIES, "costly-copies", FLAG, overflow.copies),
-};
-
-static const struct field rules_fields[MPTCP_PAMS_A_RULES_MAX + 1] = {
-	RULES(GENERATION, "generation", U32, generation),
-	RULES(SCHEDULER, "scheduler", NAME, scheduler),
-	RULES(FIRST_BYTES, "first-bytes", U32, first_bytes),
-	RULES(RULE, "rule", OTHER, rule),
-	RULES(OVERFLOW_MS, "overflow-ms", U32, overflow.delay_ms),
-	RULES(OVERFLOW_PERCENT, "overflow-percent", U32, overflow.percent),
-	RULES(COSTLY_COPIES, "costly-copies", FLAG, overflow.copies),
-};
-
-static const struct field sched_fields[MPTCP_PAMS_A_SCHED_MAX + 1] = {
-	SCHED(NAME, "name", NAME, name),
-	SCHED(DESCRIPTION, "description", TEXT, description),
-	SCHED(FIRST_BYTES, "first-bytes", FLAG, first_bytes),
-	SCHED(BY_RULES, "by-rules", FLAG, by_rules),
-};
+#include "attributes-gen.h"
 
 /* Sets of attributes are told as bits. */
 static_assert(MPTCP_PAMS_A_SUBFLOW_MAX < 64, "a bit per attribute");
@@ -430,15 +283,10 @@ static bool read_be16(uint16_t *to, const struct nlattr *attr)
 	return true;
 }
 
-static bool read_name(char *to, const struct nlattr *attr, size_t size)
+static bool read_field(void *to, const struct field *field,
+		       const struct nlattr *attr)
 {
-	nla_strlcpy(to, attr, size);
-	return true;
-}
-
-static bool read_field(void *to, enum wire wire, const struct nlattr *attr)
-{
-	switch (wire) {
+	switch (field->wire) {
 	case WIRE_U8:
 		return copy(to, attr, 1);
 	case WIRE_BE16:
@@ -454,14 +302,9 @@ static bool read_field(void *to, enum wire wire, const struct nlattr *attr)
 		return true;
 	case WIRE_BYTES16:
 		return copy(to, attr, 16);
-	case WIRE_NAME:
-		return read_name(to, attr, PAMS_SCHEDULER_MAX);
-	case WIRE_ORIGIN:
-		return read_name(to, attr, PAMS_ORIGIN_MAX);
-	case WIRE_CGROUP:
-		return read_name(to, attr, PAMS_CGROUP_MAX);
-	case WIRE_TEXT:
-		return read_name(to, attr, PAMS_DESCRIPTION_MAX);
+	case WIRE_STRING:
+		nla_strlcpy(to, attr, field->size);
+		return true;
 	case WIRE_OTHER:
 		break;
 	}
@@ -482,7 +325,7 @@ static int64_t read_fields(struct nlattr *head, int len, void *to,
 		if (type > max || !fields[type].name)
 			continue;
 		if (!read_field((char *)to + fields[type].offset,
-				fields[type].wire, attr))
+				&fields[type], attr))
 			return -1;
 		seen |= INT64_C(1) << type;
 	}

@@ -22,10 +22,17 @@ _pamsctl_interfaces() { sed -n 's/^ *\([^ :]*\):.*/\1/p' /proc/net/dev; }
 
 _pamsctl_tokens() { pamsctl conn show 2>/dev/null | sed -n 's/^\(0x[0-9a-f]*\) .*/\1/p'; }
 
+# the values of a path, as the help has them; with "taking" those that something follows
+_pamsctl_values()
+{
+	pamsctl --help | sed -n '/^VALUE /,/^MATCH /{/^MATCH /d; s/^VALUE//; p}' |
+		grep -oE "(^|[ [])[a-z]+(-[a-z]+)*${1:+ [A-Z0-9]}" | grep -oE '[a-z]+(-[a-z]+)*' | xargs
+}
+
 # what may follow the words of a path's key and values
 _pamsctl_path()
 {
-	local last=${words[-1]} values="pipe-rate backlog delay hs-rate loss-time loss-spread no-loss cost ttl"
+	local last=${words[-1]}
 	local count=$((${#words[@]} - 2))	# after "path COMMAND"
 
 	if [ $count = 0 ]; then
@@ -35,8 +42,9 @@ _pamsctl_path()
 	case $last in
 	dev) _pamsctl_interfaces; return ;;
 	token) _pamsctl_tokens; return ;;
-	ids | port | pipe-rate | backlog | delay | hs-rate | loss-time | loss-spread | cost | ttl) return ;;
+	ids | port) return ;;
 	esac
+	[[ " $(_pamsctl_values taking) " != *" $last "* ]] || return
 	case ${words[2]} in
 	token)
 		[ $count != 2 ] || echo ids
@@ -44,7 +52,7 @@ _pamsctl_path()
 	dev) ;;
 	*) [ $count != 1 ] || echo port ;;
 	esac
-	[ "${words[1]}" != set ] || echo "$values"
+	[ "${words[1]}" != set ] || _pamsctl_values
 }
 
 # those that are there, and in a table "all"

@@ -117,6 +117,19 @@ static int check_values(const char * const *known, unsigned int given)
 	return DONE;
 }
 
+static int refuse_value(const char * const *known, size_t count,
+			const char *what)
+{
+	char names[256] = "";
+	size_t at = 0;
+
+	for (size_t i = 0; i < count; i++)
+		at += snprintf(names + at, sizeof(names) - at, "%s%s",
+			       !i ? "" : i + 1 < count ? ", " : " or ",
+			       known[i]);
+	return refuse(USAGE, "'%s' is not a value: %s", what, names);
+}
+
 static int parse_values(struct words *words, struct pams_path *path)
 {
 	static const char * const known[] = {
@@ -133,11 +146,7 @@ static int parse_values(struct words *words, struct pams_path *path)
 		for (i = 0; i < count && strcmp(what, known[i]); i++)
 			;
 		if (i == count)
-			return refuse(USAGE, "'%s' is not a value: pipe-rate, "
-					     "backlog, delay, hs-rate, "
-					     "loss-time, loss-spread, no-loss, "
-					     "cost or ttl",
-				      what);
+			return refuse_value(known, count, what);
 		if (seen & 1 << i)
 			return refuse(USAGE, "'%s' is given twice", what);
 		seen |= 1 << i;
