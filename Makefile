@@ -203,7 +203,7 @@ help:
 	@echo 'make vm-check       the selftests in a stock kernel; KVER=6.12 or 7, TESTS="a.sh b.sh";'
 	@echo '                    KVER=6.12-rt or 6.12-generic; ARCH=arm64, arm64-16k or armmp; KVER=rpi or openwrt for kernels like theirs;'
 	@echo '                    KVER=debug with lockdep, KASAN, kmemleak and two processors, KVER=kcsan with KCSAN'
-	@echo 'make upstream-check the kernel'"'"'s own MPTCP selftests under minrtt, minpad, pams, minfct; SCHEDS=, TESTS="SCRIPT [CASE]"'
+	@echo 'make upstream-check the kernel'"'"'s own MPTCP selftests under the schedulers of tools/scheds time; SCHEDS=, TESTS="SCRIPT [CASE]"'
 	@echo 'make debug-check    the selftests in a user-mode kernel with lockdep, KASAN and kmemleak; TESTS="a.sh b.sh"'
 	@echo 'make unit style     the parts of make check that boot nothing'
 	@echo 'make bench          every figure of Documentation/results.md, and that page: up to an hour'

@@ -11,14 +11,20 @@
 #ifndef _MPTCP_PAMS_SCHEDS_H
 #define _MPTCP_PAMS_SCHEDS_H
 
-#define PAMS_SCHEDS(X)	\
-	X(minrtt)	\
-	X(minpad)	\
-	X(pams)		\
-	X(minfct)	\
-	X(single)	\
-	X(redundant)	\
+/* These aim at the shortest time until data has arrived. */
+#define PAMS_SCHEDS_TIME(X)	\
+	X(minrtt)		\
+	X(minpad)		\
+	X(pams)			\
+	X(minfct)
+
+/* These keep to a policy. */
+#define PAMS_SCHEDS_POLICY(X)	\
+	X(single)		\
+	X(redundant)		\
 	X(rules)
+
+#define PAMS_SCHEDS(X)	PAMS_SCHEDS_TIME(X) PAMS_SCHEDS_POLICY(X)
 
 #define PAMS_SCHED_DECLARE(_name)	extern const struct pams_sched pams_sched_##_name;
 #define PAMS_SCHED_WORD(_name)		" " #_name

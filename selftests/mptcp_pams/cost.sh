@@ -160,9 +160,9 @@ bulk()
 }
 
 [[ " $SCHEDS " != *" rules "* ]] || {
-	for sched in minrtt minpad pams minfct single redundant; do
-		add never_while_the_cheap_one_lives $sched
-		add cheap_one_dies $sched silent
+	for sched in $(schedulers_for_rules); do
+		add never_while_the_cheap_one_lives "$sched"
+		add cheap_one_dies "$sched" silent
 	done
 	add cheap_one_dies minfct told
 	add cheap_one_dies pams told

@@ -162,6 +162,17 @@ has_kprobes() { grep -qsw register_kprobe /proc/kallsyms; }
 # Against a kernel that exports what the module needs.
 is_linked() { ! modinfo -p "${MODULE:-mptcp_pams}" | grep -q kallsyms_lookup_name; }
 
+# All that the module brings: its description lists them. Where they are part of the kernel, it does.
+schedulers_of_module()
+{
+	local text
+
+	text=$(modinfo -F description "${MODULE:-mptcp_pams}" 2>/dev/null) ||
+		text=$(sysctl -n net.mptcp.available_schedulers | sed 's/^/: /; s/\<default\> *//')
+	echo "${text##*: }"
+}
+schedulers_for_rules() { schedulers_of_module | sed 's/ *\<rules\>//'; }
+
 # load [PARAMETER...]: load the module; without kprobes it is told where kallsyms_lookup_name is
 load()
 {

@@ -37,12 +37,12 @@ registered()
 	say "before: $(available)"
 	load
 	say "after: $(available)"
-	for name in default minrtt minpad pams; do
+	for name in default $(schedulers_of_module); do
 		[[ " $(available) " == *" $name "* ]] || fail "no $name"
 	done
 	check "users" "$(users)" == 0
 	unload
-	for name in minrtt minpad pams; do
+	for name in $(schedulers_of_module); do
 		[[ " $(available) " != *" $name "* ]] || fail "$name is still there"
 	done
 }

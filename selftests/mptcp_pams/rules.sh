@@ -215,7 +215,7 @@ change_all_the_time()
 	local name
 
 	until [ -e "$work/enough" ]; do
-		for name in minrtt minpad pams minfct single redundant; do
+		for name in $(schedulers_for_rules); do
 			rules "$server" "use $name"
 			sleep 0.07
 		done

@@ -230,7 +230,7 @@ def _sweep_parser(commands):
                                  "best single path, the bound and each other")
     _drawn_arguments(parser, count=300, half="all")
     parser.add_argument("--sched", default="", metavar="NAME[,NAME...]",
-                        help="(all but single, redundant and rules)")
+                        help=f"(all but {', '.join(runs.POLICIES)})")
     parser.add_argument("--only", default="", metavar="NAME",
                         help="this scenario alone, e.g. 1-017")
     parser.add_argument("--json", metavar="FILE", help="every scenario's figures, and how to "

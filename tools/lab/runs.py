@@ -7,6 +7,7 @@ describes. Times in seconds there, sizes in bytes.
 
 import json
 import os
+import subprocess
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -25,7 +26,8 @@ from host import LabError
 BUILT_IN = ("default",)
 PEERS = ("everywhere", "blest", "ecf")   # the published ones, tools/bench/peers
 # They keep to a policy, not to the shortest time: they run where they are asked for by name.
-POLICIES = ("single", "redundant", "rules")
+POLICIES = tuple(subprocess.run([os.path.join(host.TOP, "tools", "scheds"), "policy"], check=True,
+                                capture_output=True, text=True).stdout.split())
 
 
 @dataclass(frozen=True)
