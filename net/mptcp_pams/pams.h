@@ -7,7 +7,9 @@
  *               netlink_conn.c shows connections, netlink_rules.c takes and shows rules,
  *               netlink_sched.c tells the schedulers, netlink_unit.c takes units;
  *               netlink-gen.c is generated from the specification
- *   sched.c     the scheduler ops of both kernel ABIs: one decision
+ *   scheds.c    the schedulers as the kernel knows them: ops of both ABIs, registration
+ *   sched.c     one decision
+ *   retrans.c   MPTCP's own retransmission: which subflow it goes to
  *   watch.c     looks at a connection by timer, between the kernel's calls: for the end
  *               of a wait, a late tail, a lost or silent path
  *   tell_conn.c sends netlink events about connections
@@ -30,9 +32,9 @@
  *   unit.c      how much is left of an application's unit, plain numbers only
  *   model.c     how much a subflow delivers by when, from plain numbers
  *   pad.c       PAD from plain numbers
- *   msk*.c      MPTCP's private structures; no other file knows them: msk.c looks, msk_send.c hands over,
- *               msk_queue.c and msk_resend.c have data sent again, msk_retrans.c is about the kernel's
- *               own retransmission, msk_check.c compares them at load
+ *   msk*.c      MPTCP's private structures; no other file knows them: msk.c looks, msk_send.c
+ *               hands over, msk_queue.c and msk_resend.c have data sent again, msk_retrans.c is
+ *               about the kernel's own retransmission, msk_check.c compares them at load
  *   layout.c    compares the layouts of these with the running kernel's
  *   symbols.c   finds what the kernel does not export
  *
@@ -390,12 +392,16 @@ struct pams_net *pams_net(const struct net *net);
 int pams_net_init(void);
 void pams_net_exit(void);
 
-/* sched.c */
+/* scheds.c */
 const struct pams_sched *pams_sched_nth(unsigned int nr);
 const struct pams_sched *pams_sched_find(const char *name);
 const struct pams_sched *pams_sched_of(const struct mptcp_sock *msk);
 int pams_sched_register(void);
 void pams_sched_unregister(void);
+
+/* sched.c, retrans.c */
+int pams_decide(struct mptcp_sock *msk, const struct pams_sched *of_socket);
+int pams_retransmit(struct mptcp_sock *msk, const struct pams_sched *of_socket);
 
 /* watch.c */
 #define PAMS_TICK_US	10000U		/* pause between looks at a tail */
@@ -484,12 +490,14 @@ static inline bool pams_report_is_current(const struct pams_conn *conn,
 	       conn->paths_high == (u16)(generation >> 32);
 }
 
-/* Choose @conn's scheduler anew if the rules have changed (rules.c). */
-static inline void pams_rules_follow(struct pams_conn *conn,
-				     const struct pams_sched *otherwise)
+/* @conn, or NULL; if rules choose its scheduler (rules.c), with the one of today's rules. */
+static inline struct pams_conn *pams_rules_follow(struct pams_conn *conn,
+						  const struct pams_sched *of_socket)
 {
-	if (unlikely(conn->rules_generation != READ_ONCE(conn->net->rules.generation)))
-		pams_rules_resolve(conn, otherwise);
+	if (conn && of_socket == &pams_sched_rules &&
+	    unlikely(conn->rules_generation != READ_ONCE(conn->net->rules.generation)))
+		pams_rules_resolve(conn);
+	return conn;
 }
 
 /* conn.c */

@@ -147,13 +147,21 @@ static void conn_choose(struct pams_conn *conn, const struct pams_choice *choice
 	}
 }
 
+/* The rules say which of the others. */
+const struct pams_sched pams_sched_rules = {
+	.name		= "rules",
+	.text		= "for each connection the one that the rules name",
+};
+
 /**
  * pams_rules_resolve - choose the scheduler of a connection
  * @conn:	the connection, owned or with its data lock held
- * @otherwise:	the scheduler that it gets if neither a rule nor the table names one
+ *
+ * If neither a rule nor the table names one it gets minfct.
  */
-void pams_rules_resolve(struct pams_conn *conn, const struct pams_sched *otherwise)
+void pams_rules_resolve(struct pams_conn *conn)
 {
+	const struct pams_sched *otherwise = &pams_sched_minfct;
 	struct pams_rules *rules = &conn->net->rules;
 	struct pams_choice choice = { .sched = otherwise };
 	const struct pams_rule_table *table;

@@ -2,7 +2,7 @@
 /* The module's schedulers, each once, in the order in which they are shown.
  *
  * X(name) is what net.mptcp.scheduler and rules call it; pams_sched_<name> is at the end of
- * sched_<name>.c and says what the scheduler does, but that of rules is in sched.c.
+ * sched_<name>.c and says what the scheduler does, but that of rules is in rules.c.
  *
  * The module registers these and tells them over netlink (sched-get). pamsctl has the names
  * for where no module answers; tools/scheds gives them to scripts, packages, manual pages

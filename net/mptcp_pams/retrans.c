@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: GPL-2.0
+/* MPTCP's own retransmission: its timer asks for a subflow that sends the first missing data again.
+ *
+ * Context: process, the msk is owned. Subflows are locked while their data is searched.
+ */
+#include "pams.h"
+#include "peek.h"
+
+/* How long until the subflow's acknowledgment is overdue, which it is one and a half round
+ * trips after data was last sent or acknowledged. 0 if it is overdue, or if TCP's
+ * retransmission timer has fired. Unlike learn.c's due_us() it takes the smoothed round trip.
+ */
+static u32 head_due_us(const struct sock *ssk)
+{
+	const struct tcp_sock *tp = tcp_sk(ssk);
+	u32 srtt_us = max(READ_ONCE(tp->srtt_us) >> 3, 1U);
+	u32 heard_us = model_since_us(tcp_clock_us(), READ_ONCE(tp->delivered_mstamp));
+	u32 sent_us = jiffies_to_usecs(tcp_jiffies32 - READ_ONCE(tp->lsndtime));
+	u32 since_us = min(heard_us, sent_us);
+	u32 due_us = srtt_us + srtt_us / 2;
+
+	if (peek_in_loss(ssk) || since_us >= due_us)
+		return 0;
+	return due_us - since_us;
+}
+
+/* The state of the subflow if it is usable, and its path isn't lost; else NULL. */
+static const struct pams_subflow *alive(struct pams_conn *conn, struct sock *ssk)
+{
+	const struct pams_subflow *sub = pams_subflow_find(conn, msk_subflow_id(ssk));
+
+	return sub && !sub->stopped && msk_subflow_is_usable(ssk) ? sub : NULL;
+}
+
+/* A subflow that is alive and costs less than @cost, or NULL. */
+static struct sock *cheaper_than(struct pams_conn *conn, u32 cost)
+{
+	const struct pams_subflow *sub;
+	struct sock *other;
+
+	for (other = cost ? msk_first_subflow(conn->msk) : NULL; other;
+	     other = msk_next_subflow(conn->msk, other)) {
+		sub = alive(conn, other);
+		if (sub && sub->model.cost < cost)
+			return other;
+	}
+	return NULL;
+}
+
+/* Keep a retransmission off costlier paths: it goes to a cheaper one that has nothing to
+ * do. NULL if that one holds data itself, since TCP will deliver it.
+ */
+static struct sock *cheapest(struct pams_conn *conn, struct sock *ssk)
+{
+	struct sock *other;
+	u32 cost;
+
+	while (ssk && conn->costly && !conn->overflow.copies) {
+		const struct pams_subflow *sub =
+			pams_subflow_find(conn, msk_subflow_id(ssk));
+
+		cost = sub ? sub->model.cost : 0;
+		other = cheaper_than(conn, cost);
+		if (!other)
+			break;
+		ssk = tcp_rtx_and_write_queues_empty(other) ? other : NULL;
+	}
+	return ssk;
+}
+
+/* Keep a retransmission off a lost path while another one is alive: it goes to an alive one
+ * that has nothing to do. NULL if all of these hold data: then nothing is sent now.
+ */
+static struct sock *not_lost(struct pams_conn *conn, struct sock *ssk)
+{
+	const struct pams_subflow *sub = pams_subflow_find(conn, msk_subflow_id(ssk));
+	bool any_alive = false;
+	struct sock *other;
+
+	if (!sub || !sub->stopped)
+		return ssk;
+	for (other = msk_first_subflow(conn->msk); other;
+	     other = msk_next_subflow(conn->msk, other)) {
+		if (!alive(conn, other))
+			continue;
+		if (tcp_rtx_and_write_queues_empty(other))
+			return other;
+		any_alive = true;
+	}
+	return any_alive ? NULL : ssk;
+}
+
+/* Keep a retransmission off the subflow @id, where it would wait behind all that the helper
+ * has banked.
+ */
+static struct sock *other_than(struct mptcp_sock *msk, struct sock *ssk, u32 id)
+{
+	struct sock *other;
+
+	if (msk_subflow_id(ssk) != id)
+		return ssk;
+	for (other = msk_first_subflow(msk); other; other = msk_next_subflow(msk, other)) {
+		if (other != ssk && msk_subflow_is_usable(other))
+			return other;
+	}
+	return ssk;
+}
+
+/* A subflow that has nothing to do and was not used for a retransmission since data was
+ * acknowledged last, or NULL. Of several it is one that costs least.
+ */
+static struct sock *untried(struct pams_conn *conn)
+{
+	struct sock *other, *found = NULL;
+	const struct pams_subflow *sub;
+	u32 cost, least = 0;
+
+	for (other = msk_first_subflow(conn->msk); other;
+	     other = msk_next_subflow(conn->msk, other)) {
+		sub = pams_subflow_find(conn, msk_subflow_id(other));
+		cost = sub ? sub->model.cost : 0;
+		if ((sub && (sub->stopped || sub->retrans)) || !msk_subflow_is_usable(other) ||
+		    !tcp_rtx_and_write_queues_empty(other) || (found && cost >= least))
+			continue;
+		found = other;
+		least = cost;
+	}
+	return found;
+}
+
+static void forget_tried(struct pams_conn *conn)
+{
+	unsigned int i;
+
+	for (i = 0; i < conn->nr; i++)
+		conn->sub[i]->retrans = false;
+}
+
+static u16 retrans_una(const struct pams_conn *conn)
+{
+	return msk_snd_una(conn->msk) >> 6;
+}
+
+/* Choose another subflow than @ssk if a retransmission there brought no DATA_ACK: a
+ * middlebox that removes options lets TCP acknowledge, but no DATA_ACK come. All subflows
+ * have their turn; those without a state, which are backups, every other time.
+ */
+static struct sock *not_tried(struct pams_conn *conn, struct sock *ssk)
+{
+	u16 una = retrans_una(conn);
+	struct pams_subflow *sub;
+	struct sock *other;
+
+	if (conn->retrans_una != una)
+		forget_tried(conn);
+	conn->retrans_una = una;
+	conn->retrans_at = tcp_jiffies32;
+
+	sub = pams_subflow_find(conn, msk_subflow_id(ssk));
+	if (sub && sub->retrans) {
+		other = untried(conn);
+		if (other)
+			ssk = other;
+		else
+			forget_tried(conn);
+		sub = pams_subflow_find(conn, msk_subflow_id(ssk));
+	}
+	if (sub)
+		sub->retrans = true;
+	return ssk;
+}
+
+/* Does the kernel ask for a second or later fragment? In 7.x its timer resends fragment after
+ * fragment while get_retrans finds an idle subflow.
+ */
+static bool is_further(const struct pams_conn *conn)
+{
+	return conn->retrans_una == retrans_una(conn) &&
+	       conn->retrans_at == (u16)tcp_jiffies32;
+}
+
+/**
+ * pams_retransmit - choose a subflow for the kernel's retransmission
+ * @msk:	the connection, owned in process context
+ * @of_socket:	the scheduler that its socket has
+ *
+ * It is the kernel's own choice, but for the exceptions that the functions above make. A scheduler
+ * that itself sends late data again, within a budget, lets the kernel do so only once the first
+ * missing byte is overdue on the subflow that holds it.
+ *
+ * No state is made here: a timer that disconnect() left running may call this before the
+ * next connection is established. If that one falls back to TCP no decision ever comes,
+ * and nothing would use the state.
+ *
+ * Return: 0 if one is marked, or -EINVAL: nothing is sent now.
+ */
+int pams_retransmit(struct mptcp_sock *msk, const struct pams_sched *of_socket)
+{
+	struct pams_conn *conn = pams_rules_follow(pams_conn_known(msk), of_socket);
+	const struct pams_sched *sched = conn ? conn->sched : of_socket;
+	u32 wait_us, banked_id = 0;
+	struct sock *ssk, *own;
+
+	if (conn) {
+		msk_window_restore(msk, &conn->window);
+		pams_resend_count_excess(conn);
+		pams_resend_repair_stale(conn);
+	}
+	if (sched->owns_retransmission &&
+	    !msk_head_is_due(msk, head_due_us, &wait_us)) {
+		msk_set_timeout(msk, usecs_to_jiffies(wait_us));
+		return -EINVAL;
+	}
+	if (conn) {
+		wait_us = pams_split_head_wait_us(conn, &banked_id);
+		if (wait_us) {
+			msk_set_timeout(msk, usecs_to_jiffies(wait_us));
+			return -EINVAL;
+		}
+	}
+	/* An earlier call that returned -EINVAL, to wait, may have set a shorter timeout, by
+	 * which the kernel would take subflows for stale too soon.
+	 */
+	msk_reset_timeout(msk);
+	own = msk_get_retrans(msk);
+	if (conn)
+		pams_resend_repair_stale(conn);
+	ssk = own;
+	if (ssk && banked_id)
+		ssk = other_than(msk, ssk, banked_id);
+	if (ssk && conn)
+		ssk = not_lost(conn, ssk);
+	if (ssk && conn)
+		ssk = cheapest(conn, ssk);
+	/* the exceptions are for the first fragment: a further one goes where the kernel would
+	 * send it, or waits
+	 */
+	if (ssk && conn && is_further(conn))
+		ssk = ssk == own ? ssk : NULL;
+	else if (ssk && conn)
+		ssk = not_tried(conn, ssk);
+	if (!ssk)
+		return -EINVAL;
+
+	msk_retransmit_on(ssk);
+	return 0;
+}
