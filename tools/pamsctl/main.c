@@ -75,10 +75,8 @@ static const struct command commands[] = {
 
 static const char keys[] =
 	"KEY    ADDRESS[/LENGTH] [port PORT] | dev INTERFACE | token TOKEN ids "
-	"LOCAL REMOTE\n"
-	"VALUE  pipe-rate RATE [backlog SIZE] [delay TIME] [hs-rate RATE]\n"
-	"       loss-time TIME [loss-spread TIME] | no-loss | cost 0-15 | ttl "
-	"TIME\n"
+	"LOCAL REMOTE\n";
+static const char parts[] =
 	"MATCH  cgroup PATH | mark MARK[/MASK] | uid USER | local PORTS | "
 	"remote PORTS\n"
 	"       peer ADDRESS[/LENGTH] | client | server   PORTS  443 or "
@@ -122,7 +120,7 @@ static int help(const struct command *only)
 	for (i = 0; i < COMMANDS; i++)
 		if (!only || only == &commands[i])
 			print_usage(stdout, &commands[i]);
-	printf("\n%s\n%s", keys, option_text);
+	printf("\n%s%s%s\n%s", keys, path_values, parts, option_text);
 	return DONE;
 }
 

@@ -157,6 +157,7 @@ bool unit_property(const char *unit, const char *name, char *value,
 
 /* the commands: their words are what follows the command's name */
 int path_command(struct words *words);
+extern const char path_values[];	/* for the help, and by it for completion */
 int conn_command(struct words *words);
 int stats_command(struct words *words);
 int monitor_command(struct words *words);

@@ -86,6 +86,11 @@ static int parse_value(const char *what, const char *text,
 	return DONE;
 }
 
+const char path_values[] =
+	"VALUE  pipe-rate RATE [backlog SIZE] [delay TIME] [hs-rate RATE]\n"
+	"       loss-time TIME [loss-spread TIME] | no-loss | cost 0-15 | ttl "
+	"TIME\n";
+
 /* In the order of parse_values()'s words: which one is given. */
 enum { PIPE_RATE, BACKLOG, DELAY, HS_RATE, LOSS_TIME, LOSS_SPREAD, NO_LOSS,
        COST, TTL };
