@@ -59,10 +59,6 @@
  */
 #define LEARN_SILENCE_MIN_US	(50 * USEC_PER_MSEC)
 #define LEARN_ALARMS_MAX	3
-/* After this time without data what was learned of a path may be wrong: it is tried again,
- * with a packet. With a longer time paths that were slow for a while come back later.
- */
-#define LEARN_RETRY_S		2
 /* A false alarm is forgotten after this time: a train's tunnels come at such intervals. */
 #define LEARN_ALARM_AGE_S	30
 
@@ -399,14 +395,6 @@ void pams_learn_answer(struct pams_subflow *sub, const struct sock *ssk)
 	}
 }
 
-/* Was nothing ever sent on the subflow, or not for long? */
-static bool is_untried(const struct tcp_sock *tp, bool outstanding)
-{
-	s32 idle = tcp_jiffies32 - READ_ONCE(tp->lsndtime);
-
-	return !outstanding && (!msk_read_u64(&tp->bytes_sent) || idle > LEARN_RETRY_S * HZ);
-}
-
 static noinline void learn_all(struct pams_subflow *sub, const struct sock *ssk,
 			       u32 packets_out, u32 ahead_us, bool acknowledged)
 {
@@ -446,7 +434,6 @@ static noinline void learn_all(struct pams_subflow *sub, const struct sock *ssk,
 	if (model->alone && packets_out > 1)
 		sub->burst_us = (u32)READ_ONCE(tp->tcp_mstamp);
 	model->alone = packets_out == 1;
-	model->untried = is_untried(tp, packets_out || unsent);
 	model->unanswered = is_unanswered(tp, packets_out);
 	model->stopped = false;
 	model_set_room(model, ssk, cwnd, in_flight, ahead_us, unsent);

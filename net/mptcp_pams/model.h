@@ -61,7 +61,6 @@
  *			first few packets
  * @moving:		an acknowledgment will come, for data that was sent or will be
  * @unanswered:		nothing of a burst is acknowledged yet, or nothing is outstanding
- * @untried:		nothing was ever handed over to the subflow, or nothing for long
  * @interface:		for report.c: which interface the subflow left through when reports
  *			were looked up last while it had a route, by its index; 0: it never had
  */
@@ -97,7 +96,6 @@ struct pams_model {
 	u16 guessed:1;
 	u16 moving:1;
 	u16 unanswered:1;
-	u16 untried:1;
 	u16 interface:13;
 };
 

@@ -16,8 +16,7 @@
  * that lets all subflows end together, and with one more reason to wait: no more data can
  * be under way than the send buffer and the receive window hold. If the faster subflows
  * fill those before the packet arrives, they stand still until it does, however much
- * there is to send. But both buffers grow with the round trips of the subflows that carry
- * data, so each subflow gets a first packet as soon as that costs little.
+ * there is to send.
  *
  * Any such rule errs, since what a path carries is known only afterwards. So reinjection
  * corrects it: as soon as all is scheduled, or the receive window is full, and a subflow has
@@ -36,10 +35,6 @@
 #define MINFCT_LATE_TIMES	4
 /* In all it is at most this part of what the application wrote. */
 #define MINFCT_LATE_SHARE	4
-/* For a first packet the other subflows may stand still for at most this part of the data
- * that was sent.
- */
-#define MINFCT_TRY_SHARE	16
 
 /* How much the faster subflows carry until @bytes have arrived on @target: those that move,
  * with @idle_too also idle ones.
@@ -62,16 +57,6 @@ static u64 minfct_carried(const struct pams_view *view, int target, u32 bytes,
 	return carried;
 }
 
-/* Is it cheap to give the target its first packet, or the first one for long, though the
- * other subflows, which carry @carried bytes until it arrives, will have filled the buffer by
- * then?
- */
-static bool minfct_tries(const struct pams_view *view, int target, u64 carried)
-{
-	return view->sub[target]->untried && carried < view->left_bytes &&
-	       carried - view->buffer_bytes <= view->sent_bytes / MINFCT_TRY_SHARE;
-}
-
 static int minfct_pick(const struct pams_view *view, u32 *bytes)
 {
 	u64 wanted = min(view->left_bytes, view->buffer_bytes);
@@ -90,7 +75,7 @@ static int minfct_pick(const struct pams_view *view, u32 *bytes)
 	}
 	*bytes = max(*bytes, PICK_PACKET_BYTES);
 	carried = minfct_carried(view, target, PICK_PACKET_BYTES, false);
-	if (!carried || carried < wanted || minfct_tries(view, target, carried))
+	if (!carried || carried < wanted)
 		return target;
 	return PAMS_PICK_DEFER;
 }
@@ -180,7 +165,6 @@ const struct pams_sched pams_sched_minfct = {
 	.late		= minfct_late,
 	.late_share	= MINFCT_LATE_SHARE,
 	.detail		= PAMS_DETAIL_ARRIVAL,
-	.window_shift	= 3,
 	.cuts		= true,
 	.keeps_to_window = true,
 	.closely	= true,

@@ -183,10 +183,9 @@ static struct pams_model model(const u64 *in)
 		.due_us = (s32)(u32)in[7],
 		.growing = in[8] & 1,
 		.moving = in[8] >> 1 & 1,
-		.untried = in[8] >> 2 & 1,
-		.alone = in[8] >> 3 & 1,
-		.guessed = in[8] >> 4 & 1,
-		.split = in[8] >> 5 & 1,
+		.alone = in[8] >> 2 & 1,
+		.guessed = in[8] >> 3 & 1,
+		.split = in[8] >> 4 & 1,
 		.horizon_us = (u32)in[9],
 		.pipe_byteps = (u32)in[10],
 		.pipe_delay_us = (u32)in[11],
@@ -289,7 +288,7 @@ static void draw_state(u64 *seed, u64 *in)
 	in[5] = flight;
 	in[6] = draw(seed) % 2 ? draw_below(seed, 65536) : 0;
 	in[7] = !flight ? rtt_us : draw(seed) % 2 ? draw_below(seed, rtt_us) : 0;
-	in[8] = (one.rate_byteps < limit && draw(seed) % 2) | split << 5;
+	in[8] = (one.rate_byteps < limit && draw(seed) % 2) | split << 4;
 	in[9] = MODEL_HORIZON_NONE;
 	in[10] = pipe;
 	in[11] = split ? draw_below(seed, 50000) : 0;

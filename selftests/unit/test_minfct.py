@@ -76,19 +76,6 @@ class TestPick(unittest.TestCase):
         self.assertEqual(pick(self.MODELS, [False, True], U64_MAX, buffer=32_000), DEFER)
         self.assertEqual(pick(self.MODELS, [False, True], U64_MAX, buffer=32_001), 1)
 
-    def test_tries_a_path_where_that_costs_little(self):
-        # the faster stands still for 32,000 - 22,000 bytes of the 160,000 that it sent
-        new = model(125_000, 60_000, 10_000, untried=True)
-        models = [self.MODELS[0], new]
-        self.assertEqual(share(models, [False, True], U64_MAX, buffer=22_000, sent=160_000),
-                         (1, PACKET))
-        self.assertEqual(pick(models, [False, True], U64_MAX, buffer=22_000, sent=159_999), DEFER)
-        self.assertEqual(pick(models, [False, True], U64_MAX, buffer=21_999, sent=160_000), DEFER)
-        self.assertEqual(pick(models, [False, True], 32_000, buffer=22_000, sent=160_000), DEFER)
-        self.assertEqual(pick(models, [False, True], 32_001, buffer=22_000, sent=160_000), 1)
-        self.assertEqual(pick([self.MODELS[0], model(125_000, 60_000, 10_000)], [False, True],
-                              U64_MAX, buffer=22_000, sent=160_000), DEFER)
-
     def test_does_not_wait_for_what_does_not_move(self):
         still = model(1_000_000, 20_000, 20_000, 20_000, moving=False)
         self.assertEqual(pick([still, self.MODELS[1]], [False, True], 1), 1)

@@ -415,7 +415,7 @@ class TestPad(unittest.TestCase):
         for _ in range(10_000):
             one = any_model(rand)
             count = spread(rand, 0, U32_MAX)
-            rtt_us, flight, backlog, split = one[3], one[5], one[6], one[8] >> 5 & 1
+            rtt_us, flight, backlog, split = one[3], one[5], one[6], one[8] >> 4 & 1
             due_us = one[7] - 2**32 if one[7] >> 31 else one[7]
             pipe, delay_us, pipe_backlog, th, owd_us, cwnd = one[10:16]
             queued = min(max(backlog + count - max(cwnd - flight, 0), 0), QUEUED_MAX_BYTES)
