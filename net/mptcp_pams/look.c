@@ -17,12 +17,13 @@
  * sent again. Some kernels (6.12) then accept nothing more from any subflow, for ever. The
  * last packet of a fragment wastes 1/24 of its memory.
  */
-static u64 window_end(const struct msk_look *look)
+static u64 window_end(const struct pams_conn *conn, const struct msk_look *look)
 {
+	u8 shift = conn->sched->window_shift ?: LOOK_WINDOW_SHIFT;
+
 	if (!look->several)
 		return look->window_end;
-	return look->window_end - ((look->window_end - look->snd_una) >>
-				    LOOK_WINDOW_SHIFT);
+	return look->window_end - ((look->window_end - look->snd_una) >> shift);
 }
 
 /* How many of the connection's first bytes are to be sent on two subflows. */
@@ -162,7 +163,7 @@ void pams_look(struct pams_conn *conn, enum pams_detail detail,
 	bool tail;
 
 	msk_look(conn->msk, &conn->window, look);
-	look->window_end = window_end(look);
+	look->window_end = window_end(conn, look);
 	tail = pams_nothing_new(look);
 	if (unlikely(!conn->first_seq)) {
 		conn->first_seq = look->snd_nxt;
