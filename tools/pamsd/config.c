@@ -231,122 +231,96 @@ static struct config *convert(cfg_t *cfg)
 
 /* --- the grammar --- */
 
-static void set_check(cfg_opt_t *opts, const char *name,
-		      cfg_validate_callback_t check)
-{
-	while (strcmp(opts->name, name))
-		opts++;
-	opts->validcb = check;
-}
+/*
+ * A row says all that the parser and --check know of an option: name, default,
+ * flags and what checks its value, NULL if any value of its type will do.
+ * Without a default, cfg_size() tells whether it was given.
+ */
+#define OPTION(is, option, value, flag, check)		\
+	{ .name = (option), .type = (is), .flags = (flag),	\
+	  .def = value, .validcb = (check) }
+#define STR(name, value, flag, check)			\
+	OPTION(CFGT_STR, name, { .string = (value) }, flag, check)
+#define STR_LIST(name, value, check)				\
+	OPTION(CFGT_STR, name, { .parsed = (value) }, CFGF_LIST, check)
+#define INT(name, value, flag, check)			\
+	OPTION(CFGT_INT, name, { .number = (value) }, flag, check)
+#define BOOL(name, value, check)				\
+	OPTION(CFGT_BOOL, name, { .boolean = (value) }, CFGF_NONE, check)
+#define SEC(title, options, flag, check)			\
+	{ .name = (title), .type = CFGT_SEC, .flags = (flag),	\
+	  .subopts = (options), .validcb = (check) }
+#define MANY	(CFGF_MULTI | CFGF_TITLE | CFGF_NO_TITLE_DUPES)
 
 /* The tree of that text, or NULL: the fault was told. */
 static cfg_t *parse(const char *file, char *text)
 {
 	cfg_opt_t peer[] = {
-		CFG_STR("key", NULL, CFGF_NODEFAULT),
-		CFG_STR("key-file", NULL, CFGF_NODEFAULT),
-		CFG_STR_LIST("prefixes", "{}", CFGF_NONE),
-		CFG_INT("rate", RATE_PS, CFGF_NONE),
-		CFG_BOOL("source", cfg_false, CFGF_NONE),
+		STR("key", NULL, CFGF_NODEFAULT, check_key),
+		STR("key-file", NULL, CFGF_NODEFAULT, check_key_file),
+		STR_LIST("prefixes", "{}", check_prefix),
+		INT("rate", RATE_PS, CFGF_NONE, check_rate),
+		BOOL("source", cfg_false, NULL),
 		CFG_END()
 	};
 	cfg_opt_t server[] = {
-		CFG_STR_LIST("listen", "{\"0.0.0.0\", \"::\"}", CFGF_NONE),
-		CFG_INT("loss-max-s", LOSS_MAX_S, CFGF_NONE),
-		CFG_SEC("peer", peer,
-			CFGF_MULTI | CFGF_TITLE | CFGF_NO_TITLE_DUPES),
+		STR_LIST("listen", "{\"0.0.0.0\", \"::\"}", check_listen),
+		INT("loss-max-s", LOSS_MAX_S, CFGF_NONE, check_loss_max),
+		SEC("peer", peer, MANY, check_peer),
 		CFG_END()
 	};
 	cfg_opt_t to[] = {
-		CFG_STR_LIST("address", "{}", CFGF_NONE),
-		CFG_STR("key", NULL, CFGF_NODEFAULT),
-		CFG_STR("key-file", NULL, CFGF_NODEFAULT),
-		CFG_STR_LIST("via", "{}", CFGF_NONE),
+		STR_LIST("address", "{}", check_to_address),
+		STR("key", NULL, CFGF_NODEFAULT, check_key),
+		STR("key-file", NULL, CFGF_NODEFAULT, check_key_file),
+		STR_LIST("via", "{}", check_ifname),
 		CFG_END()
 	};
 	cfg_opt_t interface[] = {
-		CFG_STR_LIST("about", "{\"source\"}", CFGF_NONE),
-		CFG_INT("port", 0, CFGF_NONE),
-		CFG_STR("measure", "auto", CFGF_NONE),
-		CFG_STR("socket", PAMSPLIT_CONTROL, CFGF_NONE),
-		CFG_BOOL("carrier", cfg_true, CFGF_NONE),
-		CFG_BOOL("local", cfg_false, CFGF_NONE),
-		CFG_INT("delay-us", -1, CFGF_NONE),
-		CFG_STR_LIST("plugin", "{}", CFGF_NONE),
+		STR_LIST("about", "{\"source\"}", check_about),
+		INT("port", 0, CFGF_NONE, check_port),
+		STR("measure", "auto", CFGF_NONE, check_measure),
+		STR("socket", PAMSPLIT_CONTROL, CFGF_NONE, NULL),
+		BOOL("carrier", cfg_true, NULL),
+		BOOL("local", cfg_false, NULL),
+		INT("delay-us", -1, CFGF_NONE, check_delay),
+		STR_LIST("plugin", "{}", check_plugin),
 		CFG_END()
 	};
 	cfg_opt_t reporter[] = {
-		CFG_INT("interval-ms", INTERVAL_MS, CFGF_NONE),
-		CFG_INT("rate-age-ms", RATE_AGE_MS, CFGF_NONE),
-		CFG_SEC("to", to,
-			CFGF_MULTI | CFGF_TITLE | CFGF_NO_TITLE_DUPES),
-		CFG_SEC("interface", interface,
-			CFGF_MULTI | CFGF_TITLE | CFGF_NO_TITLE_DUPES),
+		INT("interval-ms", INTERVAL_MS, CFGF_NONE, check_interval),
+		INT("rate-age-ms", RATE_AGE_MS, CFGF_NONE, check_age),
+		SEC("to", to, MANY, check_to),
+		SEC("interface", interface, MANY, check_interface),
 		CFG_END()
 	};
 	cfg_opt_t cap[] = {
-		CFG_STR("interface", NULL, CFGF_NODEFAULT),
-		CFG_STR("socket", NULL, CFGF_NODEFAULT),
-		CFG_STR("quota", NULL, CFGF_NODEFAULT),
-		CFG_STR("per", "month", CFGF_NONE),
-		CFG_INT("from-day", 0, CFGF_NODEFAULT),
-		CFG_INT("battery-below", 0, CFGF_NODEFAULT),
-		CFG_STR_LIST("hours", "{}", CFGF_NONE),
-		CFG_BOOL("metered", cfg_false, CFGF_NONE),
-		CFG_STR("then", NULL, CFGF_NODEFAULT),
+		STR("interface", NULL, CFGF_NODEFAULT, check_ifname),
+		STR("socket", NULL, CFGF_NODEFAULT, check_control),
+		STR("quota", NULL, CFGF_NODEFAULT, check_quota),
+		STR("per", "month", CFGF_NONE, check_per),
+		INT("from-day", 0, CFGF_NODEFAULT, check_from_day),
+		INT("battery-below", 0, CFGF_NODEFAULT, check_battery),
+		STR_LIST("hours", "{}", check_hours),
+		BOOL("metered", cfg_false, check_metered),
+		STR("then", NULL, CFGF_NODEFAULT, check_then),
 		CFG_END()
 	};
 	cfg_opt_t root[] = {
-		CFG_STR("control", PAMSD_CONTROL, CFGF_NONE),
-		CFG_STR("rules", NULL, CFGF_NODEFAULT),
-		CFG_STR("state", PAMSD_STATE, CFGF_NONE),
-		CFG_BOOL("costs-as-backup", cfg_false, CFGF_NONE),
-		CFG_SEC("cap", cap,
-			CFGF_MULTI | CFGF_TITLE | CFGF_NO_TITLE_DUPES),
-		CFG_SEC("server", server, CFGF_NODEFAULT),
-		CFG_SEC("reporter", reporter, CFGF_NODEFAULT),
-		CFG_BOOL(END_NAME, cfg_false, CFGF_NONE),
+		STR("control", PAMSD_CONTROL, CFGF_NONE, check_control),
+		STR("rules", NULL, CFGF_NODEFAULT, check_rules),
+		STR("state", PAMSD_STATE, CFGF_NONE, check_state),
+		BOOL("costs-as-backup", cfg_false, NULL),
+		SEC("cap", cap, MANY, check_cap),
+		SEC("server", server, CFGF_NODEFAULT, check_server),
+		SEC("reporter", reporter, CFGF_NODEFAULT, check_reporter),
+		BOOL(END_NAME, cfg_false, NULL),
 		CFG_END()
 	};
 	char stream_buffer[4096];
 	cfg_t *cfg = NULL;
 	FILE *stream;
 
-	set_check(peer, "key", check_key);
-	set_check(peer, "key-file", check_key_file);
-	set_check(peer, "prefixes", check_prefix);
-	set_check(peer, "rate", check_rate);
-	set_check(server, "listen", check_listen);
-	set_check(server, "loss-max-s", check_loss_max);
-	set_check(server, "peer", check_peer);
-	set_check(to, "address", check_to_address);
-	set_check(to, "key", check_key);
-	set_check(to, "key-file", check_key_file);
-	set_check(to, "via", check_ifname);
-	set_check(interface, "about", check_about);
-	set_check(interface, "port", check_port);
-	set_check(interface, "measure", check_measure);
-	set_check(interface, "delay-us", check_delay);
-	set_check(reporter, "interval-ms", check_interval);
-	set_check(reporter, "rate-age-ms", check_age);
-	set_check(reporter, "to", check_to);
-	set_check(reporter, "interface", check_interface);
-	set_check(interface, "plugin", check_plugin);
-	set_check(root, "control", check_control);
-	set_check(root, "rules", check_rules);
-	set_check(root, "state", check_state);
-	set_check(root, "cap", check_cap);
-	set_check(cap, "interface", check_ifname);
-	set_check(cap, "socket", check_control);
-	set_check(cap, "quota", check_quota);
-	set_check(cap, "per", check_per);
-	set_check(cap, "from-day", check_from_day);
-	set_check(cap, "battery-below", check_battery);
-	set_check(cap, "hours", check_hours);
-	set_check(cap, "metered", check_metered);
-	set_check(cap, "then", check_then);
-	set_check(root, "server", check_server);
-	set_check(root, "reporter", check_reporter);
 
 	stream = fmemopen(text, strlen(text), "r");
 	if (stream)
