@@ -5,6 +5,7 @@ Everything built here goes to the cache, under names that hold a hash of what
 it was built from, so that nothing stale is ever used.
 """
 
+import contextlib
 import fcntl
 import functools
 import glob
@@ -106,6 +107,16 @@ def _newest(folders):
     return newest
 
 
+@contextlib.contextmanager
+def _module_lock():
+    """Held while the module is built; selftests/vm/run takes the same one."""
+    folder = os.path.join(TOP, "build")
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(folder, "module.lock"), "w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
 def module(of_kernel, given=None):
     """The scheduler module for the kernel; built where missing or out of date."""
     if given:
@@ -113,8 +124,7 @@ def module(of_kernel, given=None):
             raise LabError(f"no module at {given}: check --module")
         return os.path.abspath(given)
     path = os.path.join(TOP, "build", of_kernel.release, "mptcp_pams.ko")
-    with open(os.path.join(cache_folder(), "module.lock"), "w", encoding="ascii") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with _module_lock():
         sources = max(_newest(["net", "include", "tools/layout"]),
                       os.stat(of_kernel.program).st_mtime,
                       os.stat(os.path.join(TOP, "Makefile")).st_mtime)
@@ -152,8 +162,7 @@ def peers(of_kernel):
     """The module with the published schedulers (tools/bench/peers)."""
     module(of_kernel)       # its headers and layout
     folder = os.path.join(TOP, "build", of_kernel.release, "peers")
-    with open(os.path.join(cache_folder(), "module.lock"), "w", encoding="ascii") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with _module_lock():
         os.makedirs(folder, exist_ok=True)
         sources = os.path.join(TOP, PEERS)
         for name in [os.path.join(sources, name) for name in os.listdir(sources)] + \
