@@ -168,8 +168,8 @@ selftests:
 
 .PHONY: unit
 unit:
-	@tools/setup.sh um stock tools check
-	@$(PYTHON) selftests/check unit layout lab-unit
+	@tools/setup.sh unit
+	@$(PYTHON) selftests/check unit
 
 .PHONY: style
 style:

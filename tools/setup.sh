@@ -6,17 +6,19 @@
 #   tools/setup.sh GROUP...
 #
 #   build   the module for the running kernel (headers are asked for by name)
+#   unit    the number tests alone
 #   um      the laboratory's user-mode kernel, and to run it
 #   stock   Debian's stock kernels in a chroot, and to boot them
 #   cross   kernels of other architectures, likewise
 #   tools   pamsd, pamsctl, pams-predict and pamsplit
 #   upstream  what the kernel's own MPTCP selftests call
 #   package the Debian packages and their tests
-#   check   the style gate, the unit tests and the fuzzers
+#   check   the style gate, all tests on numbers and the fuzzers
 
 set -eu
 
 packages_build='make gcc python3'
+packages_unit="$packages_build libc6-dev libubsan1"
 packages_um="$packages_build flex bison bc dwarves libelf-dev libssl-dev xz-utils
 	patch perl libc6-dev iproute2 ethtool procps kmod nftables tcpdump
 	iperf3 mptcpize python3-matplotlib pkg-config libnl-3-dev"
@@ -36,7 +38,7 @@ else
 	qemu_user=qemu-user-binfmt
 fi
 packages_package="git xz-utils debootstrap $qemu_user"
-packages_check="$packages_build git sparse perl libc6-dev libubsan1
+packages_check="$packages_unit git sparse perl
 	python3-yaml python3-jsonschema clang libclang-rt-dev bash-completion man-db
 	busybox musl-tools dbus-daemon"
 
@@ -55,7 +57,7 @@ as_root() {
 	fi
 }
 
-[ $# -gt 0 ] || fail "which group? build, um, stock, cross, tools, upstream, package or check"
+[ $# -gt 0 ] || fail "which group? build, unit, um, stock, cross, tools, upstream, package or check"
 command -v apt-get > /dev/null ||
 	fail "no apt-get here: install the equivalents of the packages listed in $0 by hand"
 
@@ -69,8 +71,9 @@ for group in "$@"; do
 	tools) wanted="$wanted $packages_tools" ;;
 	upstream) wanted="$wanted $packages_upstream" ;;
 	package) wanted="$wanted $packages_package" ;;
+	unit) wanted="$wanted $packages_unit" ;;
 	check) wanted="$wanted $packages_check" ;;
-	*) fail "group '$group' is unknown: build, um, stock, cross, tools, upstream, package or check" ;;
+	*) fail "group '$group' is unknown: build, unit, um, stock, cross, tools, upstream, package or check" ;;
 	esac
 done
 
