@@ -38,7 +38,7 @@ static int _name##_get_send(struct mptcp_sock *msk)			\
 }									\
 static int _name##_get_retrans(struct mptcp_sock *msk)			\
 {									\
-	return pams_retransmit(msk, &pams_sched_##_name);			\
+	return pams_retransmit(msk, &pams_sched_##_name);		\
 }
 #endif
 

@@ -321,7 +321,6 @@ static cfg_t *parse(const char *file, char *text)
 	cfg_t *cfg = NULL;
 	FILE *stream;
 
-
 	stream = fmemopen(text, strlen(text), "r");
 	if (stream)
 		cfg = cfg_init(root, CFGF_NONE);
