@@ -155,6 +155,9 @@ static void bench_init(struct mptcp_sock *msk)
 
 static void bench_release(struct mptcp_sock *msk)
 {
+	/* the next connection's socket may have the same address */
+	if (msk == last_msk)
+		last_msk = NULL;
 	scheds[REQUIRED - 1]->release(msk);
 }
 
