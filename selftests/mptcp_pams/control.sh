@@ -315,6 +315,32 @@ pad_events()
 	} END { print n + 0, "events,", bad + 0, "wrong"; exit bad > 0 }' "$tracing/trace" || fail "events of candidates are wrong"
 }
 
+# A laptop is closed: reports age meanwhile, or a loss is believed for as long after waking as was left before.
+uptime_ms() { awk '{print int($1 * 1000)}' /proc/uptime; }
+until_loss() { on_server "$pamsctl" --json path show 10.0.1.1 >"$work/path" && of time_ms "$work/path"; }
+
+reports_age_asleep()
+{
+	local alarm=/sys/class/rtc/rtc0/wakealarm before left slept
+
+	need_tool "$pamsctl"
+	{ [ -w "$alarm" ] && grep -q deep /sys/power/mem_sleep; } 2>/dev/null || never "this guest can't suspend to RAM"
+	begin
+	on_server "$pamsctl" path set 10.0.1.1 loss-time 60s ttl 1h
+	on_server "$pamsctl" path set 10.0.2.1 cost 5 ttl 1s
+	before=$(until_loss)
+	slept=$(uptime_ms)
+	echo 0 >"$alarm"
+	echo +6 >"$alarm"
+	echo mem >/sys/power/state
+	slept=$(($(uptime_ms) - slept))
+	left=$(until_loss)
+	check "ms asleep" "$slept" ">" 1000
+	check "ms fewer until the loss" $((before - left)) ">=" "$slept"
+	on_server "$pamsctl" path show 10.0.2.1 | grep cost && fail "a report outlives its ttl by the time asleep"
+	true
+}
+
 add defaults
 add per_namespace
 add out_of_range net.mptcp_pams.reinject_eta_percent 10001
@@ -339,6 +365,7 @@ add lost_and_back
 add lost_and_down
 add moves_to_another_interface
 add all_lost
+add reports_age_asleep
 add tracepoints
 for sched in minrtt minpad pams minfct; do
 	add pad_events $sched
