@@ -44,6 +44,7 @@ static void model_keep_to_window(struct pams_model *model)
 
 	model->room_bytes = min(model->room_bytes, left);
 	model->idle &= model->room_bytes > 0;
+	pams_learn_anew(pams_subflow_of(model));
 }
 
 /* Take out the pipe that report.c or split.c has put in at the last look. Both may have
@@ -230,6 +231,8 @@ void pams_look(struct pams_conn *conn, enum pams_detail detail,
 	}
 	view->stream = stream_follow(&conn->stream, look->write_seq, look->snd_nxt,
 				     look->unscheduled_bytes == U64_MAX, view->now_ms);
-	for (i = 0; view->stream && i < nr; i++)
+	for (i = 0; view->stream && i < nr; i++) {
 		stream_bound(view->sub[i], READ_ONCE(tcp_sk(look->ssk[i])->mss_cache));
+		pams_learn_anew(pams_subflow_of(view->sub[i]));
+	}
 }

@@ -145,7 +145,7 @@ struct pams_net {
  * @seen_us:	low half of tcp_mstamp; tcp_jiffies32 if nothing was outstanding
  * @seen_write_seq: TCP's write_seq
  * @seen_delivered: TCP's count of delivered packets
- * @seen_packets: packets outstanding
+ * @seen_packets: packets outstanding; U32_MAX: the look changed the model for its own use
  * @th_us:	low half of tcp_mstamp when @learned_th_byteps was sampled
  * @learned_th_byteps: Th, before reports change it
  * @learned_limit_byteps: capacity of the path; 0 if unknown
@@ -526,6 +526,14 @@ void pams_subflow_drop(struct pams_conn *conn, unsigned int place);
 static inline struct pams_subflow *pams_subflow_of(struct pams_model *model)
 {
 	return container_of(model, struct pams_subflow, model);
+}
+
+/* This look has changed the subflow's model for its own use: have the next one begin from
+ * TCP's numbers, though none of them has changed.
+ */
+static inline void pams_learn_anew(struct pams_subflow *sub)
+{
+	sub->seen_packets = U32_MAX;
 }
 
 /* The state of the subflow with this subflow_id, or NULL. */

@@ -141,6 +141,7 @@ static void model_set_bank(struct pams_subflow *sub, const struct bank_path *pat
 		model->moving = true;
 	}
 	sub->pad_of_bytes = 0;
+	pams_learn_anew(sub);
 }
 
 /**
