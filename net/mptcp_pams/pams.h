@@ -12,6 +12,7 @@
  *   retrans.c   MPTCP's own retransmission: which subflow it goes to
  *   watch.c     looks at a connection by timer, between the kernel's calls: for the end
  *               of a wait, a late tail, a lost or silent path
+ *   alive.c     which subflows don't answer, have gone, or may send again
  *   tell_conn.c sends netlink events about connections
  *   resend.c    sends late or lost data again on another subflow, or copies it
  *   look.c      one look at every subflow of a connection -> struct pams_view
@@ -40,7 +41,7 @@
  *
  * Other headers without a .c file: again.h (which bytes were sent again), msk_private.h (what
  * msk*.c share), peek.h (reads a subflow's TCP without its lock), features.h (the target kernel's
- * features), scheds.h (the list of schedulers).
+ * features), scheds.h (the list of schedulers), told.h (what is told of a path).
  */
 #ifndef _MPTCP_PAMS_H
 #define _MPTCP_PAMS_H
@@ -176,7 +177,7 @@ struct pams_net {
  * @split_mark:	TCP's write_seq in units of 16 KB, rounded up, when the connection's
  *		@split_mark was set
  *
- * written by watch.c, learn.c and report.c:
+ * written by alive.c, learn.c and report.c:
  * @silent_tstamp: TCP's rcv_tstamp when @silent was set
  * @alarms:	number of false alarms: silences that ended without a timeout of TCP's
  * @alarm_s:	when the last false alarm was; low half of TCP's clock in seconds
@@ -411,10 +412,20 @@ void pams_watch(struct pams_conn *conn, u32 pause_us);
 bool pams_watch_defer(struct pams_conn *conn, u64 wait_ns);
 void pams_watch_kick(struct pams_conn *conn);
 void pams_watch_wake(struct pams_net *net, const struct pams_path_key *key);
-bool pams_watch_reopened(struct pams_conn *conn, const struct msk_look *look);
 void pams_watch_setup(struct pams_conn *conn);
 int pams_watch_init(void);
 void pams_watch_exit(void);
+
+/* alive.c */
+bool pams_alive_any_silent(struct pams_conn *conn, const struct pams_view *view,
+			   const struct msk_look *look);
+void pams_alive_find_silent(struct pams_conn *conn);
+bool pams_alive_check_is_due(const struct pams_conn *conn);
+void pams_alive_check(struct pams_conn *conn);
+bool pams_alive_any_gone(const struct pams_conn *conn, unsigned int usable);
+void pams_alive_drop_gone(struct pams_conn *conn);
+bool pams_alive_reopened(struct pams_conn *conn, const struct msk_look *look);
+void pams_alive_let_in(struct pams_conn *conn);
 
 /* resend.c */
 bool pams_resend_wanted(struct pams_conn *conn, struct pams_view *view,

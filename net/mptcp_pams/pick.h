@@ -179,7 +179,7 @@ enum pams_detail {
  *		has opened yet
  * @closely:	a tail is looked at after a quarter of the least round trip, 1 to 10 ms, not
  *		every 10 ms (watch.c)
- * @watches:	the connection is watched for subflows that go silent (watch.c)
+ * @watches:	the connection is watched for subflows that go silent (alive.c)
  * @owns_retransmission: @late decides what is late, so the kernel's own retransmission
  *		waits until the first missing byte is overdue
  */

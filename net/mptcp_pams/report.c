@@ -23,7 +23,7 @@
  *
  *   OWD' = a * OWD + (1 - a) * sample,  a = 7/8 (RFC 6298) or 1/8 (PLAMA)
  *
- * A silent subflow (watch.c) is stopped, too. If every subflow is stopped, the one whose
+ * A silent subflow (alive.c) is stopped, too. If every subflow is stopped, the one whose
  * path is lost last is used.
  *
  * Ignored: that a pipe is shared by several connections; clocks that drift.

@@ -16,7 +16,7 @@
  * Of a stream (stream.c) late data is sent again while there is new data, too. It waits for
  * room, and goes before the new data, as that of a lost path does.
  *
- * Lost: all that a stopped or silent subflow (report.c, watch.c) can't deliver, and what a
+ * Lost: all that a stopped or silent subflow (report.c, alive.c) can't deliver, and what a
  * helper behind it has banked (split.c). A bank that nothing comes out of is lost, too.
  * It goes in its order, each byte once, and before new data: the receiver waits for it.
  * It isn't part of the budget: of a path that is truly lost all is needed. What SACK tells of

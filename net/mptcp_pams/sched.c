@@ -161,7 +161,7 @@ int pams_decide(struct mptcp_sock *msk, const struct pams_sched *of_socket)
 	/* pick_again() compares PADs, whatever the scheduler does */
 	pams_look(conn, again ? max(sched->detail, PAMS_DETAIL_PAD) : sched->detail,
 		  &look, &view, again);
-	if (unlikely(pams_watch_reopened(conn, &look)))
+	if (unlikely(pams_alive_reopened(conn, &look)))
 		pams_watch_kick(conn);
 	/* The kernel sends all unacknowledged data again, since a subflow has gone: that data
 	 * is no longer copied, and new data need not wait for copies.

@@ -5,12 +5,12 @@
 
 #include <linux/types.h>
 
+#include "told.h"
+
 struct genl_family;
 struct pams_conn;
 struct pams_model;
 struct pams_net;
-struct pams_path;
-struct pams_path_key;
 struct pams_subflow;
 struct sk_buff;
 struct sock;

@@ -16,28 +16,6 @@
  *            nothing has arrived, but within a second, and before a subflow is silent
  *   else     when a subflow will be overdue or silent
  *
- * A subflow is silent if it has data outstanding and for
- *
- *   srtt + max(4 * RTT variance, 50 ms)
- *
- * nothing was acknowledged, counted from the last acknowledgment, or from the first packet
- * that was sent after a pause. If its path is about to be lost (report.c), acknowledgments
- * must follow closely. The subflow is then silent if none came for max(4 * RTT variance,
- * 50 ms), and the packet acknowledged last, or the first one after a pause, was sent at least
- * srtt + that long ago.
- *
- * It is silent at once if it has data and no route.
- *
- * The subflows share one receive window, and a byte that probes it, or data that was sent again,
- * may be sent into a window that is closed by then. TCP sends it again, with a timer that backs
- * off to two minutes, and nothing new before. Once the window has opened the kick starts that
- * timer anew.
- *
- * The data of a silent subflow is sent again elsewhere, and the subflow is given nothing
- * more until it acknowledges something (learn.c). The kernel checks for stale subflows
- * only when it retransmits, which is rare because of that; so its check is called here, as
- * often as its own timer would.
- *
  * A kick needs the socket. If a process owns it, which it may for long if it waits for memory,
  * the kick ends at once, and release_sock() queues it anew: it holds no worker meanwhile, since
  * the kicks of all connections share these, and a workqueue runs a few hundred items at once.
@@ -210,201 +188,6 @@ static u32 quiet_us(const struct tcp_sock *tp)
 	return age ? jiffies_to_usecs(age - 1) : 0;
 }
 
-static bool older_than(u32 stamp, u32 limit_us)
-{
-	s32 age = tcp_jiffies32 - stamp;
-
-	return age > 0 && jiffies_to_usecs(age) > limit_us;
-}
-
-/* Is the subflow silent, as far as one sees without its lock? After an idle time the last
- * acknowledgment is old, so TCP starts delivered_mstamp and first_tx_mstamp anew with the
- * first packet. TCP's own retransmission on a timeout changes none of these times.
- */
-static bool seems_silent(const struct pams_subflow *sub, const struct tcp_sock *tp)
-{
-	u32 answer_us, now_us;
-
-	if (sub->silent)
-		return false;
-	if (!READ_ONCE(tp->packets_out))
-		return peek_is_cut_off((const struct sock *)tp);
-
-	answer_us = pams_answer_limit_us(sub, tp);
-	now_us = (u32)tcp_clock_us();
-	return model_since_us(now_us, READ_ONCE(tp->delivered_mstamp)) > answer_us &&
-	       model_since_us(now_us, READ_ONCE(tp->first_tx_mstamp)) >
-	       pams_silence_limit_us(sub, tp) &&
-	       older_than(READ_ONCE(tp->rcv_tstamp), answer_us);
-}
-
-/* Is the subflow silent with its lock held, too? Taking the lock processes the segments
- * that waited in its backlog.
- */
-static void silence_confirm(struct pams_conn *conn, struct pams_subflow *sub,
-			    struct sock *ssk)
-{
-	lock_sock(ssk);
-	if (seems_silent(sub, tcp_sk(ssk))) {
-		sub->silent_tstamp = READ_ONCE(tcp_sk(ssk)->rcv_tstamp);
-		sub->silent = true;
-		sub->cut_off = !READ_ONCE(tcp_sk(ssk)->packets_out);
-		conn->silent = true;
-	}
-	release_sock(ssk);
-}
-
-static void silence_look(struct pams_conn *conn)
-{
-	struct sock *ssk;
-
-	for (ssk = msk_first_subflow(conn->msk); ssk;
-	     ssk = msk_next_subflow(conn->msk, ssk)) {
-		struct pams_subflow *sub =
-			pams_subflow_find(conn, msk_subflow_id(ssk));
-
-		if (sub && seems_silent(sub, tcp_sk(ssk)))
-			silence_confirm(conn, sub, ssk);
-	}
-}
-
-/* The kernel's stale check counts how often the retransmission timer has met a subflow that
- * doesn't answer. After some times it takes the subflow out of use, until it answers.
- */
-static bool stale_check_is_due(const struct pams_conn *conn)
-{
-	return pams_watches(conn) && conn->silent && !msk_is_fallback(conn->msk) &&
-	       !conn->resend.keep && !conn->lost_id &&
-	       tcp_jiffies32 - conn->stale_at >= TCP_RTO_MIN;
-}
-
-/* Is there a subflow that the data of the silent ones can be sent again on? Not a backup while
- * a regular one is usable, which a silent one is until the kernel calls it stale.
- */
-static bool any_alive(struct pams_conn *conn)
-{
-	bool regular = false, alive[2] = {};
-	struct sock *ssk;
-
-	for (ssk = msk_first_subflow(conn->msk); ssk;
-	     ssk = msk_next_subflow(conn->msk, ssk)) {
-		const struct pams_subflow *sub =
-			pams_subflow_find(conn, msk_subflow_id(ssk));
-		bool backup = msk_subflow_is_backup(ssk);
-
-		if (!msk_subflow_is_usable(ssk))
-			continue;
-		regular |= !backup;
-		alive[backup] |= sub && !sub->stopped;
-	}
-	return alive[!regular];
-}
-
-static void stale_check(struct pams_conn *conn)
-{
-	if (!stale_check_is_due(conn))
-		return;
-	conn->stale_at = tcp_jiffies32;
-	conn->refusing = any_alive(conn);
-	msk_stale_check(conn->msk, conn->refusing);
-	conn->refusing = false;
-}
-
-/* Is the subflow still open? The kernel leaves the first one in the list when it closes
- * it, so being in the list isn't enough.
- */
-static bool is_open(struct mptcp_sock *msk, u32 id)
-{
-	const struct sock *ssk = msk_subflow_find(msk, id);
-
-	return ssk && msk_may_send(ssk);
-}
-
-/* Has a subflow gone whose state is still here? The first @usable states are those of usable
- * subflows.
- */
-static bool any_gone(const struct pams_conn *conn, unsigned int usable)
-{
-	unsigned int i;
-
-	for (i = usable; i < conn->nr; i++) {
-		if (!is_open(conn->msk, conn->sub[i]->model.id))
-			return true;
-	}
-	return false;
-}
-
-static void gone_look(struct pams_conn *conn)
-{
-	unsigned int i = conn->nr;
-
-	while (i--) {
-		if (is_open(conn->msk, conn->sub[i]->model.id))
-			continue;
-		pams_tell_removed(conn, conn->sub[i]);
-		msk_resend_repair(conn->msk, &conn->resend);
-		pams_subflow_drop(conn, i);
-	}
-}
-
-/**
- * pams_watch_reopened - has the receive window opened for a subflow whose TCP doesn't send?
- * @conn:	the connection, owned or with its data lock held
- * @look:	the last look at it
- *
- * Return: true if a kick is needed.
- */
-bool pams_watch_reopened(struct pams_conn *conn, const struct msk_look *look)
-{
-	struct sock *ssk;
-
-	if (!before64(look->snd_nxt, look->window_end)) {
-		conn->shut = true;
-		return false;
-	}
-	if (likely(!conn->shut))
-		return false;
-
-	/* the subflows are told one after the other */
-	conn->shut = false;
-	for (ssk = msk_first_subflow(conn->msk); ssk;
-	     ssk = msk_next_subflow(conn->msk, ssk)) {
-		conn->shut |= peek_is_shut_out(ssk);
-		conn->reopened |= peek_is_let_in(ssk);
-	}
-	return conn->reopened;
-}
-
-/* TCP sends nothing new before its timer has sent the oldest packet again, which may be in two
- * minutes. It had backed off before a closed window, not for congestion: so it begins anew.
- */
-static void timer_begin_anew(struct sock *ssk)
-{
-	struct inet_connection_sock *icsk = inet_csk(ssk);
-
-	lock_sock(ssk);
-	if (peek_is_let_in(ssk)) {
-		icsk->icsk_backoff = 0;
-		icsk->icsk_rto = min_t(u32, __tcp_set_rto(tcp_sk(ssk)), TCP_RTO_MAX);
-		inet_csk_reset_xmit_timer(ssk, ICSK_TIME_RETRANS, 1, TCP_RTO_MAX);
-	}
-	release_sock(ssk);
-}
-
-static void window_look(struct pams_conn *conn)
-{
-	struct sock *ssk;
-
-	if (!conn->reopened)
-		return;
-	conn->reopened = false;
-	for (ssk = msk_first_subflow(conn->msk); ssk;
-	     ssk = msk_next_subflow(conn->msk, ssk)) {
-		if (peek_is_let_in(ssk))
-			timer_begin_anew(ssk);
-	}
-}
-
 static u32 delivered_packets(const struct msk_look *look)
 {
 	u32 delivered = 0;
@@ -514,24 +297,6 @@ static bool wait_is_over(const struct pams_conn *conn)
 	       ktime_get_ns() >= conn->defer_end_ns;
 }
 
-static bool any_silent(struct pams_conn *conn, const struct pams_view *view,
-		       const struct msk_look *look)
-{
-	unsigned int i;
-
-	for (i = 0; i < view->nr; i++) {
-		if (seems_silent(pams_subflow_of(view->sub[i]), tcp_sk(look->ssk[i])))
-			return true;
-	}
-	for (; i < conn->nr; i++) {
-		const struct sock *ssk = pams_look_beyond(conn, i);
-
-		if (ssk && seems_silent(conn->sub[i], tcp_sk(ssk)))
-			return true;
-	}
-	return false;
-}
-
 /* Was the range sent or acknowledged that waited for room? Then the kick makes the next
  * lost data pending.
  */
@@ -561,11 +326,11 @@ static bool watch_look(struct pams_conn *conn)
 
 	pams_look(conn, conn->sched->detail, &look, &view, true);
 	late = pams_resend_wanted(conn, &view, &look);
-	if (pams_watch_reopened(conn, &look) || wait_is_over(conn) ||
+	if (pams_alive_reopened(conn, &look) || wait_is_over(conn) ||
 	    READ_ONCE(conn->wake) || conn->events || late ||
-	    (conn->deferring && conn->nr > known) || stale_check_is_due(conn) ||
-	    (pams_watches(conn) && any_silent(conn, &view, &look)) ||
-	    kept_has_gone(conn) || any_gone(conn, view.nr))
+	    (conn->deferring && conn->nr > known) || pams_alive_check_is_due(conn) ||
+	    (pams_watches(conn) && pams_alive_any_silent(conn, &view, &look)) ||
+	    kept_has_gone(conn) || pams_alive_any_gone(conn, view.nr))
 		return true;
 
 	conn->pause_us = next_pause_us(conn, &view, &look);
@@ -654,7 +419,7 @@ static bool resend_all(struct pams_conn *conn)
 			return false;
 		msk_window_restore(conn->msk, &conn->window);
 		pams_resend_count_excess(conn);
-		gone_look(conn);
+		pams_alive_drop_gone(conn);
 		msk_resend_settle(conn->msk, &conn->resend);
 	}
 	return true;
@@ -670,15 +435,15 @@ static void kick_run(struct pams_conn *conn)
 	msk_window_restore(msk, &conn->window);
 	pams_resend_count_excess(conn);
 	pams_resend_repair_stale(conn);
-	gone_look(conn);
-	window_look(conn);
+	pams_alive_drop_gone(conn);
+	pams_alive_let_in(conn);
 	if (!msk_is_resending(msk, &conn->resend))
 		conn->lost_id = 0;
 	if (pams_watches(conn))
-		silence_look(conn);
+		pams_alive_find_silent(conn);
 	if (!resend_all(conn))
 		return;
-	stale_check(conn);
+	pams_alive_check(conn);
 	pams_tell_events(conn);
 
 	if (msk_is_pending(msk))

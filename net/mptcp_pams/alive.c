@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Which subflows of a connection don't answer, have gone, or may send again. The timer asks
+ * (watch.c), and its kick, which owns the socket, acts.
+ *
+ * A subflow is silent if it has data outstanding and for
+ *
+ *   srtt + max(4 * RTT variance, 50 ms)
+ *
+ * nothing was acknowledged, counted from the last acknowledgment, or from the first packet
+ * that was sent after a pause. If its path is about to be lost (report.c), acknowledgments
+ * must follow closely. The subflow is then silent if none came for max(4 * RTT variance,
+ * 50 ms), and the packet acknowledged last, or the first one after a pause, was sent at least
+ * srtt + that long ago.
+ *
+ * It is silent at once if it has data and no route.
+ *
+ * The data of a silent subflow is sent again elsewhere, and the subflow is given nothing
+ * more until it acknowledges something (learn.c). The kernel checks for stale subflows
+ * only when it retransmits, which is rare because of that; so its check is called here, as
+ * often as its own timer would.
+ *
+ * The subflows share one receive window, and a byte that probes it, or data that was sent again,
+ * may be sent into a window that is closed by then. TCP sends it again, with a timer that backs
+ * off to two minutes, and nothing new before. Once the window has opened the kick starts that
+ * timer anew.
+ */
+#include <linux/jiffies.h>
+#include <net/sock.h>
+
+#include "pams.h"
+#include "tell.h"
+
+static bool older_than(u32 stamp, u32 limit_us)
+{
+	s32 age = tcp_jiffies32 - stamp;
+
+	return age > 0 && jiffies_to_usecs(age) > limit_us;
+}
+
+/* Is the subflow silent, as far as one sees without its lock? After an idle time the last
+ * acknowledgment is old, so TCP starts delivered_mstamp and first_tx_mstamp anew with the
+ * first packet. TCP's own retransmission on a timeout changes none of these times.
+ */
+static bool seems_silent(const struct pams_subflow *sub, const struct tcp_sock *tp)
+{
+	u32 answer_us, now_us;
+
+	if (sub->silent)
+		return false;
+	if (!READ_ONCE(tp->packets_out))
+		return peek_is_cut_off((const struct sock *)tp);
+
+	answer_us = pams_answer_limit_us(sub, tp);
+	now_us = (u32)tcp_clock_us();
+	return model_since_us(now_us, READ_ONCE(tp->delivered_mstamp)) > answer_us &&
+	       model_since_us(now_us, READ_ONCE(tp->first_tx_mstamp)) >
+	       pams_silence_limit_us(sub, tp) &&
+	       older_than(READ_ONCE(tp->rcv_tstamp), answer_us);
+}
+
+/**
+ * pams_alive_any_silent - is a subflow silent by now that wasn't?
+ * @conn:	the connection, with its data lock held
+ * @view:	complete
+ * @look:	the look that @view was made from
+ *
+ * Return: true if a kick has to confirm it.
+ */
+bool pams_alive_any_silent(struct pams_conn *conn, const struct pams_view *view,
+			   const struct msk_look *look)
+{
+	unsigned int i;
+
+	for (i = 0; i < view->nr; i++) {
+		if (seems_silent(pams_subflow_of(view->sub[i]), tcp_sk(look->ssk[i])))
+			return true;
+	}
+	for (; i < conn->nr; i++) {
+		const struct sock *ssk = pams_look_beyond(conn, i);
+
+		if (ssk && seems_silent(conn->sub[i], tcp_sk(ssk)))
+			return true;
+	}
+	return false;
+}
+
+/* Is the subflow silent with its lock held, too? Taking the lock processes the segments
+ * that waited in its backlog.
+ */
+static void silence_confirm(struct pams_conn *conn, struct pams_subflow *sub,
+			    struct sock *ssk)
+{
+	lock_sock(ssk);
+	if (seems_silent(sub, tcp_sk(ssk))) {
+		sub->silent_tstamp = READ_ONCE(tcp_sk(ssk)->rcv_tstamp);
+		sub->silent = true;
+		sub->cut_off = !READ_ONCE(tcp_sk(ssk)->packets_out);
+		conn->silent = true;
+	}
+	release_sock(ssk);
+}
+
+/**
+ * pams_alive_find_silent - mark the subflows that are silent
+ * @conn:	the connection, owned
+ */
+void pams_alive_find_silent(struct pams_conn *conn)
+{
+	struct sock *ssk;
+
+	for (ssk = msk_first_subflow(conn->msk); ssk;
+	     ssk = msk_next_subflow(conn->msk, ssk)) {
+		struct pams_subflow *sub =
+			pams_subflow_find(conn, msk_subflow_id(ssk));
+
+		if (sub && seems_silent(sub, tcp_sk(ssk)))
+			silence_confirm(conn, sub, ssk);
+	}
+}
+
+/**
+ * pams_alive_check_is_due - is it time for the kernel's stale check?
+ * @conn:	the connection, owned or with its data lock held
+ *
+ * The check counts how often the retransmission timer has met a subflow that doesn't answer.
+ * After some times it takes the subflow out of use, until it answers.
+ */
+bool pams_alive_check_is_due(const struct pams_conn *conn)
+{
+	return pams_watches(conn) && conn->silent && !msk_is_fallback(conn->msk) &&
+	       !conn->resend.keep && !conn->lost_id &&
+	       tcp_jiffies32 - conn->stale_at >= TCP_RTO_MIN;
+}
+
+/* Is there a subflow that the data of the silent ones can be sent again on? Not a backup while
+ * a regular one is usable, which a silent one is until the kernel calls it stale.
+ */
+static bool any_alive(struct pams_conn *conn)
+{
+	bool regular = false, alive[2] = {};
+	struct sock *ssk;
+
+	for (ssk = msk_first_subflow(conn->msk); ssk;
+	     ssk = msk_next_subflow(conn->msk, ssk)) {
+		const struct pams_subflow *sub =
+			pams_subflow_find(conn, msk_subflow_id(ssk));
+		bool backup = msk_subflow_is_backup(ssk);
+
+		if (!msk_subflow_is_usable(ssk))
+			continue;
+		regular |= !backup;
+		alive[backup] |= sub && !sub->stopped;
+	}
+	return alive[!regular];
+}
+
+/**
+ * pams_alive_check - have the kernel check for stale subflows, if it is time
+ * @conn:	the connection, owned
+ */
+void pams_alive_check(struct pams_conn *conn)
+{
+	if (!pams_alive_check_is_due(conn))
+		return;
+	conn->stale_at = tcp_jiffies32;
+	conn->refusing = any_alive(conn);
+	msk_stale_check(conn->msk, conn->refusing);
+	conn->refusing = false;
+}
+
+/* Is the subflow still open? The kernel leaves the first one in the list when it closes
+ * it, so being in the list isn't enough.
+ */
+static bool is_open(struct mptcp_sock *msk, u32 id)
+{
+	const struct sock *ssk = msk_subflow_find(msk, id);
+
+	return ssk && msk_may_send(ssk);
+}
+
+/**
+ * pams_alive_any_gone - has a subflow gone whose state is still here?
+ * @conn:	the connection, owned or with its data lock held
+ * @usable:	so many states, the first ones, are those of usable subflows
+ */
+bool pams_alive_any_gone(const struct pams_conn *conn, unsigned int usable)
+{
+	unsigned int i;
+
+	for (i = usable; i < conn->nr; i++) {
+		if (!is_open(conn->msk, conn->sub[i]->model.id))
+			return true;
+	}
+	return false;
+}
+
+/**
+ * pams_alive_drop_gone - drop the states of subflows that have gone
+ * @conn:	the connection, owned
+ */
+void pams_alive_drop_gone(struct pams_conn *conn)
+{
+	unsigned int i = conn->nr;
+
+	while (i--) {
+		if (is_open(conn->msk, conn->sub[i]->model.id))
+			continue;
+		pams_tell_removed(conn, conn->sub[i]);
+		msk_resend_repair(conn->msk, &conn->resend);
+		pams_subflow_drop(conn, i);
+	}
+}
+
+/**
+ * pams_alive_reopened - has the receive window opened for a subflow whose TCP doesn't send?
+ * @conn:	the connection, owned or with its data lock held
+ * @look:	the last look at it
+ *
+ * Return: true if a kick is needed.
+ */
+bool pams_alive_reopened(struct pams_conn *conn, const struct msk_look *look)
+{
+	struct sock *ssk;
+
+	if (!before64(look->snd_nxt, look->window_end)) {
+		conn->shut = true;
+		return false;
+	}
+	if (likely(!conn->shut))
+		return false;
+
+	/* the subflows are told one after the other */
+	conn->shut = false;
+	for (ssk = msk_first_subflow(conn->msk); ssk;
+	     ssk = msk_next_subflow(conn->msk, ssk)) {
+		conn->shut |= peek_is_shut_out(ssk);
+		conn->reopened |= peek_is_let_in(ssk);
+	}
+	return conn->reopened;
+}
+
+/* TCP sends nothing new before its timer has sent the oldest packet again, which may be in two
+ * minutes. It had backed off before a closed window, not for congestion: so it begins anew.
+ */
+static void timer_begin_anew(struct sock *ssk)
+{
+	struct inet_connection_sock *icsk = inet_csk(ssk);
+
+	lock_sock(ssk);
+	if (peek_is_let_in(ssk)) {
+		icsk->icsk_backoff = 0;
+		icsk->icsk_rto = min_t(u32, __tcp_set_rto(tcp_sk(ssk)), TCP_RTO_MAX);
+		inet_csk_reset_xmit_timer(ssk, ICSK_TIME_RETRANS, 1, TCP_RTO_MAX);
+	}
+	release_sock(ssk);
+}
+
+/**
+ * pams_alive_let_in - have the subflows send for which the receive window has opened
+ * @conn:	the connection, owned
+ */
+void pams_alive_let_in(struct pams_conn *conn)
+{
+	struct sock *ssk;
+
+	if (!conn->reopened)
+		return;
+	conn->reopened = false;
+	for (ssk = msk_first_subflow(conn->msk); ssk;
+	     ssk = msk_next_subflow(conn->msk, ssk)) {
+		if (peek_is_let_in(ssk))
+			timer_begin_anew(ssk);
+	}
+}
