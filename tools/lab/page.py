@@ -183,6 +183,19 @@ def _pages(data):
     return lines
 
 
+def _first_path(rows, name):
+    """How much of the harm is the first path's: a sentence."""
+    parts = []
+    for best_first, which in ((True, "begins on the best path"), (False, "begins on another one")):
+        of_these = [row for row in rows if (row["alone_s"][0] == row["single_s"]) == best_first]
+        line = sweep.summary_of(of_these, name) if of_these else None
+        if line:
+            parts.append(f"where a connection {which}, {line['joined_harmed']} of {len(of_these)} "
+                         f"are over {sweep.HARM}, mean {_cell(line['joined_mean'], 3)}, worst "
+                         f"{_cell(line['joined_worst'])}")
+    return f"The first path decides most of it: {'; '.join(parts)} (/joined)." if parts else ""
+
+
 def _harmed(data, name):
     """Where a scheduler is slower than the best path alone, and what was possible."""
     others = [other for other in sweep.names_of(_reported(data)) if other != name]
@@ -205,6 +218,7 @@ def _harmed(data, name):
                      _cell(blind_s and blind_s / joined_s),
                      f"{_cell(times[best] / joined_s)} ({best})"])
     return [f"### Where {name} is slower than the best path alone", "",
+            _first_path(_reported(data), name), "",
             f"{len(body)} of the half that is reported, in times of the best single path, which "
             "counts as much later as its join takes (/single: without that). Possible: "
             "the bound of a cold connection whose scheduler knows every path (tools/lab/oracle.py), "
