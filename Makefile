@@ -181,9 +181,14 @@ bench:
 	@tools/setup.sh um tools
 	@tools/lab/lab bench
 
+# For clangd: how each file was compiled, in the newest build.
+.PHONY: compile-commands
+compile-commands:
+	@tools/compile-commands
+
 .PHONY: clean
 clean:
-	rm -rf build
+	rm -rf build compile_commands.json
 
 .PHONY: help
 help:
@@ -207,4 +212,5 @@ help:
 	@echo 'make debug-check    the selftests in a user-mode kernel with lockdep, KASAN and kmemleak; TESTS="a.sh b.sh"'
 	@echo 'make unit style     the parts of make check that boot nothing'
 	@echo 'make bench          every figure of Documentation/results.md, and that page: up to an hour'
+	@echo 'make compile-commands    compile_commands.json, for clangd: how each file was compiled, in the newest build'
 	@echo 'make clean          remove build/ (the kernels stay in the cache, see Documentation/install.md)'
