@@ -93,42 +93,32 @@ struct pams_totals {
 #define PAMS_OWD_RFC6298	0
 #define PAMS_OWD_PLAMA		1
 
-/**
- * struct pams_net - the module's state of a network namespace
- * @net:	the namespace
- * @paths:	what was reported of paths
- * @rules:	the administrator's rules, which choose a connection's scheduler
- * @totals:	totals of the reports
- * @gone:	summed totals of the connections that are closed
- * @reinject_eta_percent: sysctl; a tail is sent again if PADs differ by more than this
- * @queue_ahead_us: sysctl; a subflow may be given more than its window, by this time at
- *		its pacing rate
- * @loss_guard_us: sysctl; data has to arrive this long before its path is lost
- * @owd_weights: sysctl; PAMS_OWD_*
- * @paths_max:	sysctl; at most this many paths may be known
- * @redundant_bytes: sysctl; redundant sends this many first bytes twice; 0: all
- * @overflow_ms: sysctl; costlier paths carry what cheaper ones would deliver later than
- *		this (cost.h)
- * @overflow_percent: sysctl; the same as a factor of the completion time (cost.h)
- * @sysctls:	registration of the sysctls
- * @sysctl_table: the table that was registered
- */
+/* The module's state of a network namespace. */
 struct pams_net {
-	struct net *net;
-	struct pams_paths paths;
+	struct net *net;		/* the namespace */
+	struct pams_paths paths;	/* what was reported of paths */
+	/* the administrator's rules, which choose a connection's scheduler */
 	struct pams_rules rules;
-	struct pams_totals totals;
-	struct pams_counts gone;
+	struct pams_totals totals;	/* totals of the reports */
+	struct pams_counts gone;	/* summed totals of the connections that are closed */
+	/* sysctl; a tail is sent again if PADs differ by more than this */
 	unsigned int reinject_eta_percent;
+	/* sysctl; a subflow may be given more than its window, by this time at its pacing rate */
 	unsigned int queue_ahead_us;
+	/* sysctl; data has to arrive this long before its path is lost */
 	unsigned int loss_guard_us;
-	unsigned int owd_weights;
-	unsigned int paths_max;
+	unsigned int owd_weights;	/* sysctl; PAMS_OWD_* */
+	unsigned int paths_max;		/* sysctl; at most this many paths may be known */
+	/* sysctl; redundant sends this many first bytes twice; 0: all */
 	unsigned int redundant_bytes;
+	/* sysctl; costlier paths carry what cheaper ones would deliver later than this
+	 * (cost.h)
+	 */
 	unsigned int overflow_ms;
+	/* sysctl; @overflow_ms as a factor of the completion time (cost.h) */
 	unsigned int overflow_percent;
-	struct ctl_table_header *sysctls;
-	struct ctl_table *sysctl_table;
+	struct ctl_table_header *sysctls;	/* registration of the sysctls */
+	struct ctl_table *sysctl_table;	/* the table of @sysctls */
 };
 
 /* Events of a subflow that listeners on netlink are to be told. */
@@ -136,226 +126,173 @@ struct pams_net {
 #define PAMS_EVENT_REINJECT	BIT(1)
 #define PAMS_STOPS_MAX		511	/* a subflow's stops are counted up to here */
 
-/**
- * struct pams_subflow - the state of one subflow; each field belongs to the owner of the msk
- * @model:	the subflow in plain numbers, as it was at the last look
- * @pad_of_bytes: @model.pad_ns was computed for this many bytes; 0: the model has changed
- *		since, so it has to be computed again
- *
- * written by learn.c, from TCP at the last look:
- * @seen_us:	low half of tcp_mstamp; tcp_jiffies32 if nothing was outstanding
- * @seen_write_seq: TCP's write_seq
- * @seen_delivered: TCP's count of delivered packets
- * @seen_packets: packets outstanding; U32_MAX: the look changed the model for its own use
- * @th_us:	low half of tcp_mstamp when @learned_th_byteps was sampled
- * @learned_th_byteps: Th, before reports change it
- * @learned_limit_byteps: capacity of the path; 0 if unknown
- * @learned_proven_byteps: the highest rate that was measured, or a guess (@guessed)
- * @acked_us:	low half of delivered_mstamp at the last look that saw an acknowledgment
- * @empty_us:	low half of tcp_mstamp when a sample last showed no queue, or followed an
- *		idle time
- * @burst_us:	low half of tcp_mstamp when more packets followed one that was alone in
- *		flight
- * @guessed:	@learned_proven_byteps is a guess from the first few packets
- * @idle:	since the last sample a look found nothing outstanding
- * @queued:	the last sample showed a queue
- *
- * written by resend.c:
- * @again:	the subflow's data that was sent again elsewhere, as sequence numbers
- * @again_bytes: how much was sent again elsewhere since the subflow began
- *
- * written by report.c:
- * @generation:	generation of the namespace's paths when @pipe and @loss were looked up; low
- *		half, see the connection's @paths_high
- * @pipe:	the path whose pipe counts, or NULL; under RCU, see path.h
- * @loss:	the path whose loss time counts, or NULL; under RCU, too
- * @owd_us:	smoothed one-way delay, 0 before the first sample
- * @reported:	the last lookup found a pipe, loss time or cost, or the subflow was stopped
- *		then
- *
- * written by split.c:
- * @split_mark:	TCP's write_seq in units of 16 KB, rounded up, when the connection's
- *		@split_mark was set
- *
- * written by alive.c, learn.c and report.c:
- * @silent_tstamp: TCP's rcv_tstamp when @silent was set
- * @alarms:	number of false alarms: silences that ended without a timeout of TCP's
- * @alarm_s:	when the last false alarm was; low half of TCP's clock in seconds
- * @silent:	nothing was acknowledged for too long, or nothing can be sent
- * @cut_off:	when @silent was set, nothing could be sent
- * @stopped:	the last look found that what is sent now won't arrive (report.c)
- * @stops:	how often @stopped was set, at most PAMS_STOPS_MAX
- * @events:	PAMS_EVENT_* that listeners have not been told yet
- *
- * written by sched.c:
- * @retrans:	the kernel's retransmission has used this subflow since
- *		@retrans_una of the connection changed
+/* The state of one subflow; each field belongs to the owner of the msk. learn.c writes it, from
+ * TCP at the last look, unless another file is named; alive.c, learn.c and report.c
+ * write those of silence: silent*, alarm*, cut_off, stopped, stops and events.
  */
 struct pams_subflow {
+	/* the subflow in plain numbers, as it was at the last look */
 	struct pams_model model;
 
 	/* with the model, in the two cache lines that every decision reads */
-	u32 seen_us;
-	u32 seen_write_seq;
-	u32 seen_delivered;
+	u32 seen_us;	/* low half of tcp_mstamp; tcp_jiffies32 if nothing was outstanding */
+	u32 seen_write_seq;		/* TCP's write_seq */
+	u32 seen_delivered;		/* TCP's count of delivered packets */
+	/* packets outstanding; U32_MAX: the look changed the model for its own use */
 	u32 seen_packets;
+	/* @model.pad_ns was computed for this many bytes; 0: the model has changed since, so
+	 * it has to be computed again
+	 */
 	u16 pad_of_bytes;
-	u16 alarm_s;
-	u32 alarms:2;
-	u32 events:2;
-	u32 guessed:1;
-	u32 idle:1;
-	u32 queued:1;
+	u16 alarm_s;	/* when the last false alarm was; low half of TCP's clock in seconds */
+	u32 alarms:2;	/* number of false alarms: silences that ended without a timeout of TCP's */
+	u32 events:2;			/* PAMS_EVENT_* that listeners have not been told yet */
+	u32 guessed:1;	/* @learned_proven_byteps is a guess from the first few packets */
+	u32 idle:1;			/* since the last sample a look found nothing outstanding */
+	u32 queued:1;			/* the last sample showed a queue */
+	/* the last lookup found a pipe, loss time or cost, or the subflow was stopped then
+	 * (report.c)
+	 */
 	u32 reported:1;
-	u32 silent:1;
-	u32 stopped:1;
+	u32 silent:1;	/* nothing was acknowledged for too long, or nothing can be sent */
+	u32 stopped:1;			/* the last look found that what is sent now won't arrive */
+	/* the kernel's retransmission has used this subflow since @retrans_una of the
+	 * connection changed (retrans.c)
+	 */
 	u32 retrans:1;
-	u32 cut_off:1;
+	u32 cut_off:1;			/* when @silent was set, nothing could be sent */
+	/* TCP's write_seq in units of 16 KB, rounded up, when the connection's @split_mark was
+	 * set (split.c)
+	 */
 	u32 split_mark:11;
-	u32 stops:9;
-	u32 silent_tstamp;
+	u32 stops:9;			/* how often @stopped was set, at most PAMS_STOPS_MAX */
+	u32 silent_tstamp;		/* TCP's rcv_tstamp when @silent was set */
 
-	u32 learned_th_byteps;
-	u32 th_us;
-	u32 learned_limit_byteps;
+	u32 learned_th_byteps;		/* Th, before reports change it */
+	u32 th_us;	/* low half of tcp_mstamp when @learned_th_byteps was sampled */
+	u32 learned_limit_byteps;	/* capacity of the path; 0 if unknown */
+	/* the highest rate that was measured, or a guess (@guessed) */
 	u32 learned_proven_byteps;
+	/* low half of delivered_mstamp at the last look that saw an acknowledgment */
 	u32 acked_us;
+	/* low half of tcp_mstamp when a sample last showed no queue, or followed an idle time */
 	u32 empty_us;
 
+	/* the subflow's data that was sent again elsewhere, as sequence numbers (resend.c) */
 	struct msk_sent_again again;
-	u32 owd_us;
+	u32 owd_us;	/* smoothed one-way delay, 0 before the first sample (report.c) */
+	/* how much was sent again elsewhere since the subflow began (resend.c) */
 	u64 again_bytes;
 
+	/* the path whose pipe counts, or NULL; under RCU, see path.h (report.c) */
 	const struct pams_path *pipe;
+	/* the path whose loss time counts, or NULL; under RCU, see path.h (report.c) */
 	const struct pams_path *loss;
+	/* generation of the namespace's paths when @pipe and @loss were looked up; low half,
+	 * see the connection's @paths_high (report.c)
+	 */
 	u32 generation;
+	/* low half of tcp_mstamp when more packets followed one that was alone in flight */
 	u32 burst_us;
 };
 
-/**
- * struct pams_conn - the state of one connection
- * @node:	entry in conn.c's table, keyed by @msk; read under RCU
- * @net:	the connection's namespace, which the socket keeps alive
- * @msk:	the connection's socket; used by its owner, or under a reference that @timer
- *		or @kick holds
- * @sched:	the connection's scheduler
- * @local_key:	MPTCP's key of this connection; a socket that was disconnected comes back
- *		with another key and the same @msk
- * @refs:	one for the table, one for @timer, one for a pending @kick, one for @wait
- * @dead:	the socket was released or connected anew: timer and kick do nothing
- * @wake:	a report came that the next kick has to act on; set in any context
- * @kick:	work item for all that needs process context, see watch.c
- * @wait:	queues @kick when the socket's owner releases it; in the socket's queue if a kick
- *		found it owned. Under the data lock
- * @timer:	looks at the connection again when it fires
- * @timed:	@timer is armed, or its function runs
- * @owned:	how often @timer found the socket owned, one time after the other, up to
- *		WATCH_OWNED_SHIFT_MAX; used by @timer alone
- * @deferring:	the last decision was to wait, until @defer_end_ns at most
- * @defer_end_ns: end of that wait, by ktime_get_ns()
- * @pause_us:	time between two looks of @timer
- * @backed_off:	@pause_us was doubled since nothing arrived
- * @delivered:	sum of the subflows' delivered packets at @timer's last look
- * @silent:	at least one subflow is silent
- * @reported:	at least one subflow has @reported set
- * @events:	at least one subflow has @events set
- * @server:	the connection was accepted here, not opened here
- * @costly:	a usable subflow costs more than another one that isn't stopped
- * @paths_high:	bits 32 to 47 of the paths' generation at the last lookup; each subflow's
- *		@generation holds bits 0 to 31
- * @refusing:	decisions are refused while the kernel's stale check runs
- * @shut:	the receive window was closed at the last look, or is still for a subflow
- * @reopened:	the next kick has TCP send at once what a closed window didn't take
- * @stale_at:	tcp_jiffies32 when the kernel's stale check was called last
- * @state:	the scheduler's own state
- * @rule:	number of the rule that chose @sched, from 1; 0: no rule fits, or the socket's
- *		scheduler isn't rules
- * @window:	the end that the peer advertised, while msk->wnd_end is lowered (msk.h)
- * @stream:	how fast the application writes (stream.c)
- * @unit:	where the application's units end
- * @resend:	the range that is pending to be sent again
- * @lost_id:	subflow_id whose lost data is being sent again, 0: none
- * @late_bytes:	late data sent again so far, and what went beyond its ranges; resend.c
- *		limits it to a tenth of what was written
- * @epoch_bytes: those of @late_bytes that were sent again in the current epoch
- * @epoch_begin: tcp_jiffies32 when the epoch began, which lasts for a tick
- * @first_bytes: by the rule, the first bytes that redundant sends twice; 0: sysctl
- * @overflow:	by the rule, what costlier paths are used for
- * @cost:	credit of the costlier paths (cost.c)
- * @rules_generation: generation of the namespace's rules when @rule was looked up; 0: rules
- *		don't choose the scheduler
- * @first_seq:	next data sequence number at the first look
- * @counts:	totals; written with pams_count()
- * @counting:	lets conn.c read @counts without owning the msk
- * @nr:		number of states in @sub
- * @sub:	states of the usable subflows in the connection's order; behind them those of
- *		other subflows, until a kick finds them gone
- * @bank:	log of what helpers that split TCP hold; NULL until split.c suspects one
- * @split_mark:	low half of a data sequence number: once each subflow has acknowledged its
- *		own @split_mark, what has no DATA_ACK before this is banked (split.c)
- * @split_nr:	number of usable subflows when @split_mark was set
- * @retrans_una: units of 64 bytes of snd_una at the kernel's last retransmission, low 16 bits
- * @retrans_at:	jiffies at that time, low 16 bits
- * @rcu:	defers the free
+/* The state of one connection.
  *
  * Except for @node, @refs, @wake and @dead every field belongs to the owner of the
  * msk: a decision runs with the msk owned (process context) or with its data lock
  * held and nobody owning it (softirq), as the timer does, the kick under lock_sock().
  */
 struct pams_conn {
-	struct hlist_node node;
-	struct pams_net *net;
+	struct hlist_node node;		/* entry in conn.c's table, keyed by @msk; read under RCU */
+	struct pams_net *net;	/* the connection's namespace, which the socket keeps alive */
+	/* the connection's socket; used by its owner, or under a reference that @timer or
+	 * @kick holds
+	 */
 	struct mptcp_sock *msk;
-	const struct pams_sched *sched;
+	const struct pams_sched *sched;	/* the connection's scheduler */
+	/* MPTCP's key of this connection; a socket that was disconnected comes back with
+	 * another key and the same @msk
+	 */
 	u64 local_key;
+	/* one for the table, one for @timer, one for a pending @kick, one for @wait */
 	refcount_t refs;
-	bool dead;
-	bool wake;
-	bool timed;
+	bool dead;	/* the socket was released or connected anew: timer and kick do nothing */
+	bool wake;	/* a report came that the next kick has to act on; set in any context */
+	bool timed;			/* @timer is armed, or its function runs */
+	/* how often @timer found the socket owned, one time after the other, up to
+	 * WATCH_OWNED_SHIFT_MAX; used by @timer alone
+	 */
 	u8 owned;
-	bool silent;
-	bool reported;
-	bool events;
-	u8 deferring:1;
-	u8 backed_off:1;
-	u8 costly:1;
-	u8 server:1;
-	u8 refusing:1;
+	bool silent;			/* at least one subflow is silent */
+	bool reported;			/* at least one subflow has @reported set */
+	bool events;			/* at least one subflow has @events set */
+	u8 deferring:1;	/* the last decision was to wait, until @defer_end_ns at most */
+	u8 backed_off:1;		/* @pause_us was doubled since nothing arrived */
+	u8 costly:1;	/* a usable subflow costs more than another one that isn't stopped */
+	u8 server:1;			/* the connection was accepted here, not opened here */
+	u8 refusing:1;	/* decisions are refused while the kernel's stale check runs */
+	/* the receive window was closed at the last look, or is still for a subflow */
 	u8 shut:1;
-	u8 reopened:1;
+	u8 reopened:1;	/* the next kick has TCP send at once what a closed window didn't take */
+	/* bits 32 to 47 of the paths' generation at the last lookup; each subflow's
+	 * @generation holds bits 0 to 31
+	 */
 	u16 paths_high;
-	u8 nr;
-	u8 split_nr;
+	u8 nr;				/* number of states in @sub */
+	u8 split_nr;			/* number of usable subflows when @split_mark was set */
+	/* work item for all that needs process context, see watch.c */
 	struct work_struct kick;
+	/* queues @kick when the socket's owner releases it; in the socket's queue if a kick
+	 * found it owned. Under the data lock
+	 */
 	struct wait_queue_entry wait;
-	struct hrtimer timer;
-	u64 defer_end_ns;
-	u32 pause_us;
-	u32 delivered;
-	u32 stale_at;
-	u32 lost_id;
-	struct pick_state state;
+	struct hrtimer timer;		/* looks at the connection again when it fires */
+	u64 defer_end_ns;	/* when the wait of a deferring decision ends, by ktime_get_ns() */
+	u32 pause_us;			/* time between two looks of @timer */
+	u32 delivered;	/* sum of the subflows' delivered packets at @timer's last look */
+	u32 stale_at;	/* tcp_jiffies32 when the kernel's stale check was called last */
+	u32 lost_id;	/* subflow_id whose lost data is being sent again, 0: none */
+	struct pick_state state;	/* the scheduler's own state */
+	/* number of the rule that chose @sched, from 1; 0: no rule fits, or the socket's
+	 * scheduler isn't rules
+	 */
 	u32 rule;
+	/* the end that the peer advertised, while msk->wnd_end is lowered (msk.h) */
 	struct msk_window window;
-	struct unit_marks unit;
-	struct stream_state stream;
-	struct msk_resend resend;
+	struct unit_marks unit;		/* where the application's units end */
+	struct stream_state stream;	/* how fast the application writes (stream.c) */
+	struct msk_resend resend;	/* the range that is pending to be sent again */
+	/* late data sent again so far, and what went beyond its ranges; resend.c limits it by
+	 * @late_share of the scheduler
+	 */
 	u64 late_bytes;
-	u32 epoch_bytes;
-	u32 epoch_begin;
+	u32 epoch_bytes;	/* those of @late_bytes that were sent again in the current epoch */
+	u32 epoch_begin;	/* tcp_jiffies32 when the epoch began, which lasts for a tick */
+	/* by the rule, the first bytes that redundant sends twice; 0: sysctl */
 	u32 first_bytes;
+	/* generation of the namespace's rules when @rule was looked up; 0: rules don't choose
+	 * the scheduler
+	 */
 	u32 rules_generation;
-	struct cost_overflow overflow;
-	struct cost_state cost;
-	u64 first_seq;
-	struct pams_counts counts;
-	struct u64_stats_sync counting;
+	struct cost_overflow overflow;	/* by the rule, what costlier paths are used for */
+	struct cost_state cost;		/* credit of the costlier paths (cost.c) */
+	u64 first_seq;			/* next data sequence number at the first look */
+	struct pams_counts counts;	/* totals; written with pams_count() */
+	struct u64_stats_sync counting;	/* lets conn.c read @counts without owning the msk */
+	/* states of the usable subflows in the connection's order; behind them those of other
+	 * subflows, until a kick finds them gone
+	 */
 	struct pams_subflow *sub[PAMS_SUBFLOWS_MAX];
-	struct rcu_head rcu;
+	struct rcu_head rcu;		/* defers the free */
+	/* log of what helpers that split TCP hold; NULL until split.c suspects one */
 	struct pams_bank *bank;
+	/* low half of a data sequence number: once each subflow has acknowledged its own
+	 * @split_mark, what has no DATA_ACK before this is banked (split.c)
+	 */
 	u32 split_mark;
+	/* units of 64 bytes of snd_una at the kernel's last retransmission, low 16 bits */
 	u16 retrans_una;
-	u16 retrans_at;
+	u16 retrans_at;	/* jiffies at the kernel's last retransmission, low 16 bits */
 };
 
 /* figures.md promises that a connection with up to four subflows takes at most 1,024
