@@ -146,30 +146,11 @@ static noinline void look_beyond(struct pams_conn *conn, unsigned int nr)
 	}
 }
 
-/**
- * pams_look - look at every usable subflow once
- * @conn:	the connection, owned or with its data lock held
- * @detail:	how the models' @pad_ns is computed
- * @look:	filled in
- * @view:	filled in; its models are the connection's own, valid until the next look
- * @again:	the look is about data that was sent before
- */
-void pams_look(struct pams_conn *conn, enum pams_detail detail,
-	       struct msk_look *look, struct pams_view *view, bool again)
+/* What the view says of the connection. */
+static void view_begin(struct pams_conn *conn, const struct msk_look *look,
+		       struct pams_view *view)
 {
 	const struct sock *sk = (struct sock *)conn->msk;
-	u32 ahead_us = READ_ONCE(conn->net->queue_ahead_us);
-	unsigned int i, nr = 0;
-	u32 now_us = 0;
-	bool tail;
-
-	msk_look(conn->msk, &conn->window, look);
-	look->window_end = window_end(conn, look);
-	tail = pams_nothing_new(look);
-	if (unlikely(!conn->first_seq)) {
-		conn->first_seq = look->snd_nxt;
-		conn->state.copied = look->snd_nxt;
-	}
 
 	view->unscheduled_bytes = look->unscheduled_bytes;
 	view->left_bytes = look->unscheduled_bytes;
@@ -196,18 +177,29 @@ void pams_look(struct pams_conn *conn, enum pams_detail detail,
 	 */
 	view->buffer_bytes = min(READ_ONCE(sk->sk_sndbuf) / 3 * 2ULL,
 				 (look->window_end - look->snd_una) / 2);
+}
+
+/* The subflows' models, from their TCP. Those without a state, for want of memory, are left out
+ * of @look, too.
+ */
+static void view_learn(struct pams_conn *conn, struct msk_look *look, struct pams_view *view,
+		       bool arrival)
+{
+	u32 ahead_us = READ_ONCE(conn->net->queue_ahead_us);
+	bool tail = pams_nothing_new(look);
+	unsigned int i, nr = 0;
+	u32 now_us = 0;
 
 	for (i = 0; i < look->nr; i++) {
 		struct pams_subflow *sub = pams_subflow_get(conn, nr, look->id[i]);
 
 		if (unlikely(!sub))
-			continue;	/* without memory the subflow isn't used */
+			continue;
 		if (unlikely(!sub->model.rtt_us))
 			pams_report_new(sub, look->ssk[i]);
 		look->ssk[nr] = look->ssk[i];
 		look->id[nr] = look->id[i];
-		pams_learn(sub, look->ssk[i], ahead_us, tail,
-			   detail == PAMS_DETAIL_ARRIVAL ? &now_us : NULL);
+		pams_learn(sub, look->ssk[i], ahead_us, tail, arrival ? &now_us : NULL);
 		if (unlikely(sub->model.pipe_byteps))
 			model_clear_pipe(sub);
 		/* a subflow that becomes usable again may still be silent */
@@ -216,23 +208,52 @@ void pams_look(struct pams_conn *conn, enum pams_detail detail,
 	}
 	look->nr = nr;
 	view->nr = nr;
+}
 
-	if (unlikely(pams_report_any(conn)))
-		pams_report_apply(conn, look, view);
-	if (unlikely(conn->nr > nr))
-		look_beyond(conn, nr);
-	pams_split_look(conn, look, view);
-	view_set_pads(view, detail);
-	if (unlikely(conn->reported || conn->costly))
-		view_spare(conn, look, view, again);
-	for (i = 0; conn->sched->keeps_to_window && i < nr; i++) {
+/* Bounds of this look on what a subflow is given: of a first burst, and of a stream. */
+static void view_bound(struct pams_conn *conn, const struct msk_look *look,
+		       struct pams_view *view)
+{
+	unsigned int i;
+
+	for (i = 0; conn->sched->keeps_to_window && i < view->nr; i++) {
 		if (view->sub[i]->unanswered)
 			model_keep_to_window(view->sub[i]);
 	}
 	view->stream = stream_follow(&conn->stream, look->write_seq, look->snd_nxt,
 				     look->unscheduled_bytes == U64_MAX, view->now_ms);
-	for (i = 0; view->stream && i < nr; i++) {
+	for (i = 0; view->stream && i < view->nr; i++) {
 		stream_bound(view->sub[i], READ_ONCE(tcp_sk(look->ssk[i])->mss_cache));
 		pams_learn_anew(pams_subflow_of(view->sub[i]));
 	}
+}
+
+/**
+ * pams_look - look at every usable subflow once
+ * @conn:	the connection, owned or with its data lock held
+ * @detail:	how the models' @pad_ns is computed
+ * @look:	filled in
+ * @view:	filled in; its models are the connection's own, valid until the next look
+ * @again:	the look is about data that was sent before
+ */
+void pams_look(struct pams_conn *conn, enum pams_detail detail,
+	       struct msk_look *look, struct pams_view *view, bool again)
+{
+	msk_look(conn->msk, &conn->window, look);
+	look->window_end = window_end(conn, look);
+	if (unlikely(!conn->first_seq)) {
+		conn->first_seq = look->snd_nxt;
+		conn->state.copied = look->snd_nxt;
+	}
+	view_begin(conn, look, view);
+	view_learn(conn, look, view, detail == PAMS_DETAIL_ARRIVAL);
+	if (unlikely(pams_report_any(conn)))
+		pams_report_apply(conn, look, view);
+	if (unlikely(conn->nr > view->nr))
+		look_beyond(conn, view->nr);
+	pams_split_look(conn, look, view);
+	view_set_pads(view, detail);
+	if (unlikely(conn->reported || conn->costly))
+		view_spare(conn, look, view, again);
+	view_bound(conn, look, view);
 }

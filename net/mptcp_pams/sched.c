@@ -127,6 +127,67 @@ static int hand_over(struct pams_conn *conn, const struct msk_look *look,
 	return msk_hand_over(conn->msk, &conn->window, &conn->resend, &order);
 }
 
+/* Nothing is sent now. Something that is due brings the next decision. */
+static int send_nothing(struct pams_conn *conn)
+{
+	msk_window_restore(conn->msk, &conn->window);
+	return -EAGAIN;
+}
+
+/* No subflow is usable, or there was no memory for their states. Then the kernel's own choice
+ * sends, since nothing would bring another decision.
+ */
+static int send_by_kernel(struct pams_conn *conn)
+{
+	conn->deferring = false;
+	msk_window_restore(conn->msk, &conn->window);
+	return msk_schedule_any(conn->msk) ? 0 : -EAGAIN;
+}
+
+/* Look at all subflows, for a decision about new data or about data that was sent before
+ * (@again).
+ */
+static void look_around(struct pams_conn *conn, struct msk_look *look, struct pams_view *view,
+			bool again)
+{
+	const struct pams_sched *sched = conn->sched;
+
+	/* pick_again() compares PADs, whatever the scheduler does */
+	pams_look(conn, again ? max(sched->detail, PAMS_DETAIL_PAD) : sched->detail, look, view,
+		  again);
+	if (unlikely(pams_alive_reopened(conn, look)))
+		pams_watch_kick(conn);
+	/* The kernel sends all unacknowledged data again, since a subflow has gone: that data
+	 * is no longer copied, and new data need not wait for copies.
+	 */
+	if (sched->copy && look->pending_again && !again)
+		conn->state.copied = look->snd_nxt;
+}
+
+/* The subflow that is given data, by its index in the view, and at most how much; < 0: none. */
+static int choose(struct pams_conn *conn, const struct msk_look *look, struct pams_view *view,
+		  bool again, u32 *bytes)
+{
+	int target = again ? pick_again(view, &conn->resend) : conn->sched->pick(view, bytes);
+
+	/* if the wait is over, @bytes is still what the scheduler said */
+	if (target == PAMS_PICK_DEFER)
+		target = defer(conn, look, view);
+	decision_trace(look, view, target);
+	if (target != PAMS_PICK_DEFER)
+		conn->deferring = false;
+	return target;
+}
+
+/* Have the kick copy what this decision leaves to be copied. */
+static void copy_later(struct pams_conn *conn, struct pams_view *view, int target)
+{
+	if (conn->costly && !conn->overflow.copies)
+		cost_spare(view);
+	if (pams_copy_wanted(conn, view, target))
+		pams_watch_kick(conn);
+}
+
 /**
  * pams_decide - which subflow is given data now, and how much
  * @msk:	the connection
@@ -138,7 +199,6 @@ static int hand_over(struct pams_conn *conn, const struct msk_look *look,
 int pams_decide(struct mptcp_sock *msk, const struct pams_sched *of_socket)
 {
 	struct pams_conn *conn = pams_rules_follow(pams_conn_get(msk, of_socket), of_socket);
-	const struct pams_sched *sched;
 	/* zeroing these would cost as much as the decision; they are filled in up to .nr */
 	struct pams_view view __uninitialized;
 	struct msk_look look __uninitialized;
@@ -150,51 +210,20 @@ int pams_decide(struct mptcp_sock *msk, const struct pams_sched *of_socket)
 		return msk_schedule_any(msk) ? 0 : -EAGAIN;
 	if (unlikely(conn->refusing))
 		return -EAGAIN;
-	sched = conn->sched;
 	pams_count(conn, &conn->counts.decisions, 1);
-	if (conn->counts.reinjected_bytes && !after_resend(conn)) {
-		msk_window_restore(msk, &conn->window);
-		return -EAGAIN;
-	}
+	if (conn->counts.reinjected_bytes && !after_resend(conn))
+		return send_nothing(conn);
 
 	again = conn->counts.reinjected_bytes && msk_is_resending(msk, &conn->resend);
-	/* pick_again() compares PADs, whatever the scheduler does */
-	pams_look(conn, again ? max(sched->detail, PAMS_DETAIL_PAD) : sched->detail,
-		  &look, &view, again);
-	if (unlikely(pams_alive_reopened(conn, &look)))
-		pams_watch_kick(conn);
-	/* The kernel sends all unacknowledged data again, since a subflow has gone: that data
-	 * is no longer copied, and new data need not wait for copies.
-	 */
-	if (sched->copy && look.pending_again && !again)
-		conn->state.copied = look.snd_nxt;
-	/* No subflow is usable, or there was no memory for their states. Then the kernel's own
-	 * choice sends, since nothing would bring another decision.
-	 */
-	if (unlikely(!view.nr)) {
-		conn->deferring = false;
-		msk_window_restore(msk, &conn->window);
-		return msk_schedule_any(msk) ? 0 : -EAGAIN;
-	}
+	look_around(conn, &look, &view, again);
+	if (unlikely(!view.nr))
+		return send_by_kernel(conn);
 	msk_set_timeout(msk, look.timeout);
-	target = again ? pick_again(&view, &conn->resend) : sched->pick(&view, &bytes);
-	if (target == PAMS_PICK_DEFER) {
-		/* if the wait is over, @bytes is still what the scheduler said */
-		target = defer(conn, &look, &view);
-	}
-	decision_trace(&look, &view, target);
-	if (target != PAMS_PICK_DEFER)
-		conn->deferring = false;
-	if (sched->copy) {
-		if (conn->costly && !conn->overflow.copies)
-			cost_spare(&view);
-		if (pams_copy_wanted(conn, &view, target))
-			pams_watch_kick(conn);
-	}
-	if (target < 0) {
-		msk_window_restore(msk, &conn->window);
-		return -EAGAIN;
-	}
+	target = choose(conn, &look, &view, again, &bytes);
+	if (conn->sched->copy)
+		copy_later(conn, &view, target);
+	if (target < 0)
+		return send_nothing(conn);
 
 	if (!again)
 		conn->state.lead = view.sub[target]->id;
