@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * caps - what caps.c is made of: quotas, the state file, batteries, endpoints
+ * caps - declarations shared by the files that implement caps
  */
 #ifndef PAMSD_CAPS_H
 #define PAMSD_CAPS_H
@@ -9,61 +9,68 @@
 
 #include "pamsd.h"
 
-/* --- quota.c: bytes in a period, from plain numbers --- */
+/* --- quota.c: the bytes used in a period; plain arithmetic, no system calls --- */
 
-/* An interface's counter, as it was last seen. */
+/* The last reading of an interface's byte counter. */
 struct counter {
 	bool known;
-	unsigned int ifindex;	/* 0: before this boot */
+	unsigned int ifindex;	/* 0: read before this boot */
 	uint64_t bytes;
 };
 
-/* Take what the kernel says now: the bytes since it was last seen. */
+/* Store a new reading. Returns the bytes since the one before. */
 uint64_t counter_take(struct counter *counter, unsigned int ifindex,
 		      uint64_t bytes);
 
-/* A day, as 20261122. */
+/* A period and the bytes used in it. */
 struct spell {
-	uint32_t begin;		/* 0: none */
+	uint32_t begin;		/* first day, as 20261122; 0: none */
 	uint64_t used;
 };
 
 struct usage {
 	struct spell now;
-	struct spell before;	/* for a clock that is set back */
-	bool synced;		/* that it is "now" a synchronised clock said */
-	bool unknown;		/* the file couldn't be read: taken as used up */
+	struct spell before;	/* needed when the clock is set back */
+	bool synced;		/* now.begin is from a synchronised clock */
+	bool unknown;		/* the state file was unreadable: the quota counts as used up */
 };
 
 uint32_t period_begin(const struct tm *now, enum period period,
 		      unsigned int from_day);
-/* The first day of the next one. */
+/* The first day of the next period. */
 uint32_t period_end(uint32_t begin, enum period period);
-/* Can a period begin then? */
+/* Is this a date of the calendar? */
 bool is_date(uint32_t begin);
-/* The clock, synchronised or not, says that the period begins then: is it another one? */
+/*
+ * Switch to the period that begins at begin, by a clock that is synchronised or not. Returns
+ * whether that is another period than before.
+ */
 bool usage_turn(struct usage *usage, uint32_t begin, bool synced);
-/* What may be lost or exceeded. */
+/* By how many bytes the quota may be exceeded, and how many a crash may forget. */
 uint64_t quota_slack(uint64_t quota);
-/* When to look again, so that no more than the slack passes; rate: the highest seen */
+/*
+ * When to read the counter again, so that the quota isn't exceeded by more than the slack.
+ * rate_byteps is the highest rate seen so far.
+ */
 unsigned int quota_look_ms(uint64_t left, uint64_t slack, uint64_t rate_byteps);
 
-/* --- counter.c: what the kernel counts --- */
+/* --- counter.c: an interface's byte counter --- */
 
-/* Bytes received and sent; 0 or -errno, -ENODEV: there is no such interface. */
+/* Read the sum of bytes received and sent. Returns 0 or -errno; -ENODEV: no such interface. */
 int counter_read(const char *interface, unsigned int *ifindex, uint64_t *bytes);
 void counter_close(void);
 
 /* --- keep.c: state that outlives the daemon --- */
 
 /*
- * NULL: there is none, or *why, which is good until the next call, and the file is
- * kept as FILE.corrupt or FILE.unreadable.
+ * Read the file. Returns NULL with *why NULL if it doesn't exist. On an error returns NULL,
+ * renames the file to FILE.corrupt or FILE.unreadable, and sets *why to the reason, which is
+ * valid until the next call.
  */
 struct json_t *keep_read(const char *file, const char **why);
-/* True if it is now FILE.SUFFIX. */
+/* Rename the file to FILE.SUFFIX. Returns whether that succeeded. */
 bool keep_put_aside(const char *file, const char *suffix);
-/* As a whole or not at all, on the disk when it returns; 0 or -errno. */
+/* Replace the file atomically; it is on the disk on return. Returns 0 or -errno. */
 int keep_write(const char *file, const struct json_t *state);
 
 /* --- battery.c --- */
@@ -71,25 +78,28 @@ int keep_write(const char *file, const struct json_t *state);
 struct battery {
 	bool there;
 	bool discharging;
-	unsigned int percent;	/* of all together */
+	unsigned int percent;	/* average of all batteries */
 };
 
 void battery_read(struct battery *battery);
 
-/* --- metered.c: NetworkManager --- */
+/* --- metered.c: asks NetworkManager whether an interface is metered --- */
 
 struct metered;
 
 enum metering {
-	METERING_UNKNOWN,	/* also: it isn't there */
-	METERING_YES,		/* or it guesses so */
+	METERING_UNKNOWN,	/* also: NetworkManager isn't running */
+	METERING_YES,		/* also: NetworkManager guesses so */
 	METERING_NO,
 };
 
-/* NULL: there is no memory, or this pamsd can't ask; the others take it. */
+/*
+ * Returns NULL if there is no memory or if pamsd was built without D-Bus; the functions below
+ * accept that, except for metered_ask().
+ */
 struct metered *metered_new(struct event_base *base);
 void metered_free(struct metered *metered);
-/* Ask again, each few seconds; the answer comes later. */
+/* Ask NetworkManager; call this every few seconds. metered_is() has the answer later. */
 void metered_ask(struct metered *metered, const char *interface);
 enum metering metered_is(const struct metered *metered, const char *interface);
 
@@ -104,23 +114,23 @@ struct endpoint {
 	uint16_t port;
 	uint32_t flags;		/* MPTCP_PM_ADDR_FLAG_ */
 	uint32_t ifindex;	/* 0: none */
-	char interface[IF_NAMESIZE];	/* that it is of, or "" */
-	bool local;			/* and that has the address, */
-	bool up;			/* and that is up */
+	char interface[IF_NAMESIZE];	/* that the endpoint belongs to, or "" */
+	bool local;			/* the interface has the address */
+	bool up;			/* the interface is up */
 };
 
-/* What an endpoint's interface has, of the addresses of its family. */
+/* Does an endpoint's interface have the endpoint's address? */
 enum presence {
-	ADDRESS_AWAY,		/* none, beside link-local ones */
-	ADDRESS_REPLACED,	/* others */
+	ADDRESS_AWAY,		/* no, and none of the same family but link-local ones */
+	ADDRESS_REPLACED,	/* no, but others of the same family */
 	ADDRESS_THERE,
 };
 
 enum presence endpoint_presence(const struct endpoint *endpoint);
-/* How many, or -errno. */
+/* Returns how many endpoints there are, or -errno. */
 int endpoints_read(struct endpoint endpoints[ENDPOINTS_MAX]);
 int endpoint_set_backup(const struct endpoint *endpoint, bool backup);
-/* With id 0 the kernel picks one; -EBUSY: another endpoint has that id. */
+/* Returns 0 or -errno; -EBUSY: another endpoint has the id. For id 0 the kernel picks one. */
 int endpoint_add(const struct endpoint *endpoint);
 int endpoint_remove(const struct endpoint *endpoint);
 void endpoints_close(void);
@@ -129,39 +139,39 @@ void endpoints_close(void);
 
 #define EXITS_MAX	16
 
-/* The names of interfaces; how many. */
+/* Fill in the names of the interfaces with a default route. Returns how many there are. */
 unsigned int exits_read(char names[EXITS_MAX][IF_NAMESIZE]);
 
 /* --- caps.c --- */
 
-/* An interface that has caps, or a pamsplit. */
+/* An interface, or a pamsplit, that has caps. */
 struct capped {
-	const char *name;	/* or the path of its socket */
-	bool lends;		/* it is a pamsplit */
-	unsigned int ifindex;	/* or the process's number; 0: there is none */
+	const char *name;	/* interface, or path of pamsplit's socket */
+	bool lends;		/* this is a pamsplit */
+	unsigned int ifindex;	/* of pamsplit: its pid; 0: it doesn't exist now */
 	struct counter counter;
 	uint64_t counted_us;
-	uint64_t rate_byteps;	/* the highest that was seen */
+	uint64_t rate_byteps;	/* the highest so far */
 	struct effect effect;	/* of all its caps together */
-	bool told;		/* something else than "as always" */
-	uint8_t lasting_cost;	/* that somebody set until it is deleted */
-	bool asks_metered;	/* a cap wants to know */
+	bool told;		/* an effect was set in the module or in pamsplit */
+	uint8_t lasting_cost;	/* cost that somebody set without a lifetime */
+	bool asks_metered;	/* a cap depends on whether it is metered */
 };
 
 struct cap {
 	const struct cap_config *config;
 	struct capped *on;
 	struct usage usage;
-	uint64_t saved_bytes;	/* of the period, in the file */
-	bool used_up, low, in_hours, metered;	/* reasons */
-	bool active;		/* has one, or needs none */
+	uint64_t saved_bytes;	/* used bytes as the state file has them */
+	bool used_up, low, in_hours, metered;	/* reasons that hold now */
+	bool active;		/* a reason holds, or the cap needs none */
 };
 
-/* An endpoint that isn't as it was found. */
+/* An endpoint that pamsd has changed. */
 struct held {
-	struct endpoint endpoint;	/* as it was, */
-	bool removed;		/* else it is now a backup */
-	bool id_taken;		/* by another, while it was removed */
+	struct endpoint endpoint;	/* its original state */
+	bool removed;		/* pamsd removed it; else made it a backup */
+	bool id_taken;		/* another endpoint got its id meanwhile */
 };
 
 struct caps {
@@ -176,10 +186,10 @@ struct caps {
 	uint64_t battery_us, metered_us, told_us, saved_us;
 	struct held held[ENDPOINTS_MAX];
 	unsigned int held_count;
-	/* as the file has them: of caps and interfaces that aren't configured now */
+	/* parts of the state file about caps and interfaces that aren't configured now */
 	struct json_t *kept_quotas, *kept_interfaces;
-	uint8_t least_cost;	/* of the ways out, where costs become backups */
-	bool released;		/* everything is given back */
+	uint8_t least_cost;	/* with costs-as-backup: of the cheapest usable interface */
+	bool released;		/* all effects are undone */
 	struct seldom unsaved, unread, refused, full;
 };
 
@@ -187,10 +197,13 @@ struct caps {
 void caps_restore(struct caps *caps);
 void caps_save(struct caps *caps);
 
-/* caps_apply.c: what the effects of the interfaces ask for */
+/* caps_apply.c: applies the effects of the caps */
+
+/* Set costs in the module, and pamsplit's lending. */
 void caps_tell(struct caps *caps);
+/* Make endpoints backups, remove them, or restore them. */
 void caps_settle_endpoints(struct caps *caps);
-/* The interface costs what somebody set, or nothing, once no cap of it holds. */
+/* Restore an interface's lasting cost (0: it has none) once none of its caps is active. */
 void caps_give_back_cost(struct caps *caps, unsigned int ifindex, uint8_t cost);
 
 #endif /* PAMSD_CAPS_H */

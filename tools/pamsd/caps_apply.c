@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * caps_apply - makes the kernel do what caps ask for, and gives it back
+ * caps_apply - applies the effects of caps, and restores the previous state afterwards
  *
- * A cost is told to the module for whatever leaves through the interface, for a short
- * time, again and again: it ends with the daemon. So is pamsplit told to lend nothing.
- * A path has one cost in the module. One that somebody set until it is deleted is
- * written down before a cap's takes its place, and given back afterwards.
- * An endpoint of the path manager that becomes a backup, or is removed, is written down
- * before: so it is given back also after the daemon was killed. If another one took its
- * id meanwhile it gets one that the kernel picks, after those that keep theirs.
- * A removed one waits for its address. One whose interface got another address instead is
- * forgotten at the end, or when more are to be written down than there is room for: a link
- * that dials in has a new address each time, and the kernel's list has room for few.
+ * A cap's cost is set in the module for all packets that leave through the interface. It
+ * has a short lifetime and is set again and again, so it ends with the daemon. The same
+ * holds for pamsplit's "lend nothing". The module has one cost per path: a lasting cost,
+ * which somebody set without a lifetime, is saved to the state file before a cap's cost
+ * replaces it, and is restored afterwards.
  *
- * With costs-as-backup also the endpoints of an interface that costs more than the
- * cheapest way out become backups: the peer is told by MP_PRIO, which any server knows.
+ * An endpoint of the path manager is saved to the state file before it becomes a backup or
+ * is removed, so that it is restored even if the daemon is killed. If another endpoint has
+ * got its id meanwhile, the kernel picks a new id, after all endpoints that keep their ids
+ * are restored. A removed endpoint is restored once its address exists again. If its
+ * interface has got another address instead, pamsd forgets the endpoint when it exits, or
+ * when it has to save more endpoints than it has room for: a dial-up link has a new address
+ * each time, and the kernel's list of endpoints is short.
+ *
+ * With costs-as-backup, endpoints of interfaces that cost more than the cheapest usable
+ * interface become backups, too: MP_PRIO tells that to the peer, and any server knows it.
  */
 #include <errno.h>
 #include <string.h>
@@ -26,7 +29,7 @@
 
 #define TTL_MS		10000
 
-/* --- costs, and what is lent --- */
+/* --- costs, and pamsplit's lending --- */
 
 static void tell_cost(struct caps *caps, unsigned int ifindex, uint8_t cost,
 		      unsigned int ttl_ms)
@@ -43,11 +46,14 @@ static void tell_cost(struct caps *caps, unsigned int ifindex, uint8_t cost,
 
 void caps_give_back_cost(struct caps *caps, unsigned int ifindex, uint8_t cost)
 {
-	/* until it is deleted; 0 is what it is when nobody says */
+	/* without a lifetime, unless it is 0, the default */
 	tell_cost(caps, ifindex, cost, cost ? 0 : 1);
 }
 
-/* Where a cap's cost can't have expired and there is none, somebody has deleted it. */
+/*
+ * Update the interface's lasting cost from the module. If the module has no cost, although the
+ * cap's can't have expired, somebody has deleted the cost, and with it the lasting one.
+ */
 static void learn_lasting_cost(struct caps *caps, struct capped *capped,
 			       bool expired)
 {
@@ -129,7 +135,7 @@ static struct effect effect_of_caps(const struct caps *caps,
 	return (struct effect){ };
 }
 
-/* By a cap, or as the module was told. */
+/* The interface's cost: the higher one of the caps' and the module's. */
 static uint8_t cost_of(const struct caps *caps, const char *interface)
 {
 	uint8_t cost = effect_of_caps(caps, interface).cost;
@@ -152,7 +158,10 @@ static struct effect effect_on(const struct caps *caps, const char *interface)
 	return effect;
 }
 
-/* Of what could be used: endpoints whose interface is up, and default routes. */
+/*
+ * Find the least cost among usable interfaces, which are those that are up and have an endpoint,
+ * and those with a default route.
+ */
 static void find_least_cost(struct caps *caps, const struct endpoint *list,
 			    int count)
 {
@@ -195,13 +204,16 @@ static void complain(struct caps *caps, const struct endpoint *endpoint,
 
 static enum presence presence_of(const struct held *held)
 {
-	/* behind NAT an endpoint's address is none of this machine's */
+	/* behind NAT the endpoint's address may not be on this machine, so it can't go away */
 	if (!held->endpoint.local)
 		return ADDRESS_THERE;
 	return endpoint_presence(&held->endpoint);
 }
 
-/* Those that are removed, of an interface that has got another address. */
+/*
+ * Make room: forget the removed endpoints of the same interface and family as endpoint "by"
+ * whose address has been replaced by another one.
+ */
 static void forget_replaced(struct caps *caps, const struct endpoint *by)
 {
 	for (unsigned int i = caps->held_count; i--;) {
@@ -214,7 +226,10 @@ static void forget_replaced(struct caps *caps, const struct endpoint *by)
 	}
 }
 
-/* Write down how it was, if there is room; what a cap asks for goes first. */
+/*
+ * Save the endpoint's original state, to restore it later. If there is no room, the cap is
+ * applied all the same, and the endpoint won't be restored.
+ */
 static void hold(struct caps *caps, const struct endpoint *endpoint,
 		 bool removed)
 {
@@ -233,7 +248,7 @@ static void hold(struct caps *caps, const struct endpoint *endpoint,
 	caps_save(caps);
 }
 
-/* An endpoint that is there, as it ought to be. */
+/* Bring an endpoint that the kernel has into the state that the caps ask for. */
 static void settle(struct caps *caps, const struct endpoint *endpoint)
 {
 	struct effect effect = effect_on(caps, endpoint->interface);
@@ -282,7 +297,11 @@ static bool is_in(const struct endpoint *endpoint, const struct endpoint *list,
 	return false;
 }
 
-/* One that isn't there: gone without us, or removed by us. True: forget it. */
+/*
+ * Handle a saved endpoint that the kernel doesn't have now. If pamsd removed it, add it again
+ * once no cap forbids it and its address exists. Returns true if the saved state isn't needed
+ * any more: the endpoint is restored, or somebody else has removed it.
+ */
 static bool restore(struct caps *caps, struct held *held)
 {
 	struct effect effect = effect_on(caps, held->endpoint.interface);
@@ -295,7 +314,7 @@ static bool restore(struct caps *caps, struct held *held)
 	if (effect.forbid)
 		return false;
 	presence = presence_of(held);
-	/* an interface may have others beside it, so it may come back */
+	/* an address may come back beside the others, so wait for it until pamsd exits */
 	if (presence != ADDRESS_THERE && !caps->released)
 		return false;
 	if (presence == ADDRESS_REPLACED)
@@ -328,7 +347,10 @@ static bool restore(struct caps *caps, struct held *held)
 	return !effect.backup;
 }
 
-/* Those that aren't there; those first that can have their ids. */
+/*
+ * Restore the saved endpoints with this value of id_taken that the kernel doesn't have. Those
+ * with a new id come last, so that the kernel doesn't give them an id that another one keeps.
+ */
 static void restore_all(struct caps *caps, const struct endpoint *list,
 			int count, bool id_taken)
 {

@@ -18,39 +18,39 @@
  * Files call downward only (selftests/downward):
  *
  *	main.c			init and exit
- *	config.c		the configuration's file,
- *	config_check.c		and what is asked of each value in it
- *	control.c plugin.c	who tells the daemon of losses, and asks it,
- *	lines.c			by lines of JSON
- *	server.c		the sockets on which reports come in,
- *	filter.c		what the kernel drops there,
- *	peer.c			who has sent them,
- *	held.c			the paths that they reported,
- *	session.c		and how old they are
- *	reporter.c		when to report what,
- *	source_*.c		of what is measured:
- *	flows.c estimate.c	a pipe's flows and its throughput
+ *	config.c		parses the configuration file
+ *	config_check.c		checks each value of the configuration
+ *	control.c plugin.c	the control socket, and the programs that predict losses
+ *	lines.c			carries out their commands, which are lines of JSON
+ *	server.c		the UDP sockets that receive reports
+ *	filter.c		a BPF filter for these sockets, against floods
+ *	peer.c			authenticates reports and answers them
+ *	held.c			the paths that peers have reported
+ *	session.c		sessions of peers, and the age of their reports
+ *	reporter.c		decides when to report which state of a path
+ *	source_*.c		measure an interface's throughput and backlog
+ *	flows.c estimate.c	sum up TCP flows, and estimate a rate from samples
  *	subflows.c		the subflows of MPTCP connections, by interface
- *	diag.c tcpinfo.c	TCP sockets
- *	target.c		a server that is reported to,
- *	announce.c		until it acknowledges,
- *	resolve.c		and its addresses
- *	links.c			the interfaces
- *	traffic.c		the first packet after a silence
- *	caps.c			interfaces that are to be used less,
- *	caps_apply.c		what the kernel is told for that,
+ *	diag.c tcpinfo.c	TCP sockets, read by sock_diag
+ *	target.c		sends reports to a server
+ *	announce.c		repeats a report until the server acknowledges it
+ *	resolve.c		looks up the addresses of a server's name
+ *	links.c			the state of the interfaces, from rtnetlink
+ *	traffic.c		notices the first packet after a silence
+ *	caps.c			limits on the use of interfaces
+ *	caps_apply.c		tells the kernel what a cap asks for
  *	endpoint.c exits.c pamsplit.c
- *				and who else,
- *	caps_keep.c keep.c	what a file keeps of it,
+ *				the path manager's endpoints, default routes, pamsplit
+ *	caps_keep.c keep.c	the state file of the caps
  *	battery.c counter.c metered.c quota.c
- *				and the reasons
+ *				reasons for which a cap is active
  *	rules.c			the kernel's table of rules
- *	kernel.c		feeds the module
+ *	kernel.c		sends paths and rules to the module
  *	source.c		a netlink socket
  *	address.c		addresses and prefixes
  *	key.c			keys
- *	file.c			files that are read whole
- *	privilege.c		what the daemon and its plugins may do
+ *	file.c			reads whole files
+ *	privilege.c		drops privileges of the daemon and of its plugins
  *	log.c			messages
  *	clock.c			the time since boot
  *
@@ -95,9 +95,9 @@ union address {
 	struct sockaddr_in6 in6;
 };
 
-/* A server that is given by name: its addresses are looked up (resolve.c). */
+/* A server that the configuration gives by name; resolve.c looks up its addresses. */
 struct host {
-	char name[254];		/* "": the server isn't given by name */
+	char name[254];		/* "": the configuration gives addresses */
 	char port[6];
 };
 
@@ -106,7 +106,10 @@ const char *prefix_parse(struct prefix *prefix, const char *text);
 const char *address_parse(union address *address, const char *text,
 			  uint16_t port);
 
-/* Parse an address or a name. The other one is set to empty: no family, or no text. */
+/*
+ * Parse an address or a name. A name leaves address->sa.sa_family 0, an address leaves
+ * host->name empty.
+ */
 const char *server_parse(union address *address, struct host *host,
 			 const char *text, uint16_t port);
 
@@ -117,26 +120,27 @@ socklen_t address_len(const union address *address);
 const char *address_text(char text[ADDRESS_TEXT], const union address *address);
 const char *prefix_text(char text[ADDRESS_TEXT], const struct prefix *prefix);
 
-void prefix_cut(struct prefix *prefix);	/* clear the bits behind its length */
+void prefix_cut(struct prefix *prefix);	/* clear the bits after the prefix length */
 bool prefix_is_multicast(const struct prefix *prefix);
 
 /* --- file.c: files that only root may read --- */
 
 /*
- * Read a file of at most max bytes, with FILE_SPARE more bytes free behind its text, and
- * set *mode. On an error returns NULL and sets *why, which is valid until the next call.
+ * Read a text file of at most max bytes and set *mode. The returned buffer has FILE_SPARE
+ * unused bytes after the text. On an error returns NULL and sets *why, which is valid until
+ * the next call.
  */
 #define FILE_SPARE	64
 char *file_read(const char *file, size_t max, mode_t *mode, const char **why);
-/* Wipe the text, and free it. */
+/* Overwrite the text with zeros and free it. */
 void file_free(char *content);
 
 /* --- key.c: keys and files of them --- */
 
-#define KEY_TEXT	45	/* base64, and the zero */
+#define KEY_TEXT	45	/* a key in base64, with the terminating zero */
 
 const char *key_parse(uint8_t key[REPORT_KEY_BYTES], const char *text);
-/* What it returns is valid until the next call. */
+/* Returns NULL, or a text that says what is wrong, valid until the next call. */
 const char *key_read(uint8_t key[REPORT_KEY_BYTES], const char *file);
 void key_generate(char text[KEY_TEXT]);
 
@@ -147,9 +151,9 @@ struct peer_config {
 	uint8_t key[REPORT_KEY_BYTES];
 	struct prefix *prefixes;
 	unsigned int prefix_count;
-	unsigned int rate_ps;	/* at most this many reports a second are taken */
-	bool source;		/* it may report about its source address */
-	unsigned int loss_max_s; /* the server's: how long a loss may hold */
+	unsigned int rate_ps;	/* limit of reports per second */
+	bool source;		/* the peer may report about its source address */
+	unsigned int loss_max_s; /* the server's loss-max-s: longest time a loss may hold */
 };
 
 /* A server has at most this many addresses. */
@@ -158,9 +162,9 @@ struct peer_config {
 struct target_config {
 	char *name;
 	uint8_t key[REPORT_KEY_BYTES];
-	union address *addresses;	/* the server's, unless it is given by name */
+	union address *addresses;	/* the server's; none if host has its name */
 	unsigned int address_count;
-	struct host host;		/* the server's name */
+	struct host host;		/* the server's name, if the configuration gives one */
 	char (*via)[IF_NAMESIZE];
 	unsigned int via_count;
 };
@@ -175,9 +179,9 @@ enum measure {
 };
 
 struct about {
-	bool source;		/* the address that the report comes from; else prefix */
+	bool source;		/* about the source address of the report, not about prefix */
 	struct prefix prefix;
-	uint16_t port;		/* TCP's, 0 for any */
+	uint16_t port;		/* TCP port, 0 for any */
 };
 
 struct interface_config {
@@ -187,17 +191,17 @@ struct interface_config {
 	enum measure measure;
 	char *socket;		/* path of pamsplit's control socket */
 	bool carrier;		/* report link down and up */
-	bool local;		/* tell this machine's kernel, too */
+	bool local;		/* tell the module on this machine, too */
 	uint32_t delay_us;	/* delay of the pipe; UINT32_MAX: not given */
-	char **plugin;		/* command, its words and NULL; NULL: none */
+	char **plugin;		/* argv of the command, ends with NULL; NULL: no plugin */
 };
 
-/* What a cap does to a path while it holds. */
+/* What a cap does while it is active. */
 struct effect {
-	uint8_t cost;		/* the path costs at least this */
+	uint8_t cost;		/* the interface costs at least this */
 	bool backup;
 	bool forbid;
-	bool lend_nothing;	/* for pamsplit; the others are for interfaces */
+	bool lend_nothing;	/* for pamsplit; the other fields are for interfaces */
 };
 
 enum period {
@@ -205,20 +209,20 @@ enum period {
 	PERIOD_MONTH,
 };
 
-/* Minutes since midnight; if from is after to the hours go over midnight. */
+/* Minutes since midnight. If from_min is after to_min, the interval spans midnight. */
 struct hours {
 	uint16_t from_min, to_min;
 };
 
 struct cap_config {
 	char *name;
-	char interface[IF_NAMESIZE];	/* ""; then the cap is on what pamsplit lends */
-	char *socket;		/* path of that pamsplit's control socket */
+	char interface[IF_NAMESIZE];	/* "": the cap limits what pamsplit lends */
+	char *socket;		/* path of pamsplit's control socket, or NULL */
 	uint64_t quota_bytes;	/* 0: none */
 	enum period period;
 	unsigned int from_day;	/* of the month */
-	unsigned int battery_below; /* percent, 0: doesn't count */
-	bool metered;		/* while NetworkManager says that it is metered */
+	unsigned int battery_below; /* active below this percentage; 0: the battery is no reason */
+	bool metered;		/* active while NetworkManager calls the interface metered */
 	struct hours *hours;
 	unsigned int hours_count;
 	struct effect then;
@@ -239,22 +243,22 @@ struct config {
 	unsigned int interface_count;
 	char *rules_file;	/* NULL: the kernel's table isn't touched */
 	struct pams_rules rules;
-	char *state;		/* path of the file that keeps the caps' counts */
-	bool costs_as_backup;	/* tell peers of costs by MP_PRIO */
+	char *state;		/* path of the caps' state file */
+	bool costs_as_backup;	/* costly endpoints become backups, so peers see MP_PRIO */
 	struct cap_config *caps;
 	unsigned int cap_count;
 };
 
 /*
- * Read the configuration. Returns NULL if the file is refused; then say() was called for
- * each fault, with a line that has the file's name and the line's number.
+ * Read the configuration. Calls say() for each fault, with a line that has the file's name
+ * and the line number. Returns NULL if there is a fault.
  */
 struct config *config_read(const char *file, void (*say)(const char *line));
-/* Wipes its keys. */
+/* Overwrite the keys with zeros and free the configuration. */
 void config_free(struct config *config);
 /*
- * Read only the control socket's path, which needs no key: "" for none. Returns NULL if the
- * file is refused. The caller frees it.
+ * Read only the control socket's path, without reading files of keys. Returns "" if no path is
+ * configured, NULL if the file has a fault. The caller frees the path.
  */
 char *config_read_control(const char *file, void (*say)(const char *line));
 
@@ -264,7 +268,10 @@ __attribute__((__format__(__printf__, 1, 2)))
 void say(const char *format, ...);
 void say_line(const char *line);
 
-/* State of a line that is logged at most once a minute, and tells how often it was left out. */
+/*
+ * State of a message that is logged at most once a minute, together with how often it was
+ * suppressed since.
+ */
 struct seldom {
 	uint64_t logged_ms;	/* 0: never */
 	uint64_t left_out;
@@ -276,21 +283,22 @@ void say_seldom(struct seldom *seldom, const char *format, ...);
 /* --- privilege.c --- */
 
 /*
- * Become this user (NULL: stay the same one), and give up CAP_NET_RAW, and CAP_NET_ADMIN
- * unless to_tell. Returns 0, or -1 if that fails; the reason was logged.
+ * Change to this user (NULL: keep the user) and drop CAP_NET_RAW. Also drop CAP_NET_ADMIN
+ * unless to_tell, which says that the module is to be told something. Returns 0, or -1 after
+ * logging the reason.
  */
 int privilege_drop(const char *user, bool to_tell);
-/* Give up all privileges, in the child that becomes a plugin. Returns 0 or -1. */
+/* Drop all privileges in the child process that becomes a plugin. Returns 0 or -1. */
 int privilege_drop_all(void);
 
 /* --- clock.c --- */
 
-/* Time since boot, including the time asleep. */
+/* Time since boot, including time in suspend (CLOCK_BOOTTIME). */
 uint64_t now_us(void);
 uint64_t now_ms(void);
 /*
- * The date, and whether NTP or the like told it to the kernel (false if that can't be
- * known). Both in one reading: the date may be set between two.
+ * Read the wall clock. Returns whether the kernel calls it synchronised, as by NTP; false if
+ * that is unknown. One system call reads both, so that nobody sets the clock in between.
  */
 bool clock_read(time_t *seconds);
 
@@ -308,29 +316,32 @@ bool bucket_take(struct bucket *bucket, unsigned int rate_ps,
 struct kernel;
 
 /*
- * again() is called when the module has been loaded (again): it then knows
- * nothing of what was set before. Returns NULL if there is no memory.
+ * Calls again() when the module has been loaded or reloaded: a new module has no paths and
+ * rules, so the caller has to set them again. Returns NULL if there is no memory.
  */
 struct kernel *kernel_new(struct event_base *base, void (*again)(void *arg),
 			  void *arg);
 void kernel_free(struct kernel *kernel);
-/* From now on there is something to tell the module: log if it isn't loaded. */
+/* From now on log if the module isn't loaded: somebody has something to tell it. */
 void kernel_wanted(struct kernel *kernel);
 /* Return 0 or -errno. -ENOENT: the module isn't loaded, which was logged. */
 int kernel_set(struct kernel *kernel, const struct pams_path *path);
 int kernel_del(struct kernel *kernel, const struct pams_path *path);
-/* What it knows under path's key: 0, -ENOENT: nothing, -EAGAIN: it can't be asked. */
+/*
+ * Read what the module has under path's key into path. Returns 0, -ENOENT if it has nothing
+ * there, -EAGAIN if the module can't be asked.
+ */
 int kernel_get(struct kernel *kernel, struct pams_path *path);
-/* The cost of sending through this interface, as the module knows it; 0 if nobody says. */
+/* The cost of sending through this interface, as the module has it; 0 if it has none. */
 uint8_t kernel_cost(struct kernel *kernel, unsigned int ifindex);
-/* Has it a cost under this key that pamsd told it? */
+/* Does the module have a cost under this key that pamsd set? */
 bool kernel_has_cost(struct kernel *kernel, const struct pams_path *key);
-/* Have costs() called when a cost may have changed; NULL: don't. */
+/* Call costs() whenever a cost may have changed; NULL: call nothing. */
 void kernel_on_costs(struct kernel *kernel, void (*costs)(void *arg), void *arg);
 int kernel_set_rules(struct kernel *kernel, const struct pams_rules *rules);
 /* Why the module refused the last request. */
 const char *kernel_error(const struct kernel *kernel);
-/* Has the module a subflow of this key? 0, -ENOENT, or -EAGAIN: it isn't loaded. */
+/* Look for a subflow of this key. Returns 0, -ENOENT, or -EAGAIN if the module isn't loaded. */
 int kernel_find_subflow(struct kernel *kernel, const struct pams_path *key);
 struct json_t *kernel_status(const struct kernel *kernel);
 
@@ -342,63 +353,63 @@ struct rules;
 struct rules *rules_new(struct event_base *base, const struct config *config,
 			struct kernel *kernel);
 void rules_free(struct rules *rules);
-/* Tell the kernel the whole table. */
+/* Set the whole table in the module. */
 void rules_feed(struct rules *rules);
 struct json_t *rules_status(const struct rules *rules);
 
-/* --- metered.c: what NetworkManager says --- */
+/* --- metered.c: asks NetworkManager whether an interface is metered --- */
 
-/* Was this pamsd built with support for it? */
+/* Was this pamsd built with D-Bus? */
 bool metered_can_be_had(void);
 
-/* --- caps.c: interfaces that are to be used less --- */
+/* --- caps.c: limits on the use of interfaces --- */
 
 struct caps;
 
 /* Returns NULL if there is no memory. */
 struct caps *caps_new(struct event_base *base, const struct config *config,
 		      struct kernel *kernel);
-/* Leaves all that the caps have changed, for the next caps_new() to go on with. */
+/* Keeps all changes that the caps have made; the next caps_new() continues from them. */
 void caps_free(struct caps *caps);
-/* Undo all that the caps have changed. */
+/* Undo all changes that the caps have made. */
 void caps_release(struct caps *caps);
-/* Tell the kernel the effects of all caps. */
+/* Tell the module and pamsplit the effects of all caps. */
 void caps_feed(struct caps *caps);
 struct json_t *caps_status(const struct caps *caps);
 
-/* --- peer.c, session.c, held.c: who reports to us, and what --- */
+/* --- peer.c, session.c, held.c: peers that report to this server, and their reports --- */
 
 struct peers;
 
-/* Functions outside that the server's core calls; tests have their own. */
+/* The calls of the server's core to the module. Tests replace them. */
 struct peers_env {
-	/* 0 or -errno; -ENOENT: the module isn't loaded */
+	/* return 0 or -errno; -ENOENT: the module isn't loaded */
 	int (*path_set)(const struct pams_path *path, void *arg);
 	int (*path_del)(const struct pams_path *path, void *arg);
-	/* Has the kernel that subflow? 0, -ENOENT, or -EAGAIN: can't tell */
+	/* Does the kernel have that subflow? 0, -ENOENT, or -EAGAIN: it can't be asked */
 	int (*subflow_find)(const struct pams_path *key, void *arg);
-	/* Has the kernel a cost under this key that pamsd told it? */
+	/* Does the module have a cost under this key that pamsd set? */
 	bool (*has_cost)(const struct pams_path *key, void *arg);
 	void *arg;
 };
 
-/* Why a report, or a part of it, was not taken. */
+/* Why the server dropped a report, or a part of it. */
 enum drop {
-	DROP_REPORT_ERRORS = REPORT_MALFORMED,	/* as enum report_error */
+	DROP_REPORT_ERRORS = REPORT_MALFORMED,	/* up to here the values of enum report_error */
 	DROP_UNKNOWN_PEER,
-	DROP_NOT_FOR_US,	/* an answer, at a server */
+	DROP_NOT_FOR_US,	/* an answer came to a server, which takes only reports */
 	DROP_REPLAY,
 	DROP_COOKIE,
 	DROP_OLD,
 	DROP_RATE,
 	DROP_CHALLENGE_RATE,
-	/* these drop a path of a report only, not the report */
+	/* the following drop one path of a report, not the whole report */
 	DROP_NOT_ITS_PATH,
 	DROP_UNVERIFIED,
 	DROP_NO_CONNECTION,
 	DROP_GUESSES,
 	DROP_TOO_MANY_PATHS,
-	DROP_KERNEL,		/* the kernel refused it */
+	DROP_KERNEL,		/* the module refused the path */
 	DROPS,
 };
 
@@ -406,100 +417,100 @@ struct peers *peers_new(const struct config *config,
 			const struct peers_env *env);
 void peers_free(struct peers *peers);
 /*
- * Take a datagram that came at us, by now_us(). Returns the length of the answer that
- * was put into answer, or 0 if none is to be sent.
+ * Process a datagram that was received at us (as now_us()). Returns the length of the answer
+ * that it wrote to answer, or 0 if there is nothing to send.
  */
 size_t peers_receive(struct peers *peers, const uint8_t *buf, size_t len,
 		     const union address *from, uint64_t us,
 		     uint8_t answer[REPORT_ANSWER_BYTES]);
-/* Take back from the kernel the reports of peers that may not make them under next. */
+/* Delete from the module what peers reported that lose their rights with configuration next. */
 void peers_revoke(struct peers *peers, const struct config *next, uint64_t ms);
-/* Tell the kernel all reports that still hold. */
+/* Tell the module all reports that still hold. */
 void peers_feed(struct peers *peers, uint64_t ms);
 unsigned int peers_count(const struct peers *peers);
 const uint8_t *peers_id(const struct peers *peers, unsigned int index);
-/* How many datagrams were dropped since they can't be of a peer. */
+/* How many datagrams were dropped because no configured peer can have sent them. */
 uint64_t peers_junk(const struct peers *peers);
 struct json_t *peers_status(const struct peers *peers, uint64_t ms);
 
-/* --- filter.c: what the kernel drops before a socket of the server --- */
+/* --- filter.c: a BPF filter for the server's sockets --- */
 
-/* Have the kernel let through only datagrams with the key ids of these peers. */
+/* Make the kernel drop datagrams that don't have a key id of one of these peers. */
 void filter_attach(int fd, const struct peers *peers);
 void filter_detach(int fd);
-/* How many datagrams the kernel dropped at this socket, by the filter or for lack of room. */
+/* How many datagrams the kernel dropped at this socket, by the filter or as its buffer was full. */
 uint32_t filter_drops(int fd);
 
 /* --- server.c: the sockets of the server --- */
 
 struct server;
 
-/* Returns NULL if it can't be set up; the reason was logged. */
+/* Opens the sockets. Returns NULL after logging the reason if it fails. */
 struct server *server_new(struct event_base *base, const struct config *config,
 			  struct kernel *kernel);
 void server_free(struct server *server);
 void server_feed(struct server *server);
-/* Call it before the configuration next takes the place of this one: see peers_revoke(). */
+/* Call this before switching to configuration next: see peers_revoke(). */
 void server_revoke(struct server *server, const struct config *next);
 struct json_t *server_status(const struct server *server);
 
-/* --- estimate.c: what is known of a pipe, from numbers --- */
+/* --- estimate.c: estimates a pipe's rate from samples of counters --- */
 
 struct estimate_window {
 	uint64_t begin_us;
 	unsigned int looks, busy_looks;
-	uint64_t best_byteps;	/* highest rate of the samples that ended in it; 0: none */
+	uint64_t best_byteps;	/* highest rate of the samples that ended in the window; 0: none */
 };
 
 struct estimate {
-	bool sampled;		/* the next three are of the last sample */
+	bool sampled;		/* the next three fields are from the last sample */
 	uint64_t sample_us;
 	uint64_t bytes;		/* counter: sent through the pipe */
 	uint32_t backlog_bytes;
 	uint64_t busy_bytes;	/* sent while there was a backlog */
-	uint64_t busy_us;	/* how long there was that backlog */
-	bool busy_unsure;	/* the backlog may have been gone in between */
+	uint64_t busy_us;	/* how long that backlog lasted */
+	bool busy_unsure;	/* the backlog may have been gone between two samples */
 	struct estimate_window window;
 	bool drained;		/* the rate was measured while a queue drained */
-	const char *from;	/* where the rate is from, for people; or NULL */
-	uint64_t rate_byteps;	/* 0: none known */
-	uint64_t rate_us;	/* when it was last learnt */
+	const char *from;	/* how the rate was found, for the status; or NULL */
+	uint64_t rate_byteps;	/* 0: unknown */
+	uint64_t rate_us;	/* when the rate was last found */
 	uint64_t waited_us;	/* when there last was a backlog; 0: never */
 	bool has_delay;
 	uint32_t delay_us;
 };
 
 void estimate_reset(struct estimate *estimate);
-/* Sample of a source that only counts: the rate is measured while there is a backlog. */
+/* Take a sample of a source that only counts bytes: while there is a backlog, that is the rate. */
 void estimate_count(struct estimate *estimate, uint64_t us, uint64_t bytes,
 		    uint32_t backlog_bytes);
-/* Sample of a source that knows the rate; 0: not now. */
+/* Take a sample of a source that knows the rate; rate_byteps 0: unknown now. */
 void estimate_rate(struct estimate *estimate, uint64_t us, uint64_t bytes,
 		   uint32_t backlog_bytes, uint64_t rate_byteps);
-/* Sample of a source that averages the rate itself; 0: not now. */
+/* Take a sample of a source that averages the rate itself; rate_byteps 0: unknown now. */
 void estimate_exact(struct estimate *estimate, uint64_t us, uint64_t bytes,
 		    uint32_t backlog_bytes, uint64_t rate_byteps);
-/* Take this rate unless one was measured while a queue drained; 0: not known. */
+/* Set the rate unless one was measured while a queue drained; rate_byteps 0: unknown. */
 void estimate_suppose(struct estimate *estimate, uint64_t us,
 		      uint64_t rate_byteps, const char *from);
-/* The rate, or 0 if none is known that is younger than age_us. */
+/* The rate, or 0 if it is unknown or was found more than age_us ago. */
 uint64_t estimate_known(const struct estimate *estimate, uint64_t us,
 			uint64_t age_us);
 
-/* --- links.c: interfaces, as rtnetlink tells of them --- */
+/* --- links.c: the state of interfaces, from rtnetlink --- */
 
 struct link {
 	char name[IF_NAMESIZE];
-	unsigned int ifindex;	/* 0: there is none */
+	unsigned int ifindex;	/* 0: no such interface */
 	bool known, up;		/* up: with carrier */
-	bool listed;		/* the dump under way has named it */
-	bool lost;		/* its path is lost, or will be soon: reporter.c */
+	bool listed;		/* the current dump contains this link */
+	bool lost;		/* set by reporter.c: the path is lost, or will be soon */
 	uint64_t counted_us;	/* when bytes was read; 0: never */
 	uint64_t bytes;		/* counter: sent and received */
 	uint64_t window_us;	/* when the window began */
-	uint64_t window_bytes;	/* how much moved in the window */
-	uint64_t moved_us;	/* when it last carried data; 0: never seen */
-	/* the address to send from, of those below: one of each family */
+	uint64_t window_bytes;	/* bytes sent and received in the window */
+	uint64_t moved_us;	/* when the link last carried data; 0: never seen */
+	/* source addresses for reports, one of each family, chosen from addresses */
 	bool has_address4, has_address6;
 	struct in_addr address4;
 	struct in6_addr address6;
@@ -510,22 +521,25 @@ struct link {
 struct links;
 
 /*
- * changed() is called at once when a link's up has changed, addressed() when a link
- * that had no address of a family has got one.
+ * Calls changed() at once when a link's up has changed, and addressed() when a link gets its
+ * first address of a family.
  */
 struct links *links_new(struct event_base *base,
 			void (*changed)(struct link *link, void *arg),
 			void (*addressed)(void *arg), void *arg);
 void links_free(struct links *links);
-/* The link of this name, which is watched from now on; valid as long as links. */
+/* Watch the link of this name from now on. The returned link is valid as long as links. */
 struct link *links_watch(struct links *links, const char *name);
-/* Ask for a dump of all links, once all are watched; a link that it doesn't name is gone. */
+/*
+ * Request a dump of all links; call this after the last links_watch(). Links that the dump
+ * doesn't contain don't exist any more.
+ */
 int links_refresh(struct links *links);
-/* Look which links have carried data. */
+/* Read the counters of all links, to see which of them carry data. */
 int links_sample(struct links *links, uint64_t us);
 struct subflows;
 
-/* If a link has several addresses, send from one that these subflows use. */
+/* If a link has several addresses, choose one that these subflows use as source address. */
 void links_use(struct links *links, const struct subflows *subflows);
 #define LINKS_MAX	64
 /* Fill in the indices of the existing links; returns how many there are. */
@@ -536,34 +550,37 @@ unsigned int links_indices(const struct links *links,
 
 #define TRAFFIC_MAX	64
 
-/* Call it before privileges are given up; without CAP_NET_RAW it stays closed. */
+/* Needs CAP_NET_RAW, so call this before privilege_drop(). Without it the socket stays closed. */
 void traffic_open(void);
 void traffic_close(void);
 /*
- * Call seen() once, when a packet as large as one with data passes one of at most
- * TRAFFIC_MAX interfaces. Returns false if that isn't possible: the caller has to poll.
+ * Call seen() once, when a packet large enough to carry data passes one of these interfaces,
+ * of which there are at most TRAFFIC_MAX. Returns false if the caller has to poll instead.
  */
 bool traffic_await(struct event_base *base, const unsigned int *ifindexes,
 		   unsigned int count, void (*seen)(void *arg), void *arg);
 void traffic_ignore(void);
 
-/* --- source*.c: where a pipe's numbers come from --- */
+/* --- source*.c: measure an interface's throughput and backlog --- */
 
 struct interface;
 struct nl_sock;
 
-/* pamsplit.c: 0 or -errno */
+/* pamsplit.c: the functions that return int return 0 or -errno */
 
-/* Ask pamsplit for its lines, valid until the next call; pid is that of the listener. */
+/*
+ * Read pamsplit's status. *answer is valid until the next call; *pid is the process that
+ * listens on the socket.
+ */
 int pamsplit_ask(const char *path, char **answer, unsigned int *pid);
-/* The number behind " NAME=" in the line, 0 if it isn't there. */
+/* The number after " NAME=" in the line, 0 if NAME isn't in it. */
 uint64_t pamsplit_number(const char *line, const char *name);
-/* Have pamsplit lend nothing for this time; 0: it lends again. */
+/* Make pamsplit lend nothing for this time; 0: make it lend again. */
 int pamsplit_lend_nothing(const char *path, unsigned int ms);
 
 struct source {
 	const char *name;
-	/* Measure, and put it into the estimate. Returns 0 or -errno. */
+	/* Measure the link and update the estimate. Returns 0 or -errno. */
 	int (*sample)(const struct link *link,
 		      const struct interface_config *config,
 		      struct estimate *estimate, uint64_t us);
@@ -574,26 +591,29 @@ struct source {
 struct flows {
 	uint64_t bytes;		/* acknowledged so far */
 	uint64_t backlog_bytes;
-	uint32_t min_rtt_us;	/* the lowest; 0: not known */
+	uint32_t min_rtt_us;	/* lowest of all flows; 0: unknown */
 };
 
-/* Is a flow to that peer one that the interface is about? */
+/* Is peer, with this port, in one of the prefixes that the interface is about? */
 bool flows_mean(const struct interface_config *config,
 		const struct prefix *peer, uint16_t port);
 void flows_add(struct flows *flows, uint64_t bytes, uint64_t backlog_bytes,
 	       uint32_t min_rtt_us);
-/* Put the flows' delay, half of the round trip, into the estimate; call it before their sum. */
+/*
+ * Set the estimate's delay to half of the flows' lowest round-trip time. Call this before
+ * passing the sum of the flows to the estimate.
+ */
 void flows_settle(struct flows *flows, struct estimate *estimate);
 
 extern const struct source source_qdisc, source_station, source_tcp,
 			   source_pamsplit;
-/* A source's socket, opened unless it is open: 0 or -errno. */
+/* Open a source's netlink socket unless it is open already. Returns 0 or -errno. */
 int source_open(struct nl_sock **sock, int protocol);
 void source_close(struct nl_sock **sock);
 /* Is the link wireless? */
 bool source_station_suits(const struct link *link);
 
-/* --- reporter.c: when to report what --- */
+/* --- reporter.c: decides when to report which state of a path --- */
 
 struct reporter;
 
@@ -602,15 +622,15 @@ struct reporter *reporter_new(struct event_base *base,
 			      struct kernel *kernel);
 void reporter_free(struct reporter *reporter);
 void reporter_feed(struct reporter *reporter);
-/* When a path will be lost, as a plugin or a person predicts it. */
+/* A prediction, by a plugin or a person, of when a path will be lost. */
 struct prediction {
 	bool loss;		/* false: the path won't be lost */
-	uint32_t loss_ms;	/* time until the loss, from now on */
+	uint32_t loss_ms;	/* time from now until the loss */
 	uint32_t spread_ms;	/* standard deviation of loss_ms */
 	uint32_t ttl_ms;	/* 0: the default */
 };
 
-/* Take a prediction. Returns NULL, or why it is refused. */
+/* Apply a prediction to an interface. Returns NULL, or why it is refused. */
 const char *reporter_predict(struct reporter *reporter, const char *interface,
 			     const struct prediction *prediction);
 struct json_t *reporter_status(const struct reporter *reporter);
@@ -622,9 +642,9 @@ struct json_t *reporter_status(const struct reporter *reporter);
 struct subflow {
 	struct prefix local, peer;
 	uint16_t peer_port;
-	uint32_t own_token;	/* this kernel's token of the connection */
-	uint32_t token;		/* the peer's token of it */
-	uint8_t local_id;	/* id of this machine's address */
+	uint32_t own_token;	/* local token of the connection */
+	uint32_t token;		/* the peer's token of the connection */
+	uint8_t local_id;	/* address id of this machine's address */
 	uint8_t remote_id;
 	char interface[IF_NAMESIZE];	/* interface with the local address, or "" */
 };
@@ -634,11 +654,11 @@ struct subflows {
 	struct subflow list[SUBFLOWS_MAX];
 };
 
-/* Returns 0 or -errno. Without CAP_NET_ADMIN it finds none. */
+/* Returns 0 or -errno. Without CAP_NET_ADMIN it finds no subflows. */
 int subflows_read(struct subflows *subflows);
 void subflows_close(void);
 
-/* --- announce.c: a change is reported until the server acknowledges it --- */
+/* --- announce.c: repeats a report until the server acknowledges it --- */
 
 struct announce_path;
 
@@ -647,24 +667,24 @@ struct announce_path;
 struct resolver;
 
 /*
- * found() is called with each answer, of one to ADDRESSES_MAX addresses. The caller keeps
- * host valid. Returns NULL if there is no memory.
+ * Calls found() after each successful lookup, with 1 to ADDRESSES_MAX addresses. The caller
+ * keeps host valid. Returns NULL if there is no memory.
  */
 struct resolver *resolver_new(struct event_base *base, const struct host *host,
 			      void (*found)(const union address *addresses,
 					    unsigned int count, void *arg),
 			      void *arg);
-/* found() isn't called any more; the memory is freed by the next turn of the event loop. */
+/* Stops the calls of found(). The event loop frees the memory in its next iteration. */
 void resolver_free(struct resolver *resolver);
-/* Turn the loop until all freed resolvers are gone; call it after all else has ended. */
+/* Run the event loop until all freed resolvers are gone; call this last at exit. */
 void resolvers_end(struct event_base *base);
 /*
- * Look the name up now, and soon again if that fails: nobody answers at the addresses that
- * were found, or the network has come.
+ * Look the name up now, and retry soon if that fails. For when nobody answers at the known
+ * addresses, or when the network comes up.
  */
 void resolver_hurry(struct resolver *resolver);
 
-/* --- target.c: a server that is reported to --- */
+/* --- target.c: sends reports to a server --- */
 
 struct target;
 
@@ -672,17 +692,17 @@ struct target *target_new(struct event_base *base,
 			  const struct target_config *config,
 			  struct links *links);
 void target_free(struct target *target);
-/* From now on path id of the reports is about the address of this link. */
+/* From now on path id of the reports names the address of this link, and is sent from it. */
 void target_add_source(struct target *target, const struct link *link,
 		       unsigned int id);
-/* Is it one of the server's addresses? */
+/* Is this address one of the server's? */
 bool target_is_at(const struct target *target, const struct prefix *address);
-/* Set what is known of path id, for target_run() and target_periodic() to send. */
+/* Set the state of path id, which target_run() and target_periodic() send. */
 void target_set(struct target *target, unsigned int id,
 		const struct announce_path *path);
-/* Send the paths that have changed, until the server acknowledges them. */
+/* Send the paths that have changed, again and again until the server acknowledges them. */
 void target_run(struct target *target);
-/* A link is up, or has an address: a name that couldn't be resolved may be now. */
+/* Retry a failed lookup of the server's name, as a link has come up or has got an address. */
 void target_look_up(struct target *target);
 /* Send all paths once. */
 void target_periodic(struct target *target);
@@ -690,7 +710,7 @@ struct json_t *target_status(const struct target *target);
 
 /* --- lines.c: commands, as lines of JSON --- */
 
-/* The parts of the daemon that a line may be for. */
+/* The parts of the daemon that commands are for. */
 struct lines {
 	struct kernel *kernel;
 	struct server *server;		/* or NULL */
@@ -700,8 +720,8 @@ struct lines {
 };
 
 /*
- * Carry out a line. If the line names no interface it is about the one given here, which may
- * be NULL. The caller frees the answer.
+ * Carry out the command in a line. The interface (or NULL) is for commands that name none.
+ * Returns the answer, which the caller frees.
  */
 struct json_t *lines_obey(const struct lines *lines, const char *line,
 			  size_t len, const char *interface);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * peer - those who report to this server: what is checked of a datagram
+ * peer - checks each datagram that the server receives, and answers it
  *
- * The cheap checks come first, and the key before all that remembers. What a
- * report then does is in session.c and held.c.
+ * Cheap checks come first. Nothing is stored before the datagram is authenticated
+ * with the peer's key. session.c and held.c process the report afterwards.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ struct peers {
 	struct peer *peers;		/* sorted by keys.id */
 	unsigned int count;
 	uint64_t received;
-	uint64_t drops[DROPS];		/* of nobody in particular */
+	uint64_t drops[DROPS];		/* datagrams that belong to no known peer */
 	struct seldom unknown;
 };
 
@@ -181,7 +181,7 @@ static size_t answer(const struct peer *peer, const struct session *session,
 				  &answer);
 }
 
-/* The report wasn't taken: its sender learns how to be. */
+/* Answer a refused report with the cookie and the stamp that its sender has to put in the next. */
 static size_t challenge(struct peer *peer, const struct session *session,
 			const struct report_header *header,
 			const union address *from, uint64_t us,
@@ -195,7 +195,10 @@ static size_t challenge(struct peer *peer, const struct session *session,
 	return answer(peer, session, header, from, false, us / 1000, buf);
 }
 
-/* Another version has its keys elsewhere, but the key's name is the same. */
+/*
+ * Log once an hour that a peer speaks another version of the protocol. All versions have the
+ * key id at the same place in the header, so the peer can be found without decryption.
+ */
 static void say_version(struct peers *peers,
 			const struct report_header *header, unsigned int version,
 			const union address *from, uint64_t ms)
@@ -217,9 +220,12 @@ static void say_version(struct peers *peers,
 	    REPORT_VERSION);
 }
 
-/* --- the way of a datagram --- */
+/* --- processing a datagram --- */
 
-/* An authentic report of a session that isn't known: make it known, or not. */
+/*
+ * Establish a new session if its first authentic report has the right cookie and echoes a
+ * recent stamp. Returns NULL if it hasn't.
+ */
 static struct session *begin(struct peers *peers, struct peer *peer,
 			     const struct report_header *header,
 			     const struct report *report,

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * server - the sockets on which reports come in
+ * server - the UDP sockets that receive reports
  *
- * A datagram that comes alone is taken at once. When they come closer than
- * PACE_US to each other they are taken that often, all that wait at a time:
- * waking up for each would cost several times what they cost themselves. They
- * are read until none is left, or for BUDGET_US; then the event loop looks at
- * what else there is. An answer goes out from the address that was asked.
+ * A single datagram is read at once. Datagrams that arrive less than PACE_US
+ * apart are read in batches, every PACE_US, since waking up for each of them
+ * would cost several times as much as processing it. A batch ends when no
+ * datagram is left or after BUDGET_US, so that the event loop can serve other
+ * events. An answer leaves from the address that the report was sent to.
  *
- * In a flood of what can't be a peer's (see filter.c) the kernel drops that
- * before it reaches the socket.
+ * During a flood of datagrams that no peer can have sent, a BPF filter
+ * (filter.c) drops them before they reach the socket.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -23,33 +23,33 @@
 
 #define BATCH		64
 #define BUDGET_US	2000
-/* A lost path is known that much later at most, if there is much to do. */
+/* Under load, this delays the report of a lost path at most. */
 #define PACE_US		4000
-/* One more than the longest, to tell what is longer. */
+/* One byte more than the longest report, to detect longer datagrams. */
 #define DATAGRAM_BYTES	(REPORT_BYTES_MAX + 1)
 /*
- * What comes while the daemon isn't running, for 80 ms at 200,000 a second: the
- * kernel counts about a kilobyte for each.
+ * Room for 80 ms of 200,000 datagrams per second, in which the daemon may not get the CPU:
+ * the kernel charges about a kilobyte for each datagram.
  */
 #define RECEIVE_BUFFER	16777216
-/* Datagrams that can't be a peer's: in a second, before they are filtered. */
+/* Attach the filter when more datagrams per second than this can't be from a peer. */
 #define JUNK_PS		5000
 #define SECOND_US	1000000
 
 struct listener {
 	struct server *server;
 	int fd;
-	struct event *event;	/* something waits */
-	struct event *pace;	/* once, instead of it, as long as much comes */
-	uint64_t last_us;	/* when it last was */
+	struct event *event;	/* the socket is readable */
+	struct event *pace;	/* timer, used instead of event under load */
+	uint64_t last_us;	/* when event last fired */
 };
 
 struct server {
 	struct peers *peers;
-	bool filtered;			/* the sockets are */
-	struct event *second;		/* while they are */
-	uint64_t junk_us, junk;		/* begin of the second, junk until it */
-	uint64_t filters;		/* how often they were */
+	bool filtered;			/* the sockets have the filter */
+	struct event *second;		/* timer, runs while they have it */
+	uint64_t junk_us, junk;		/* start of this second, and the junk counter then */
+	uint64_t filters;		/* how often the filter was attached */
 	struct listener *listeners;
 	unsigned int count;
 	struct mmsghdr messages[BATCH];
@@ -78,7 +78,7 @@ static void prepare(struct server *server)
 	}
 }
 
-/* The ancillary data of what came says how the answer is to leave. */
+/* Turn the ancillary data of a received datagram into that of its answer. */
 static void turn_around(struct msghdr *msg)
 {
 	struct cmsghdr *cmsg = CMSG_FIRSTHDR(msg);
@@ -97,7 +97,7 @@ static void turn_around(struct msghdr *msg)
 	}
 }
 
-/* An answer that can't be sent is one that was lost. */
+/* Process a datagram and send the answer. A failure to send is ignored, like a lost answer. */
 static void take_datagram(struct listener *listener, struct mmsghdr *message,
 			  uint64_t us)
 {
@@ -148,7 +148,10 @@ static void set_filter(struct server *server, bool filtered)
 		evtimer_add(server->second, &second);
 }
 
-/* Is the filter still needed? Unfiltered, strangers can be counted and told. */
+/*
+ * Detach the filter when the flood is over: without it peer.c sees datagrams with unknown
+ * keys, counts them and logs them.
+ */
 static void second_is_over(evutil_socket_t fd, short what, void *arg)
 {
 	const struct timeval second = { .tv_sec = 1 };
@@ -181,7 +184,10 @@ static void watch_junk(struct server *server, uint64_t us)
 
 /* --- receiving --- */
 
-/* Take what waits, for a limited time; how many there were. */
+/*
+ * Process waiting datagrams until *all are done, or for BUDGET_US. Returns how many were
+ * processed.
+ */
 static unsigned int receive_batch(struct listener *listener, bool *all)
 {
 	struct server *server = listener->server;
@@ -236,7 +242,7 @@ static void is_time(evutil_socket_t fd, short what, void *arg)
 		event_add(listener->event, NULL);
 }
 
-/* Only a wish, if this process may not have more than the system's limit. */
+/* Without CAP_NET_ADMIN the buffer gets no larger than net.core.rmem_max. */
 static void enlarge_buffer(int fd)
 {
 	int bytes = RECEIVE_BUFFER;
@@ -254,7 +260,7 @@ static int open_socket(const union address *address)
 	if (fd < 0)
 		return -errno;
 	enlarge_buffer(fd);
-	/* At boot an interface may get its address later. (IPv6's, too.) */
+	/* At boot an interface may not have its address yet. Works for IPv6, too. */
 	setsockopt(fd, IPPROTO_IP, IP_FREEBIND, &one, sizeof(one));
 	if (family == AF_INET)
 		err = setsockopt(fd, IPPROTO_IP, IP_PKTINFO, &one, sizeof(one));
