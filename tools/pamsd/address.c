@@ -2,7 +2,7 @@
 /*
  * address - addresses with ports, and prefixes
  *
- * In numbers, but for the server that is reported to, which may have a name.
+ * All are numeric, except that a server to report to may be given by name.
  */
 #include <arpa/inet.h>
 #include <ctype.h>
@@ -12,7 +12,7 @@
 
 #include "pamsd.h"
 
-/* A decimal number up to max and nothing else; -1 if it isn't. */
+/* Parse a text that is a decimal number up to max and nothing else. Returns -1 if it isn't. */
 static long number(const char *text, long max)
 {
 	char *end;
@@ -98,7 +98,7 @@ const char *address_parse(union address *address, const char *text,
 	return NULL;
 }
 
-/* Letters, digits, '-' and '_' between dots, the last part not a number. */
+/* Is it letters, digits, '-' and '_' between dots, and the last label not a number? */
 static bool is_name(const char *name)
 {
 	const char *label = name;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * battery - how full this machine's batteries are, as power_supply in sysfs tells
+ * battery - the charge of this machine's batteries, from power_supply in sysfs
  *
- * Those of a mouse or headset have the scope "Device" and don't count.
+ * Batteries of peripherals, as of a mouse, have the scope "Device" and don't count.
  */
 #include <glob.h>
 #include <stdio.h>

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * caps - interfaces that are to be used less, for a reason, as long as it lasts
+ * caps - limits on the use of interfaces
  *
- * A cap has reasons: bytes of a day or month are used up, the battery is low, it is a
- * time of the day, NetworkManager says that it is metered. While at least one holds, or if
- * it needs none, its interface costs more, is a backup, or is forbidden; or pamsplit lends
- * nothing of it, which then counts what it lends. Of several caps of an interface each
- * holds.
- * Without any cap what remains is to make backups of interfaces that cost something.
+ * A cap is active while at least one of its reasons holds: the quota of a day or month is
+ * used up, the battery is low, it is a certain time of the day, or NetworkManager calls the
+ * interface metered. A cap without reasons is always active. An active cap gives its
+ * interface a cost, makes it a backup or forbids it; a cap on pamsplit makes it lend
+ * nothing, and its quota counts the lent bytes. All active caps of an interface apply.
+ * With costs-as-backup but no caps, this only makes backups of costly interfaces.
  *
- * The counters are looked at once a second, and more often the nearer a quota's end is
+ * The counters are read once a second, and more often when a quota is nearly used up
  * (quota.c).
  */
 #include <errno.h>
@@ -27,7 +27,7 @@
 #define METERED_US	5000000
 #define TELL_US	3000000
 #define SAVE_US		60000000
-/* Given back when the battery is that much above the threshold. */
+/* Hysteresis in percent: the battery is low until it is this much above the threshold. */
 #define BATTERY_MARGIN	3
 
 /* --- reasons --- */
@@ -78,7 +78,7 @@ static void say_change(const struct cap *cap)
 		    cap->on->name, then->cost, why);
 }
 
-/* What was used, and what that means now. */
+/* Update the cap's period and find out whether the cap is active. */
 static void judge(struct caps *caps, struct cap *cap, const struct tm *now,
 		  bool synced)
 {
@@ -112,13 +112,13 @@ static void judge(struct caps *caps, struct cap *cap, const struct tm *now,
 
 /* --- counting --- */
 
-/* What pamsplit lent since it was started, and the number of its process. */
+/* Read how many bytes pamsplit has lent since it was started, and its pid. */
 static int read_lent(const char *path, unsigned int *pid, uint64_t *bytes)
 {
 	char *answer;
 	int err = pamsplit_ask(path, &answer, pid);
 
-	/* it isn't running */
+	/* pamsplit isn't running */
 	if (err == -ENOENT || err == -ECONNREFUSED)
 		return -ENODEV;
 	if (!err)
@@ -137,7 +137,7 @@ static void count(struct caps *caps, struct capped *capped, uint64_t us)
 		capped->ifindex = 0;
 		return;
 	}
-	/* it is still there: what holds of it goes on, and is given back */
+	/* the interface still exists, so its caps stay as they are */
 	if (err) {
 		say_seldom(&caps->unread, "the counters of %s can't be read: %s",
 			   capped->name, strerror(-err));
@@ -145,7 +145,7 @@ static void count(struct caps *caps, struct capped *capped, uint64_t us)
 	}
 	if (capped->ifindex != ifindex)
 		caps->told_us = 0;
-	/* nobody set a cost of this one */
+	/* a new interface of the same name: nobody has set its cost */
 	if (capped->counter.ifindex != ifindex)
 		capped->lasting_cost = 0;
 	capped->ifindex = ifindex;
@@ -161,7 +161,7 @@ static void count(struct caps *caps, struct capped *capped, uint64_t us)
 			caps->caps[i].usage.now.used += moved;
 }
 
-/* --- what follows --- */
+/* --- effects --- */
 
 static struct effect effect_of(const struct caps *caps,
 			       const struct capped *capped)
@@ -197,14 +197,14 @@ static void apply(struct caps *caps, uint64_t us)
 		capped->effect = effect;
 		holds |= effect.backup || effect.forbid;
 	}
-	/* endpoints come and go without a notice */
+	/* the kernel doesn't notify of new endpoints, so look each time */
 	if (holds)
 		caps_settle_endpoints(caps);
 	if (changed || !caps->told_us || us - caps->told_us >= TELL_US)
 		caps_tell(caps);
 }
 
-/* So that the end of the machine forgets less than the slack. */
+/* Has enough changed to save it? A crash of the machine may lose less than the slack. */
 static bool has_to_be_saved(const struct caps *caps, uint64_t us)
 {
 	bool changed = false;
@@ -306,7 +306,7 @@ static struct capped *find_capped(struct caps *caps,
 	return &caps->capped[caps->capped_count++];
 }
 
-/* Of interfaces that have no cap any more: only the file knows what somebody set. */
+/* Restore the lasting costs of interfaces that have no cap any more, from the state file. */
 static void give_back_costs(struct caps *caps)
 {
 	const char *name;
@@ -388,7 +388,7 @@ void caps_free(struct caps *caps)
 	free(caps);
 }
 
-/* --- what is said of it --- */
+/* --- status --- */
 
 static json_t *date_json(uint32_t date)
 {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * caps_keep - what caps know, in a file over restarts and reboots
+ * caps_keep - the state file of the caps, which outlives restarts and reboots
  *
- * After a reboot all counters begin at 0, and the endpoints are those that the system
- * set up anew: none is held any more. A file that can't be read says that something
- * was used, and not how much: quotas are then taken as used up.
+ * After a reboot all counters begin at 0, and the system has set up its endpoints anew, so
+ * the file's saved endpoints are dropped. If the file can't be read, bytes were used but
+ * nobody knows how many, so all quotas count as used up.
  *
- * What the configuration doesn't name stays in the file until its period is over: the cap
- * may be put back, or this configuration may be refused. Each quota has the counter
- * up to which it was counted, since other caps of its interface may count on meanwhile.
+ * A cap that the configuration doesn't name stays in the file until its period is over: it
+ * may be configured again, or the new configuration may be refused. Each quota has the
+ * counter up to which it was counted, since other caps of its interface may count on.
  */
 #include <arpa/inet.h>
 #include <stdio.h>
@@ -91,7 +91,7 @@ static json_t *held_json(const struct held *held)
 void caps_save(struct caps *caps)
 {
 	json_t *quotas = json_copy(caps->kept_quotas);
-	/* without a quota nobody counts on from there */
+	/* only kept quotas need kept counters */
 	json_t *interfaces = json_object_size(quotas) ?
 			     json_copy(caps->kept_interfaces) : json_object();
 	json_t *held = json_array(), *state;
@@ -172,7 +172,7 @@ static bool take_counter(struct counter *counter, json_t *object)
 	return true;
 }
 
-/* What other caps of its interface counted while the cap wasn't configured. */
+/* Bytes that other caps of its interface counted while this cap wasn't configured. */
 static uint64_t missed(const struct cap *cap, const struct counter *seen)
 {
 	const struct counter *now = &cap->on->counter;
@@ -183,7 +183,7 @@ static uint64_t missed(const struct cap *cap, const struct counter *seen)
 	return now->bytes - seen->bytes;
 }
 
-/* Whatever period it has, a month at most. */
+/* Is the period over? Its length is unknown, but at most a month. */
 static bool is_over(const struct usage *usage)
 {
 	time_t seconds;
@@ -242,7 +242,7 @@ static bool take_interface(struct caps *caps, const char *name, json_t *object,
 			continue;
 		capped->counter = counter;
 		capped->lasting_cost = json_integer_value(cost);
-		/* no cap may hold any more */
+		/* makes caps_tell() restore the cost even if no cap is active */
 		capped->told = cost;
 		return true;
 	}
@@ -260,7 +260,7 @@ static bool take_held(struct caps *caps, json_t *object)
 	json_int_t flags, ifindex;
 	int removed, id, port, local = false;
 
-	/* without "local": of an older pamsd */
+	/* an older pamsd wrote no "local" */
 	if (json_unpack(object, "{s:b, s:s, s:s, s?b, s:i, s:i, s:I, s:I}",
 			"removed", &removed, "address", &address,
 			"interface", &interface, "local", &local,
@@ -284,7 +284,7 @@ static bool take_held(struct caps *caps, json_t *object)
 	return true;
 }
 
-/* All of it has to be right. */
+/* Load the state. Returns false if any part of it is wrong. */
 static bool take(struct caps *caps, json_t *state)
 {
 	json_t *version = json_object_get(state, "version");
@@ -300,7 +300,7 @@ static bool take(struct caps *caps, json_t *state)
 	booted = !was || !*boot || strcmp(was, boot);
 	json_object_foreach(json_object_get(state, "interfaces"), name, value)
 		fine = fine && take_interface(caps, name, value, booted);
-	/* these go by the interfaces' counters */
+	/* take_quota() needs the interfaces' counters */
 	json_object_foreach(json_object_get(state, "quotas"), name, value)
 		fine = fine && take_quota(caps, name, value);
 	if (!booted)
@@ -318,7 +318,7 @@ void caps_restore(struct caps *caps)
 	caps->kept_quotas = json_object();
 	caps->kept_interfaces = json_object();
 	fine = !why && (!state || take(caps, state));
-	/* whoever wrote it may want it back */
+	/* keep a file that pamsd didn't write, for whoever did */
 	if (state && !fine)
 		keep_put_aside(caps->config->state, "corrupt");
 	json_decref(state);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * clock - the time since boot, also that asleep, what may happen only so often by it,
- * and whether the clock of dates is right
+ * clock - the time since boot, token buckets, and whether the wall clock is synchronised
  */
 #include <sys/timex.h>
 #include <time.h>
@@ -33,7 +32,7 @@ bool clock_read(time_t *seconds)
 	       !(timex.status & STA_UNSYNC);
 }
 
-/* Full at first: the clock is far beyond any burst when it is looked at. */
+/* Take one event's tokens if there are enough. A new bucket is full. */
 bool bucket_take(struct bucket *bucket, unsigned int rate_ps,
 		 unsigned int burst, uint64_t us)
 {

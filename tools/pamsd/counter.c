@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* counter - bytes that went through an interface, as rtnetlink tells */
+/* counter - an interface's byte counter, read by rtnetlink */
 #include <errno.h>
 #include <string.h>
 
@@ -32,7 +32,7 @@ static int on_link(struct nl_msg *msg, void *arg)
 	    !nlmsg_valid_hdr(hdr, sizeof(struct ifinfomsg)))
 		return NL_OK;
 	attr = nlmsg_find_attr(hdr, sizeof(struct ifinfomsg), IFLA_STATS64);
-	/* an older kernel's has fewer fields at its end, which aren't used here */
+	/* an older kernel's struct is shorter, but has all fields that are used here */
 	if (!attr || nla_len(attr) < (int)offsetof(struct rtnl_link_stats64,
 						   rx_errors))
 		return NL_OK;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * endpoint - the addresses that the kernel's path manager uses
+ * endpoint - the endpoints (addresses) of the kernel's MPTCP path manager
  *
- * An endpoint without an interface is of the one that has its address.
+ * An endpoint that was added without an interface belongs to the one that has its address.
  */
 #include <errno.h>
 #include <ifaddrs.h>
@@ -195,7 +195,7 @@ static int put(struct nl_msg *msg, const struct endpoint *endpoint,
 	return err;
 }
 
-/* 0 or -errno. */
+/* Send a command about an endpoint to the path manager. Returns 0 or -errno. */
 static int tell(uint8_t command, const struct endpoint *endpoint, uint32_t flags)
 {
 	struct nl_msg *msg;

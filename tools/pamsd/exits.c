@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* exits - the interfaces that a default route of the main table leaves through */
+/* exits - the interfaces of default routes in the main routing table */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,7 +17,7 @@ static unsigned int add(char names[EXITS_MAX][IF_NAMESIZE], unsigned int count,
 	return count;
 }
 
-/* Lines as "wwan0 00000000 0108A8C0 0003 0 0 100 00000000 ...": the mask is the 8th word. */
+/* Lines look like "wwan0 00000000 0108A8C0 0003 0 0 100 00000000 ...": word 8 is the mask. */
 static unsigned int read4(char names[EXITS_MAX][IF_NAMESIZE], unsigned int count)
 {
 	FILE *file = fopen("/proc/net/route", "re");
@@ -33,7 +33,7 @@ static unsigned int read4(char names[EXITS_MAX][IF_NAMESIZE], unsigned int count
 	return count;
 }
 
-/* Prefix and length are the first words, the interface is the last. */
+/* In each line, prefix and length are the first words, the interface is the last. */
 static unsigned int read6(char names[EXITS_MAX][IF_NAMESIZE], unsigned int count)
 {
 	FILE *file = fopen("/proc/net/ipv6_route", "re");

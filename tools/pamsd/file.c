@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * file - reads the configuration and the files of keys, whole
+ * file - reads the configuration file and key files
  *
- * The user that a service runs as can't read files of root's with mode 0600.
- * systemd reads them before it gives up root, and hands copies to the service
- * (LoadCredential= in systemd.exec(5)): of /etc/pamsd/phone.key the copy is
- * $CREDENTIALS_DIRECTORY/etc_pamsd_phone.key. A copy is taken at the start of
- * the service. One that is older than its file isn't used, unless the clock is
- * behind: then nothing can be said of what came first.
+ * The service's user can't read root's files with mode 0600. systemd reads them
+ * before it drops root, and passes copies to the service (LoadCredential= in
+ * systemd.exec(5)): the copy of /etc/pamsd/phone.key is
+ * $CREDENTIALS_DIRECTORY/etc_pamsd_phone.key. Copies are made when the service
+ * starts. A copy older than its file isn't used, unless the clock is behind: then
+ * nobody knows which of the two is older.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -28,8 +28,8 @@ static bool is_later(const struct timespec *a, const struct timespec *b)
 }
 
 /*
- * A machine without a clock of its own boots in the past, until it has asked for the
- * time: files that were written before the boot seem to be of the future.
+ * A machine without a battery-backed clock boots with a date in the past, until NTP sets it:
+ * files that were written before the boot seem to be from the future, and prove nothing.
  */
 static bool was_changed_since(const struct stat *copy, const struct stat *original)
 {
@@ -37,7 +37,7 @@ static bool was_changed_since(const struct stat *copy, const struct stat *origin
 	       original->st_ctim.tv_sec <= time(NULL);
 }
 
-/* The copy's path; false if there can be none. */
+/* Get the path of a file's copy. Returns false if there can't be a copy. */
 static bool copy_path(char *path, size_t room, const char *file)
 {
 	const char *folder = getenv("CREDENTIALS_DIRECTORY");
@@ -54,7 +54,7 @@ static bool copy_path(char *path, size_t room, const char *file)
 	return true;
 }
 
-/* A file descriptor, or -1 and *why. */
+/* Open a file's copy. Returns -1 if that fails; sets *why if there is a better reason. */
 static int open_copy(const char *file, const char **why)
 {
 	struct stat original, copy;
@@ -111,7 +111,7 @@ char *file_read(const char *file, size_t max, mode_t *mode, const char **why)
 	content = malloc(max + 1 + FILE_SPARE);
 	if (!content)
 		abort();
-	/* One byte more than may be: what is longer is seen to be. */
+	/* Read one byte more than allowed, to detect a file that is too long. */
 	do {
 		got = read(fd, content + len, max + 1 - len);
 		len += got > 0 ? got : 0;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * filter - the kernel drops what can't be a peer's, before it costs the daemon
+ * filter - a BPF filter that drops datagrams which no peer can have sent
  *
- * A program of classic BPF at the server's sockets compares the magic and the
- * first half of the key id, which is enough: who doesn't know an id hits one
- * half in 2^32. Other versions of the protocol pass, since it is said in the
- * log that a peer speaks one. What passes is checked by peer.c as ever.
+ * Such datagrams then don't cost the daemon anything. A classic BPF program on
+ * the server's sockets compares the magic and the first half of the key id. That
+ * is enough: who doesn't know an id guesses one half with probability 2^-32. Other
+ * versions of the protocol pass, so that peer.c can log that a peer speaks one.
+ * peer.c checks all datagrams that pass.
  *
- * To BPF the datagram begins with the UDP header.
+ * For BPF the datagram begins with the UDP header.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -24,7 +25,7 @@
 #define MAGIC		0x50414d53	/* "PAMS" */
 #define PASS		0xffffffff
 
-/* Two instructions for each peer; more peers pass by the magic alone. */
+/* Each peer takes two instructions. With more peers the filter checks only the magic. */
 #define PEERS_MAX	((BPF_MAXINSNS - 8) / 2)
 
 static uint32_t first_half(const uint8_t *id)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * flows - the TCP flows through a pipe, added up
+ * flows - sums up the TCP flows through a pipe
  *
- * For the sources that ask TCP. Meant are the flows whose peer is in one of the
- * prefixes that the interface is about.
+ * For the sources that read TCP sockets. A flow belongs to an interface if its peer is
+ * in one of the prefixes that the interface is about.
  */
 #include "pamsd.h"
 
@@ -39,7 +39,7 @@ void flows_settle(struct flows *flows, struct estimate *estimate)
 		estimate->has_delay = true;
 		estimate->delay_us = flows->min_rtt_us / 2;
 	}
-	/* Flows that ended took their counts along. */
+	/* The sum drops when flows end: count on from the lower sum. */
 	if (flows->bytes < estimate->bytes)
 		estimate->bytes = flows->bytes;
 }

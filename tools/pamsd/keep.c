@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * keep - a file of JSON that is there as a whole, whatever happens
+ * keep - a JSON file that is replaced atomically
  *
- * It is written beside the old one, to the disk, and renamed over it. So a file that
- * can't be parsed wasn't written by this. What can't be read is put aside: the next one
- * would take its place, and with it what only that file knows.
+ * The new file is written beside the old one, synced to the disk, and renamed over it. So
+ * a file that can't be parsed wasn't written here. A file that can't be read is renamed,
+ * since the next write would replace it, and lose what only this file has.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -68,7 +68,7 @@ static int open_folder(const char *file)
 	return fd;
 }
 
-/* So that the new name is on the disk. */
+/* Write the renamed directory entry to the disk. */
 static void sync_folder(const char *file)
 {
 	int fd = open_folder(file);
@@ -79,7 +79,10 @@ static void sync_folder(const char *file)
 	}
 }
 
-/* So that the service's user can read what root's pamsd, started by hand, leaves. */
+/*
+ * Give the file to the owner of its folder: the service's user has to read it, even if a pamsd
+ * that root started by hand has written it.
+ */
 static void give_to_owner(int fd, const char *file)
 {
 	int folder = open_folder(file);
@@ -87,7 +90,7 @@ static void give_to_owner(int fd, const char *file)
 
 	if (folder < 0)
 		return;
-	/* a root that may not keeps it */
+	/* root without CAP_CHOWN keeps the file */
 	if (!fstat(folder, &st) && fchown(fd, st.st_uid, st.st_gid))
 		errno = 0;
 	close(folder);
@@ -100,7 +103,7 @@ int keep_write(const char *file, const json_t *state)
 
 	if ((size_t)snprintf(path, sizeof(path), "%s.new", file) >= sizeof(path))
 		return -ENAMETOOLONG;
-	/* left by a kill, maybe of another user's */
+	/* left by a pamsd that was killed, maybe another user's */
 	unlink(path);
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * key - the 32 bytes that two peers share: as base64, from a file, new ones
+ * key - the 32-byte key that two peers share: parsed from base64, read, or generated
  */
 #include <assert.h>
 #include <sodium.h>

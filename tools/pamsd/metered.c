@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * metered - what NetworkManager says of devices: is it metered?
+ * metered - asks NetworkManager whether a device is metered
  *
- * On the system bus, without waiting: every few seconds each device is asked for by its
- * interface's name, and then for its property, since both may change. Answers come through
- * the event loop. A bus or a NetworkManager that isn't there says nothing.
+ * Uses the system bus without blocking. Every few seconds it asks for the device of each
+ * interface's name, and then for the device's property, since both may change. Answers
+ * arrive in the event loop. Without a bus or NetworkManager the state is unknown.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -54,12 +54,12 @@ bool metered_can_be_had(void)
 #define SYSTEM_BUS	"unix:path=/run/dbus/system_bus_socket"
 #define DEVICES_MAX	32
 #define STEPS_MAX	8
-/* Nobody answers for that long: it isn't known any more. */
+/* An answer older than this doesn't count any more. */
 #define FORGET_US	15000000
 
 struct device {
 	char interface[IF_NAMESIZE];
-	dbus_uint32_t serial;	/* of the question that has no answer yet */
+	dbus_uint32_t serial;	/* of the pending method call; 0: none */
 	enum metering is;
 	uint64_t said_us;
 };
@@ -69,7 +69,7 @@ struct metered {
 	DBusConnection *bus;
 	struct event *event;
 	bool heard;		/* the bus has answered on this connection */
-	bool told;		/* that it doesn't let us in */
+	bool told;		/* say_refused() has logged its message */
 	struct device devices[DEVICES_MAX];
 	unsigned int count;
 };
@@ -98,7 +98,10 @@ static void disconnect(struct metered *metered)
 	}
 }
 
-/* Of strings only. Its serial, or 0: there is no memory. */
+/*
+ * Send a method call with up to two strings (or NULL) as arguments. Returns its serial, or 0 if
+ * there is no memory.
+ */
 static dbus_uint32_t ask(struct metered *metered, const char *to,
 			 const char *path, const char *interface,
 			 const char *method, const char *one, const char *two)
@@ -109,7 +112,7 @@ static dbus_uint32_t ask(struct metered *metered, const char *to,
 
 	if (!message)
 		return 0;
-	/* it is asked what it knows, not to start */
+	/* don't make the bus start the service if it isn't running */
 	dbus_message_set_auto_start(message, false);
 	if ((!one || dbus_message_append_args(message, DBUS_TYPE_STRING, &one,
 					      DBUS_TYPE_INVALID)) &&
@@ -123,7 +126,7 @@ static dbus_uint32_t ask(struct metered *metered, const char *to,
 
 /* --- answers --- */
 
-/* a variant that holds NM_METERED_YES, NO, GUESS_YES or GUESS_NO */
+/* The property is a variant of NM_METERED_YES, NO, GUESS_YES or GUESS_NO (1 to 4). */
 static enum metering read_value(DBusMessage *message)
 {
 	DBusMessageIter at, inner;
@@ -162,7 +165,7 @@ static void take_answer(struct metered *metered, struct device *device,
 				     "Metered");
 		return;
 	}
-	/* an error: it knows no such device, or isn't there */
+	/* or an error: NetworkManager doesn't know the device, or isn't running */
 	device->is = read_value(message);
 	device->said_us = now_us();
 }
@@ -176,7 +179,7 @@ static void take(struct metered *metered, DBusMessage *message)
 			take_answer(metered, &metered->devices[i], message);
 }
 
-/* To dbus-daemon the dynamic users of systemd are unknown. */
+/* Log that the bus refuses pamsd: dbus-daemon doesn't know dynamic users of systemd. */
 static void say_refused(struct metered *metered)
 {
 	if (metered->heard || metered->told)
@@ -187,8 +190,8 @@ static void say_refused(struct metered *metered)
 }
 
 /*
- * Read and write what can be without waiting. Each call of the library goes one step on:
- * what it has read may let it write, while it introduces itself to the bus, too.
+ * Read and write without blocking. Each call of the library does one step; after reading it may
+ * have something to write, also while it authenticates to the bus.
  */
 static void run(struct metered *metered)
 {
@@ -217,7 +220,7 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
 	run(arg);
 }
 
-/* The library's own way to the system bus waits for the bus' answer. */
+/* Connect without dbus_bus_get(), which would block until the bus answers. */
 static bool connect_to_bus(struct metered *metered)
 {
 	const char *address = getenv("DBUS_SYSTEM_BUS_ADDRESS");
@@ -239,7 +242,7 @@ static bool connect_to_bus(struct metered *metered)
 	return false;
 }
 
-/* --- what caps.c calls --- */
+/* --- functions for caps.c --- */
 
 static struct device *find(struct metered *metered, const char *interface)
 {

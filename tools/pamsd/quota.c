@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * quota - bytes of an interface in a day or month
+ * quota - the bytes that an interface has used in a day or month
  *
- * The kernel counts since the interface was made. A counter that is smaller than
- * before, and that of another interface of the same name, began at 0.
+ * The kernel counts since the interface was created. A counter that is smaller than
+ * before, or that belongs to another interface of the same name, has begun at 0.
  *
- * A period is known by the local date that it begins with, so neither daylight
- * saving nor another time zone begins it twice. When the clock is set back to the
- * period before, the bytes of both are one period's: nobody knows in which of them
- * they were used. When it is set back further, to 1970 where there is no clock yet,
- * the period stays what it was.
+ * A period is identified by its first day in local time, so neither daylight saving
+ * nor a change of the time zone begins it twice. When the clock is set back to the
+ * previous period, the bytes of both periods are added up, since nobody knows in which
+ * of them they were used. When the clock is set back further, as to 1970 on a machine
+ * whose clock isn't set yet, the period stays the same.
  *
- * Unless the kernel says that the clock is synchronised: then a period that begins
- * later than that was begun by a clock that was ahead, and the right one takes its
- * place, with what was counted since that began. And when a clock is synchronised
- * that wasn't, the date may have been set: a period that only an unsynchronised clock
- * saw hasn't ended then.
+ * A clock that the kernel calls synchronised is trusted more. If the current period
+ * begins later than that clock says, a clock that was ahead has begun it: the right
+ * period replaces it, with the bytes counted since. And when a clock becomes
+ * synchronised, its date may have been set: a period that only an unsynchronised clock
+ * has seen doesn't count as ended then.
  */
 #include "caps.h"
 
 #define SLACK_BYTES	1000000
 #define LOOK_MIN_MS	10
 #define LOOK_MAX_MS	1000
-/* Before anything was seen: 100 Mbit/s. */
+/* The rate that is assumed at least: 100 Mbit/s. */
 #define RATE_BYTEPS	12500000
-/* There was no pamsd before: a clock that says so was never set. */
+/* A clock with an earlier date was never set: pamsd didn't exist then. */
 #define FIRST_DAY	20200101
 
 uint64_t counter_take(struct counter *counter, unsigned int ifindex,
@@ -69,7 +69,7 @@ uint32_t period_end(uint32_t begin, enum period period)
 		.tm_hour = 12,
 	};
 
-	/* the calendar of UTC is the same, and has no hour that isn't there */
+	/* UTC has the same calendar, without hours that daylight saving skips */
 	timegm(&end);
 	return date(end.tm_year + 1900, end.tm_mon + 1, end.tm_mday);
 }
@@ -83,19 +83,19 @@ bool is_date(uint32_t begin)
 		.tm_hour = 12,
 	};
 
-	/* with a month or day that there isn't it becomes another date */
+	/* timegm() turns a month or day that doesn't exist into another date */
 	timegm(&day);
 	return begin / 10000 >= 1900 && begin / 10000 <= 9999 &&
 	       date(day.tm_year + 1900, day.tm_mon + 1, day.tm_mday) == begin;
 }
 
-/* Now that a later one begins: has the period ended, or was the clock set? */
+/* The clock is in a later period: has the current one ended, or was the clock just set? */
 static bool has_ended(const struct usage *usage, bool synced)
 {
 	return usage->now.begin >= FIRST_DAY && (usage->synced || !synced);
 }
 
-/* A clock that was put right, or is set back to the period before. */
+/* Is the clock synchronised, or set back no further than to the previous period? */
 static bool may_go_back(const struct usage *usage, uint32_t begin, bool synced)
 {
 	return synced || (usage->before.begin && begin >= usage->before.begin);
@@ -118,7 +118,7 @@ bool usage_turn(struct usage *usage, uint32_t begin, bool synced)
 		return false;
 	usage->now.begin = begin;
 	usage->synced = synced;
-	/* the one before is over by then */
+	/* the previous period ended before this one, so its bytes don't count */
 	if (synced && usage->before.begin < begin)
 		return true;
 	usage->now.used += usage->before.used;
@@ -132,8 +132,8 @@ uint64_t quota_slack(uint64_t quota)
 }
 
 /*
- * A quarter of the slack may pass after the quota until it is seen: what was handed
- * to the path before, and the time to act, take their part.
+ * Until the counter shows that the quota is used up, a quarter of the slack may be exceeded.
+ * The rest is for bytes that were already handed to the path, and for the time to act.
  */
 unsigned int quota_look_ms(uint64_t left, uint64_t slack, uint64_t rate_byteps)
 {
