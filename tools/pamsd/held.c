@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * held - the paths that a peer has reported, under the names that it may use
+ * held - the paths that a peer has reported, and their names
  *
- * Each session has up to 16 paths, each with the state that its newest report
- * gave it. A path has names: subflows, prefixes, a source address. A name
- * belongs to one path at a time, the one that a report spoke of last. What the
- * kernel was told under a name is remembered, so that a state that is restated
- * costs nothing.
+ * A session has up to 16 paths, each with the state of its newest report. A path
+ * is identified by names: subflows, prefixes, a source address. A name belongs to
+ * one path at a time, the one that a report used it for last. For each name, struct
+ * held remembers what was set in the module, so that a report which repeats a state
+ * costs no netlink request.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,20 +18,20 @@
 
 #include "session.h"
 
-#define HELD_MAX	128	/* names of a peer */
+#define HELD_MAX	128	/* names per peer */
 #define PIPE_MAX_MS	60000
 #define REFUSED_MS	5000
-/* Tokens that don't exist: what a peer may ask for. */
+/* Limit of lookups of unknown tokens, per peer. */
 #define GUESSES_PS	8
 #define GUESSES_BURST	64
-/* What the kernel was told of a loss is near enough. */
+/* A loss isn't set again if its time, or the end of its lifetime, moves less than this. */
 #define LOSS_NEAR_MS	5
 #define UNTIL_NEAR_MS	1000
 #define HOUR_MS		3600000
-/* Nobody reports while nothing flows; each report says it again. */
+/* Lifetime of a cost. Each report renews it, but there are none while no data flows. */
 #define COST_MS		600000
 
-/* --- what the kernel is told --- */
+/* --- setting paths in the module --- */
 
 static void count_error(struct peer *peer, int err)
 {
@@ -56,7 +56,7 @@ static void tell_pipe(struct peer *peer, const struct peers_env *env,
 	count_error(peer, env->path_set(&set, env->arg));
 }
 
-/* Said late, a loss time is nearer; the path may be lost by now. */
+/* Set a loss. The module counts its time from now, not from the report: 0 if it is over. */
 static void tell_loss(struct peer *peer, const struct peers_env *env,
 		      struct held *held, const struct held_path *path,
 		      uint64_t ms)
@@ -67,7 +67,7 @@ static void tell_loss(struct peer *peer, const struct peers_env *env,
 	set.has_loss = true;
 	set.loss_ms = ahead_ms > 0 ? ahead_ms : 0;
 	set.loss_spread_ms = path->state.loss_spread_ms;
-	/* one that is as far ahead as any may hold; 0 would be the module's default */
+	/* a loss at the latest time that may hold leaves 0, which means the module's default */
 	set.ttl_ms = path->loss_until_ms - ms - set.loss_ms ?: 1;
 	held->told_loss_at_ms = path->loss_at_ms;
 	held->told_spread_ms = path->state.loss_spread_ms;
@@ -93,20 +93,21 @@ static void tell_cost(struct peer *peer, const struct peers_env *env,
 
 	set.has_cost = true;
 	set.cost = path->state.cost;
-	/* 0 is what it is when nobody says */
+	/* to take back a cost set 0, the default, for 1 ms */
 	set.ttl_ms = path->cost_until_ms ? path->cost_until_ms - ms : 1;
 	held->told_cost = path->state.cost;
 	held->told_cost_until_ms = path->cost_until_ms;
 	count_error(peer, env->path_set(&set, env->arg));
 }
 
-/* Half of the time that it holds is enough to say it again. */
+/* Does the module have this cost, with at least half of its lifetime left? */
 static bool is_cost_told(const struct held *held, const struct held_path *path)
 {
 	return held->told_cost == path->state.cost &&
 	       held->told_cost_until_ms + COST_MS / 2 >= path->cost_until_ms;
 }
 
+/* Does the module have this loss, or nearly so? */
 static bool is_told(const struct held *held, const struct held_path *path,
 		    uint64_t ms)
 {
@@ -120,7 +121,7 @@ static bool is_told(const struct held *held, const struct held_path *path,
 	       until < path->loss_until_ms + UNTIL_NEAR_MS;
 }
 
-/* A cost that the kernel has, from this daemon or from one before it, but nobody says now. */
+/* Does the module have a cost, from this pamsd or a previous one, that isn't reported any more? */
 static bool is_cost_left(const struct peers_env *env, const struct held *held,
 			 const struct held_path *path, uint64_t ms)
 {
@@ -131,20 +132,20 @@ static bool is_cost_left(const struct peers_env *env, const struct held *held,
 }
 
 /*
- * The kernel may still have what was said to a daemon before this one: the
- * first time under a name it is told of no loss, too, and of no cost if it has one.
+ * Set what has changed under a name. A previous pamsd may have left a loss or a cost there, so
+ * the first time this takes back both, unless they are reported now.
  */
 static void tell_kernel(struct peer *peer, const struct peers_env *env,
 			struct held *held, bool pipe, uint64_t ms)
 {
 	const struct held_path *path = &held->session->paths[held->id];
-	/* what is told next makes everything under this name ours */
+	/* ask first: setting anything makes this pamsd the origin of the cost, too */
 	bool cost_left = is_cost_left(env, held, path, ms);
 
 	if (pipe && path->pipe_until_ms > ms)
 		tell_pipe(peer, env, held, path, ms);
 	if (!held->session)
-		return;		/* the module came just then, and this name isn't one in it */
+		return;		/* the module was just loaded, and held_feed() dropped the name */
 	if (path->loss_until_ms > ms) {
 		if (!is_told(held, path, ms))
 			tell_loss(peer, env, held, path, ms);
@@ -171,8 +172,8 @@ static void withdraw(struct peer *peer, const struct peers_env *env,
 /* --- which names a peer may use --- */
 
 /*
- * Only subflows that the kernel has: tokens of others can't be read, and so not
- * many may be guessed either.
+ * Does the kernel have this subflow? A peer may name only those. It can't read the tokens of
+ * other hosts' connections, and the rate limit keeps it from guessing them.
  */
 static bool is_subflow(struct peer *peer, const struct peers_env *env,
 		       const struct pams_path *key, bool *unsure, uint64_t ms)
@@ -187,7 +188,7 @@ static bool is_subflow(struct peer *peer, const struct peers_env *env,
 		    refused->remote_id == key->remote_id)
 			goto none;
 	}
-	/* What turns out to be there costs nothing. */
+	/* A token that exists isn't counted as a guess. */
 	struct bucket before = peer->guesses;
 
 	if (!bucket_take(&peer->guesses, GUESSES_PS, GUESSES_BURST,
@@ -241,8 +242,8 @@ static bool holds(const struct held_path *path, uint64_t ms)
 }
 
 /*
- * A free place. If there is none, names go under which nothing holds any more, and
- * those of another session: that whose reporter was silent the longest.
+ * Find a free place for a name. If there is none, drop a name whose path has no valid state any
+ * more, or else one of the session from which no report came for the longest time.
  */
 static struct held *place_for(struct peer *peer, const struct peers_env *env,
 			      const struct session *session, uint64_t ms)
@@ -279,7 +280,7 @@ static struct held *place_for(struct peer *peer, const struct peers_env *env,
 	return grown;
 }
 
-/* From now on this is a name of that path, if the peer may use it. */
+/* Make this a name of that path, if the peer may use it. */
 static void claim(struct peer *peer, const struct peers_env *env,
 		  struct session *session, uint8_t id,
 		  const struct pams_path *key, uint64_t ms)
@@ -333,7 +334,7 @@ static void source_key(struct pams_path *key, const union address *from,
 	key->port = port;
 }
 
-/* The names that a report has for the path, instead of those from before. */
+/* Replace the path's names by those of the report. */
 static void take_names(struct peer *peer, const struct peers_env *env,
 		       struct session *session, uint8_t id,
 		       const struct report *report, uint64_t ms)
@@ -362,7 +363,7 @@ static void take_names(struct peer *peer, const struct peers_env *env,
 			withdraw(peer, env, &peer->held[i], ms);
 }
 
-/* There is something to say of a path, but it has no name that counts. */
+/* Log once an hour that a path with a state has no name that the peer may use. */
 static void say_nameless(struct peer *peer, const struct session *session,
 			 uint8_t id, uint64_t ms)
 {
@@ -401,8 +402,8 @@ static uint64_t least(uint64_t a, uint64_t b)
 }
 
 /*
- * Nothing holds longer than the configuration has it, from now on. A loss that
- * is further ahead is left for later reports.
+ * Store the state of a report. A loss ends after the configured loss-max-s, counted from now. A
+ * loss that begins later than that is ignored; later reports will repeat it.
  */
 static void take_state(struct held_path *path, const struct report_path *state,
 		       const struct peer_config *config, uint64_t counter,
@@ -444,7 +445,7 @@ static void take_path(struct peer *peer, const struct peers_env *env,
 	say_nameless(peer, session, state->id, ms);
 }
 
-/* Behind NAT a source address is others', too, so it has to be allowed. */
+/* Take the source address as a name, if it is allowed: other hosts share it behind NAT. */
 static void take_source(struct peer *peer, const struct peers_env *env,
 			struct session *session, const struct report_name *name,
 			uint64_t counter, const union address *from,
@@ -507,7 +508,7 @@ void held_drop_all(struct peer *peer, const struct peers_env *env, uint64_t ms)
 		withdraw(peer, env, &peer->held[i], ms);
 }
 
-/* The module knows nothing; what it couldn't be asked for it can be now. */
+/* A module that was just loaded has no paths; now it can also be asked for unsure subflows. */
 void held_feed(struct peer *peer, const struct peers_env *env, uint64_t ms)
 {
 	for (unsigned int i = 0; i < peer->held_count; i++) {

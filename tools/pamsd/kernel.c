@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kernel - feeds the module mptcp_pams, as long as it is there
+ * kernel - sends paths and rules to the module mptcp_pams
  *
- * The module may come and go. While it is out reports are taken and remembered
- * by those who call this; they are told when to say it all again.
+ * The module may be loaded and unloaded at any time. While it isn't loaded, callers keep
+ * their paths and rules, and set them again when again() is called.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,9 +14,9 @@
 
 #include "pamsd.h"
 
-/* Should its arrival be missed, how long until it is noticed. */
+/* If the event of the module's loading is lost, look for it at most this often. */
 #define RETRY_MS	250
-/* Who the module knows this daemon, and those before it, as. */
+/* The origin that the module stores with what this daemon sets; it outlives a restart. */
 #define ORIGIN		"pamsd"
 
 struct kernel {
@@ -26,11 +26,11 @@ struct kernel {
 	void *arg;
 	void (*costs)(void *arg);
 	void *costs_arg;
-	bool out;		/* the module is, */
-	bool wanted;		/* there is something to tell it, */
-	bool said;		/* and that it is out was said */
+	bool out;		/* the module isn't loaded */
+	bool wanted;		/* somebody has something to tell the module */
+	bool said;		/* it was logged that the module isn't loaded */
 	struct seldom refused;
-	uint64_t asked_ms;	/* when it was last looked for */
+	uint64_t asked_ms;	/* when the module was last looked for */
 	uint64_t sets, errors;
 };
 
@@ -57,8 +57,8 @@ static void module_came(struct kernel *kernel)
 }
 
 struct seen {
-	int module;	/* 1: it came, -1: it went */
-	bool cost;	/* of a path may be another one */
+	int module;	/* 1: it was loaded, -1: it was unloaded */
+	bool cost;	/* a path's cost may have changed */
 };
 
 static bool is_about_cost(const struct pams_event *event)
@@ -87,7 +87,7 @@ static int take_event(const struct pams_event *event, void *arg)
 	return 0;
 }
 
-/* Everything that has come is looked at: the last word on the module counts. */
+/* Read all pending events; the last one about the module's loading counts. */
 static void on_event(evutil_socket_t fd, short what, void *arg)
 {
 	struct kernel *kernel = arg;
@@ -100,7 +100,7 @@ static void on_event(evutil_socket_t fd, short what, void *arg)
 	if (seen.module < 0)
 		module_gone(kernel);
 	if (seen.module > 0) {
-		kernel->out = true;	/* what was there before is gone */
+		kernel->out = true;	/* a new module, without any paths */
 		module_came(kernel);
 	}
 	if (kernel->costs && (seen.cost || seen.module))
@@ -172,7 +172,7 @@ static int set_rules(struct pams_nl *nl, const void *rules)
 	return pams_nl_rules_set(nl, rules);
 }
 
-/* Call the module with what; 0 or -errno. -ENOENT: it isn't there. */
+/* Call function with what. Returns 0 or -errno; -ENOENT: the module isn't loaded. */
 static int call_module(struct kernel *kernel,
 		       int (*function)(struct pams_nl *nl, const void *what),
 		       const void *what)
@@ -210,13 +210,13 @@ int kernel_set(struct kernel *kernel, const struct pams_path *path)
 	return err;
 }
 
-/* That there is nothing to delete is fine: it has expired. */
+/* -ENOENT may also mean that the path has expired, which callers ignore. */
 int kernel_del(struct kernel *kernel, const struct pams_path *path)
 {
 	return call_module(kernel, del_path, path);
 }
 
-/* A refusal because of a cgroup that isn't there isn't the module's absence. */
+/* A rule whose cgroup doesn't exist gives -ENOENT, too: don't take it for a missing module. */
 int kernel_set_rules(struct kernel *kernel, const struct pams_rules *rules)
 {
 	int err = call_module(kernel, set_rules, rules);
@@ -252,7 +252,7 @@ uint8_t kernel_cost(struct kernel *kernel, unsigned int ifindex)
 	return path.cost;
 }
 
-/* Not one that never expires: that is somebody else's. */
+/* A cost without a lifetime doesn't count: pamsd only restores those, which others have set. */
 bool kernel_has_cost(struct kernel *kernel, const struct pams_path *key)
 {
 	struct pams_path path = *key;

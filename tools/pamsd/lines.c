@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * lines - what the control socket and plugins say, as pamsd(8) documents it
+ * lines - the commands of the control socket and of plugins, see pamsd(8)
  *
  *	{"command": "status"}
  *	{"interface": "wlan0", "loss_ms": 800}		lost in 800 ms
@@ -8,10 +8,10 @@
  *	{"interface": "wlan0", "loss_ms": 800, "spread_ms": 90}
  *	{"interface": "wlan0", "no_loss": true}
  *
- * A name that isn't known is a fault: it may be a mistyped one.
+ * An unknown name is an error, since it may be a typing error.
  *
- * The spread is the standard deviation of the time. It goes to the kernel, which
- * decides how early that is.
+ * spread_ms is the standard deviation of loss_ms. pamsd passes it to the module, which
+ * decides how long before the loss it acts.
  */
 #include <string.h>
 

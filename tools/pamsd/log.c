@@ -2,7 +2,7 @@
 /*
  * log - the daemon's messages: lines on standard error
  *
- * A datagram or a sample has no line of its own; those are counted.
+ * Single datagrams or samples aren't logged, they are counted.
  */
 #include <inttypes.h>
 #include <stdarg.h>

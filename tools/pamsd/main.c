@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * pamsd - tells the scheduler of the paths: of pipes, and of losses to come
+ * pamsd - tells the scheduler about paths: their throughput, and losses to come
  *
- * Options, signals, and the ladder by which everything is set up and taken down
- * again. What it does is documented in pamsd(8).
+ * This file has the options, the signals, set-up and tear-down. pamsd(8) documents
+ * what the daemon does.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +23,7 @@
 
 #define EXIT_USAGE	2
 
-/* What the configuration asks for, and is exchanged when it changes. */
+/* All that depends on the configuration, and is replaced when that is reloaded. */
 struct roles {
 	struct config *config;
 	struct server *server;
@@ -36,14 +36,14 @@ struct roles {
 
 static struct {
 	const char *file;
-	const char *user;	/* to become, or NULL */
+	const char *user;	/* to change to, or NULL */
 	struct event_base *base;
 	struct kernel *kernel;
 	struct roles roles;
 	struct lines lines;
 	struct event *signals[3];
-	bool unprivileged;	/* has given up CAP_NET_ADMIN */
-	bool broken;		/* ended since it couldn't go on */
+	bool unprivileged;	/* CAP_NET_ADMIN was dropped */
+	bool broken;		/* exit with a failure */
 } pamsd;
 
 static void kernel_is_back(void *arg)
@@ -59,7 +59,7 @@ static void kernel_is_back(void *arg)
 		caps_feed(pamsd.roles.caps);
 }
 
-/* All but the caps: what these changed stays as it is until others take over. */
+/* Free all roles but the caps, whose changes stay until the next caps take over. */
 static void tear_down(struct roles *roles)
 {
 	control_free(roles->control);
@@ -75,13 +75,13 @@ static void tear_down(struct roles *roles)
 	roles->server = NULL;
 }
 
-/* Is there anything for caps.c to do? */
+/* Does the configuration need caps.c? */
 static bool has_caps(const struct config *config)
 {
 	return config->cap_count || config->costs_as_backup;
 }
 
-/* All but the caps. On a failure, which has been said, nothing is left of it. */
+/* Set up all roles but the caps. On a failure, which is logged, frees them again. */
 static int set_up(struct roles *roles)
 {
 	const struct config *config = roles->config;
@@ -122,7 +122,7 @@ fail:
 	return -1;
 }
 
-/* They act at once: so they come when all the rest works. */
+/* Set up the caps last, once everything else works: they take effect at once. */
 static int set_up_caps(struct roles *roles)
 {
 	if (!has_caps(roles->config))
@@ -141,7 +141,7 @@ static void give_up(void)
 	event_base_loopbreak(pamsd.base);
 }
 
-/* To name its subflows by token the kernel has to be asked for them. */
+/* Does pamsd have to read subflows' tokens from the kernel, to report about this interface? */
 static bool names_subflows(const struct interface_config *interface)
 {
 	for (unsigned int i = 0; i < interface->about_count; i++)
@@ -150,7 +150,7 @@ static bool names_subflows(const struct interface_config *interface)
 	return false;
 }
 
-/* Is there anything to tell this machine's kernel, or to ask it for? */
+/* Does the configuration need CAP_NET_ADMIN, for the module or for subflows' tokens? */
 static bool needs_privilege(const struct config *config)
 {
 	for (unsigned int i = 0; i < config->interface_count; i++) {
@@ -164,10 +164,10 @@ static bool needs_privilege(const struct config *config)
 	return config->server || config->rules_file || has_caps(config);
 }
 
-/* By these, which work; their caps are still to come. */
+/* Replace the roles by new ones, which work, and set up their caps. */
 static void replace(struct roles *new)
 {
-	/* the next ones know of what these changed by the file alone */
+	/* only a common state file tells the new caps what the old ones changed: else undo that */
 	if (pamsd.roles.caps &&
 	    (!has_caps(new->config) ||
 	     strcmp(new->config->state, pamsd.roles.config->state)))
@@ -181,7 +181,7 @@ static void replace(struct roles *new)
 		say("the configuration was read again");
 }
 
-/* The old configuration goes on unless the new one works. */
+/* Switch to the new configuration if it works, else keep the old one. */
 static void reload(void)
 {
 	struct roles new = { .config = config_read(pamsd.file, say_line) };
@@ -287,7 +287,7 @@ free_config:
 	return status;
 }
 
-/* --- the other things that it can be asked for --- */
+/* --- the other tasks of the command line --- */
 
 static void print_line(const char *line)
 {
@@ -315,7 +315,7 @@ static int generate_key(void)
 	return EXIT_SUCCESS;
 }
 
-/* Who may use the socket need not be allowed to read the configuration. */
+/* A user who may use the socket need not be able to read the configuration. */
 static int tell_running(const char *line)
 {
 	char *control = NULL;
@@ -348,7 +348,7 @@ static int usage(void)
 	return EXIT_USAGE;
 }
 
-/* All of the output, or a failure. */
+/* Return status, or a failure if not all of the output could be written. */
 static int finish(int status)
 {
 	if (!ferror(stdout) && !fflush(stdout))
@@ -397,7 +397,7 @@ int main(int argc, char **argv)
 	int option;
 
 	pamsd.file = PAMSD_CONFIG;
-	/* As lines, even into a file or a pipe that a test reads. */
+	/* Line buffered, even if a test reads it from a file or a pipe. */
 	setvbuf(stderr, NULL, _IOLBF, 0);
 	while ((option = getopt_long(argc, argv, "c:u:hV", options,
 				     NULL)) >= 0) {

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * session - which sessions of a peer are known, and how old a report is
+ * session - the established sessions of a peer, and the age of a report
  *
- * A session is known once one of its reports has brought the cookie that this
- * process has made up for it and its source address. So nothing has to be
- * stored over a restart.
+ * A session is established once one of its reports has the cookie that this process
+ * computed for the session and its source address. So nothing has to be stored across
+ * a restart.
  *
- * No two clocks agree. Of what ours shows more than the sender's when a report
- * comes, the least that was seen is the clocks' difference and the shortest way;
- * what a report shows above that is its age. Clocks that drift or were stopped
- * make reports look old. But a report is no older than the stamp that it echoes, the
- * time by our clock, of an answer to its sender. When a session begins, and when a report
- * looks too old all the same, that has to show its age.
+ * The clocks of the two hosts aren't synchronised. For each report the difference of our
+ * clock on reception and the sender's clock on sending is taken. The lowest one so far is
+ * the clocks' offset plus the shortest transit time, and what a report's difference has
+ * above it is the report's age. Clocks that drift or were stopped make reports look old.
+ * But a report is no older than the stamp that it echoes, which is our clock's time of an
+ * answer to its sender. This stamp has to prove the age of a report when a session begins,
+ * and when a report looks too old.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,11 +21,11 @@
 
 #define AGE_MAX_MS	5000
 #define HOUR_MS		3600000
-/* Answers to sessions that aren't known, for each and for each peer. */
+/* Rate limits of answers to refused reports: per session, and per peer. */
 #define ASKER_PS	20
 #define ASKER_BURST	4
 #define ASKERS_PS	500
-/* A reporter that started anew may still have had reports on their way. */
+/* After a reporter's restart, reports of its old session may still arrive for this long. */
 #define TWO_MS		1000
 
 struct session *session_find(const struct peer *peer, const uint8_t *id)
@@ -38,7 +39,7 @@ struct session *session_find(const struct peer *peer, const uint8_t *id)
 	return NULL;
 }
 
-/* A function, so that a flood of sessions that aren't known stores nothing. */
+/* The secret of a session is derived from its id, so that a flood of new ids stores nothing. */
 static void secret_of(const struct peer *peer, const uint8_t *id,
 		      uint8_t secret[SECRET_BYTES])
 {
@@ -62,7 +63,7 @@ void session_cookie(const struct peer *peer, const struct session *session,
 			   source.len / 8, secret, SECRET_BYTES);
 }
 
-/* The index of the place that is free, or of who was silent longest. */
+/* The index of a free place, or of the session from which no report came for the longest time. */
 static unsigned int next_place(const struct peer *peer)
 {
 	unsigned int oldest = 0;
@@ -83,8 +84,8 @@ struct session *session_replaced(const struct peer *peer)
 }
 
 /*
- * Cookies that were given to other sessions until now become worthless: of
- * all that was recorded nothing can make a session known again.
+ * Also replaces the peer's secret. This invalidates the cookies of sessions that aren't
+ * established, so that no recorded report can establish a session again.
  */
 struct session *session_establish(struct peer *peer,
 				  const struct report_header *header,
@@ -115,8 +116,8 @@ bool session_echoes(const struct report *report, uint64_t ms)
 }
 
 /*
- * The stamp was given before the report was sent, so the clocks differ by what lies
- * between the two, at least: what was seen by slower clocks doesn't count any more.
+ * The echoed stamp was made before the report was sent, so the clocks differ by at least
+ * echo - sent_ms. A lower least_ms is from before the clocks drifted: raise it.
  */
 static void forget_drift(struct session *session, const struct report *report,
 			 uint64_t ms)
@@ -133,7 +134,7 @@ int64_t session_age(struct session *session, const struct report *report,
 	int64_t ahead_ms = (int64_t)(ms - report->sent_ms), age_ms;
 
 	forget_drift(session, report, ms);
-	/* Unsigned, since it may be anything that a peer says. */
+	/* Unsigned arithmetic, since a peer may send any sent_ms. */
 	age_ms = (int64_t)(ms - report->sent_ms - (uint64_t)session->least_ms);
 	if (age_ms >= 0 && age_ms <= AGE_MAX_MS)
 		return age_ms;
@@ -143,7 +144,7 @@ int64_t session_age(struct session *session, const struct report *report,
 	return 0;
 }
 
-/* The place of that session, or of the one that asked longest ago. */
+/* Find the asker of this session id, or replace the one that asked longest ago. */
 static struct asker *asker_of(struct peer *peer, const uint8_t *id)
 {
 	struct asker *oldest = &peer->askers[0];

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * session - what the files of the server's core share
+ * session - declarations shared by the files of the server's core
  *
  *	peer.c (a datagram's checks) -> session.c (sessions, cookies, ages)
- *	                             -> held.c (paths, their names, the kernel)
+ *	                             -> held.c (paths, their names, the module)
  *
- * No sockets and no clock in here: times come in as numbers, in ms since boot
- * unless it is said, and the kernel is behind struct peers_env.
+ * The core uses no sockets and no clock: the caller passes times, in ms since boot
+ * unless noted otherwise, and struct peers_env has the calls to the module.
  */
 #ifndef PAMSD_SESSION_H
 #define PAMSD_SESSION_H
@@ -23,54 +23,54 @@
 
 static_assert(crypto_generichash_KEYBYTES == SECRET_BYTES, "secret");
 
-/* A path as the newest report of a session had it. */
+/* A path's state, from the newest report of a session. */
 struct held_path {
 	uint64_t counter;		/* of that report; 0: none yet */
 	struct report_path state;
 	uint64_t pipe_until_ms;		/* 0: no pipe */
 	int64_t loss_at_ms;		/* may be before this machine's boot */
 	uint64_t loss_until_ms;		/* 0: no loss */
-	uint64_t cost_until_ms;		/* 0: it costs nothing */
-	uint64_t source_counter;	/* of the report that taught it; or 0 */
-	struct pams_path source;	/* key only */
-	union address refused;		/* a source that it may not name */
+	uint64_t cost_until_ms;		/* 0: no cost */
+	uint64_t source_counter;	/* of the report that source is from; 0: none */
+	struct pams_path source;	/* only the key is set */
+	union address refused;		/* source address that the peer may not name */
 };
 
 struct session {
 	uint8_t id[REPORT_SESSION_BYTES];
-	uint8_t secret[SECRET_BYTES];	/* of cookies */
+	uint8_t secret[SECRET_BYTES];	/* key of the session's cookies */
 	struct report_window window;
-	int64_t least_ms;	/* our clock less the sender's: the least */
+	int64_t least_ms;	/* lowest difference of our clock and sent_ms, see session.c */
 	uint64_t established_ms;
-	uint64_t heard_ms;	/* when the last report was taken */
+	uint64_t heard_ms;	/* when the last report was accepted */
 	union address from;	/* of that report */
 	struct held_path paths[REPORT_PATHS_MAX];
 };
 
-/* One name of a path: what the kernel is told under it. */
+/* One name of a path, and what was set in the module under it. */
 struct held {
 	struct pams_path key;		/* only the key is set */
-	struct session *session;	/* whose path it names, NULL: free */
-	uint8_t id;			/* of the path there */
-	bool marked;			/* the report under way hasn't got it */
-	bool unsure;			/* the kernel couldn't be asked yet */
-	bool told;			/* anything, since the module came */
+	struct session *session;	/* of the path; NULL: this place is free */
+	uint8_t id;			/* of the path in the session */
+	bool marked;			/* the current report doesn't have this name */
+	bool unsure;			/* the module couldn't be asked for the subflow yet */
+	bool told;			/* something was set in the module under this name */
 	uint64_t told_pipe_until_ms;
 	int64_t told_loss_at_ms;
 	uint32_t told_spread_ms;
 	uint64_t told_loss_until_ms;	/* 0: no loss */
-	uint64_t told_cost_until_ms;	/* 0: it costs nothing */
+	uint64_t told_cost_until_ms;	/* 0: no cost */
 	uint8_t told_cost;
 };
 
-/* A subflow that the kernel didn't have when it was asked. */
+/* A subflow that the kernel was asked for and doesn't have. */
 struct refused {
 	uint32_t token;
 	uint8_t local_id, remote_id;
-	uint64_t until_ms;		/* it isn't asked again */
+	uint64_t until_ms;		/* don't ask again until then */
 };
 
-/* A session that isn't known, and how often it is answered. */
+/* The rate limit of answers to a session that isn't established. */
 struct asker {
 	uint8_t session[REPORT_SESSION_BYTES];
 	struct bucket answers;
@@ -80,7 +80,7 @@ struct asker {
 struct peer {
 	const struct peer_config *config;
 	struct report_keys keys;
-	uint8_t secret[SECRET_BYTES];	/* makes the sessions' secrets */
+	uint8_t secret[SECRET_BYTES];	/* the sessions' secrets are derived from this */
 	struct session *sessions[SESSIONS_MAX];
 	struct asker askers[ASKERS_MAX];
 	struct bucket reports, answers, guesses;
@@ -97,40 +97,43 @@ struct peer {
 /* --- session.c --- */
 
 struct session *session_find(const struct peer *peer, const uint8_t *id);
-/* The cookie for that session at that address. */
+/*
+ * Compute the cookie of the session with this id for this source address. session is NULL if it
+ * isn't established.
+ */
 void session_cookie(const struct peer *peer, const struct session *session,
 		    const uint8_t *id, const union address *from,
 		    uint8_t cookie[REPORT_COOKIE_BYTES]);
-/* The session that the next one replaces, or NULL. */
+/* The session that the next new one will replace, or NULL. */
 struct session *session_replaced(const struct peer *peer);
-/* The session of this report, which has shown that it is young, is known now. */
+/* Establish the session of this report, whose cookie and age were checked. */
 struct session *session_establish(struct peer *peer,
 				  const struct report_header *header,
 				  const struct report *report, uint64_t ms);
-/* Does the report echo a stamp that was given a short while ago? */
+/* Does the report echo the stamp of a recent answer? */
 bool session_echoes(const struct report *report, uint64_t ms);
-/* How old a report is, in ms, or -1: too old, or that can't be known. */
+/* Returns the age of a report in ms, or -1 if it is too old or its age is unknown. */
 int64_t session_age(struct session *session, const struct report *report,
 		    uint64_t ms);
-/* May a report of a session that isn't known be answered now? */
+/* May a report that was refused be answered now? Answers are rate limited. */
 bool session_may_ask(struct peer *peer, const uint8_t *id, uint64_t us);
-/* Say once an hour that two sessions are in use at the same time. */
+/* Log once an hour if two hosts seem to use the peer's key at the same time. */
 void session_watch(struct peer *peer, const struct session *session,
 		   int64_t age_ms, uint64_t ms);
 
 /* --- held.c --- */
 
-/* Take over what a report says; it was sent age_ms before ms. */
+/* Process the paths and names of a report, which was sent age_ms before ms. */
 void held_take(struct peer *peer, const struct peers_env *env,
 	       struct session *session, const struct report *report,
 	       uint64_t counter, const union address *from, bool verified,
 	       int64_t age_ms, uint64_t ms);
-/* Forget the names of that session, here and in the kernel. */
+/* Remove the names of that session, here and in the module. */
 void held_drop(struct peer *peer, const struct peers_env *env,
 	       const struct session *session, uint64_t ms);
-/* Forget all names, here and in the kernel. */
+/* Remove all names, here and in the module. */
 void held_drop_all(struct peer *peer, const struct peers_env *env, uint64_t ms);
-/* Tell the kernel everything again. */
+/* Set everything in the module again. */
 void held_feed(struct peer *peer, const struct peers_env *env, uint64_t ms);
 struct json_t *held_status(const struct peer *peer, uint64_t ms);
 
