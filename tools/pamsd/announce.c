@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * announce - a change is reported until the server acknowledges it
+ * announce - repeats a report until the server acknowledges it
  *
- * Every report has the whole state of its paths, so any later one makes good
- * for all that were lost. A change is counted; a report is remembered with that
- * count, and its answer says that the server has all changes up to it. Until
- * then everything is sent again over every way, after growing pauses. The ways
- * that are lost themselves come last. Once the server has all changes, only those
- * ways are used whose source address it has yet to learn.
+ * Every report has the whole state of its paths, so a later report makes up for
+ * all earlier ones that were lost. Each change gets a revision number; each report
+ * is stored with the current revision, and its answer acknowledges all changes up
+ * to that. Until then everything is sent again over every way, after growing
+ * pauses, over lost ways last. Once all changes are acknowledged, only those ways
+ * are used whose source address the server has yet to learn.
  */
 #include <string.h>
 
@@ -15,21 +15,24 @@
 
 #include "announce.h"
 
-/* Between reports at least; the first pause, which doubles. */
+/* Least time between reports, and the first pause; each later pause is twice as long. */
 #define PAUSE_MS	20
-/* It grows to that for a minute, then further: the server may be gone. */
+/* Longest pause in the minute after a change, and later, when the server may be gone. */
 #define PAUSE_SOON_MS	500
 #define SOON_MS		60000
 #define PAUSE_MAX_MS	30000
-/* A loss time or its spread that moved less than this and an eighth of what is left. */
+/*
+ * A loss time, or its spread, that moves by no more than this plus an eighth of the time left
+ * isn't a change.
+ */
 #define NEAR_MS		10
-/* Said again after that long, a loss is a change: the server may have forgotten. */
+/* A loss set again after this time is a change, since the server may have forgotten it. */
 #define REPEAT_MS	200
-/* While data flows an answer is asked for that often, to notice if none comes. */
+/* While data flows, request an answer this often, to notice a server that is silent. */
 #define ASK_MS		5000
-/* After a longer time without reports silence counts anew. */
+/* After a longer time without reports, the time of the server's silence starts anew. */
 #define ASK_PAUSE_MS	1500
-/* "Not taken" is answered at once only so often. */
+/* After a "not taken" answer, repeat everything at once only this often. */
 #define AGAIN_MS	100
 
 void announce_init(struct announcer *announcer, const struct report_keys *keys,
@@ -76,7 +79,7 @@ static bool loss_changed(const struct announcer *announcer, unsigned int id,
 	       old->loss_ttl_ms != new->loss_ttl_ms;
 }
 
-/* A name that is gone needs no haste: so is what it named. */
+/* Is the new state worth a report at once? A removed name isn't: its path is gone, too. */
 static bool is_change(const struct announcer *announcer, unsigned int id,
 		      const struct announce_path *new, uint64_t ms)
 {
@@ -119,6 +122,7 @@ void announce_set(struct announcer *announcer, unsigned int id,
 	send_soon(announcer, ms);
 }
 
+/* Does the server have to learn this way's source address, as the name of a path? */
 static bool must_teach(const struct announcer *announcer,
 		       const struct announce_way *way)
 {
@@ -247,7 +251,7 @@ static void begin_report(const struct announcer *announcer,
 	report->acknowledge = acknowledge;
 }
 
-/* Does that path fit into the report, too? Else it is as it was. */
+/* Add a path to the report if it fits. Returns whether it did; if not, the report is unchanged. */
 static bool try_path(struct report *report, const struct announce_path *path,
 		     unsigned int id, bool teach, uint64_t ms)
 {
@@ -263,7 +267,7 @@ static bool try_path(struct report *report, const struct announce_path *path,
 	return false;
 }
 
-/* Everything over one way, in as many reports as it takes. */
+/* Send all paths over one way, in as many reports as they need. */
 static void send_over(struct announcer *announcer, unsigned int index,
 		      bool acknowledge, uint64_t ms, announce_send_fn send,
 		      void *arg)
@@ -296,7 +300,7 @@ static void send_over(struct announcer *announcer, unsigned int index,
 			      arg);
 }
 
-/* Those that aren't lost first, of these who carried data last. */
+/* Ways that aren't lost come first, then those that carried data or got an answer last. */
 static bool is_better(const struct announce_way *a,
 		      const struct announce_way *b)
 {
@@ -345,7 +349,7 @@ void announce_run(struct announcer *announcer, uint64_t ms,
 	for (unsigned int i = 0; i < count; i++)
 		if (news || must_teach(announcer, &announcer->ways[ways[i]]))
 			send_over(announcer, ways[i], true, ms, send, arg);
-	/* that one way is deaf is no silence of the server's */
+	/* a server that only has to learn one way's address isn't silent as a whole */
 	if (count && news && !announcer->asked_ms)
 		announcer->asked_ms = ms;
 	announcer->last_ms = ms;
@@ -373,7 +377,7 @@ void announce_periodic(struct announcer *announcer, uint64_t ms,
 		return;
 	ask = ms - announcer->heard_ms >= ASK_MS;
 	send_over(announcer, ways[0], ask, ms, send, arg);
-	/* In a pause nobody was asked: it is no silence of the server's. */
+	/* The server isn't silent during a time in which it was asked for no answer. */
 	if (ask && (!announcer->asked_ms ||
 		    (ms - announcer->last_ms >= ASK_PAUSE_MS &&
 		     announce_is_known(announcer))))
@@ -413,7 +417,10 @@ static void on_taken(struct announcer *announcer,
 		announcer->ways[sent->way].taught = true;
 }
 
-/* The server doesn't know the session, or how old it is: everything again. */
+/*
+ * The server refused the report, as it doesn't know the session or the report's age: send all
+ * paths again, with the cookie and the stamp of its answer.
+ */
 static void on_not_taken(struct announcer *announcer, bool news, uint64_t ms)
 {
 	for (unsigned int i = 0; i < REPORT_PATHS_MAX; i++)
@@ -452,7 +459,7 @@ bool announce_answer(struct announcer *announcer, const uint8_t *buf,
 	announcer->answers++;
 	take_cookie(announcer, way, &answer, ms);
 	if (answer.taken && news) {
-		/* what that report taught didn't count without the cookie */
+		/* the report had a wrong cookie, so its source address wasn't learnt */
 		on_taken(announcer, &(struct announce_sent){
 			   .paths = sent->paths, .revision = sent->revision });
 	} else if (answer.taken) {

@@ -1,40 +1,41 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * estimate - a pipe's throughput, from what a source counts or says
+ * estimate - estimates a pipe's rate, from what a source counts or reports
  *
- * A queue that isn't empty drains at the pipe's rate. So the bytes that left in
- * the time in which there was a backlog, over that time, are a sample:
+ * A queue that isn't empty drains at the pipe's rate. So the bytes that left while
+ * there was a backlog, divided by that time, are a sample of the rate:
  *
  *	rate = (1 - w) * rate + w * busy_bytes / busy_us
  *
- * A sample is closed after MANY_BYTES, whose eleven packets of 1514 bytes hold
- * the error of counting whole packets below a tenth; after FEW_US if at least
+ * A sample ends after MANY_BYTES, eleven packets of 1514 bytes, which keep the
+ * error of counting whole packets below a tenth; after FEW_US if at least
  * FEW_BYTES, three packets, have left by then, so that a pipe that became slow
- * shows soon; or after STILL_US, if it stands still. w is 1/2: about the mean
- * of two samples, and three samples after a change the rate is within an eighth
- * of it; down to 1 Mbit/s those take at most 180 ms.
+ * shows soon; or after STILL_US, if nothing leaves. w is 1/2: about the mean of
+ * two samples, and three samples after a change the rate is within an eighth of
+ * the new one; down to 1 Mbit/s those take at most 180 ms.
  *
- * A backlog at both ends of a tick may have been gone in between. It was there
- * all the time for sure if no more left than waited at the start. Where that
- * isn't so for all of a sample, it is no more than a lower bound: it counts if
- * it is above what is known, or that is older than BELIEF_US.
+ * A backlog seen at both ends of a tick may have been gone in between. It was
+ * there all the time for sure if no more bytes left than waited at the start. If
+ * a part of a sample is unsure, the sample is only a lower bound: it counts if it
+ * is above the current rate, or if that is older than BELIEF_US.
  *
- * A queue that is kept short, by CoDel for one, gives lower bounds only. But if
- * it wasn't empty at MOST_PARTS of 4 looks in a window of WINDOW_US, the pipe
- * was busy for about that part of the window at least, and in the sample with
- * the highest rate for all of it: that is then the rate, even if more was
- * known. After a fall the rate is too high for two windows at most.
+ * A queue that is kept short, as by CoDel, gives only lower bounds. But if it
+ * wasn't empty in MOST_PARTS of 4 looks in a window of WINDOW_US, the pipe was
+ * busy for at least about that part of the window, and probably for all of the
+ * sample with the highest rate: that becomes the rate, even if it is lower than
+ * the current one. After a drop the rate is too high for two windows at most.
  *
- * With no backlog the pipe isn't the bottleneck and what leaves says nothing of
- * it: the last rate stays, as long as its age allows.
+ * Without a backlog the pipe isn't the bottleneck, so the bytes that leave say
+ * nothing about it: the last rate stays, as long as its age allows.
  *
- * A source that says a rate gives one sample each time. Radio rates change with
- * each frame that is lost: w is 1/4, eight samples (160 ms) until an eighth.
+ * A source that reports a rate gives one sample each time. Radio rates change with
+ * each lost frame: w is 1/4, so after a change it takes eight samples (160 ms)
+ * until the rate is within an eighth of the new one.
  *
- * One that averages it itself (pamsplit) is believed as it says.
+ * The rate of a source that averages it itself (pamsplit) is used as it is.
  *
- * Where a queue's drain is measured but hasn't been for BELIEF_US, what a source
- * supposes the rate to be takes its place.
+ * If a queue's drain was measured, but not for BELIEF_US, the rate that a source
+ * supposes replaces it.
  *
  * Units: bytes, bytes per second, us. Counters are 64 bits and may be set back
  * to 0. 2^64 us are 500,000 years; busy_bytes * 10^6 fits 64 bits up to
@@ -63,7 +64,7 @@ static uint64_t clamp_rate(uint64_t byteps)
 	return byteps;
 }
 
-/* One part in weight is the sample's. */
+/* Update the rate with a sample that has weight w = 1 / weight. */
 static void learn(struct estimate *estimate, uint64_t us, uint64_t byteps,
 		  unsigned int weight)
 {
@@ -82,7 +83,7 @@ static uint32_t clamp_backlog(uint32_t bytes)
 	       MPTCP_PAMS_BACKLOG_MAX_BYTES : bytes;
 }
 
-/* What left since the last sample; 0 for the first and after a reset. */
+/* Store a sample. Returns the bytes since the last one, 0 for the first or if bytes was reset. */
 static uint64_t advance(struct estimate *estimate, uint64_t us, uint64_t bytes,
 			uint32_t backlog_bytes)
 {
@@ -114,7 +115,7 @@ static bool is_sample(const struct estimate *estimate)
 		estimate->busy_us >= FEW_US);
 }
 
-/* At the end of a window with few empty looks its best sample is the rate. */
+/* Count a look; at the end of a window with few empty looks its best sample becomes the rate. */
 static void look(struct estimate *estimate, uint64_t us, bool busy)
 {
 	struct estimate_window *window = &estimate->window;
@@ -151,7 +152,7 @@ void estimate_count(struct estimate *estimate, uint64_t us, uint64_t bytes,
 	if (!is_sample(estimate))
 		return;
 	byteps = estimate->busy_bytes * US_PER_S / estimate->busy_us;
-	if (!estimate->drained)		/* what was supposed counts no more */
+	if (!estimate->drained)		/* drop a rate that was only supposed */
 		estimate->rate_byteps = 0;
 	estimate->drained = true;
 	estimate->from = "queue";

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * links - the interfaces that are reported about or through
+ * links - the state of interfaces that reports are about, or leave through
  *
- * rtnetlink's news tell of a lost carrier at once. When there were more than the
- * socket has room for, those that are left are older than a dump: they are read
- * first, and then the dump is what there is. Counters have no news: they are asked
- * for, all interfaces' in one dump of statistics.
+ * rtnetlink's notifications tell of a lost carrier at once. When the socket's buffer
+ * overflows, notifications are lost: the remaining ones are read first, and then a dump,
+ * which is newer than these, replaces the state. There are no notifications about
+ * counters: they are read, for all interfaces in one dump of statistics.
  *
- * Of an interface's addresses one is sent from that subflows of MPTCP use
- * (subflows.c), which a server may know the path by; else, and of several, the
- * first one that has not been deprecated, and of IPv6's a temporary one where the
- * system prefers those (use_tempaddr 2), as connections do.
+ * Reports leave from an address of the interface that MPTCP subflows use (subflows.c),
+ * since the server may know the path by it. If there is none, or several, the first one
+ * that isn't deprecated is used; of IPv6 a temporary one if the system prefers those
+ * (use_tempaddr 2), as it does for connections.
  */
 #include <errno.h>
 #include <net/if.h>
@@ -34,17 +34,17 @@
 
 #define WINDOW_US	100000
 #define WINDOW_BYTES	(3 * 1514)
-/* A change interrupts a dump: it is asked for so often at once, then after a second. */
+/* A change interrupts a dump: request it this often at once, and then after a second. */
 #define DUMPS_MAX	3
 #define AGAIN_S		1
 
-/* Kept in the order in which they came. */
+/* An address of a link. The list is in the order in which rtnetlink reported them. */
 struct link_address {
 	int family;
 	uint8_t bytes[16];	/* IPv4: the first four */
 	uint32_t flags;		/* IFA_F_ */
-	bool listed;		/* by the dump under way */
-	bool used;		/* by subflows */
+	bool listed;		/* the current dump contains it */
+	bool used;		/* subflows use it */
 };
 
 struct links {
@@ -56,7 +56,7 @@ struct links {
 	void *arg;
 	struct link *links[LINKS_MAX];
 	unsigned int count;
-	uint64_t us;		/* of the sample under way */
+	uint64_t us;		/* time of the current sample */
 };
 
 static struct link *by_name(struct links *links, const char *name)
@@ -97,7 +97,7 @@ static bool is_global(const struct link_address *address)
 	return address->family != AF_INET6 || (address->bytes[0] & 0xfe) != 0xfc;
 }
 
-/* The higher the better; below 0: not to be used. */
+/* Rank an address as source of reports: the higher the better, below 0: unusable. */
 static int rank_of(const struct link_address *address, bool temporary)
 {
 	if (address->flags & IFA_F_TENTATIVE)
@@ -107,7 +107,7 @@ static int rank_of(const struct link_address *address, bool temporary)
 	       (!(address->flags & IFA_F_TEMPORARY) == !temporary);
 }
 
-/* What to send from in that family, or NULL. */
+/* The address of this family to send reports from, or NULL. */
 static const struct link_address *best_address(const struct link *link,
 					       int family)
 {
@@ -187,7 +187,7 @@ static void set_address(struct link *link, int family, const void *bytes,
 	choose_addresses(link);
 }
 
-/* After a dump: an address that was deleted while news were lost is gone. */
+/* Remove the addresses that aren't in the dump: their notifications were lost. */
 static void sweep_addresses(struct links *links)
 {
 	for (unsigned int i = 0; i < links->count; i++) {
@@ -220,7 +220,7 @@ static void set_up(struct links *links, struct link *link, bool up)
 		links->changed(link, links->arg);
 }
 
-/* The name may have gone to another interface, or the interface elsewhere. */
+/* The interface is gone, was renamed, or moved to another network namespace. */
 static void forget_link(struct links *links, struct link *link)
 {
 	link->ifindex = 0;
@@ -288,9 +288,9 @@ static void take_address(struct links *links, struct nlmsghdr *hdr)
 }
 
 /*
- * Three packets in a tenth of a second are data: reports themselves, name
- * lookups and keep-alives are less. Of a longer time than two windows it isn't
- * known when in it they came.
+ * Three full packets in a tenth of a second count as data: pamsd's reports, DNS lookups and
+ * keep-alives are less. If the last sample is more than two windows old, nobody knows when
+ * the bytes were sent, so they don't count.
  */
 static void count_bytes(struct link *link, uint64_t bytes, uint64_t us)
 {
@@ -359,7 +359,7 @@ static void mark_links(struct links *links)
 		links->links[i]->listed = false;
 }
 
-/* After a dump: what isn't there has said nothing, or went while news were lost. */
+/* Mark the links that aren't in the dump as gone: they never existed, or were deleted. */
 static void sweep_links(struct links *links)
 {
 	for (unsigned int i = 0; i < links->count; i++)
@@ -420,7 +420,7 @@ static void on_again(evutil_socket_t fd, short what, void *arg)
 	replace_all(arg);
 }
 
-/* When there were more news than room, everything is asked for. */
+/* Read notifications. If some were lost, request everything. */
 static void on_news(evutil_socket_t fd, short what, void *arg)
 {
 	struct links *links = arg;

@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * reporter - when to report what
+ * reporter - decides when to report which state of a path
  *
- * While data flows all is measured every TICK_MS, and from when it may flow
- * again (traffic.c, or else a look every IDLE_TICK_MS). All paths are then
- * reported if one
+ * While data flows, all interfaces are measured every TICK_MS. When data stops, traffic.c
+ * waits for the next packet; if it can't, the counters are read every IDLE_TICK_MS. All
+ * paths are reported as soon as one of them carries data and either its last report is
+ * interval_ms old, or its values differ from what the server can extrapolate.
  *
- *	carries data, and the last report is interval_ms old, or its values
- *	have changed more than the server can reckon itself.
+ * A change of a loss, which includes a change of carrier, is reported at once, and
+ * repeated until the server acknowledges it (announce.c). Nothing is sent while no data
+ * flows and nothing changes.
  *
- * A change of a loss time, so of a carrier, is reported before anything else
- * is done, and until the server says that it knows (announce.c). Nothing is
- * sent while nothing flows, and nothing changes.
- *
- * What is about its source is named by the subflows that the kernel has
- * through that interface to the server, and by the address that the server sees
- * the interface's reports come from, if it lets that count.
+ * A path about the interface's source address is named by the subflows that the kernel
+ * has through that interface to the server, and by the address from which the server
+ * receives the interface's reports, if the server is configured to accept that.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -32,43 +30,46 @@
 
 #define TICK_MS		20
 #define IDLE_TICK_MS	100
-/* A pipe holds as long as that many reports take: all but one may be lost or late. */
+/* Lifetime of a reported rate, in intervals: all but one report may be lost or late. */
 #define TTL_INTERVALS	3
-/* New subflows are looked for that often. */
+/* Read the subflows this often, to find new ones. */
 #define SUBFLOWS_US	1000000
-/* And for a loss unless they were just read. */
+/* Read them before a loss is reported, too, unless they are younger than this. */
 #define SUBFLOWS_FRESH_US	50000
-/* A way is avoided that long before its loss. */
+/* Avoid sending reports through an interface this long before its loss. */
 #define AVOID_MS	1000
-/* What is_news() takes for the same. */
+/* A predicted time that moves less than this isn't news, see is_news(). */
 #define SAME_MS		20
-/* Data flows as long as it flowed this lately: idle ticks, and some more. */
+/* Data counts as flowing for this long after it was seen: longer than an idle tick. */
 #define FLOW_US		150000
-/* A path that has nothing to tell but its address says that once in this. */
+/* A path without a known rate is reported this often, for its source address. */
 #define EMPTY_MS	1000
-/* The server ages a backlog. What it can't know is reported from here on. */
+/*
+ * The server extrapolates the backlog with the rate. Report when it is off by more than the
+ * pipe sends in this time.
+ */
 #define BACKLOG_MS	50
 
 struct interface {
 	const struct interface_config *config;
 	struct link *link;
-	const struct source *source;	/* NULL: none, or not decided yet */
-	unsigned int source_ifindex;	/* for which it was decided */
-	int failed;			/* of the source, the one last said */
+	const struct source *source;	/* NULL: none, or not chosen yet */
+	unsigned int source_ifindex;	/* ifindex for which source was chosen */
+	int failed;			/* the source's error that was logged last */
 	struct estimate estimate;
-	bool loss;			/* else there is none */
-	uint64_t loss_at_ms;		/* if there is one */
-	uint32_t loss_spread_ms;	/* standard deviation of that */
-	uint32_t loss_ttl_ms;		/* 0: the usual */
-	bool lasting;			/* lost as long as it isn't unsaid */
-	bool said;			/* any of this was ever said */
-	uint8_t cost;			/* in the kernel's word */
+	bool loss;			/* the path is lost, or will be */
+	uint64_t loss_at_ms;		/* when, if loss */
+	uint32_t loss_spread_ms;	/* standard deviation of loss_at_ms */
+	uint32_t loss_ttl_ms;		/* 0: the default */
+	bool lasting;			/* the loss holds until it is set to no loss */
+	bool said;			/* set_loss() was ever called */
+	uint8_t cost;			/* as the module has it */
 };
 
 struct path {
 	struct interface *interface;
 	const struct about *about;
-	/* what was reported last */
+	/* the values of the last report */
 	uint64_t reported_us;
 	uint64_t rate_byteps;
 	uint32_t backlog_bytes;
@@ -81,20 +82,20 @@ struct reporter {
 	struct event_base *base;
 	struct event *timer;
 	uint64_t woken_us;	/* when data may have begun to flow */
-	bool ready;		/* set up: what changes is reported */
-	bool costs_known;	/* else they are read for the next report */
+	bool ready;		/* set-up is done: report changes */
+	bool costs_known;	/* if not, read the costs before the next report */
 	struct interface *interfaces;
-	struct path *paths;	/* their index is their number */
+	struct path *paths;	/* the index is the path's id in reports */
 	unsigned int path_count;
 	struct target **targets;
 	unsigned int target_count;
-	bool sources;		/* at least one path is about its source */
+	bool sources;		/* at least one path is about its source address */
 	struct subflows subflows;
 	uint64_t subflows_us;	/* when they were read */
-	int subflows_failed;	/* the error that was said last */
+	int subflows_failed;	/* the error that was logged last */
 };
 
-/* --- what is known now --- */
+/* --- the current state --- */
 
 static bool flows(const struct interface *interface, uint64_t us)
 {
@@ -111,7 +112,7 @@ static uint64_t loss_until_ms(const struct interface *interface)
 	       (interface->loss_ttl_ms ?: MPTCP_PAMS_LOSS_TTL_DEFAULT_MS);
 }
 
-/* A loss that was predicted holds for its ttl, and nobody may take it back. */
+/* A predicted loss ends with its lifetime, since its predictor may never take it back. */
 static bool has_loss(const struct interface *interface, uint64_t ms)
 {
 	return interface->loss &&
@@ -125,7 +126,7 @@ static uint64_t rate_of(const struct reporter *reporter,
 			      reporter->config->rate_age_ms * 1000ULL);
 }
 
-/* Would the server be wrong without a new report? */
+/* Do the values differ from what the server extrapolates from the last report? */
 static bool changed(const struct reporter *reporter, const struct path *path,
 		    uint64_t us)
 {
@@ -168,7 +169,7 @@ static void read_subflows(struct reporter *reporter, uint64_t us)
 	if (!reporter->sources || !reporter->target_count)
 		return;
 	reporter->subflows_us = us;
-	/* whoever may not receive the kernel's events learns of a change so */
+	/* read the costs now and then, in case the module's events can't be received */
 	reporter->costs_known = false;
 	err = subflows_read(&reporter->subflows);
 	if (err && err != reporter->subflows_failed)
@@ -178,7 +179,7 @@ static void read_subflows(struct reporter *reporter, uint64_t us)
 	links_use(reporter->links, &reporter->subflows);
 }
 
-/* Any subflow of a connection that has one to an address of the server. */
+/* Does the subflow's connection have a subflow to an address of the server? */
 static bool is_to(const struct reporter *reporter, const struct target *target,
 		  const struct subflow *subflow)
 {
@@ -211,7 +212,7 @@ static void fill_subflows(const struct reporter *reporter,
 			return;
 		name->kind = REPORT_NAME_SUBFLOW;
 		name->token = subflow->token;
-		/* this machine is the remote one there */
+		/* from the server's view, this machine is the remote side */
 		name->local_id = subflow->remote_id;
 		name->remote_id = subflow->local_id;
 		entry->name_count++;
@@ -272,7 +273,7 @@ static void set_path(const struct reporter *reporter, struct target *target,
 
 	memset(&entry, 0, sizeof(entry));
 	fill_names(reporter, target, &entry, path);
-	/* What was measured drains to behind this link, not to here. */
+	/* The measured direction leads away from this machine, not to its source address. */
 	if (!path->about->source)
 		fill_pipe(reporter, &entry, interface, us);
 	entry.loss = has_loss(interface, us / 1000);
@@ -282,7 +283,7 @@ static void set_path(const struct reporter *reporter, struct target *target,
 		entry.loss_spread_ms = interface->loss_spread_ms;
 		entry.loss_ttl_ms = interface->loss_ttl_ms;
 	}
-	/* as what this machine says of its own links */
+	/* the cost is about this machine's own links */
 	if (path->about->source)
 		entry.cost = interface->cost;
 	target_set(target, id, &entry);
@@ -300,7 +301,7 @@ static void read_costs(struct reporter *reporter)
 	reporter->costs_known = true;
 }
 
-/* Every server is to know what is known now. */
+/* Pass the current state to all targets, which report changes. */
 static void update_targets(struct reporter *reporter, uint64_t us)
 {
 	if (!reporter->costs_known)
@@ -320,7 +321,7 @@ static void update_targets(struct reporter *reporter, uint64_t us)
 	}
 }
 
-/* If one path is due all are sent. */
+/* Report all paths if one of them is due. */
 static void send_due(struct reporter *reporter, uint64_t us)
 {
 	bool due = false;
@@ -393,8 +394,8 @@ static void set_loss(struct reporter *reporter, struct interface *interface,
 }
 
 /*
- * A program may predict the same again and again. What is the same but for
- * SAME_MS, or an eighth of the time until then, is no news.
+ * Does the prediction differ from the last one? A program may repeat its prediction often;
+ * differences up to SAME_MS plus an eighth of the time until the loss don't count.
  */
 static bool is_news(const struct interface *interface,
 		    const struct prediction *prediction)
@@ -427,7 +428,7 @@ const char *reporter_predict(struct reporter *reporter, const char *name,
 	return "this interface is not configured";
 }
 
-/* Somebody has set, or taken back, what a path costs. */
+/* Report costs after somebody has set or deleted one in the module. */
 static void on_costs(void *arg)
 {
 	struct reporter *reporter = arg;
@@ -448,7 +449,7 @@ void reporter_feed(struct reporter *reporter)
 			tell_kernel(reporter, &reporter->interfaces[i], ms);
 }
 
-/* Look at once, and for as long as it takes to tell if data flows. */
+/* Start measuring at once, and go on for FLOW_US, in which it shows whether data flows. */
 static void on_traffic(void *arg)
 {
 	struct reporter *reporter = arg;
@@ -466,7 +467,7 @@ static bool sleep_until_traffic(struct reporter *reporter)
 	return traffic_await(reporter->base, indices, count, on_traffic, reporter);
 }
 
-/* Also when a link has got an address: those names that aren't known yet. */
+/* Look up servers' names that failed before, after a link came up or got an address. */
 static void look_names_up(void *arg)
 {
 	struct reporter *reporter = arg;
@@ -475,7 +476,7 @@ static void look_names_up(void *arg)
 		target_look_up(reporter->targets[i]);
 }
 
-/* At the start this says the same of every link: what was said before is old */
+/* Also called for each link at the start, to replace what a previous pamsd has reported. */
 static void link_changed(struct link *link, void *arg)
 {
 	struct prediction down = { .loss = true }, none = { };
@@ -495,7 +496,7 @@ static void link_changed(struct link *link, void *arg)
 		else if (!interface->said)
 			set_loss(reporter, interface, &none, false);
 	}
-	/* It may be a way only. */
+	/* Reports may leave through this link even if none is about it. */
 	for (unsigned int i = 0; reporter->ready && i < reporter->target_count;
 	     i++)
 		target_run(reporter->targets[i]);
@@ -575,7 +576,7 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
 		arm(reporter, IDLE_TICK_MS);
 }
 
-/* --- set up and taken down --- */
+/* --- set-up and tear-down --- */
 
 static int add_paths(struct reporter *reporter, unsigned int index)
 {

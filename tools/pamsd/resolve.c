@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * resolve - the addresses of a server that is given by name
+ * resolve - looks up the addresses of a server that is given by name
  *
- * evdns asks, in the event loop, those whom /etc/hosts and /etc/resolv.conf
- * name at that time: both are read anew for each question, since they change
- * with the network that one is in. A name is looked up again every REFRESH_S, after
- * a failure in 1, 2, 4 ... RETRY_MAX_S, and when its server doesn't answer or, as long as
- * none is known, a link comes. What was known stays until there is another answer.
+ * evdns does the lookups in the event loop. /etc/hosts and /etc/resolv.conf are read
+ * anew for each lookup, since the name servers change with the network. A name is
+ * looked up every REFRESH_S, after a failure in 1, 2, 4 ... RETRY_MAX_S, when its server
+ * doesn't answer, and, while no address is known, when a link comes up. Known addresses
+ * stay until a lookup finds others.
  *
- * evdns calls back after a question was cancelled, too, later, in the event loop, and
- * looks at its own base then. So a resolver that is let go stays until that has
- * happened, and a turn of the loop longer; resolvers_end() waits for it.
+ * evdns calls back even after a request was cancelled, later, in the event loop, and
+ * then uses its evdns_base. So resolver_free() keeps the memory until that callback,
+ * plus one iteration of the loop; resolvers_end() waits for it.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -24,13 +24,13 @@
 
 #define REFRESH_S	300
 #define RETRY_MAX_S	64
-/* Two attempts of two seconds each, of whatever servers there are. */
+/* Two attempts of two seconds each, whichever name servers are configured. */
 #define TIMEOUT_S	"2"
 #define ATTEMPTS	"2"
-/* The callback is due in the first turn of the loop, the timer in the next. */
+/* The callback is due in the first iteration of the loop, the timer in the next. */
 #define END_TURNS_MAX	10
 
-/* How many were let go, and are there yet. */
+/* How many resolvers were passed to resolver_free() and still exist. */
 static unsigned int abandoned_count;
 
 struct resolver {
@@ -40,11 +40,11 @@ struct resolver {
 		      void *arg);
 	void *arg;
 	struct event *timer;
-	struct evdns_base *dns;		/* while a question is under way */
+	struct evdns_base *dns;		/* of the last lookup, or NULL */
 	struct evdns_getaddrinfo_request *request;
 	unsigned int retry_s;
-	int failed;			/* the error that was said last */
-	bool abandoned;			/* by resolver_free(): base alone is good */
+	int failed;			/* the error that was logged last */
+	bool abandoned;			/* resolver_free() was called: don't use host and found */
 };
 
 static void arm(struct resolver *resolver, unsigned int s)
@@ -106,14 +106,14 @@ static void on_answer(int err, struct evutil_addrinfo *list, void *arg)
 	resolver->found(addresses, count, resolver->arg);
 }
 
-/* What goes wrong is said by on_failure(). */
+/* Suppress evdns' own messages; on_failure() logs errors. */
 static void say_nothing(int is_warning, const char *text)
 {
 	(void)is_warning;
 	(void)text;
 }
 
-/* NULL if there is no memory. That a file is missing is no fault. */
+/* Returns NULL if there is no memory. Missing files are no error. */
 static struct evdns_base *dns_new(struct event_base *base)
 {
 	struct evdns_base *dns = evdns_base_new(base, 0);
@@ -137,7 +137,7 @@ static void look_up(struct resolver *resolver)
 		.ai_flags = EVUTIL_AI_NUMERICSERV,
 	};
 
-	/* The last question's: it can't be freed where it is answered. */
+	/* Free the last lookup's base here, as its callback on_answer() mustn't. */
 	if (resolver->dns)
 		evdns_base_free(resolver->dns, 0);
 	resolver->dns = dns_new(resolver->base);
@@ -145,14 +145,14 @@ static void look_up(struct resolver *resolver)
 		on_failure(resolver, EVUTIL_EAI_MEMORY);
 		return;
 	}
-	/* It may answer at once; then there is no request. */
+	/* evdns may call on_answer() at once; then it returns NULL. */
 	resolver->request = evdns_getaddrinfo(resolver->dns,
 					      resolver->host->name,
 					      resolver->host->port, &hints,
 					      on_answer, resolver);
 }
 
-/* Nothing in evdns knows of it any more. */
+/* Free an abandoned resolver, to which evdns has no reference any more. */
 static void dispose(struct resolver *resolver)
 {
 	if (resolver->dns)

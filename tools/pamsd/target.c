@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * target - a server that is reported to: the sockets, and the ways to it
+ * target - sends reports to a server: its sockets, and the ways to it
  *
- * A way is an interface that reports may leave through and an address of the
- * server. A server that is given by name (resolve.c) has ADDRESSES_MAX addresses,
- * of which those are empty that aren't known. Which report takes which way, and
- * when, is in announce.c.
+ * A way is an interface that reports may leave through plus an address of the
+ * server. A server that is given by name (resolve.c) has ADDRESSES_MAX places for
+ * addresses; unknown ones have no family. announce.c decides which report takes
+ * which way, and when.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -20,29 +20,29 @@
 #include "pamsd.h"
 
 /*
- * So long without an answer is logged: one takes a round trip, and some reports
- * may be lost.
+ * After this time without an answer, silence is logged. It leaves room for a round trip and
+ * for the loss of some reports.
  */
 #define SILENT_MS	3000
 #define FAMILIES	2
 
 struct way {
-	const struct link *link;	/* NULL: as routing has it */
-	const union address *address;	/* one of the target's */
-	int error;			/* of sending, the last one said */
+	const struct link *link;	/* NULL: routing decides */
+	const union address *address;	/* points into the target's addresses */
+	int error;			/* the errno of sending that was logged last */
 };
 
 struct target {
 	const struct target_config *config;
 	struct announcer announcer;
-	union address addresses[ADDRESSES_MAX];	/* no family: not known */
+	union address addresses[ADDRESSES_MAX];	/* no family: unknown */
 	unsigned int address_count;
 	struct resolver *resolver;		/* or NULL */
-	struct way ways[ANNOUNCE_WAYS_MAX];	/* as the announcer's */
+	struct way ways[ANNOUNCE_WAYS_MAX];	/* same indices as announcer.ways */
 	int fds[FAMILIES];			/* IPv4, IPv6, or -1 */
 	struct event *events[FAMILIES];
 	struct event *timer;
-	bool silent;		/* has been said */
+	bool silent;		/* the server's silence was logged */
 	uint64_t errors;
 };
 
@@ -63,7 +63,7 @@ static bool can_send_to(const struct target *target,
 	return address->sa.sa_family && target->fds[index_of(address)] >= 0;
 }
 
-/* For people: an address of it, or its name. */
+/* An address of the server, or else its name, for messages and the status. */
 static const char *place_text(char text[ADDRESS_TEXT],
 			      const struct target *target)
 {
@@ -74,8 +74,8 @@ static const char *place_text(char text[ADDRESS_TEXT],
 }
 
 /*
- * Leave through that link, with its address, which routing by source address
- * needs.
+ * Send through the way's link and with the link's address as source, which routing by source
+ * address needs.
  */
 static ssize_t send_through(const struct target *target, const struct way *way,
 			    const uint8_t *buf, size_t len)
@@ -151,8 +151,8 @@ static void arm(struct target *target, uint64_t ms)
 }
 
 /*
- * A report that is dropped on the way, or whose key the server doesn't know,
- * gets no answer at all. Who set this up can only learn it from here.
+ * Log that the server doesn't answer. A report that is dropped on the way, or whose key the
+ * server doesn't know, gets no answer at all, so this message is the only hint.
  */
 static void say_silence(struct target *target, uint64_t ms)
 {
@@ -211,7 +211,7 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
 	send_due(target);
 }
 
-/* What the ways are now; true if there is a new one. */
+/* Update the state of all ways. Returns true if one has come up, or isn't lost any more. */
 static bool look_at_ways(struct target *target)
 {
 	struct announcer *announcer = &target->announcer;
@@ -232,7 +232,7 @@ static bool look_at_ways(struct target *target)
 		way->moved_us = link->moved_us;
 		any |= up && !way->lost;
 	}
-	/* Routing decides if nothing is configured, or nothing else is left. */
+	/* Leave it to routing if "via" isn't configured, or if no way of it can be used. */
 	for (unsigned int i = 0; i < announcer->way_count; i++) {
 		struct announce_way *way = &announcer->ways[i];
 		bool up = can_send_to(target, target->ways[i].address) &&
@@ -290,7 +290,10 @@ bool target_is_at(const struct target *target, const struct prefix *address)
 	return false;
 }
 
-/* A way through that link for each address of the server, or those there are. */
+/*
+ * Add a way through this link for each address of the server, unless there are such ways, and
+ * mark them as sources of the paths in own.
+ */
 static void add_ways(struct target *target, const struct link *link,
 		     uint32_t own)
 {
@@ -315,14 +318,13 @@ static void add_ways(struct target *target, const struct link *link,
 	}
 }
 
-/* Path id is about the addresses of that link. */
 void target_add_source(struct target *target, const struct link *link,
 		       unsigned int id)
 {
 	add_ways(target, link, 1U << id);
 }
 
-/* A way by an address that isn't the server's any more has its state no more. */
+/* Reset the state of all ways to an address that isn't the server's any more. */
 static void forget_ways(struct target *target, const union address *address)
 {
 	for (unsigned int i = 0; i < target->announcer.way_count; i++) {
@@ -344,7 +346,7 @@ static bool is_among(const union address *address, const union address *list,
 	return false;
 }
 
-/* The name was looked up. */
+/* Replace the server's addresses by those that a lookup of its name has found. */
 static void on_found(const union address *found, unsigned int count, void *arg)
 {
 	struct target *target = arg;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * traffic - wait for the first packet after a silence
+ * traffic - waits for the first packet after a silence
  *
- * Counters have no news: to notice that data flows again they would have to be
- * read all the time. A packet socket wakes the daemon instead. While data flows
- * it receives nothing, so that packets aren't copied for it.
+ * The kernel doesn't notify of changed counters: to notice that data flows again, they
+ * would have to be read all the time. A packet socket wakes the daemon instead. While
+ * data flows, the socket receives nothing, so that the kernel copies no packets for it.
  *
- * Opening it needs CAP_NET_RAW, using it nothing. So it is opened once, before
- * privileges are given up, and stays.
+ * Opening the socket needs CAP_NET_RAW, using it needs no privilege. So it is opened
+ * once, before privileges are dropped, and stays open.
  */
 #include <arpa/inet.h>
 #include <linux/filter.h>
@@ -20,9 +20,9 @@
 
 #include "pamsd.h"
 
-/* Shorter ones are acknowledgments, name lookups, keep-alives, ARP. */
+/* Shorter packets are acknowledgments, DNS lookups, keep-alives, ARP. */
 #define DATA_BYTES	256
-/* A protocol that isn't in use: a socket of it receives nothing. */
+/* Nobody uses this protocol, so a socket that is bound to it receives nothing. */
 #define NO_PROTOCOL	ETH_P_LOOP
 #define FILTER_MAX	(TRAFFIC_MAX + 5)
 
@@ -53,7 +53,7 @@ static int receive_only(uint16_t protocol)
 	return bind(packets, (struct sockaddr *)&address, sizeof(address));
 }
 
-/* Let packets of at least DATA_BYTES of these interfaces come, a byte each. */
+/* Receive one byte of each packet of at least DATA_BYTES on these interfaces. */
 static int set_filter(const unsigned int *ifindexes, unsigned int count)
 {
 	struct sock_filter code[FILTER_MAX] = {
