@@ -2,9 +2,9 @@
 /*
  * config - reads pamsd.conf(5)
  *
- * libconfuse reads the syntax. Every value is checked while it is read, by
- * config_check.c; what is then in the tree needs no second check. A key is read
- * once: what was checked is what is used, whatever becomes of its file.
+ * libconfuse parses the syntax. config_check.c checks every value while it is
+ * parsed, so the resulting tree needs no second check. A file of a key is read only
+ * once: the key that was checked is used, even if the file changes later.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,13 +20,13 @@
 #define FILE_BYTES_MAX	1048576
 #define INTERVAL_MS	100
 #define RATE_AGE_MS	10000
-/* Of a peer: what its reporter sends at most, and as much again. */
+/* Default limit of a peer's reports per second: twice what a reporter sends at most. */
 #define RATE_PS		200
 #define LOSS_MAX_S	60
 
 /*
- * Ends every file, and is known outside of all sections only: where a brace is
- * missing libconfuse meets it inside of one.
+ * read_tree() appends this option to every file. It is only valid outside of all sections, so
+ * if a closing brace is missing, libconfuse finds it inside a section and reports that.
  */
 #define END_NAME	"end-of-file"
 
@@ -47,7 +47,7 @@ static void print_error(cfg_t *cfg, const char *format, va_list args)
 	tell(line);
 }
 
-/* --- from libconfuse's tree to ours --- */
+/* --- from libconfuse's tree to struct config --- */
 
 static void *array_of(unsigned int count, size_t size)
 {
@@ -67,7 +67,7 @@ static char *copy(const char *text)
 	return copied;
 }
 
-/* It has been checked that it fits. */
+/* check_ifname() or check_interface() has checked that the name fits. */
 static void copy_name(char name[IF_NAMESIZE], const char *text)
 {
 	snprintf(name, IF_NAMESIZE, "%s", text);
@@ -77,7 +77,7 @@ static void get_key(cfg_t *section, uint8_t key[REPORT_KEY_BYTES])
 {
 	const uint8_t *kept = config_key(section);
 
-	/* No check lets a section without one pass. */
+	/* can't happen: check_one_key() refuses a section without a key */
 	if (!kept)
 		abort();
 	memcpy(key, kept, REPORT_KEY_BYTES);
@@ -147,8 +147,8 @@ static void get_interface(struct interface_config *interface, cfg_t *section)
 	}
 	interface->measure = measure_parse(cfg_getstr(section, "measure"));
 	/*
-	 * What is sent to this machine's own address waits before the far end
-	 * of the link. What can be measured here is the other direction.
+	 * Data for this machine's own address queues at the far end of the link, and
+	 * this machine can only measure the other direction.
 	 */
 	if (interface->measure == MEASURE_AUTO &&
 	    interface->about_count == 1 && interface->abouts[0].source)
@@ -232,9 +232,9 @@ static struct config *convert(cfg_t *cfg)
 /* --- the grammar --- */
 
 /*
- * A row says all that the parser and --check know of an option: name, default,
- * flags and what checks its value, NULL if any value of its type will do.
- * Without a default, cfg_size() tells whether it was given.
+ * A row has all that the parser and --check know about an option: name, default,
+ * flags and the function that checks its value, NULL if any value of the type is valid.
+ * For an option without a default, cfg_size() tells whether it was given.
  */
 #define OPTION(is, option, value, flag, check)		\
 	{ .name = (option), .type = (is), .flags = (flag),	\
@@ -252,7 +252,7 @@ static struct config *convert(cfg_t *cfg)
 	  .subopts = (options), .validcb = (check) }
 #define MANY	(CFGF_MULTI | CFGF_TITLE | CFGF_NO_TITLE_DUPES)
 
-/* The tree of that text, or NULL: the fault was told. */
+/* Parse a text. Returns libconfuse's tree, or NULL after reporting a fault by tell(). */
 static cfg_t *parse(const char *file, char *text)
 {
 	cfg_opt_t peer[] = {
@@ -326,7 +326,7 @@ static cfg_t *parse(const char *file, char *text)
 		cfg = cfg_init(root, CFGF_NONE);
 	if (!cfg)
 		abort();
-	/* So that the text of a key is in no memory that isn't wiped here. */
+	/* A stream buffer that is wiped below, since the text of a key passes through it. */
 	setvbuf(stream, stream_buffer, _IOFBF, sizeof(stream_buffer));
 	cfg_set_error_function(cfg, print_error);
 	cfg->filename = copy(file);
@@ -358,7 +358,7 @@ static void free_tree(cfg_t *cfg)
 	cfg_free(cfg);
 }
 
-/* The tree of that file, or NULL. */
+/* Parse a file. Returns libconfuse's tree, or NULL after reporting a fault by tell(). */
 static cfg_t *read_tree(const char *file, bool without_keys)
 {
 	static const char end[] = "\n" END_NAME " = true\n";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* config - what config.c has checked by config_check.c, and both parse */
+/* config - declarations shared by config.c and config_check.c */
 #ifndef PAMSD_CONFIG_H
 #define PAMSD_CONFIG_H
 
@@ -14,26 +14,26 @@ struct section_key {
 };
 
 /*
- * A file of that mode is read from now on. without_keys: its keys are neither
- * looked at nor read from their files, and rules aren't.
+ * Call this before a configuration file with this mode is parsed. without_keys: ignore keys,
+ * files of keys, and rules.
  */
 void config_begin(mode_t mode, bool without_keys);
-/* Wipe the keys, and drop rules that nobody took. */
+/* Overwrite the keys with zeros, and free rules that config_take_rules() didn't take. */
 void config_end(void);
-/* What check_rules() read: the caller frees the array. */
+/* Move the rules that check_rules() has read to *rules. The caller frees the array. */
 void config_take_rules(struct pams_rules *rules);
-/* NULL: that section has none. */
+/* Returns the key of a section, or NULL if the section has none. */
 const uint8_t *config_key(const cfg_t *section);
 
-int measure_parse(const char *text);			/* -1: not one */
-int period_parse(const char *text);			/* -1: not one */
-/* NULL, or what is wrong with it. */
+int measure_parse(const char *text);			/* enum measure, or -1 */
+int period_parse(const char *text);			/* enum period, or -1 */
+/* The following return NULL, or a text that says what is wrong. */
 const char *hours_parse(struct hours *hours, const char *text);
 const char *then_parse(struct effect *then, const char *text);
 const char *quota_parse(uint64_t *bytes, const char *text);
 const char *about_parse(struct about *about, const char *text);
 
-/* One for each value or section that isn't taken as it is. */
+/* Callbacks of libconfuse that check a value or a section. Return 0 or -1. */
 int check_about(cfg_t *cfg, cfg_opt_t *opt);
 int check_battery(cfg_t *cfg, cfg_opt_t *opt);
 int check_cap(cfg_t *cfg, cfg_opt_t *opt);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * config_check - what libconfuse asks of each value and section once it is read
+ * config_check - checks each value and section of the configuration
  *
- * A fault is told with the line that it is in. A check returns 0, or -1 when it
- * has told a fault; libconfuse then stops.
+ * libconfuse calls these functions after it has parsed a value or a section. They
+ * return 0, or -1 after reporting a fault with its line; then libconfuse stops.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -96,7 +96,7 @@ int check_listen(cfg_t *cfg, cfg_opt_t *opt)
 	return 0;
 }
 
-/* Of hosts that can be reached: no bits after its length, no group of hosts. */
+/* Refuse a prefix that has bits set after its length, or that is multicast. */
 static int check_hosts(cfg_t *cfg, const char *text,
 		       const struct prefix *prefix)
 {
@@ -132,7 +132,7 @@ int check_about(cfg_t *cfg, cfg_opt_t *opt)
 	return about.source ? 0 : check_hosts(cfg, value(opt), &about.prefix);
 }
 
-/* Its first word: a path, or a name that the shell would find. */
+/* Check the first word of a command: an executable file's path, or its name in PATH. */
 int check_plugin(cfg_t *cfg, cfg_opt_t *opt)
 {
 	const char *name = cfg_opt_getnstr(opt, 0), *at = getenv("PATH");
@@ -288,7 +288,7 @@ int check_quota(cfg_t *cfg, cfg_opt_t *opt)
 	return why ? -1 : 0;
 }
 
-/* Every month has these. */
+/* Only days that every month has. */
 int check_from_day(cfg_t *cfg, cfg_opt_t *opt)
 {
 	return check_range(cfg, opt, 1, 28);
@@ -314,9 +314,9 @@ int check_state(cfg_t *cfg, cfg_opt_t *opt)
 		      "is not a path from the root on" : NULL);
 }
 
-/* --- keys: read once, kept with the section that they are in --- */
+/* --- keys: read once, and stored together with their section --- */
 
-/* The file that is being read. */
+/* State of the configuration file that is being parsed. */
 static struct {
 	mode_t mode;
 	bool without_keys;
@@ -356,8 +356,8 @@ const uint8_t *config_key(const cfg_t *section)
 }
 
 /*
- * One key for two peers would let each pass for the other, and one for both
- * directions would let a report be thrown back at who sent it.
+ * Store a section's key. All keys have to differ: with the same key two peers could impersonate
+ * each other, and with one key for both directions a report could be reflected to its sender.
  */
 static int keep_key(cfg_t *cfg, const uint8_t key[REPORT_KEY_BYTES])
 {
@@ -375,7 +375,7 @@ static int keep_key(cfg_t *cfg, const uint8_t key[REPORT_KEY_BYTES])
 			  "each direction needs a key of its own");
 		return -1;
 	}
-	/* Not realloc(), which leaves what it moves behind. */
+	/* Not realloc(), which would leave a copy of the keys in freed memory. */
 	grown = calloc(reading.count + 1, sizeof(*grown));
 	if (!grown)
 		abort();
@@ -390,7 +390,7 @@ static int keep_key(cfg_t *cfg, const uint8_t key[REPORT_KEY_BYTES])
 	return 0;
 }
 
-/* The key itself isn't shown. */
+/* Messages don't show the key. */
 int check_key(cfg_t *cfg, cfg_opt_t *opt)
 {
 	uint8_t key[REPORT_KEY_BYTES];
@@ -423,7 +423,7 @@ int check_key_file(cfg_t *cfg, cfg_opt_t *opt)
 	return result;
 }
 
-/* --- rules: read once, too --- */
+/* --- rules: their file is read once, too --- */
 
 int check_rules(cfg_t *cfg, cfg_opt_t *opt)
 {
@@ -458,7 +458,7 @@ int check_rules(cfg_t *cfg, cfg_opt_t *opt)
 	return why ? -1 : 0;
 }
 
-/* --- validators of sections: called at their end --- */
+/* --- validators of sections: called at the end of the section --- */
 
 static cfg_t *last_section(cfg_opt_t *opt)
 {

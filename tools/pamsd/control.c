@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * control - the control socket: lines of JSON in, one line of JSON for each out
+ * control - the control socket: answers each line of JSON with one line of JSON
  *
- * Who may open the socket may say anything: its owner and group.
+ * Owner and group may open the socket; whoever can may send any command.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -21,7 +21,10 @@
 
 #define LINE_BYTES_MAX	4096
 #define CLIENTS_MAX	16
-/* What may wait for a client, but for the last answer; if it asks for more it is cut off. */
+/*
+ * Limit of unread answers per client, which the last answer may exceed. A client that sends
+ * more commands then is disconnected.
+ */
 #define UNREAD_BYTES	1048576
 #define TELL_S		5
 
@@ -97,7 +100,7 @@ static void on_readable(struct bufferevent *buffer, void *arg)
 		drop(client);
 }
 
-/* It has read all; what it had asked for meanwhile is still to be answered. */
+/* The client has read all answers: carry out the commands that waited for that. */
 static void on_written(struct bufferevent *buffer, void *arg)
 {
 	(void)buffer;
@@ -153,7 +156,7 @@ static int address_of(struct sockaddr_un *address, const char *path)
 	return 0;
 }
 
-/* A connection to whoever listens there, or -errno. */
+/* Connect to the socket at this path. Returns a file descriptor or -errno. */
 static int reach(const char *path)
 {
 	struct timeval limit = { .tv_sec = TELL_S };
@@ -175,7 +178,10 @@ static int reach(const char *path)
 	return err;
 }
 
-/* A socket that nobody listens at is what a daemon that was killed left. */
+/*
+ * Listen at this path. Returns a file descriptor or -errno. If a socket exists there but nobody
+ * listens, a daemon that was killed has left it: replace it.
+ */
 static int listen_at(const char *path)
 {
 	struct sockaddr_un address;
@@ -250,7 +256,7 @@ void control_free(struct control *control)
 	free(control);
 }
 
-/* 0 if the answer isn't a fault. */
+/* The exit status for an answer: 1 if it is an error or no JSON, else 0. */
 static int judge(const char *answer, size_t len)
 {
 	json_t *object = json_loadb(answer, len, 0, NULL);

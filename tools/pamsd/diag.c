@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * diag - the TCP sockets of this machine, as sock_diag tells of them
+ * diag - reads the TCP sockets of this machine by sock_diag
  *
- * All that pamsd learns of sockets comes through here: subflows of MPTCP
- * (subflows.c) and the connections over a pipe (source_tcp.c).
+ * Used for the subflows of MPTCP (subflows.c) and the connections over a pipe
+ * (source_tcp.c).
  */
 #include <errno.h>
 #include <string.h>
@@ -19,13 +19,13 @@
 
 #define TCP_STATE_ESTABLISHED	1
 
-/* What a dump calls for each socket. */
+/* The callback for each socket of a dump. */
 struct dump {
 	diag_fn fn;
 	void *arg;
 };
 
-/* An IPv6 socket may speak IPv4. */
+/* Make a host prefix of an address; IPv4-mapped IPv6 addresses become IPv4. */
 static void prefix_from(struct prefix *prefix, int family, const void *address)
 {
 	const struct in6_addr *address6 = address;
@@ -65,7 +65,7 @@ static int dump_family(struct nl_sock *sock, int family, const void *filter,
 	struct inet_diag_req_v2 req = {
 		.sdiag_family = family,
 		.sdiag_protocol = IPPROTO_TCP,
-		/* with that the kernel tells of the ULP, too */
+		/* this also makes the kernel send the ULP's attributes */
 		.idiag_ext = 1 << (INET_DIAG_INFO - 1),
 		.idiag_states = 1 << TCP_STATE_ESTABLISHED,
 	};

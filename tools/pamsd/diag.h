@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * diag - the TCP sockets of this machine, as sock_diag tells of them
+ * diag - reads the TCP sockets of this machine by sock_diag
  */
 #ifndef PAMSD_DIAG_H
 #define PAMSD_DIAG_H
@@ -15,15 +15,15 @@ struct diag_socket {
 	struct prefix local, peer;
 	uint16_t peer_port;
 	struct nlattr *info;	/* struct tcp_info, or NULL */
-	struct nlattr *ulp;	/* INET_ULP_INFO_*, or NULL: it has none */
+	struct nlattr *ulp;	/* INET_ULP_INFO_*, or NULL: the socket has no ULP */
 };
 
 typedef void (*diag_fn)(const struct diag_socket *socket, void *arg);
 
 /*
- * Call fn for each established TCP socket that the filter lets pass (inet_diag's
- * bytecode; length 0: all). *sock is opened unless it is open, and closed after
- * an error. 0 or -errno.
+ * Call fn for each established TCP socket that passes the filter (inet_diag bytecode;
+ * length 0: all sockets). Opens *sock unless it is open, and closes it after an error.
+ * Returns 0 or -errno.
  */
 int diag_established(struct nl_sock **sock, const void *filter,
 		     size_t filter_len, diag_fn fn, void *arg);

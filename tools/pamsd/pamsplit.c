@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * pamsplit - what the control socket of pamsplit(8) tells, and is told
+ * pamsplit - a client of the control socket of pamsplit(8)
  *
- * It answers at once what it has, and closes. It isn't waited for longer than
- * PATIENCE_MS.
+ * pamsplit sends its status at once and closes the connection. A read waits for
+ * PATIENCE_MS at most.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -40,7 +40,7 @@ static int connect_to(const char *path)
 	return fd;
 }
 
-/* All that it says, until it closes; or -errno. */
+/* Read all until pamsplit closes the connection. Returns 0 or -errno. */
 static int read_answer(int fd, char *answer, size_t room)
 {
 	size_t len = 0;
@@ -75,7 +75,7 @@ int pamsplit_ask(const char *path, char **answer, unsigned int *pid)
 	getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len);
 	close(fd);
 	*answer = text;
-	/* one of another namespace of processes has no number here */
+	/* a process of another pid namespace has the pid 0 here */
 	*pid = peer.pid > 0 ? peer.pid : 1;
 	return err;
 }

@@ -196,8 +196,8 @@ static size_t challenge(struct peer *peer, const struct session *session,
 }
 
 /*
- * Log once an hour that a peer speaks another version of the protocol. All versions have the
- * key id at the same place in the header, so the peer can be found without decryption.
+ * Log once an hour that a peer speaks another version of the protocol. Its report can't be
+ * decrypted, but a key has the same id in all versions, so the peer is known.
  */
 static void say_version(struct peers *peers,
 			const struct report_header *header, unsigned int version,

@@ -2,9 +2,9 @@
 /*
  * plugin - programs that predict when an interface's path will be lost
  *
- * A program is started for its interface, writes lines of JSON to its standard
- * output, and is started again when it ends, later and later. It finds the
- * interface's name in PAMSD_INTERFACE.
+ * A plugin is started for its interface, whose name is in PAMSD_INTERFACE, and writes
+ * lines of JSON to its standard output. When it ends it is started again, after a time
+ * that doubles each time.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,11 +30,11 @@
 struct plugin {
 	struct plugins *plugins;
 	const struct interface_config *config;
-	pid_t pid;			/* 0: doesn't run */
+	pid_t pid;			/* 0: it isn't running */
 	struct bufferevent *buffer;
 	struct event *again;
 	unsigned int again_s;
-	bool said;			/* that a line of it was refused */
+	bool said;			/* a refused line of this plugin was logged */
 };
 
 struct plugins {
@@ -45,8 +45,8 @@ struct plugins {
 };
 
 /*
- * Its end is the end of its output; whatever it is, it doesn't go on, nor does
- * what it has started: they are of its process group.
+ * A plugin counts as ended when it closes its output. Kill it in case it still runs, and the
+ * processes that it has started, which are in its process group.
  */
 static void stop(struct plugin *plugin)
 {
@@ -94,7 +94,7 @@ static void on_output(struct bufferevent *buffer, void *arg)
 			    plugin->config->name, plugin->config->plugin[0],
 			    error);
 		}
-		/* It works: its next end is the first one. */
+		/* the plugin works, so the next restart is soon again */
 		if (!error)
 			plugin->again_s = AGAIN_MIN_S;
 		json_decref(answer);
@@ -115,8 +115,8 @@ static void on_closed(struct bufferevent *buffer, short what, void *arg)
 }
 
 /*
- * In the child. It gets none of the daemon's files but standard error, none of
- * its privileges, and ends with it.
+ * Runs in the child process. The plugin gets none of the daemon's open files but standard
+ * error, and none of its privileges; the kernel kills it when the daemon ends.
  */
 static void become(const struct plugin *plugin, int output, pid_t daemon)
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * privilege - what the daemon and its plugins may do, see capabilities(7)
+ * privilege - drops privileges of the daemon and of its plugins, see capabilities(7)
  *
- * Only the kernel's path table, and the tokens of subflows, need a privilege,
- * CAP_NET_ADMIN. The daemon keeps it if its configuration needs one of the two,
- * and a plugin never has it. CAP_NET_RAW is for the start, see traffic.c.
+ * Only the module's path table and the tokens of subflows need a privilege,
+ * CAP_NET_ADMIN. The daemon keeps it if its configuration needs one of the two; a
+ * plugin never has it. CAP_NET_RAW is needed only at the start, see traffic.c.
  */
 #include <errno.h>
 #include <grp.h>
@@ -44,7 +44,7 @@ static int set(const struct capabilities *caps)
 	return syscall(SYS_capset, &header, caps->part);
 }
 
-/* So that no program that is run from now on gets any; where that is allowed. */
+/* Keep programs that are executed later from gaining capabilities, if this process may do that. */
 static void empty_bounding_set(void)
 {
 	for (int cap = 0; !prctl(PR_CAPBSET_DROP, cap, 0, 0, 0); cap++)
@@ -90,7 +90,7 @@ int privilege_drop(const char *user, bool to_tell)
 	return -1;
 }
 
-/* Ambient capabilities go with the inheritable ones. */
+/* Clearing the inheritable capabilities clears the ambient ones, too. */
 int privilege_drop_all(void)
 {
 	const struct capabilities none = { };

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * rules - keeps the kernel's table of rules at what the configuration's file says
+ * rules - sets the module's table of rules from the configured file
  *
- * The table is set at the start, after a reload, when the module is there again, and
- * when a cgroup of a rule came, went or was made anew: the kernel holds the cgroup
- * itself, not its path, and a service that is started again has another one. A rule
- * whose cgroup isn't there fits nothing, so it is left out until it is.
+ * The table is set at the start, after a reload of the configuration, when the module is
+ * loaded again, and when a cgroup of a rule was created, removed or created anew: the
+ * module refers to the cgroup itself, not to its path, and a restarted service has a new
+ * cgroup of the same path. A rule whose cgroup doesn't exist matches nothing, so it is
+ * left out until the cgroup exists.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -26,13 +27,16 @@ struct rules {
 	const struct pams_rules *wanted;
 	struct kernel *kernel;
 	struct event *look;
-	ino_t *cgroup;		/* of each rule, when it was set; 0: none */
-	bool told;		/* the kernel has them */
+	ino_t *cgroup;		/* inode of each rule's cgroup when it was set; 0: none */
+	bool told;		/* the module has the rules */
 	unsigned int left_out;
 	struct seldom refused;
 };
 
-/* The cgroup's inode, 0 if it isn't there, 1 if cgroups can't be seen from here. */
+/*
+ * The inode of a rule's cgroup; 0 if it doesn't exist; 1 if the rule has none, or if cgroups
+ * aren't visible to this process.
+ */
 static ino_t cgroup_of(const struct pams_rule *rule)
 {
 	char path[sizeof(CGROUPS) + PAMS_CGROUP_MAX];
@@ -44,7 +48,7 @@ static ino_t cgroup_of(const struct pams_rule *rule)
 	return stat(path, &st) ? 0 : st.st_ino;
 }
 
-/* Look at the cgroups: is one another than it was? */
+/* Read the inodes of all cgroups. Returns whether one has changed. */
 static bool cgroups_changed(struct rules *rules)
 {
 	bool changed = false;
@@ -68,7 +72,7 @@ static void say_left_out(struct rules *rules, unsigned int left_out)
 	rules->left_out = left_out;
 }
 
-/* All in one transaction: the kernel takes all of it, or keeps what it has. */
+/* Set the whole table in one transaction: the module takes all of it, or keeps its old one. */
 static void tell_kernel(struct rules *rules)
 {
 	struct pams_rules table = *rules->wanted;
@@ -138,7 +142,7 @@ json_t *rules_status(const struct rules *rules)
 			 "in_kernel", rules->told);
 }
 
-/* The kernel keeps the table: a daemon that is started again disturbs nothing. */
+/* The module keeps the table, so that a restart of the daemon changes nothing. */
 void rules_free(struct rules *rules)
 {
 	if (!rules)

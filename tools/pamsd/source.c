@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * source - the netlink socket that a source asks the kernel over
+ * source - a netlink socket for a source's requests to the kernel
  *
- * One question at a time; the kernel answers at once, so a receive that takes
- * long has gone wrong, and doesn't hold up the daemon for more than a second.
+ * There is one request at a time, and the kernel answers at once. If something goes wrong,
+ * a receive blocks the daemon for a second at most.
  */
 #include <errno.h>
 #include <sys/socket.h>

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * source_pamsplit - the flows that pamsplit splits here, as its control socket tells
+ * source_pamsplit - the flows of a pamsplit on this machine, read from its control socket
  *
- * Meant are those whose client is in one of the prefixes that the interface is
- * about. Of them
+ * Counts the flows whose client is in one of the prefixes that the interface is about:
  *
- *	rate     the sum of the delivery rates, of those that have data waiting
+ *	rate     the sum of the delivery rates, of flows with data waiting
  *	backlog  the sum of the bytes that the client hasn't acknowledged
  *	delay    half of the lowest minimum round-trip time
  *
- * The rates are averages already. Those of flows with nothing to bring say what
- * the pipe was, so without any that waits the last rate stays.
+ * The rates are averages already. The rate of a flow without waiting data is from the past,
+ * so if no flow has any, the last rate stays.
  */
 #include <arpa/inet.h>
 #include <string.h>
@@ -38,7 +37,7 @@ static bool is_meant(const struct interface_config *config, const char *line)
 			  pamsplit_number(line, " client_port="));
 }
 
-/* The sum of the flows; gives the sum of the rates of those that wait. */
+/* Sum up the flows. Returns the sum of the rates of those with waiting data. */
 static uint64_t parse(char *answer, struct flows *flows,
 		      const struct interface_config *config)
 {

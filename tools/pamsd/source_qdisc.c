@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * source_qdisc - the queue before an interface, as rtnetlink tells
+ * source_qdisc - the queue of an interface, read by rtnetlink
  *
- * The root qdisc counts what left it and what waits in it, its children's
- * included; the kernel tells of all interfaces together. Where packets wait
- * below it (in a driver's or mac80211's own queue) it tells too little:
- * wireless interfaces have source_station.
+ * The root qdisc counts the bytes that left it and those that wait in it, including
+ * its children's; the kernel dumps the qdiscs of all interfaces. Packets that wait
+ * below the qdisc, in a driver's or mac80211's own queue, aren't counted: wireless
+ * interfaces have source_station.
  */
 #include <errno.h>
 #include <string.h>
@@ -24,7 +24,7 @@
 static struct nl_sock *sock;
 
 struct counts {
-	unsigned int ifindex;	/* whose */
+	unsigned int ifindex;	/* of the interface to look for */
 	bool found;
 	uint64_t bytes;
 	uint32_t backlog_bytes;
@@ -80,7 +80,7 @@ static int sample(const struct link *link,
 		err = nl_recvmsgs_default(sock);
 	if (err < 0)
 		return -EIO;
-	/* One without a queue (noqueue) isn't told of. */
+	/* The kernel doesn't dump a qdisc without a queue (noqueue). */
 	if (!counts.found)
 		return -ENOENT;
 	estimate_count(estimate, us, counts.bytes, counts.backlog_bytes);

@@ -1,20 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * source_station - a wireless interface's throughput, as nl80211 tells
+ * source_station - a wireless interface's throughput, read by nl80211
  *
- * Of the stations the one is meant to which most was sent since the last
- * sample: on a client that is the access point, on a helper that is one the
- * device that fetches. Each has an estimate of its own. Its rate is, the first
- * that is known,
+ * Uses the station to which the most bytes were sent since the last sample: on a
+ * client that is the access point, on a helper that is an access point it is the
+ * device that downloads. Each station has an estimate of its own. Its rate is the
+ * first of these that is known, and the status has the name:
  *
- *	queue		what was sent to it while more waited for it, where the
- *			driver uses mac80211's queues (estimate.c)
- *	expected	what the driver's rate control expects to get through
- *	half bitrate	of what was used last: about what is left for payload
- *			beside preambles, acknowledgments and the waiting for
- *			the medium
- *
- * and its name is told with it.
+ *	queue		bytes sent to the station while more waited for it, if
+ *			the driver uses mac80211's queues (estimate.c)
+ *	expected	the throughput that the driver's rate control expects
+ *	half bitrate	half of the last bitrate: about what preambles,
+ *			acknowledgments and medium access leave for payload
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -43,13 +40,13 @@ static struct stations all;
 struct known_station {
 	unsigned int ifindex;
 	uint8_t mac[6];
-	bool noted;		/* since the last choice */
-	bool chosen;		/* the last time */
-	uint64_t sent;		/* bytes, since the time before */
+	bool noted;		/* stations_note() was called since the last choice */
+	bool chosen;		/* by the last stations_choose() */
+	uint64_t sent;		/* bytes since the previous sample */
 	struct estimate estimate;
 };
 
-/* mac80211 counts what waits per traffic class. */
+/* Sum up the waiting bytes, which mac80211 counts per traffic class (TID). */
 static void parse_backlog(struct station *station, struct nlattr *tids)
 {
 	struct nlattr *tid, *stats[NL80211_TID_STATS_MAX + 1];
@@ -161,7 +158,7 @@ void stations_note(struct stations *stations, unsigned int ifindex,
 			 station->rate_from);
 }
 
-/* Those of that interface that weren't noted have gone. */
+/* Remove the interface's stations that the last dump didn't contain. */
 static void forget(struct stations *stations, unsigned int ifindex)
 {
 	unsigned int kept = 0;
@@ -259,10 +256,10 @@ static int sample(const struct link *link,
 	if (err >= 0)
 		err = nl_recvmsgs_default(sock);
 	if (err < 0) {
-		source_close(&sock);	/* the family may come anew */
+		source_close(&sock);	/* nl80211 may have been unloaded and loaded again */
 		return err == -NLE_OPNOTSUPP ? -EOPNOTSUPP : -EIO;
 	}
-	/* Nobody is associated: that is no fault, there is no pipe now. */
+	/* NULL if no station is associated, which is no error: there is no pipe now. */
 	chosen = stations_choose(&all, link->ifindex);
 	if (chosen)
 		*estimate = *chosen;

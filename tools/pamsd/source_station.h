@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * source_station - what it takes from nl80211, for it and for its test
+ * source_station - stations of nl80211, declared for source_station.c and its test
  */
 #ifndef PAMSD_SOURCE_STATION_H
 #define PAMSD_SOURCE_STATION_H
@@ -12,32 +12,32 @@ struct nlattr;
 
 struct station {
 	uint8_t mac[6];
-	uint64_t bytes;		/* sent to it */
-	uint64_t rate_byteps;	/* 0: not known */
-	const char *rate_from;	/* what that is; NULL: not known */
-	bool has_backlog;	/* the driver tells what waits for it */
+	uint64_t bytes;		/* sent to the station */
+	uint64_t rate_byteps;	/* 0: unknown */
+	const char *rate_from;	/* how the rate was found; NULL: unknown */
+	bool has_backlog;	/* the driver counts the waiting bytes */
 	uint32_t backlog_bytes;
 };
 
-/* attrs: of a message NL80211_CMD_NEW_STATION. 0 or -EINVAL. */
+/* Parse the attributes of a message NL80211_CMD_NEW_STATION. Returns 0 or -EINVAL. */
 int station_parse(struct nlattr **attrs, struct station *station);
 
 /*
- * What is known of each station, whatever the interface: as many as there are,
- * those that have gone are forgotten.
+ * The stations of all interfaces. The array grows as needed; stations that aren't associated
+ * any more are removed.
  */
 struct stations {
 	struct known_station *known;
 	unsigned int count;
 };
 
-/* Look at a station of that interface. */
+/* Take a sample of a station of this interface. */
 void stations_note(struct stations *stations, unsigned int ifindex,
 		   const struct station *station, uint64_t us);
 /*
- * All of that interface's stations were noted: the estimate of the one to which
- * most was sent since the last time, or that was chosen then if nothing was to
- * any. NULL: there is none.
+ * Call this after stations_note() was called for all stations of the interface. Returns the
+ * estimate of the station to which the most bytes were sent since the last time, or of the
+ * last chosen one if all are equal; NULL if there is no station.
  */
 struct estimate;
 const struct estimate *stations_choose(struct stations *stations,

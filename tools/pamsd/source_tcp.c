@@ -2,21 +2,21 @@
 /*
  * source_tcp - the connections over the pipe (diag.c)
  *
- * For a helper that ends TCP: its own connections to the device that fetches
- * are the pipe. MPTCP's subflows are TCP sockets and are seen like others.
- * Meant are those whose peer is in one of the prefixes that the interface is
- * about; the kernel tells of no others. Of them
+ * For a helper that terminates TCP: its own connections to the device that
+ * downloads are the pipe. MPTCP subflows are TCP sockets, and count like others.
+ * Reads the sockets whose peer is in one of the prefixes that the interface is
+ * about; a filter in the kernel leaves out all others. Of these sockets
  *
  *	rate     the sum of the delivery rates
  *	backlog  the sum of the bytes not sent yet and not acknowledged yet
  *	delay    half of the lowest minimum round-trip time
  *
- * The kernel looks at each socket that it has. So that this costs a fiftieth of a
- * core at most, the next question waits for PAUSE times as long as the last
- * one took, up to PAUSE_MAX_US.
+ * The kernel has to look at all of its sockets. To use a fiftieth of a core at
+ * most, the next request waits PAUSE times as long as the last one took, up to
+ * PAUSE_MAX_US.
  *
- * A delivery rate that the application limited says less than the pipe can
- * do. It counts only if it is more than what was known.
+ * A delivery rate that the application limited is lower than what the pipe can
+ * do, so it counts only if it is higher than the current rate.
  */
 #include <string.h>
 
@@ -30,7 +30,7 @@
 #define PAUSE_MAX_US		500000
 
 static struct nl_sock *sock;
-static uint64_t pause_us;	/* after the last question */
+static uint64_t pause_us;	/* least time between the last request and the next */
 
 struct sum {
 	const struct interface_config *config;
@@ -56,10 +56,10 @@ static void add_up(const struct diag_socket *socket, void *arg)
 }
 
 /*
- * The kernel's filter: the peer is in the first prefix, or the second, ... Each
- * condition goes on to the jump behind it if it holds, else over that to the
- * next one. A jump goes to the end, which lets a socket pass; four bytes behind
- * the end is where one goes that doesn't.
+ * The filter in the kernel, as inet_diag bytecode: the peer is in the first prefix, or in the
+ * second, and so on. A condition that holds continues with the jump after it, else it skips
+ * that jump and continues with the next condition. A jump goes to the end of the code, which
+ * accepts the socket; the last condition rejects one by going to four bytes after the end.
  */
 #define JUMP_BYTES	sizeof(struct inet_diag_bc_op)
 #define CONDITION_MAX	(JUMP_BYTES + sizeof(struct inet_diag_hostcond) + 16)

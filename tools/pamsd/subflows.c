@@ -2,15 +2,15 @@
 /*
  * subflows - this machine's subflows of MPTCP connections, by interface
  *
- * sock_diag tells of each TCP socket that is a subflow: its addresses, and, to
- * who has CAP_NET_ADMIN, the connection's tokens and the address ids of both
- * sides. The peer's token is what the server's kernel knows the connection by,
- * whatever NAT makes of its addresses. Only subflows that this machine joined
- * have it; the first one, of which the kernel tells 0, gets it from these. A
- * connection of one subflow has no other path to choose, and isn't told of.
+ * For each TCP socket that is a subflow, sock_diag gives its addresses and, with
+ * CAP_NET_ADMIN, the connection's tokens and the address ids of both sides. The
+ * peer's token identifies the connection in the server's kernel, even behind NAT.
+ * Only subflows that this machine joined have the peer's token; the kernel gives 0
+ * for the first subflow, which gets the token from the others. A connection with
+ * only one subflow has no choice of paths, and is left out.
  *
- * A subflow belongs to the interface that has its local address. When the
- * interface is gone, so is the address; then what was known last counts.
+ * A subflow belongs to the interface that has its local address. If no interface
+ * has the address any more, the one that had it last counts.
  */
 #include <errno.h>
 #include <ifaddrs.h>
@@ -23,10 +23,10 @@
 #include "diag.h"
 #include "pamsd.h"
 
-/* Each subflow may have another address. */
+/* Each subflow may have a different address. */
 #define OWNERS_MAX	SUBFLOWS_MAX
 
-/* Which interface has, or had last, an address. */
+/* The interface that has an address, or had it last. */
 struct owner {
 	struct prefix address;
 	char name[IF_NAMESIZE];
@@ -52,7 +52,7 @@ static bool is_local(const struct subflows *subflows, const struct prefix *addre
 	return false;
 }
 
-/* A machine may have many more addresses than those that subflows have. */
+/* Find the interfaces of the subflows' addresses; this machine may have many other addresses. */
 static void learn_owners(const struct subflows *subflows)
 {
 	struct ifaddrs *list, *entry;
@@ -107,7 +107,7 @@ static void take_subflow(const struct diag_socket *socket, void *arg)
 	subflows->count += subflow->own_token != 0;
 }
 
-/* The peer's token of a connection; 0: no subflow has it. */
+/* The peer's token of a connection; 0 if no subflow has it. */
 static uint32_t token_of(const struct subflows *subflows, uint32_t own_token)
 {
 	for (unsigned int i = 0; i < subflows->count; i++)
@@ -117,7 +117,7 @@ static uint32_t token_of(const struct subflows *subflows, uint32_t own_token)
 	return 0;
 }
 
-/* Give each subflow its connection's token; without one it is left out. */
+/* Give each subflow the peer's token of its connection, and drop subflows without one. */
 static void complete_tokens(struct subflows *subflows)
 {
 	unsigned int kept = 0;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * tcpinfo - what the kernel tells of a TCP socket
+ * tcpinfo - parses struct tcp_info
  *
- * Apart from source_tcp, since libnl's headers and the kernel's own, which has
- * the fields of today, each define struct tcp_info.
+ * This isn't in source_tcp.c, since both libnl's headers and the kernel's header, which
+ * has newer fields, define struct tcp_info.
  */
 #include <string.h>
 
@@ -15,7 +15,7 @@ void tcpinfo_parse(struct tcpinfo *tcpinfo, const void *data, size_t len)
 {
 	struct tcp_info info = { };
 
-	/* An older or newer kernel's is shorter or longer. */
+	/* The struct of an older or newer kernel is shorter or longer. */
 	memcpy(&info, data, len < sizeof(info) ? len : sizeof(info));
 	tcpinfo->acked_bytes = info.tcpi_bytes_acked;
 	tcpinfo->waiting_bytes = info.tcpi_notsent_bytes +

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * tcpinfo - of struct tcp_info, what is used here
+ * tcpinfo - the parts of struct tcp_info that pamsd uses
  */
 #ifndef PAMSD_TCPINFO_H
 #define PAMSD_TCPINFO_H
@@ -12,9 +12,9 @@
 struct tcpinfo {
 	uint64_t acked_bytes;
 	uint64_t waiting_bytes;	/* not sent, or not acknowledged */
-	uint64_t rate_byteps;	/* of delivery */
-	bool limited;		/* that rate, by the application */
-	uint32_t min_rtt_us;	/* 0: none yet */
+	uint64_t rate_byteps;	/* delivery rate */
+	bool limited;		/* the application limited the delivery rate */
+	uint32_t min_rtt_us;	/* 0: unknown yet */
 };
 
 void tcpinfo_parse(struct tcpinfo *tcpinfo, const void *data, size_t len);
