@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * attributes - between the family's messages and the structs of netlink.h
+ * attributes - converts between the family's messages and the structs of netlink.h
  *
- * One table per attribute set, generated from the specification, says each
- * attribute's name, how it is written and where it goes. Attributes that the
- * tables don't have, of a newer module, are passed over.
+ * There is a table for each attribute set, generated from the specification, with each
+ * attribute's name, its encoding and its offset in the struct. Attributes of a newer
+ * module, which the tables don't have, are skipped.
  */
 #include <arpa/inet.h>
 #include <assert.h>
@@ -31,7 +31,7 @@ enum wire {
 	WIRE_FLAG,
 	WIRE_BYTES4,
 	WIRE_BYTES16,
-	WIRE_STRING,	/* what has no room is cut */
+	WIRE_STRING,	/* cut if it is too long */
 };
 
 struct field {
@@ -43,7 +43,7 @@ struct field {
 
 #include "attributes-gen.h"
 
-/* Sets of attributes are told as bits. */
+/* read_fields() returns the attributes that it has found as bits of an int64_t. */
 static_assert(MPTCP_PAMS_A_SUBFLOW_MAX < 64, "a bit per attribute");
 
 #define SEEN(seen, attr)	((seen) & UINT64_C(1) << MPTCP_PAMS_A_##attr)
@@ -94,7 +94,7 @@ static int put_address(struct nl_msg *msg, const struct pams_path *path)
 	return err;
 }
 
-/* Only room can be missing. */
+/* Returns 0, or -EMSGSIZE if the message has no room. */
 int pams_put_key(struct nl_msg *msg, const struct pams_path *path)
 {
 	int err;
@@ -252,7 +252,7 @@ int pams_put_rules(struct nl_msg *msg, const struct pams_rules *rules)
 	return err ? -EMSGSIZE : 0;
 }
 
-/* Copies size bytes; false if the attribute is shorter. */
+/* Copy size bytes. Returns false if the attribute is shorter. */
 static bool copy(void *to, const struct nlattr *attr, int size)
 {
 	if (nla_len(attr) < size)
@@ -311,7 +311,7 @@ static bool read_field(void *to, const struct field *field,
 	return true;
 }
 
-/* The attributes from head on into the struct; which ones, as bits, or -1. */
+/* Read the attributes from head on into a struct. Returns those found, as bits, or -1. */
 static int64_t read_fields(struct nlattr *head, int len, void *to,
 			   const struct field *fields, int max)
 {

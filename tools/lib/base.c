@@ -2,10 +2,11 @@
 /*
  * base - the event loop of a daemon whose timers are short
  *
- * On libevent's usual, coarse clock, which moves by a tick of up to 10 ms, a pace
- * of 4 ms fires twice at once or not at all.
+ * libevent's default clock is coarse: it moves by a tick of up to 10 ms, so a timer of
+ * 4 ms fires twice at once or not at all.
  *
- * Who uses this links with libevent_core; the others of libtools.a need not.
+ * Users of this file have to link with libevent_core; the rest of libtools.a doesn't need
+ * it.
  */
 #include <event2/event.h>
 

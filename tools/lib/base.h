@@ -7,7 +7,7 @@
 
 struct event_base;
 
-/* libevent's, with the precise clock; NULL if it can't be had. */
+/* Create an event base with libevent's precise clock. Returns NULL if that fails. */
 struct event_base *base_new(void);
 
 #endif /* PAMS_BASE_H */

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * events - what the module tells of itself
+ * events - receives the module's events
  *
- * Events come over a socket of their own, so that none is mistaken for an
- * answer. It is in two groups: the family's, which goes with the module and
- * has another number when that comes back, and that of the controller, which
- * tells of families that come and go.
+ * Events have a socket of their own, so that none is mistaken for an answer. The socket
+ * joins two multicast groups: the family's, which is removed with the module and has
+ * another id after the module is loaded again, and the generic-netlink controller's,
+ * which announces new and removed families.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@
 
 #include "netlink-internal.h"
 
-#define DATAGRAMS_MAX	64	/* so that others get their turn */
+#define DATAGRAMS_MAX	64	/* per call, so that the caller gets to other work */
 #define QUEUE_BYTES	(256 * 1024)
 
 struct delivery {
@@ -65,7 +65,10 @@ static void deliver(struct delivery *delivery, enum pams_event_kind kind,
 	delivery->stop = delivery->fn(&event, delivery->arg);
 }
 
-/* The kernel ends the membership with the group, whose number may come back. */
+/*
+ * Join the family's group. The kernel ends the membership when it removes the group, whose id it
+ * may use again.
+ */
 int pams_join(struct pams_nl *nl)
 {
 	int group = genl_ctrl_resolve_grp(nl->sock, MPTCP_PAMS_FAMILY_NAME,
@@ -79,8 +82,8 @@ int pams_join(struct pams_nl *nl)
 }
 
 /*
- * The module's coming, and its going, may be among what is lost. Its family has another
- * number each time it comes: is it another one than was told of?
+ * Lost events may include that the module was loaded or unloaded. Its family gets another id each
+ * time, so compare the id with that of the last event.
  */
 static bool has_other_family(struct pams_nl *nl)
 {
@@ -97,7 +100,7 @@ static bool has_other_family(struct pams_nl *nl)
 	return true;
 }
 
-/* Its going is received late, after it was seen to have come again. */
+/* Is this the removal of an old family, received after the module was found to be loaded again? */
 static bool is_outdated(const struct pams_nl *nl, struct nlmsghdr *hdr)
 {
 	struct nlattr *id = nlmsg_find_attr(hdr, GENL_HDRLEN, CTRL_ATTR_FAMILY_ID);
@@ -105,7 +108,7 @@ static bool is_outdated(const struct pams_nl *nl, struct nlmsghdr *hdr)
 	return id && nl->told_family && nla_get_u16(id) != nl->told_family;
 }
 
-/* The controller tells of a family: is it ours? */
+/* Handle the controller's event about a family, if it is the module's. */
 static void on_family(struct delivery *delivery, struct nlmsghdr *hdr)
 {
 	struct pams_nl *nl = delivery->nl;
@@ -116,7 +119,7 @@ static void on_family(struct delivery *delivery, struct nlmsghdr *hdr)
 		return;
 	switch (genlmsg_hdr(hdr)->cmd) {
 	case CTRL_CMD_NEWFAMILY:
-		/* It may be gone again: the next event tells. */
+		/* on failure the family is gone already: the next event tells that */
 		if (pams_resolve(nl) || pams_join(nl))
 			break;
 		nl->told_family = nl->family;
@@ -142,7 +145,7 @@ static void on_module(struct delivery *delivery, struct nlmsghdr *hdr)
 		if (kinds[kind].command == genlmsg_hdr(hdr)->cmd)
 			break;
 	if (kind <= PAMS_EVENT_PATH_EXPIRED) {
-		/* one without a key is about all paths */
+		/* an event without a key is about all paths */
 		if (!pams_read_path(hdr, &path))
 			deliver(delivery, kind, pams_has_key(&path) ? &path :
 								      NULL,
@@ -154,7 +157,7 @@ static void on_module(struct delivery *delivery, struct nlmsghdr *hdr)
 	}
 }
 
-/* The kernel's ENOBUFS, said once. */
+/* The kernel has dropped events (ENOBUFS), and reports that once. */
 static void on_overrun(struct delivery *delivery)
 {
 	struct pams_nl *nl = delivery->nl;
@@ -209,7 +212,7 @@ int pams_nl_subscribe(struct pams_nl *nl)
 		return pams_fail(nl, -EALREADY, NULL);
 	nl->events = nl_socket_alloc();
 	err = nl->events ? set_up_events(nl, nl->events) : -ENOMEM;
-	/* joined the controller's first, so a load in between isn't missed */
+	/* after joining the controller's group, so that no load in between is missed */
 	if (!err)
 		err = pams_join(nl);
 	nl->error[0] = 0;

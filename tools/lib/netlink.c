@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * netlink - a handle, requests and their errors
+ * netlink - handles, requests and the kernel's errors
  *
- * The family's number is learnt when the handle is opened and again whenever
- * the kernel doesn't know it any more: the module may have been unloaded, or
- * unloaded and loaded again. Numbers are handed out in turn, a freed one comes
- * back only after all others, so a stale one is refused and not another's.
+ * The family's id is resolved when the handle is opened, and again whenever the
+ * kernel doesn't know the id any more: the module may have been unloaded, or
+ * unloaded and loaded again. The kernel assigns ids in turn and reuses one only
+ * after all others, so that it refuses a stale id, which belongs to no other family.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -23,14 +23,14 @@
 
 #include "netlink-internal.h"
 
-#define DUMPS_MAX	4	/* that a change may interrupt */
-#define ANSWER_S	5	/* the kernel answers at once, so never */
+#define DUMPS_MAX	4	/* attempts, if changes interrupt a dump */
+#define ANSWER_S	5	/* receive timeout; the kernel answers at once */
 #define MESSAGE_MAX	65536
-#define REQUEST_BYTES	4096	/* of any other request */
-/* a rule's attributes, the longest path of a cgroup among them, and some */
+#define REQUEST_BYTES	4096	/* size of a request without rules */
+/* Size of one rule in a request: the longest cgroup path, and room for the other attributes. */
 #define RULE_BYTES	(PAMS_CGROUP_MAX + 256)
 
-/* One request and what comes back. */
+/* A request and its answers. */
 struct exchange {
 	struct pams_nl *nl;
 	struct nl_msg *request;
@@ -93,7 +93,7 @@ int pams_resolve(struct pams_nl *nl)
 
 /* --- the kernel's errors --- */
 
-/* The range that a policy allows, as " (125 to 12500000000)". */
+/* Append the range that a policy allows to the error text, as " (125 to 12500000000)". */
 static void add_range(struct pams_nl *nl, struct nlattr *policy)
 {
 	struct nlattr *tb[NL_POLICY_TYPE_ATTR_MAX + 1];
@@ -119,7 +119,7 @@ static void add_range(struct pams_nl *nl, struct nlattr *policy)
 			 nla_get_s64(tb[NL_POLICY_TYPE_ATTR_MAX_VALUE_S]));
 }
 
-/* The name of the attribute at that offset of the request. */
+/* The name of the attribute at this offset of the request. */
 static const char *attr_at(struct exchange *exchange, uint32_t offset)
 {
 	struct nlmsghdr *hdr = nlmsg_hdr(exchange->request);
@@ -160,8 +160,8 @@ static void note_error(struct exchange *exchange, int error,
 }
 
 /*
- * What follows the error in the same message: the request, only its header if
- * that is what was asked for, then the attributes.
+ * Read an error message. After the error number it has the request, or only the request's header
+ * if NETLINK_CAP_ACK is set, and then the attributes.
  */
 static int on_error(struct sockaddr_nl *from, struct nlmsgerr *err, void *arg)
 {
@@ -184,7 +184,7 @@ static int on_error(struct sockaddr_nl *from, struct nlmsgerr *err, void *arg)
 	return NL_STOP;
 }
 
-/* A dump that fails says so in the message that ends it. */
+/* Read the message that ends a dump; it has the error of a dump that failed. */
 static int on_finish(struct nl_msg *msg, void *arg)
 {
 	struct nlmsghdr *hdr = nlmsg_hdr(msg);
@@ -222,7 +222,7 @@ static int on_interrupted(struct nl_msg *msg, void *arg)
 	return NL_OK;
 }
 
-/* What is left of an earlier request that failed halfway is passed over. */
+/* Skip remaining answers to an earlier request that failed halfway. */
 static int on_sequence(struct nl_msg *msg, void *arg)
 {
 	struct exchange *exchange = arg;
@@ -239,7 +239,7 @@ static int on_answer(struct nl_msg *msg, void *arg)
 					    sizeof(struct nl_msg *));
 
 	if (!more) {
-		/* the rest has to be read all the same */
+		/* go on, to read the remaining answers from the socket */
 		note_error(exchange, -ENOMEM, NULL, 0);
 		return NL_OK;
 	}
@@ -274,7 +274,7 @@ static struct nl_cb *callbacks(struct exchange *exchange)
 	return cb;
 }
 
-/* Send the request and read until the kernel has said that this was all. */
+/* Send the request and read all answers. */
 static int roundtrip(struct exchange *exchange)
 {
 	struct nlmsghdr *hdr = nlmsg_hdr(exchange->request);
@@ -302,7 +302,7 @@ static int roundtrip(struct exchange *exchange)
 	return exchange->error;
 }
 
-/* The same, with the family as it is called now. */
+/* Do a roundtrip; repeat it if the family has another id by now. */
 static int exchange_once(struct exchange *exchange)
 {
 	struct pams_nl *nl = exchange->nl;
@@ -316,13 +316,16 @@ static int exchange_once(struct exchange *exchange)
 	err = roundtrip(exchange);
 	if (err != -ENOENT)
 		return err;
-	/* no such family, or no such path? */
+	/* -ENOENT may be about the family or about the path: look for the family */
 	if (pams_resolve(nl))
 		return -ENOENT;
 	return nl->family == family ? err : roundtrip(exchange);
 }
 
-/* 1: it was interrupted every time, the last answers are there */
+/*
+ * Send the request, again if a change interrupts the dump. Returns 1 with the last answers if it
+ * was interrupted every time, else 0 or a negative errno.
+ */
 static int exchange(struct exchange *exchange)
 {
 	int err, i;
@@ -368,7 +371,7 @@ static int end(struct exchange *exchange, int err)
 	return err;
 }
 
-/* A do with the path's key and, if wanted, what is reported of it. */
+/* Send a "do" request with the path's key and, if values is set, its values. */
 static int path_request(struct pams_nl *nl, uint8_t command,
 			const struct pams_path *path, bool values,
 			struct pams_path *answer)
@@ -559,7 +562,7 @@ static int set_up(struct pams_nl *nl)
 	err = genl_connect(nl->sock);
 	if (err)
 		return pams_errno(err);
-	/* room for a dump: no message is larger than this */
+	/* no message of a dump is larger than this */
 	err = nl_socket_set_msg_buf_size(nl->sock, MESSAGE_MAX);
 	if (err)
 		return pams_errno(err);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * notify - tells systemd how the service is, as sd_notify(3) documents it
+ * notify - tells systemd the service's state, as sd_notify(3) documents
  *
- * A datagram to the socket that NOTIFY_SOCKET names; a name that begins with @
- * is an abstract one. Without that variable nobody waits for it.
+ * Sends a datagram to the socket that the variable NOTIFY_SOCKET names; a name that
+ * begins with @ is an abstract one. Without the variable nobody expects a datagram.
  */
 #include <stddef.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * notify - tells systemd how the service is, as sd_notify(3) documents it
+ * notify - tells systemd the service's state, as sd_notify(3) documents
  */
 #ifndef PAMS_NOTIFY_H
 #define PAMS_NOTIFY_H

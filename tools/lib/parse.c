@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* parse - words and quantities that the programs read alike */
+/* parse - parsers of words and quantities that the programs share */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -70,7 +70,7 @@ const char *wrong(const char *format, ...)
 
 static double rounded(double value)
 {
-	/* beyond that a fraction is lost anyway, and nothing is in range */
+	/* a larger double has hardly a fraction, and is out of every range */
 	return value < 1e15 ? (double)(uint64_t)(value + .5) : value;
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * parse - words and quantities that the programs read alike
+ * parse - parsers of words and quantities that the programs share
  *
- * Parsing gives NULL, or what is wrong with the text, which is good until the next call.
+ * Parsers return NULL, or a text that says what is wrong, which is valid until the next
+ * call.
  */
 #ifndef PAMS_PARSE_H
 #define PAMS_PARSE_H
@@ -10,22 +11,24 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What is left of the words of a line. */
+/* The remaining words of a line. */
 struct words {
 	char **at;
 	int left;
 };
 
-const char *next_word(struct words *words);		/* NULL: none is left */
-bool next_is(struct words *words, const char *keyword);	/* and take it */
+/* Remove the first word and return it; NULL if none is left. */
+const char *next_word(struct words *words);
+/* Remove the first word if it is the keyword. Returns whether it was. */
+bool next_is(struct words *words, const char *keyword);
 
-/* The text that parsing gives. */
+/* Format the text that a parser returns. */
 const char *wrong(const char *format, ...)
 	__attribute__((format(printf, 1, 2)));
 
 /*
- * A number with or without a fraction, then its unit: 5mbit, 8ms, 120k. k, M and G are
- * powers of 1000, Ki, Mi and Gi of 1024.
+ * A quantity is a number, with or without a fraction, and its unit: 5mbit, 8ms, 120k. k, M and
+ * G are powers of 1000, Ki, Mi and Gi powers of 1024.
  */
 #define QUANTITY_MAX	32
 
@@ -34,10 +37,10 @@ struct unit {
 	double factor;
 };
 
-/* The value in the unit whose factor is 1, whole, or less than 0. */
+/* The value in the unit whose factor is 1, rounded; less than 0 if the text isn't a quantity. */
 double quantity(const char *text, const struct unit *unit);
 
-/* what: the input's name */
+/* what: name of the value, for the error message */
 const char *size_parse(const char *what, const char *text, uint64_t max,
 		       const char *max_text, uint64_t *bytes);
 const char *time_parse(const char *what, const char *text, uint64_t min_us,

@@ -7,11 +7,11 @@
  *	 8  key id (8)
  *	16  session (16), counter (8): the nonce of XChaCha20-Poly1305
  *	40  mark (8): SipHash-2-4 of what is before it
- *	48  what is encrypted, then the tag (16)
+ *	48  encrypted part, then the tag (16)
  *
- * The header is authenticated with the rest. What is encrypted has a fixed part,
- * then entries of kind, length and contents. A receiver passes over kinds that
- * it doesn't know, and over what is behind the contents that it knows.
+ * The tag authenticates the header, too. The encrypted part has fixed fields, then
+ * entries of kind, length and contents. A receiver skips entries of unknown kinds, and
+ * bytes at the end of an entry that it doesn't know.
  */
 #include <assert.h>
 #include <string.h>
@@ -40,7 +40,7 @@
 #define FLAG_ACKNOWLEDGE	1
 #define FLAG_TAKEN		1
 
-/* The entries of kinds beside those of enum report_name_kind. */
+/* Kinds of entries in addition to those of enum report_name_kind. */
 #define ENTRY_PADDING	0
 #define ENTRY_PATH	1
 
@@ -59,7 +59,7 @@ static_assert(REPORT_NAMES_MAX * SUBFLOW_BYTES > CLEAR_BYTES_MAX, "names");
 
 static const uint8_t magic[4] = { 'P', 'A', 'M', 'S' };
 
-/* A cursor that writes, and one that reads, numbers of the wire. */
+/* put() and take_number() write and read a big-endian number, and advance the pointer. */
 static void put(uint8_t **at, uint64_t value, unsigned int bytes)
 {
 	while (bytes--)
@@ -88,8 +88,8 @@ static void take_bytes(const uint8_t **at, void *to, size_t bytes)
 }
 
 /*
- * The name of the key is that of version 1, so that each version can tell whose
- * datagram it is that it doesn't understand.
+ * All versions derive the key id as version 1 does, so that a receiver of another version can
+ * tell which peer has sent a datagram that it can't decrypt.
  */
 int report_keys_derive(struct report_keys *keys,
 		       const uint8_t key[REPORT_KEY_BYTES])
@@ -176,7 +176,10 @@ static size_t seal(uint8_t *buf, enum report_type type,
 	return len;
 }
 
-/* The mark costs a twentieth of the tag: a flood of forged ones ends there. */
+/*
+ * Check the mark, then decrypt. The mark costs a twentieth of the tag, so that a flood of forged
+ * datagrams costs little.
+ */
 static bool unseal(uint8_t *clear, const uint8_t *buf, size_t len,
 		   const struct report_keys *keys, const uint8_t *key)
 {
@@ -190,7 +193,7 @@ static bool unseal(uint8_t *clear, const uint8_t *buf, size_t len,
 			buf, REPORT_HEADER_BYTES, buf + NONCE_AT, key);
 }
 
-/* --- what may be said --- */
+/* --- ranges of values --- */
 
 static bool rate_valid(uint64_t byteps)
 {
@@ -290,7 +293,7 @@ static size_t path_bytes(const struct report_path *path)
 	       (path->flags & REPORT_COST ? 1 : 0);
 }
 
-/* How many names from here on go into one entry: subflows of one path do. */
+/* How many of these names fit into one entry: consecutive subflows of one path do. */
 static unsigned int run_of(const struct report_name *names, unsigned int count)
 {
 	unsigned int run = 1;
@@ -452,7 +455,7 @@ static bool take_entry(unsigned int kind, const uint8_t *at, size_t left,
 
 /* --- datagrams --- */
 
-/* One byte more or less can't be padded away: an entry has at least two. */
+/* Pad to the least length. A padding entry has at least two bytes, so it may be one more. */
 static void pad(uint8_t **at, const uint8_t *begin)
 {
 	size_t missing = CLEAR_BYTES_MIN - (*at - begin);

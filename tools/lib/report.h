@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * report - the datagrams in which paths are reported, and their protection
+ * report - encodes, encrypts and decodes the datagrams of the report protocol
  *
- * Documentation/pamsd-report.md is the protocol; this is its codec: functions
- * on buffers and numbers, without sockets, clocks or memory of their own.
- * Only the nonce of an answer is drawn, by the caller.
+ * Documentation/pamsd-report.md documents the protocol. The functions work on
+ * buffers and numbers, without sockets, clocks or memory of their own. The caller
+ * draws the nonce of an answer at random.
  *
  * Units: rates in bytes per second, times in ms, delays in us. Numbers are big
  * endian on the wire and the host's own in these structs.
@@ -31,10 +31,10 @@
 #define REPORT_MARK_BYTES	8
 #define REPORT_HEADER_BYTES	48
 #define REPORT_FIXED_BYTES	40
-/* With 48 bytes of IPv6 and UDP, less than the 1280 that every way takes. */
+/* With 48 bytes of IPv6 and UDP headers this is less than 1280, the least MTU of IPv6. */
 #define REPORT_BYTES_MAX	1200
 #define REPORT_ANSWER_BYTES	(REPORT_HEADER_BYTES + 56 + REPORT_TAG_BYTES)
-/* An answer must never be larger than what it answers. */
+/* An answer must never be larger than its report, else a server would amplify traffic. */
 #define REPORT_BYTES_MIN	REPORT_ANSWER_BYTES
 #define REPORT_SUBFLOWS_MAX	40	/* in one entry */
 
@@ -43,20 +43,20 @@ enum report_type {
 	REPORT_TYPE_ANSWER = 2,
 };
 
-/* Why a datagram is refused; REPORT_OK is none. */
+/* Why a datagram is refused. */
 enum report_error {
 	REPORT_OK,
-	REPORT_SHORT,		/* too short, or not as long as it says */
+	REPORT_SHORT,		/* too short or long, or its length field is wrong */
 	REPORT_MAGIC,		/* not of this protocol */
 	REPORT_VERSION_UNKNOWN,
 	REPORT_TYPE_UNKNOWN,
-	REPORT_AUTH,		/* not by who has the key, or changed */
+	REPORT_AUTH,		/* forged, or changed on the way */
 	REPORT_MALFORMED,	/* authentic, but not as documented */
 };
 
 /*
- * What a peer's key gives: one key for each type, one for the mark by which
- * forged datagrams are told cheaply, and a name for the pair.
+ * Derived from the key that two peers share: an encryption key for each type of datagram, one
+ * for the mark, a cheap check that finds forged datagrams, and a public id of the key.
  */
 struct report_keys {
 	uint8_t id[REPORT_ID_BYTES];
@@ -66,8 +66,8 @@ struct report_keys {
 };
 
 /*
- * The part in clear. Session and counter are the nonce, too: of a report they
- * never come twice, of an answer both are drawn at random.
+ * The part that isn't encrypted. Session and counter are also the nonce: a report never has
+ * the same ones as another, and an answer has random ones.
  */
 struct report_header {
 	enum report_type type;
@@ -81,54 +81,54 @@ enum report_flags {
 	REPORT_DELAY = 0x02,	/* delay_us; with REPORT_PIPE */
 	REPORT_HS_RATE = 0x04,	/* hs_rate_byteps; with REPORT_PIPE */
 	REPORT_LOSS = 0x08,	/* loss_ms, loss_ttl_ms */
-	REPORT_BY_SOURCE = 0x10, /* named by the source address, too */
+	REPORT_BY_SOURCE = 0x10, /* the source address is a name of the path, too */
 	REPORT_SPREAD = 0x20,	/* loss_spread_ms; with REPORT_LOSS */
 	REPORT_COST = 0x40,	/* cost */
 };
 
-/* The whole state of a path. What has no flag is 0. */
+/* The whole state of a path. Fields whose flag isn't set are 0. */
 struct report_path {
-	uint8_t id;		/* the reporter's number for it */
+	uint8_t id;		/* the reporter's number of the path */
 	uint8_t flags;
 	uint64_t rate_byteps;
 	uint64_t hs_rate_byteps;
 	uint32_t backlog_bytes;
 	uint32_t delay_us;
-	uint32_t pipe_ttl_ms;	/* 0: as long as the receiver likes */
-	int32_t loss_ms;	/* from sending on; negative: it was lost */
-	uint32_t loss_ttl_ms;	/* 0: as long as the receiver likes */
+	uint32_t pipe_ttl_ms;	/* 0: the receiver's default */
+	int32_t loss_ms;	/* time of the loss after sending; negative: before */
+	uint32_t loss_ttl_ms;	/* 0: the receiver's default */
 	uint32_t loss_spread_ms; /* standard deviation of loss_ms */
 	uint8_t cost;		/* what using the path costs the reporter */
 };
 
-/* The numbers are those of the entries on the wire. */
+/* The values are the kinds of entries on the wire. */
 enum report_name_kind {
-	REPORT_NAME_SOURCE = 2,	/* from where this datagram comes */
+	REPORT_NAME_SOURCE = 2,	/* the source address of this datagram */
 	REPORT_NAME_PREFIX = 3,	/* of the peer's address */
 	REPORT_NAME_SUBFLOW = 4,
 };
 
-/* One name of the path of that id. What doesn't belong to the kind is 0. */
+/* A name of a path. Fields that don't belong to the kind are 0. */
 struct report_name {
 	uint8_t kind;		/* enum report_name_kind */
-	uint8_t id;
-	bool ipv6;		/* of REPORT_NAME_PREFIX, as the next two */
+	uint8_t id;		/* of the path */
+	bool ipv6;		/* this and the next two: for REPORT_NAME_PREFIX */
 	uint8_t prefix_len;
 	uint8_t address[16];	/* IPv4: the first four bytes */
-	uint16_t port;		/* TCP's, of the peer; 0 for any */
-	uint32_t token;		/* the server's; of REPORT_NAME_SUBFLOW */
-	uint8_t local_id;	/* address ids: the server's side, */
-	uint8_t remote_id;	/* and the client's */
+	uint16_t port;		/* TCP port of the peer; 0 for any */
+	uint32_t token;		/* the server's; this and the next two: REPORT_NAME_SUBFLOW */
+	uint8_t local_id;	/* address id of the server's side */
+	uint8_t remote_id;	/* address id of the client's side */
 };
 
 struct report {
 	uint8_t cookie[REPORT_COOKIE_BYTES];	/* zeroes: none yet */
 	uint64_t sent_ms;	/* by the sender's clock */
-	uint64_t echo;		/* the newest stamp that came, 0: none */
+	uint64_t echo;		/* stamp of the newest answer, 0: none yet */
 	bool acknowledge;
 	unsigned int path_count;
 	unsigned int name_count;
-	unsigned int skipped;	/* entries of kinds that aren't known */
+	unsigned int skipped;	/* number of entries of unknown kinds */
 	struct report_path paths[REPORT_PATHS_MAX];
 	struct report_name names[REPORT_NAMES_MAX];
 };
@@ -141,26 +141,25 @@ struct report_answer {
 	bool taken;
 };
 
-/* 0, or -1 if the library of ciphers can't be used here. */
+/* Returns 0, or -1 if libsodium can't be used here. */
 int report_keys_derive(struct report_keys *keys,
 		       const uint8_t key[REPORT_KEY_BYTES]);
 
 const char *report_error_name(enum report_error error);
 
 /*
- * The header, if this can be a datagram of the protocol at all. Its id is good
- * with REPORT_VERSION_UNKNOWN, too.
+ * Read the header and check it, without the key. After REPORT_VERSION_UNKNOWN the header's id
+ * is valid, too.
  */
 enum report_error report_peek(const uint8_t *buf, size_t len,
 			      struct report_header *header);
 
-/* How long the datagram of that report would be. */
+/* The length that the report's datagram would have. */
 size_t report_bytes(const struct report *report);
 
 /*
- * Encrypt; gives the datagram's length, 0 if the report doesn't fit into one.
- * The caller sees to it that all of it is valid and that no counter comes twice
- * in a session.
+ * Encode and encrypt. Returns the datagram's length, or 0 if the report is too large for one.
+ * The caller has to pass valid values, and never the same counter twice in a session.
  */
 size_t report_seal(uint8_t buf[REPORT_BYTES_MAX],
 		   const struct report_keys *keys,
@@ -173,8 +172,8 @@ size_t report_seal_answer(uint8_t buf[REPORT_ANSWER_BYTES],
 			  const struct report_answer *answer);
 
 /*
- * Decrypt what report_peek() found to be of that type; what is in *report is
- * only good if the answer is REPORT_OK.
+ * Decrypt and decode a datagram for which report_peek() has returned REPORT_OK and this type.
+ * *report or *answer is valid only after REPORT_OK.
  */
 enum report_error report_open(const uint8_t *buf, size_t len,
 			      const struct report_keys *keys,
@@ -183,13 +182,13 @@ enum report_error report_open_answer(const uint8_t *buf, size_t len,
 				     const struct report_keys *keys,
 				     struct report_answer *answer);
 
-/* Is what this says as documented? */
+/* Are the values in the ranges of the protocol? */
 bool report_path_valid(const struct report_path *path);
 bool report_name_valid(const struct report_name *name);
 
 /*
- * The last 64 counters that were seen: what is in it or older is a replay.
- * Starts as { .top = first, .seen = ~0 }, which takes nothing older.
+ * A window of the last 64 counters: a counter that it has seen, or that is older, is a replay.
+ * Starts as { .top = first, .seen = ~0 }, which accepts no older counter.
  */
 #define REPORT_WINDOW	64
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * rule - the rules of connections as text
+ * rule - parses the text form of rules for connections
  *
  *	[NUMBER] [MATCH...] use SCHEDULER [first SIZE] [overflow 0|TIME|FACTORx [costly-copies]]
  *	default SCHEDULER ...
  *
- * A file has one of them a line; what follows a # isn't part of it. The number, as
- * "pamsctl rule show" prints it, says nothing: the order does.
+ * A file has one rule per line; # begins a comment. The number, which "pamsctl rule show"
+ * prints, is ignored: the order of the lines counts.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -33,7 +33,7 @@ static const char *parse_cgroup(const char *text, struct pams_rule *rule)
 	return NULL;
 }
 
-/* Whole, decimal or 0x; *end is where it ends. */
+/* Parse a number, decimal or with 0x. *end points after it. Returns false if there is none. */
 static bool read_u32(const char *text, uint32_t *number, char **end)
 {
 	unsigned long long value;
@@ -133,7 +133,7 @@ static const char *parse_first(struct words *words, uint32_t *first_bytes)
 	return bytes ? NULL : wrong("first '%s' is nothing", text);
 }
 
-/* 0, a time, or a factor: 1.5x; then perhaps costly-copies */
+/* Parse 0, a time, or a factor like 1.5x; then optionally "costly-copies". */
 static const char *parse_overflow(struct words *words,
 				  struct pams_overflow *overflow)
 {
@@ -173,7 +173,7 @@ const char *rule_choice_parse(struct words *words,
 
 	if (!name)
 		return "the scheduler is missing";
-	/* which there are, and what they take, the module knows */
+	/* the module checks whether the scheduler exists, and which parameters it takes */
 	if (strlen(name) >= PAMS_SCHEDULER_MAX)
 		return wrong("a scheduler's name has at most %d characters",
 			     PAMS_SCHEDULER_MAX - 1);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * libpams - an application's units, over the netlink family mptcp_pams
+ * libpams - marks an application's units by the netlink family mptcp_pams
  *
- * A few lines of generic netlink by hand: a library that programs of all kinds use
- * should need no other one.
+ * The few lines of generic netlink are written by hand, so that the library depends on no
+ * other one.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -35,7 +35,7 @@ struct pams {
 	char error[160];
 };
 
-/* A request; there is room for all that this file puts into one. */
+/* A request, with room for all attributes that this file puts into one. */
 struct request {
 	_Alignas(struct nlmsghdr) char bytes[REQUEST_MAX];
 };
@@ -69,7 +69,7 @@ static void put(struct request *request, uint16_t type, const void *data, uint16
 	head->nlmsg_len += NLA_ALIGN(attr->nla_len);
 }
 
-/* The attribute of that type among those between two places, if it has as many bytes. */
+/* Find the attribute of this type, of at least so many bytes, between at and end; or NULL. */
 static const void *find(const char *at, const char *end, int type, size_t bytes)
 {
 	while (at + NLA_HDRLEN <= end) {
@@ -85,7 +85,10 @@ static const void *find(const char *at, const char *end, int type, size_t bytes)
 	return NULL;
 }
 
-/* What the kernel said in the end; without NLM_F_CAPPED it repeats the request. */
+/*
+ * Read the kernel's final message. Returns 0 or -errno. Without NLM_F_CAPPED the message has a
+ * copy of the request before the attributes.
+ */
 static int read_end(struct pams *pams, const struct nlmsghdr *head)
 {
 	const struct nlmsgerr *err = NLMSG_DATA(head);
@@ -103,7 +106,7 @@ static int read_end(struct pams *pams, const struct nlmsghdr *head)
 	return err->error;
 }
 
-/* Ask, and read until the kernel has said all. Returns 0 or -errno. */
+/* Send the request and read all answers. Returns 0 or -errno. */
 static int ask(struct pams *pams, struct request *request)
 {
 	struct nlmsghdr *head = head_of(request);
@@ -122,7 +125,7 @@ static int ask(struct pams *pams, struct request *request)
 			return -errno;
 		for (head = (void *)answer; NLMSG_OK(head, got); head = NLMSG_NEXT(head, got)) {
 			if (head->nlmsg_seq != pams->sequence)
-				continue;	/* of a request that was interrupted */
+				continue;	/* answer to an earlier request */
 			if (head->nlmsg_type == NLMSG_ERROR)
 				return read_end(pams, head);
 			family = find((char *)NLMSG_DATA(head) + GENL_HDRLEN,
@@ -134,7 +137,7 @@ static int ask(struct pams *pams, struct request *request)
 	}
 }
 
-/* errno and the text from an error below 0. */
+/* Set errno and the error text from a negative errno. Returns 0 or -1. */
 static int result(struct pams *pams, int err)
 {
 	if (!err)
@@ -145,7 +148,7 @@ static int result(struct pams *pams, int err)
 	return -1;
 }
 
-/* The family's number; another one after the module was loaded again. */
+/* Read the family's id, which changes when the module is loaded again. */
 static int find_family(struct pams *pams)
 {
 	struct request request;
@@ -166,7 +169,7 @@ struct pams *pams_open(void)
 	pams->fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_GENERIC);
 	if (pams->fd < 0)
 		err = -errno;
-	/* without either the answers are longer, or have no text */
+	/* if these fail, answers have no text, or repeat the request */
 	setsockopt(pams->fd, SOL_NETLINK, NETLINK_EXT_ACK, &on, sizeof(on));
 	setsockopt(pams->fd, SOL_NETLINK, NETLINK_CAP_ACK, &on, sizeof(on));
 	if (!err)
@@ -210,7 +213,7 @@ int pams_unit_by_token(struct pams *pams, uint32_t token, uint64_t bytes)
 
 	pams->error[0] = '\0';
 	err = mark(pams, token, bytes);
-	/* the module was unloaded meanwhile: is it there again? */
+	/* the module may have been unloaded, and loaded again with another id */
 	if (err && !pams->error[0] && !find_family(pams) && pams->family != family)
 		err = mark(pams, token, bytes);
 	return result(pams, err);

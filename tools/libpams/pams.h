@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * libpams - for applications: what they know of their own connections, said to the
- * packet schedulers of mptcp_pams
+ * libpams - lets applications tell the packet schedulers of mptcp_pams what they know about
+ * their own connections
  *
- * See pams_unit(3). A handle is for one thread at a time.
+ * See pams_unit(3). Only one thread at a time may use a handle.
  */
 #ifndef PAMS_H
 #define PAMS_H
@@ -17,25 +17,25 @@ extern "C" {
 struct pams;
 
 /*
- * A handle, for connections of the network namespace that the caller is in and of the
- * user that it is now. NULL and errno: ENOENT, the module isn't loaded.
+ * Open a handle, for connections of the caller's current network namespace and user. Returns
+ * NULL and sets errno on an error; ENOENT: the module isn't loaded.
  */
 struct pams *pams_open(void);
 
 /*
- * The next bytes that are written to the MPTCP socket fd are one unit; 0: they are none.
- * 0, or -1 and errno, with a text in pams_error(). Nothing but the schedule depends on
- * it: who can't mark a unit may write it all the same.
+ * Mark the next bytes written to the MPTCP socket fd as one unit; 0: withdraw the last mark.
+ * Returns 0, or -1 with errno set and a text in pams_error(). This only affects the schedule:
+ * after an error the application may write the unit all the same.
  */
 int pams_unit(struct pams *pams, int fd, uint64_t bytes);
 
-/* The same of a connection that has this token (MPTCP_INFO). */
+/* Like pams_unit(), for the connection with this token (MPTCP_INFO). */
 int pams_unit_by_token(struct pams *pams, uint32_t token, uint64_t bytes);
 
-/* Why the last call failed, one line; "" if it didn't. */
+/* Why the last call failed, as one line; "" if it succeeded. */
 const char *pams_error(const struct pams *pams);
 
-/* NULL is fine. */
+/* Close the handle. pams may be NULL. */
 void pams_close(struct pams *pams);
 
 #ifdef __cplusplus
