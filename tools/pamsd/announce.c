@@ -17,7 +17,7 @@
 
 /* Least time between reports, and the first pause; each later pause is twice as long. */
 #define PAUSE_MS	20
-/* Longest pause in the minute after a change, and later, when the server may be gone. */
+/* The longest pause: in the minute after a change, and later, when the server may be gone. */
 #define PAUSE_SOON_MS	500
 #define SOON_MS		60000
 #define PAUSE_MAX_MS	30000
@@ -26,7 +26,10 @@
  * isn't a change.
  */
 #define NEAR_MS		10
-/* A loss set again after this time is a change, since the server may have forgotten it. */
+/*
+ * A loss that is set again is a change if nothing was sent for this time, since the server may
+ * have forgotten it.
+ */
 #define REPEAT_MS	200
 /* While data flows, request an answer this often, to notice a server that is silent. */
 #define ASK_MS		5000

@@ -12,9 +12,9 @@
  * is removed, so that it is restored even if the daemon is killed. If another endpoint has
  * got its id meanwhile, the kernel picks a new id, after all endpoints that keep their ids
  * are restored. A removed endpoint is restored once its address exists again. If its
- * interface has got another address instead, pamsd forgets the endpoint when it exits, or
- * when it has to save more endpoints than it has room for: a dial-up link has a new address
- * each time, and the kernel's list of endpoints is short.
+ * interface has got another address instead, the endpoint is forgotten when the caps are
+ * released, or when more endpoints have to be saved than there is room for: a dial-up link
+ * has a new address each time, and the kernel's list of endpoints is short.
  *
  * With costs-as-backup, endpoints of interfaces that cost more than the cheapest usable
  * interface become backups, too: MP_PRIO tells that to the peer, and any server knows it.
@@ -314,7 +314,7 @@ static bool restore(struct caps *caps, struct held *held)
 	if (effect.forbid)
 		return false;
 	presence = presence_of(held);
-	/* an address may come back beside the others, so wait for it until pamsd exits */
+	/* an address may come back beside the others: wait until the caps are released */
 	if (presence != ADDRESS_THERE && !caps->released)
 		return false;
 	if (presence == ADDRESS_REPLACED)

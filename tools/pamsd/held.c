@@ -56,7 +56,7 @@ static void tell_pipe(struct peer *peer, const struct peers_env *env,
 	count_error(peer, env->path_set(&set, env->arg));
 }
 
-/* Set a loss. The module counts its time from now, not from the report: 0 if it is over. */
+/* Set a loss. The module counts its time from now, not from the report; 0 if it has passed. */
 static void tell_loss(struct peer *peer, const struct peers_env *env,
 		      struct held *held, const struct held_path *path,
 		      uint64_t ms)

@@ -481,7 +481,7 @@ struct estimate {
 };
 
 void estimate_reset(struct estimate *estimate);
-/* Take a sample of a source that only counts bytes: while there is a backlog, that is the rate. */
+/* Take a sample of a source that only counts bytes; the rate is measured during a backlog. */
 void estimate_count(struct estimate *estimate, uint64_t us, uint64_t bytes,
 		    uint32_t backlog_bytes);
 /* Take a sample of a source that knows the rate; rate_byteps 0: unknown now. */

@@ -42,7 +42,7 @@
 #define SAME_MS		20
 /* Data counts as flowing for this long after it was seen: longer than an idle tick. */
 #define FLOW_US		150000
-/* A path without a known rate is reported this often, for its source address. */
+/* While data flows, a path with an unknown rate is reported this often, for its names. */
 #define EMPTY_MS	1000
 /*
  * The server extrapolates the backlog with the rate. Report when it is off by more than the

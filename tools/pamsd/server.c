@@ -23,7 +23,7 @@
 
 #define BATCH		64
 #define BUDGET_US	2000
-/* Under load, this delays the report of a lost path at most. */
+/* The time between batches. Under load, the report of a lost path waits this long at most. */
 #define PACE_US		4000
 /* One byte more than the longest report, to detect longer datagrams. */
 #define DATAGRAM_BYTES	(REPORT_BYTES_MAX + 1)
@@ -185,8 +185,8 @@ static void watch_junk(struct server *server, uint64_t us)
 /* --- receiving --- */
 
 /*
- * Process waiting datagrams until *all are done, or for BUDGET_US. Returns how many were
- * processed.
+ * Process waiting datagrams, for BUDGET_US at most. Sets *all if none is left. Returns how many
+ * were processed.
  */
 static unsigned int receive_batch(struct listener *listener, bool *all)
 {
@@ -242,7 +242,7 @@ static void is_time(evutil_socket_t fd, short what, void *arg)
 		event_add(listener->event, NULL);
 }
 
-/* Without CAP_NET_ADMIN the buffer gets no larger than net.core.rmem_max. */
+/* Without CAP_NET_ADMIN, net.core.rmem_max limits the buffer; that is no error. */
 static void enlarge_buffer(int fd)
 {
 	int bytes = RECEIVE_BUFFER;

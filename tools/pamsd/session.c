@@ -117,7 +117,7 @@ bool session_echoes(const struct report *report, uint64_t ms)
 
 /*
  * The echoed stamp was made before the report was sent, so the clocks differ by at least
- * echo - sent_ms. A lower least_ms is from before the clocks drifted: raise it.
+ * echo - sent_ms. A lower least_ms was measured before the clocks drifted: raise it.
  */
 static void forget_drift(struct session *session, const struct report *report,
 			 uint64_t ms)

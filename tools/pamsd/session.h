@@ -70,7 +70,7 @@ struct refused {
 	uint64_t until_ms;		/* don't ask again until then */
 };
 
-/* The rate limit of answers to a session that isn't established. */
+/* The rate limit of answers to the refused reports of a session. */
 struct asker {
 	uint8_t session[REPORT_SESSION_BYTES];
 	struct bucket answers;
