@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * buffers - do TCP's largest buffers hold what all paths together need
+ * buffers - compares TCP's maximum buffers with what all paths together need
  *
  * MPTCP puts the data of all paths in order, so its buffers have to hold the sum
- * of the paths' rates times the longest round trip. Half of a receive buffer is
- * the kernel's own bookkeeping.
+ * of the paths' rates times the longest round-trip time. Half of a receive buffer
+ * is for the kernel's own bookkeeping.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 
 #define PER_MS		1000
 
-/* The last of the three numbers; 0 if it can't be read. */
+/* The maximum, which is the last number of tcp_wmem or tcp_rmem; 0 if it can't be read. */
 static uint64_t largest(const char *file)
 {
 	uint64_t least, usual, most = 0;

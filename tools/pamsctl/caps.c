@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* caps - what is left of pamsd's caps, and which of them hold now */
+/* caps - how much of pamsd's caps is left, and which of them are in force now */
 #include <errno.h>
 
 #include "pamsctl.h"
@@ -20,7 +20,7 @@ static const char *metered(const json_t *is)
 	       json_is_true(is) ? "yes" : "no";
 }
 
-/* "a, b" */
+/* Print "a, b" behind the text "before"; nothing for an empty list. */
 static void print_list(const json_t *list, const char *before)
 {
 	json_t *one;

@@ -2,8 +2,8 @@
 /*
  * cgroup - cgroups (v2) by path, by the kernel's number and by systemd's unit
  *
- * A path begins at the root of the hierarchy, as in /proc/PID/cgroup: it says nothing of
- * where that is mounted.
+ * A path begins at the root of the cgroup hierarchy, as in /proc/PID/cgroup, without the
+ * folder where the hierarchy is mounted.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 
 #include "pamsctl.h"
 
-/* kernfs' kind of handle, 8 bytes; no header for programs has it */
+/* kernfs' type of file handle, with an id of 8 bytes; not in any UAPI header */
 #define HANDLE_KERNFS	0xfe
 
 struct cgroup_handle {
@@ -23,7 +23,7 @@ struct cgroup_handle {
 	uint64_t id;
 };
 
-/* Where cgroup v2 is mounted, the first place if there are several. */
+/* Find where cgroup v2 is mounted: the first place if there are several. */
 static bool find_mount(char mount[PATH_MAX])
 {
 	FILE *mounts = setmntent("/proc/self/mounts", "re");
@@ -51,14 +51,14 @@ int cgroup_find(const char *path, uint64_t *id)
 
 	if (!find_mount(mount))
 		return -EOPNOTSUPP;
-	/* people may write where it is mounted, too */
+	/* accept a path that includes the mount point, too */
 	length = strlen(mount);
 	if (!strncmp(path, mount, length) && (path[length] == '/' || !path[length]))
 		path += length;
 	snprintf(file, sizeof(file), "%s%s", mount, path);
 	if (name_to_handle_at(AT_FDCWD, file, &found.handle, &mount_id, 0))
 		return -errno;
-	/* a path with "..", or a link, may lead out of it */
+	/* a path with "..", or a link, may lead out of the cgroup file system */
 	if (found.handle.handle_type != HANDLE_KERNFS)
 		return -ENOENT;
 	*id = found.id;

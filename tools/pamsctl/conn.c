@@ -118,7 +118,7 @@ static void show_end(char *buffer, size_t room, int family,
 			 show_address(text, family, address), port);
 }
 
-/* What a subflow is besides idle or busy, each after a comma. */
+/* A subflow's state besides idle or busy, each word after a comma. */
 static void show_flags(char *buffer, size_t room, const struct pams_subflow *s)
 {
 	char loss[QUANTITY_MAX + 16] = "", time[QUANTITY_MAX], cost[16] = "";

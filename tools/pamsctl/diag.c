@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * diag - MPTCP sockets, TCP sockets that fell back, and whose they are
+ * diag - MPTCP sockets, connections that fell back to TCP, and their processes
  *
- * A connection that was made from here and fell back is still among the MPTCP
- * sockets, and marked. One that was made to here is a plain TCP socket, at a
- * port at which an MPTCP socket listens.
+ * A connection that this machine opened and that fell back is still an MPTCP
+ * socket, with MPTCP_INFO_FLAG_FALLBACK. One that it accepted is a plain TCP
+ * socket, with the port of a listening MPTCP socket.
  */
 #include <arpa/inet.h>
 #include <ctype.h>
@@ -27,8 +27,8 @@
 
 #include "pamsctl.h"
 
-#define SHOWN_MAX	20	/* of each kind */
-#define SOCKETS_MAX	65536	/* that are looked at */
+#define SHOWN_MAX	20	/* sockets shown of each kind */
+#define SOCKETS_MAX	65536	/* sockets read of each protocol */
 
 struct socket {
 	int family;
@@ -41,7 +41,7 @@ struct socket {
 	uint32_t token;
 	unsigned int subflows;
 	bool fell_back;
-	bool over_mptcp;	/* a TCP socket below MPTCP */
+	bool over_mptcp;	/* the TCP socket of an MPTCP subflow */
 	char owner[64];
 };
 
@@ -49,10 +49,10 @@ struct sockets {
 	uint32_t protocol;
 	struct socket *at;
 	size_t count;
-	bool all;		/* not only as many as fit */
+	bool all;		/* false: there are more than SOCKETS_MAX */
 };
 
-/* --- asking --- */
+/* --- listing the sockets --- */
 
 static bool is_below_mptcp(struct nlattr *ulp)
 {
@@ -106,7 +106,7 @@ static int on_socket(struct nl_msg *msg, void *arg)
 static int dump(struct nl_sock *sock, int family, uint32_t protocol,
 		uint32_t states)
 {
-	/* whoever doesn't ask for information isn't told of MPTCP above TCP either */
+	/* the kernel adds INET_DIAG_ULP_INFO only to answers with INET_DIAG_INFO */
 	struct inet_diag_req_v2 request = {
 		.sdiag_family = family,
 		.sdiag_protocol = protocol,
@@ -120,7 +120,7 @@ static int dump(struct nl_sock *sock, int family, uint32_t protocol,
 	if (!msg)
 		return -NLE_NOMEM;
 	err = nlmsg_append(msg, &request, sizeof(request), NLMSG_ALIGNTO);
-	/* MPTCP's number doesn't fit into the request */
+	/* IPPROTO_MPTCP doesn't fit into the 8 bits of sdiag_protocol */
 	if (!err && protocol > UINT8_MAX)
 		err = nla_put_u32(msg, INET_DIAG_REQ_PROTOCOL, protocol);
 	if (!err)
@@ -184,7 +184,7 @@ static void look_into(struct sockets *mptcp, struct sockets *tcp,
 	DIR *dir;
 
 	snprintf(folder, sizeof(folder), "/proc/%.16s/fd", pid);
-	dir = opendir(folder);	/* only root sees those of others */
+	dir = opendir(folder);	/* fails for other users' processes, except as root */
 	while (dir && (entry = readdir(dir))) {
 		ssize_t length = readlinkat(dirfd(dir), entry->d_name, link,
 					    sizeof(link) - 1);
@@ -211,7 +211,7 @@ static void find_owners(struct sockets *mptcp, struct sockets *tcp)
 		closedir(proc);
 }
 
-/* --- what it means --- */
+/* --- findings --- */
 
 static bool listens(const struct sockets *mptcp, uint16_t port)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* doctor - is MPTCP in use here, with the module, and what prevents it */
+/* doctor - checks if MPTCP and the module are in use here, and says what prevents it */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -10,11 +10,11 @@
 
 #include "pamsctl.h"
 
-/* The kernels that the module was tested with, and the releases like each. */
+/* The kernels that the module was tested with, and the releases that are like them. */
 static const struct tested {
-	const char *pattern;	/* of releases, an extended regular expression */
+	const char *pattern;	/* extended regular expression for releases like it */
 	const char *machine;
-	const char *release;	/* the one that was tested */
+	const char *release;	/* of the kernel that was tested */
 } tested_kernels[] = {
 #include "kernels.h"
 };
@@ -32,7 +32,7 @@ static bool is_like(const struct utsname *running, const struct tested *row)
 	return like;
 }
 
-/* Which row of Documentation/kernels.md is this kernel's? */
+/* Find the row of Documentation/kernels.md for the running kernel. */
 static void look_at_release(json_t *list)
 {
 	const size_t count = sizeof(tested_kernels) / sizeof(tested_kernels[0]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* endpoints - the in-kernel path manager's addresses and limits */
+/* endpoints - judges the endpoints and limits of the in-kernel path manager */
 #include <inttypes.h>
 #include <net/if.h>
 #include <string.h>
@@ -15,8 +15,8 @@
 struct manager {
 	json_t *list;
 	bool has_limits;
-	uint32_t subflows;	/* of a connection, besides the first */
-	uint32_t accepted;	/* of the peer's announced addresses */
+	uint32_t subflows;	/* at most, per connection, besides the first */
+	uint32_t accepted;	/* announced addresses of the peer, at most */
 	unsigned int endpoints;
 	unsigned int for_subflows;
 };
@@ -82,7 +82,7 @@ static int on_answer(struct nl_msg *msg, void *arg)
 	return NL_OK;
 }
 
-/* 0 or libnl's error. */
+/* Ask the path manager; flags: NLM_F_DUMP, or 0 for a single answer. 0 or libnl's error. */
 static int dump_endpoints(struct nl_sock *sock, int family, uint8_t command, int flags)
 {
 	int err = genl_send_simple(sock, family, command, MPTCP_PM_VER, flags);
@@ -90,7 +90,7 @@ static int dump_endpoints(struct nl_sock *sock, int family, uint8_t command, int
 	if (err < 0)
 		return err;
 	err = nl_recvmsgs_default(sock);
-	/* after the answer to a do comes its acknowledgment */
+	/* a single answer is followed by an acknowledgment, a dump isn't */
 	if (err >= 0 && !flags)
 		err = nl_wait_for_ack(sock);
 	return err < 0 ? err : 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* finding - what doctor found: how it is, and what to do about it */
+/* finding - doctor's findings: a grade, what was found, and advice */
 #include <stdarg.h>
 #include <string.h>
 
@@ -29,7 +29,7 @@ static const char *string_of(json_t *object, const char *name)
 	return json_string_value(json_object_get(object, name));
 }
 
-/* FAILED if something is bad. Takes the list. */
+/* Print the findings and free the list. The exit status: FAILED if one of them is BAD. */
 int print_findings(json_t *list)
 {
 	int status = DONE;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* helper - what doctor says of pamsplit, if this machine is a helper that runs it */
+/* helper - what doctor says about pamsplit, if this machine is a helper and runs it */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 #define PAMSPLIT_CONTROL	"/run/pamsplit/socket"
 
-/* The number behind " NAME=" in its answer's first line, the totals. */
+/* The number behind " NAME=" in the first line of pamsplit's answer, which has its totals. */
 static uint64_t total(const char *totals, const char *name)
 {
 	const char *at = strstr(totals, name);
@@ -68,7 +68,7 @@ void look_at_pamsplit(json_t *list)
 	FILE *stream;
 	int fd = unix_connect(PAMSPLIT_CONTROL);
 
-	/* it isn't in use here */
+	/* pamsplit isn't in use on this machine */
 	if (fd == -ENOENT)
 		return;
 	if (fd < 0) {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * hook - a BPF program that makes sockets of chosen cgroups MPTCP's
+ * hook - a BPF program that turns the TCP sockets of chosen cgroups into MPTCP sockets
  *
- * The kernel asks update_socket_protocol() for the protocol of each socket that a program
- * opens, and lets a BPF program answer instead (fmod_ret). This one answers IPPROTO_MPTCP
- * for a TCP socket if the process's cgroup, or one above it, is in a table.
+ * The kernel calls update_socket_protocol() for the protocol of each socket that a program
+ * opens, and a BPF program of type fmod_ret may override its result. The BPF program here
+ * returns IPPROTO_MPTCP for a TCP socket if the process's cgroup, or an ancestor of it, is a
+ * key of a BPF map, the table.
  *
  * Program and table are pinned, so they stay when pamsctl ends. The program has 29
  * instructions and uses no struct of the kernel, so it is written here as instructions, and
@@ -67,9 +68,9 @@ const char *hook_error(void)
 #define FOLDER		BPF_FOLDER "/mptcp_pams"
 #define TABLE		FOLDER "/cgroups"
 #define LINK		FOLDER "/link"
-/* cgroups above a process's that are looked up */
+/* levels of the cgroup hierarchy that are looked up, from the root on */
 #define DEPTH_MAX	32
-/* of a socket's type, beside which there may be SOCK_NONBLOCK and SOCK_CLOEXEC */
+/* the type in socket()'s second argument, without SOCK_NONBLOCK and SOCK_CLOEXEC */
 #define TYPE_MASK	0xf
 
 static char error[256];
@@ -98,7 +99,7 @@ static int failed(const char *what, int err)
 	INSN(BPF_STX | BPF_ATOMIC | BPF_DW, to, from, 0, BPF_ADD)
 #define CALL(helper)	INSN(BPF_JMP | BPF_CALL, 0, 0, 0, helper)
 #define EXIT()		INSN(BPF_JMP | BPF_EXIT, 0, 0, 0, 0)
-/* comparisons of 32 bits: an int's upper half isn't defined */
+/* Compare 32 bits: the upper half of a register that holds an int is undefined. */
 #define IF_IS(reg, number, steps)					\
 	INSN(BPF_JMP32 | BPF_JEQ | BPF_K, reg, 0, steps, number)
 #define IF_NOT(reg, number, steps)					\
@@ -112,7 +113,7 @@ static int failed(const char *what, int err)
 
 enum { R0, R1, R2, R3, R4, R5, R6, R7, R8, R9, STACK };
 
-/* A file descriptor, or a negative errno. */
+/* Load the BPF program. The program's file descriptor, or -errno. */
 static int load(int table, int function)
 {
 	struct bpf_prog_load_opts options = {
@@ -121,11 +122,11 @@ static int load(int table, int function)
 		.attach_btf_id = function,
 	};
 	/*
-	 * int update_socket_protocol(int family, int type, int protocol)
-	 * A jump counts from the next instruction on.
+	 * It runs on update_socket_protocol(int family, int type, int protocol).
+	 * A jump's offset counts from the next instruction on.
 	 */
 	const struct bpf_insn program[] = {
-		COPY(R6, R1),			/* the arguments */
+		COPY(R6, R1),			/* R6 points to the arguments */
 		LOAD(R1, R6, 0),
 		IF_IS(R1, AF_INET, 1),
 		IF_NOT(R1, AF_INET6, 19),
@@ -135,20 +136,20 @@ static int load(int table, int function)
 		LOAD(R1, R6, 16),
 		IF_IS(R1, IPPROTO_IP, 1),
 		IF_NOT(R1, IPPROTO_TCP, 13),
-		LET(R7, 0),			/* the root's level */
-		COPY(R1, R7),			/* the loop begins */
+		LET(R7, 0),			/* the level of the root cgroup */
+		COPY(R1, R7),			/* the loop over levels begins */
 		CALL(BPF_FUNC_get_current_ancestor_cgroup_id),
-		IF_ZERO(R0, 9),			/* below the process's */
+		IF_ZERO(R0, 9),			/* 0: below the process's cgroup */
 		STORE(STACK, -8, R0),
 		INSN(BPF_LD | BPF_IMM | BPF_DW, R1, BPF_PSEUDO_MAP_FD, 0, table),
-		INSN(0, 0, 0, 0, 0),		/* its second half */
+		INSN(0, 0, 0, 0, 0),		/* upper half of the 64-bit load */
 		COPY(R2, STACK),
 		ADD(R2, -8),
 		CALL(BPF_FUNC_map_lookup_elem),
 		IF_NOT_ZERO(R0, 4),
 		ADD(R7, 1),
 		IF_BELOW(R7, DEPTH_MAX, -12),	/* the loop ends */
-		LET(R0, 0),			/* as the kernel would */
+		LET(R0, 0),			/* 0: no override */
 		EXIT(),
 		LET(R1, 1),
 		COUNT(R0, R1),
@@ -160,7 +161,7 @@ static int load(int table, int function)
 			     sizeof(program) / sizeof(program[0]), &options);
 }
 
-/* --- can it be had --- */
+/* --- what the kernel supports --- */
 
 const char *hook_missing(void)
 {
@@ -179,7 +180,10 @@ const char *hook_missing(void)
 
 /* --- pins --- */
 
-/* Nobody else changes it until this is closed; or -errno. */
+/*
+ * Wait until no other pamsctl changes the pins. A file descriptor whose closing releases the
+ * lock, or -errno.
+ */
 static int lock(void)
 {
 	int fd = open(BPF_FOLDER, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -199,7 +203,7 @@ static void unpin(void)
 	rmdir(FOLDER);
 }
 
-/* The table, if all of it is there; or -errno. */
+/* The table's file descriptor; -ENOENT if the hook isn't set up, or another -errno. */
 static int open_table(void)
 {
 	int table;
@@ -223,7 +227,7 @@ static int attach(int table)
 		return failed("the kernel refuses the BPF program", program);
 	link = bpf_link_create(program, 0, BPF_MODIFY_RETURN, NULL);
 	err = link < 0 ? failed("the BPF program can't be attached", link) : 0;
-	/* the table first: with the link all of it is there */
+	/* the link last: open_table() takes its pin as the sign that the hook is complete */
 	if (!err && (bpf_obj_pin(table, TABLE) || bpf_obj_pin(link, LINK)))
 		err = failed("the BPF program can't be pinned in " FOLDER,
 			     -errno);
@@ -237,7 +241,7 @@ static int make_table(void)
 {
 	int table, err;
 
-	unpin();	/* what somebody left who didn't come to the end of this */
+	unpin();	/* leftovers of a pamsctl that was killed while it set up the hook */
 	table = bpf_map_create(BPF_MAP_TYPE_HASH, "pams_cgroups",
 			       sizeof(uint64_t), sizeof(uint64_t),
 			       HOOK_CGROUPS_MAX, NULL);
@@ -254,7 +258,7 @@ static int make_table(void)
 	return err;
 }
 
-/* --- what others call --- */
+/* --- the functions of hook.h --- */
 
 int hook_add(uint64_t id)
 {

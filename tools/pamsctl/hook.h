@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* hook - MPTCP for programs that know nothing of it, through the kernel's BPF hook */
+/* hook - MPTCP for programs that don't ask for it, through a BPF hook of the kernel */
 #ifndef PAMSCTL_HOOK_H
 #define PAMSCTL_HOOK_H
 
@@ -9,18 +9,18 @@
 
 struct hook_cgroup {
 	uint64_t id;
-	uint64_t sockets;	/* that became MPTCP's */
+	uint64_t sockets;	/* opened as MPTCP sockets because of the hook */
 };
 
-/* NULL, or why this pamsctl and this kernel can't have it: good until the next call. */
+/* NULL, or why this pamsctl or this kernel doesn't support the hook; valid until the next call. */
 const char *hook_missing(void);
 
 /*
- * Each is alone at it until it returns; 0, the count, or -errno, and then hook_error()
- * says what failed.
+ * hook_add() and hook_remove() hold a lock and return 0, hook_read() returns the number of
+ * cgroups; each returns -errno if it fails, and hook_error() then says what failed.
  */
 int hook_add(uint64_t id);
-int hook_remove(uint64_t id);		/* and all of it with the last one */
+int hook_remove(uint64_t id);		/* the last cgroup's removal removes the hook, too */
 int hook_read(struct hook_cgroup cgroups[HOOK_CGROUPS_MAX]);
 const char *hook_error(void);
 

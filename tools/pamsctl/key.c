@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * key - a path's key
+ * key - a path's key, parsed from words and shown as text
  *
  *	ADDRESS[/LENGTH] [port PORT]
  *	dev INTERFACE
@@ -20,7 +20,7 @@
 #define KEYS	"ADDRESS[/LENGTH] [port PORT], dev INTERFACE or " \
 		"token TOKEN ids LOCAL REMOTE"
 
-/* A letter that no address has, and no colon or prefix as an address may. */
+/* Has it a letter that no address has, and no colon or prefix length, as addresses may have? */
 static bool is_host_name(const char *text)
 {
 	return !strpbrk(text, ":/") &&
@@ -33,7 +33,7 @@ static bool is_same(const struct addrinfo *a, const struct addrinfo *b)
 	       !memcmp(a->ai_addr, b->ai_addr, a->ai_addrlen);
 }
 
-/* A name has to have one address: a path is the way to one. */
+/* Look up a host name. It must have a single address, as a path's key is one address. */
 static int look_up(const char *name, int *family, uint8_t bytes[16])
 {
 	struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
@@ -103,7 +103,7 @@ static int parse_address(const char *text, struct words *words,
 	return DONE;
 }
 
-/* As ss -M shows it: hexadecimal, with or without 0x. */
+/* Parse a token as ss -M shows it: hexadecimal, with or without 0x. */
 int parse_token(const char *text, uint32_t *token)
 {
 	const char *digits = text;
@@ -147,7 +147,7 @@ static int parse_subflow(struct words *words, struct pams_path *path)
 	return DONE;
 }
 
-/* A number is for an interface that has gone. */
+/* Parse an interface's name, or the index of one that no longer exists. */
 static int parse_interface(struct words *words, struct pams_path *path)
 {
 	const char *text = next_word(words);
@@ -199,7 +199,7 @@ const char *show_interface(char *buffer, uint32_t ifindex)
 	return buffer;
 }
 
-/* The words that parse_key() takes. */
+/* Show the key as the words that parse_key() takes. */
 const char *show_key(char *buffer, const struct pams_path *path)
 {
 	int whole = path->family == AF_INET ? 32 : 128;

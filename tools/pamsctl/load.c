@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * load - load the module as this kernel needs it, or say what prevents it;
- * unload it
+ * load - loads the module with the parameters that this kernel needs, or says what
+ * prevents that; unloads the module
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 
 #define PARAMETERS_MAX	64
 
-/* What the module has to be told here: "" if nothing. */
+/* The parameters that the module needs in this kernel; "" if it needs none. */
 static void module_parameters(const struct module *module, char *parameters)
 {
 	parameters[0] = 0;
@@ -22,7 +22,7 @@ static void module_parameters(const struct module *module, char *parameters)
 			 "kallsyms_lookup_name=0x%" PRIx64, module->lookup);
 }
 
-/* The kernel's log from now on, or -1. */
+/* Open the kernel's log for the messages from now on. A file descriptor, or -1. */
 static int open_log(void)
 {
 	int fd = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
@@ -32,7 +32,7 @@ static int open_log(void)
 	return fd;
 }
 
-/* The last that it says of the module. */
+/* The log's last message from the module; false if there is none. */
 static bool last_words(int fd, char *text, size_t room)
 {
 	char record[2048];
@@ -40,7 +40,7 @@ static bool last_words(int fd, char *text, size_t room)
 	ssize_t length;
 	char *at;
 
-	/* one record per read, EPIPE for those that are overwritten */
+	/* each read() returns one record, or EPIPE if records were overwritten unread */
 	while (fd >= 0) {
 		length = read(fd, record, sizeof(record) - 1);
 		if (length < 0 && errno == EPIPE)
@@ -144,7 +144,7 @@ int load_command(struct words *words)
 		if (!status)
 			module.loaded = true;
 		else if (!json_array_size(advice))
-			goto out;	/* it has been said */
+			goto out;	/* load() has said what failed */
 	}
 	if (print_result(&module, parameters, advice))
 		status = FAILED;
@@ -159,7 +159,7 @@ static int unload(void)
 
 	switch (err) {
 	case 0:
-	case -ENOENT:		/* somebody else was faster */
+	case -ENOENT:		/* unloaded in the meantime */
 		return DONE;
 	case -EPERM:
 		return refuse(NOT_PERMITTED,

@@ -2,9 +2,9 @@
 /*
  * loader - what modprobe, insmod and rmmod do, through libkmod
  *
- * A module that depmod knows is loaded with the options that modprobe.d gives
- * it; a file is loaded as it is. libkmod's own words are kept quiet: the
- * commands say what failed, once.
+ * A module that depmod knows is loaded with the options that modprobe.d sets for
+ * it; a module given as a file is loaded without them. libkmod's messages are
+ * suppressed, as the commands say what failed.
  */
 #include <errno.h>
 #include <libkmod.h>
@@ -36,7 +36,7 @@ static struct kmod_ctx *open_loader(void)
 	return loader;
 }
 
-/* The module as depmod knows it, or NULL. */
+/* The module, or NULL if depmod doesn't know it. */
 static struct kmod_module *find(struct kmod_ctx *loader)
 {
 	struct kmod_module *module = NULL;

@@ -2,7 +2,7 @@
 /*
  * main - the table of commands, their options, and help
  *
- * Without a command: the paths that were reported, and the connections.
+ * Without a command, pamsctl shows the paths that were reported and the connections.
  */
 #include <getopt.h>
 #include <locale.h>
@@ -99,7 +99,7 @@ static const char option_text[] =
 	"-h, --help\n"
 	"-V, --version\n";
 
-/* Usages are lines; each is shown behind the same words. */
+/* Print each line of a command's usage behind "pamsctl". */
 static void print_usage(FILE *to, const struct command *command)
 {
 	const char *at = command->usage;
@@ -143,7 +143,7 @@ static const struct option long_options[] = {
 	{ }
 };
 
-/* --json counts for an error in a word before it, too. */
+/* Look for --json before any word is parsed: an error in a word before it is JSON, too. */
 static void find_json(int argc, char **argv)
 {
 	int i;
@@ -153,7 +153,7 @@ static void find_json(int argc, char **argv)
 			options.json = true;
 }
 
-/* "-300ms" is meant as a value, and getopt_long() would see options. */
+/* Refuse a value such as "-300ms", which getopt_long() would take for options. */
 static int refuse_negative(int argc, char **argv)
 {
 	int i;
@@ -253,7 +253,7 @@ static const char *option_name(unsigned int bit)
 	return "--module";
 }
 
-/* The command whose name the next word begins; NULL when refused. */
+/* The command that the next word names or abbreviates; NULL when refused. */
 static const struct command *find_command(struct words *words)
 {
 	const char *names[COMMANDS + 1] = { };
@@ -276,7 +276,7 @@ static int run(const struct command *command, struct words *words)
 	return command->run(words);
 }
 
-/* All of the output, or FAILED. */
+/* The exit status: the one given, or FAILED if the output could not be written. */
 static int finish(int status)
 {
 	if (!ferror(stdout) && !fflush(stdout))
@@ -292,7 +292,7 @@ int main(int argc, char **argv)
 	struct words words;
 	int option;
 
-	/* characters of the terminal's; numbers stay those of C */
+	/* the terminal's character set, but numbers with the C locale's decimal point */
 	setlocale(LC_CTYPE, "");
 	find_json(argc, argv);
 	if (refuse_negative(argc, argv))

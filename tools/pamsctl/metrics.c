@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * metrics - the module's totals and pamsd's counts, as OpenMetrics has them
+ * metrics - the module's totals and pamsd's counts, in the OpenMetrics format
  *
- * For a collector that reads files or runs programs. What doesn't run is left
- * out, and pams_up tells.
+ * For a collector that reads files or runs programs. If the module isn't loaded or
+ * pamsd doesn't run, its metrics are left out, and pams_up is 0 for it.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -51,7 +51,7 @@ static void print_module(const struct pams_stats *s)
 		      s->reinjected_bytes);
 }
 
-/* A label's value: what JSON would escape, too. */
+/* Print NAME="VALUE", with OpenMetrics' escapes. */
 static void print_label(const char *name, const char *value)
 {
 	printf("%s=\"", name);
@@ -66,7 +66,7 @@ static void print_label(const char *name, const char *value)
 	putchar('"');
 }
 
-/* A sample of each object of a list, called like its "name". */
+/* Print a sample for each object of a list that has that number, labelled by its "name". */
 static void print_each(const char *metric, const char *suffix,
 		       const char *label, json_t *list, const char *number)
 {

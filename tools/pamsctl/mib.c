@@ -2,7 +2,7 @@
 /*
  * mib - the kernel's MPTCP counters of this network namespace
  *
- * /proc/net/netstat has two lines per group, names and then numbers.
+ * /proc/net/netstat has two lines per group: the names, then the numbers.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -58,7 +58,7 @@ uint64_t mib_counter(const char *name)
 	return value;
 }
 
-/* Those that tell of trouble, and what it is. */
+/* Counters that show a problem when they aren't 0, and the problem. */
 static const struct {
 	const char *name;
 	const char *text;

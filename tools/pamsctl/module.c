@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * module - the module here: where its file is, and what loading it needs
+ * module - finds the module's file for this kernel, and what loading it needs
  *
- * It finds the kernel's functions through kprobes; where there are none it has
- * to be told the address of one, kallsyms_lookup_name (not needed if it was
- * linked with a kernel that exports them, and harmless then).
+ * The module finds the kernel's functions through kprobes. In a kernel without
+ * kprobes it needs the address of kallsyms_lookup_name as a parameter; if that
+ * kernel exports the functions the parameter is unneeded, but harmless.
  */
 #include <inttypes.h>
 #include <linux/capability.h>
@@ -26,14 +26,14 @@ bool module_is_loaded(void)
 	       !access("/sys/module/mptcp_pams/refcnt", F_OK);
 }
 
-/* --- its file --- */
+/* --- the module's file --- */
 
 static bool exists(const char *file)
 {
 	return !access(file, F_OK);
 }
 
-/* In the project's folder: the working one, or that of this program. */
+/* Look for a built module in the working folder, then in the project's folder that has pamsctl. */
 static void find_built(struct module *module)
 {
 	char self[SELF_MAX];
@@ -45,7 +45,7 @@ static void find_built(struct module *module)
 	if (exists(module->file))
 		return;
 	self[length > 0 ? length : 0] = 0;
-	/* TOP/build/tools/pamsctl */
+	/* pamsctl is TOP/build/tools/pamsctl */
 	end = strstr(self, "/build/tools/");
 	if (end) {
 		*end = 0;
@@ -57,7 +57,7 @@ static void find_built(struct module *module)
 	module->file[0] = 0;
 }
 
-/* Of one that is compressed it isn't known, so that isn't in the way. */
+/* A compressed module counts as signed, as its signature can't be seen here. */
 static bool is_signed(const char *file)
 {
 	const char *suffix = strrchr(file, '.');
@@ -85,7 +85,7 @@ static void look_at_symbols(struct module *module)
 	uint64_t address;
 	char name[256], type;
 
-	/* an address is 0 to those who may not see it */
+	/* addresses are 0 for a process that may not see them */
 	while (f && fscanf(f, "%" SCNx64 " %c %255s%*[^\n]", &address, &type,
 			   name) == 3) {
 		module->symbols_known = true;
@@ -113,7 +113,7 @@ static bool file_says(const char *file, const char *text)
 
 static bool secure_boot(void)
 {
-	uint8_t variable[5] = { };	/* 4 bytes of attributes, the value */
+	uint8_t variable[5] = { };	/* 4 bytes of attributes, then the value */
 	FILE *f = fopen(SECURE_BOOT, "r");
 	bool on;
 
@@ -181,7 +181,7 @@ static void advise_to_build(json_t *advice, const char *release)
 	json_array_append_new(advice, text);
 }
 
-/* What is in the way of loading it: nothing if the list stays empty. */
+/* Add advice for each thing that prevents loading the module. */
 void module_advice(const struct module *module, json_t *advice)
 {
 	if (module->loaded)

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * monitor - what happens, one line per event
+ * monitor - prints the module's events, one per line
  *
- * Reports come many times a second, so who sets and deletes paths is shown by
- * "path monitor" alone, and nothing of connections there.
+ * Reports arrive many times a second, so only "path monitor" shows when a path is
+ * set or deleted, and it shows no event of a connection.
  *
- * Goes on while the module is out, and says when it comes and goes.
+ * Monitoring continues while the module isn't loaded; loading and unloading are
+ * events, too.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -17,8 +18,8 @@
 #define ENOUGH	(-ECANCELED)	/* the events asked for have been shown */
 
 struct monitored {
-	bool paths;		/* and nothing else */
-	uint64_t left;		/* events to show, if options.count */
+	bool paths;		/* path monitor: paths set and deleted, no connections */
+	uint64_t left;		/* events still to show, if options.count is set */
 };
 
 static uint64_t now_us(clockid_t clock)

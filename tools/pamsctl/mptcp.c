@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * mptcp - MPTCP for programs that know nothing of it, per systemd unit or cgroup
+ * mptcp - MPTCP for programs that don't ask for it, per systemd unit or cgroup
  *
- * What holds is in the kernel (hook.c), none of it in a file. A cgroup that is removed
- * stays in the kernel's table until the next enable or disable sweeps it.
+ * The enabled cgroups are in a table in the kernel (hook.c), in no file. The number of a
+ * cgroup that no longer exists stays there until the next enable or disable removes it.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -15,7 +15,7 @@
 #include "hook.h"
 #include "pamsctl.h"
 
-/* One that is there, and its path. */
+/* An enabled cgroup that exists, and its path. */
 struct enabled {
 	struct hook_cgroup cgroup;
 	char path[PATH_MAX];
@@ -35,13 +35,13 @@ static int refuse_hook(int err)
 	return refuse(FAILED, "%s", hook_error());
 }
 
-/* Is it a path, or the name of a unit? */
+/* Is it a cgroup's path rather than the name of a unit? */
 static bool is_path(const char *name)
 {
 	return name[0] == '/';
 }
 
-/* A unit's word of that kind, "nginx.socket", or "". */
+/* Find a word that ends so, as "nginx.socket" ends in ".socket"; "" if there is none. */
 static void find_word(char *words, const char *end, char *found, size_t room)
 {
 	char *word, *left;
@@ -54,7 +54,10 @@ static void find_word(char *words, const char *end, char *found, size_t room)
 			snprintf(found, room, "%s", word);
 }
 
-/* What else there is: systemd's own sockets, or a library that is loaded before. */
+/*
+ * Without the hook, name another way to MPTCP: systemd's SocketProtocol= where systemd opens
+ * the sockets, else mptcpize, which preloads a library.
+ */
 static int refuse_missing(const char *why, const char *name)
 {
 	char words[512], found[512] = "";
@@ -78,7 +81,7 @@ static bool opens(int family, int protocol)
 	return fd >= 0;
 }
 
-/* Where MPTCP can't be had, those programs could open no socket for TCP. */
+/* Without MPTCP in this kernel, the hook would keep programs from opening TCP sockets. */
 static int check_sockets(void)
 {
 	if (!opens(AF_INET, IPPROTO_MPTCP))
@@ -118,7 +121,10 @@ static int find(const char *name, uint64_t *id)
 	return DONE;
 }
 
-/* What is enabled and there: the count, or -errno. Sweep: forget what isn't there. */
+/*
+ * List the enabled cgroups that exist; their number, or -errno. With sweep, also disable the
+ * ones that no longer exist.
+ */
 static int read_enabled(struct enabled enabled[HOOK_CGROUPS_MAX], bool sweep)
 {
 	struct hook_cgroup all[HOOK_CGROUPS_MAX];
@@ -176,7 +182,7 @@ static int show(void)
 	return DONE;
 }
 
-/* A unit's cgroup is another one after each start. */
+/* A unit gets a new cgroup at each start: say how to enable each of them. */
 static void say_how_to_keep(void)
 {
 	char self[PATH_MAX];
@@ -211,7 +217,7 @@ static int enable(const char *name)
 	return DONE;
 }
 
-/* A unit's cgroup is called like it; without a suffix it is a service. */
+/* Is this the cgroup of that unit? It has the unit's name; without a suffix a service's. */
 static bool is_unit(const char *path, const char *name)
 {
 	const char *last = strrchr(path, '/');

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * pair - the configuration of pamsd for both ends, with a new key
+ * pair - prints the configuration of pamsd for both ends, with a new key
  *
- * Nothing is written: what is printed is for people to read, and to paste, or as
- * JSON for pair_read.c at both ends.
+ * It writes no file: the text is for people to read and to paste, the JSON for
+ * pair_read.c at both ends.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +35,7 @@ static void print_reporter(FILE *to, const char *name, const char *server,
 	fputs("}\n", to);
 }
 
-/* The text of a print_ function. */
+/* Close the stream of open_memstream(). The text that was written to it, as JSON. */
 static json_t *text_of(FILE *stream, char **text, size_t *length)
 {
 	json_t *value;

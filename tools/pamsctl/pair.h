@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* pair - what pair.c, which prints, and pair_read.c share */
+/* pair - what pair.c, which prints a configuration, and pair_read.c, which reads it, share */
 #ifndef PAMSCTL_PAIR_H
 #define PAMSCTL_PAIR_H
 
@@ -11,9 +11,9 @@
 #define PAIR_KEY_TEXT	sodium_base64_ENCODED_LEN(PAIR_KEY_BYTES, \
 						  sodium_base64_VARIANT_ORIGINAL)
 
-/* It becomes a file's name, and stands in quotes. */
+/* Is it safe as part of a file's name and, in quotes, in pamsd.conf? */
 bool is_name(const char *name);
-/* Set up the end of that role, from standard input; the exit status. */
+/* Set up this machine as "server" or "reporter", from standard input. The exit status. */
 int pair_read(const char *role, const char *directory);
 
 #endif /* PAMSCTL_PAIR_H */

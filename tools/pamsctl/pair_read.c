@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * pair_read - sets up one end of what "pamsctl --json pair" printed
+ * pair_read - sets up one end from what "pamsctl --json pair" printed
  *
- * The key becomes a file that only its owner can read. Nothing is replaced: a
- * key that is there is an error, and to a configuration that is there the
- * missing section is only shown.
+ * It writes the key to a file that only its owner can read. No file is replaced:
+ * if the key's file exists that is an error, and if a configuration exists the
+ * section to add to it is only shown.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -29,7 +29,7 @@ bool is_name(const char *name)
 	return *name && *name != '.' && !*at && at - name < 64;
 }
 
-/* 0 or -errno; -EEXIST: it is there, and stays as it is. */
+/* 0 or -errno; -EEXIST: the file exists, and stays as it is. */
 static int write_new(const char *file, mode_t mode, const char *text)
 {
 	size_t length = strlen(text);
@@ -80,7 +80,7 @@ static bool is_key(const char *key)
 	return fine;
 }
 
-/* The section as it was printed, but the key's file is that one. NULL: no memory. */
+/* The section as it was printed, but with key_file as the key's file. NULL: no memory. */
 static char *section_text(const char *printed, const char *name,
 			  const char *key_file)
 {
@@ -97,7 +97,7 @@ static char *section_text(const char *printed, const char *name,
 	return text;
 }
 
-/* Both files are written, or the second one was there. */
+/* Say what was written, and what to add to the configuration if one existed. */
 static int tell(const char *key_file, const char *config, const char *text,
 		bool exists)
 {

@@ -1,36 +1,36 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * pamsctl - tells and asks the module mptcp_pams
+ * pamsctl - configures and queries the module mptcp_pams
  *
- * main.c finds the command and its options, one file carries out each command.
- * The map; files call downward only (selftests/downward):
+ * main.c finds the command and its options; each command has a file that carries
+ * it out. The map of the files; a file calls only files below it (selftests/downward):
  *
  *	main.c			the table of commands, options, exit status
  *	overview.c doctor.c top.c path.c monitor.c conn.c stats.c sched.c rule.c
  *	mptcp.c load.c peers.c caps.c metrics.c pair.c
  *				the commands
- *	pair_read.c		sets up one end of what pair printed
- *	path_text.c		what was reported of a path, as text and as JSON
+ *	pair_read.c		sets up one end from what pair printed
+ *	path_text.c		shows what was reported of a path, as text and as JSON
  *	endpoints.c		the path manager's endpoints and limits
- *	route.c			through which link an endpoint's packets leave
- *	diag.c			MPTCP and TCP sockets, and whose they are
- *	buffers.c		TCP's largest buffers against the paths
- *	probe.c			does a server speak MPTCP
+ *	route.c			through which interface an endpoint's packets leave
+ *	diag.c			MPTCP and TCP sockets, and their processes
+ *	buffers.c		TCP's maximum buffers against what the paths need
+ *	probe.c			checks if a server speaks MPTCP
  *	mib.c			the kernel's MPTCP counters
- *	helper.c		pamsplit, where this machine is a helper
- *	finding.c		what doctor found, as text or as JSON
- *	pamsd.c			asks the daemon
- *	hook.c			MPTCP for programs of a cgroup, by BPF
+ *	helper.c		pamsplit, if this machine is a helper
+ *	finding.c		doctor's findings, as text or as JSON
+ *	pamsd.c			asks the daemon for its status
+ *	hook.c			MPTCP for the programs of a cgroup, by BPF
  *	cgroup.c		cgroups by path, number and systemd's unit
- *	module.c		the module here: its file, what it needs
+ *	module.c		the module's file, and what loading it needs
  *	scheduler.c		the kernel's MPTCP schedulers
- *	loader.c		loads and unloads it
+ *	loader.c		loads and unloads the module
  *	key.c			a path's key, from words and as text
  *	table.c			columns under their headings
  *	quantity.c		rates, sizes and times as people write them
- *	words.c			the command line's words, one after the other
+ *	words.c			matches words with the names of commands
  *	refuse.c		errors, as text or as JSON
- *	options.c		what the command line's options say
+ *	options.c		the values of the command line's options
  */
 #ifndef PAMSCTL_H
 #define PAMSCTL_H
@@ -47,7 +47,7 @@
 #include "parse.h"
 #include "rule.h"
 
-/* What the process ends with; in pamsctl(8). */
+/* The exit status; see pamsctl(8). */
 enum {
 	DONE = 0,
 	FAILED = 1,
@@ -56,7 +56,7 @@ enum {
 	NOT_PERMITTED = 4,
 };
 
-/* Options, as bits, for what a command takes. */
+/* Bits for options: which were given, and which a command accepts. */
 enum {
 	OPT_ONCE = 1,
 	OPT_BATCH = 2,
@@ -72,36 +72,36 @@ enum {
 struct options {
 	unsigned int given;
 	bool json;
-	uint64_t count;		/* 0: without end */
+	uint64_t count;		/* of events or pictures; 0: no limit */
 	uint64_t interval_us;
 	uint64_t timeout_us;	/* 0: none */
-	const char *module;	/* file */
-	const char *control;	/* pamsd's socket */
-	const char *read;	/* which end's configuration */
+	const char *module;	/* the module's file */
+	const char *control;	/* pamsd's control socket */
+	const char *read;	/* pair --read: "server" or "reporter" */
 };
 
 /* options.c */
 extern struct options options;
 
-/* refuse.c: say it and return the exit status */
+/* refuse.c: print the error and return the exit status */
 int refuse(int status, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 int refuse_kernel(struct pams_nl *nl, const char *what, int err);
 int refuse_not_loaded(void);
-int print_json(json_t *value);		/* and free it; the exit status */
+int print_json(json_t *value);		/* frees the value; the exit status */
 int append(json_t *list, json_t *value);	/* 0 or -ENOMEM */
-void print_json_line(json_t *value);	/* and free it, flush */
+void print_json_line(json_t *value);	/* frees the value, flushes stdout */
 
 /* words.c, and lib/parse.c */
-int no_more_words(const struct words *words);		/* or refuse */
+int no_more_words(const struct words *words);	/* DONE, or USAGE when refused */
 /*
- * Which of the names the next word is, or begins, if that is one only. otherwise
- * if there is no word; -1 when refused, in the name of where ("" for pamsctl).
+ * The index of the name that the next word is, or that alone begins with it; "otherwise"
+ * if there is no word. -1 when refused; the error begins with "where", the command.
  */
 int choose(struct words *words, const char *where, const char * const names[],
 	   int otherwise);
 
-/* quantity.c: 0, or USAGE when refused; what: the input's name */
+/* quantity.c: DONE, or USAGE when refused; "what" names the value in the error */
 int parse_rate(const char *what, const char *text, uint64_t *byteps);
 int parse_size(const char *what, const char *text, uint32_t *bytes);
 int parse_time(const char *what, const char *text, uint64_t min_us,
@@ -128,36 +128,36 @@ struct table;
 typedef void (*line_fn)(const char *line, void *arg);
 
 int terminal_width(void);	/* in characters; COLUMNS, or 80 */
-/* Headings with spaces between; "NAME>": to the right; "NAME:3": rank 3. */
+/* Headings separated by spaces; "NAME>" aligns to the right; "NAME:3" has rank 3. */
 struct table *table_new(const char *headings);
-void table_row(struct table *table);	/* then a cell for each column */
+void table_row(struct table *table);	/* the caller then adds a cell for each column */
 void table_cell(struct table *table, const char *text);
 void table_number(struct table *table, uint64_t number);
 void table_note(struct table *table, const char *text);
 void table_print(struct table *table, int indent, int width, line_fn emit,
-		 void *arg);		/* and free it */
+		 void *arg);		/* frees the table */
 void line_to_stdout(const char *line, void *arg);
 
-/* pamsd.c: what the daemon at that control socket answers; NULL: *err is set */
+/* pamsd.c: the status of the daemon at that control socket; NULL: *err is set */
 json_t *pamsd_status(const char *path, int *err);
-/* the same for a command without further words, which it refuses; DONE: *status is set */
+/* Refuse further words, and get the status of pamsd; DONE: *status is set. */
 int pamsd_ask(struct words *words, json_t **status);
 int unix_connect(const char *path);	/* a file descriptor or -errno */
 #define PAMSD_CONTROL	"/run/pamsd/control"
 
 /*
- * cgroup.c: a cgroup (v2) by its path from the hierarchy's root on, and the other way
- * round; 0 or -errno. -EOPNOTSUPP: cgroup v2 isn't mounted; -ESTALE: it was removed.
+ * cgroup.c: a cgroup's (v2) id by its path from the hierarchy's root on, and the path by the
+ * id; 0 or -errno. -EOPNOTSUPP: cgroup v2 isn't mounted; -ESTALE: the cgroup was removed.
  */
 int cgroup_find(const char *path, uint64_t *id);
 int cgroup_path(uint64_t id, char path[PATH_MAX]);
-/* false: there is no systemd that could be asked */
+/* Get a property of a unit from systemd; false if systemctl fails or isn't there. */
 bool unit_property(const char *unit, const char *name, char *value,
 		   size_t room);
 
-/* the commands: their words are what follows the command's name */
+/* the commands, called with the words that follow the command's name */
 int path_command(struct words *words);
-extern const char path_values[];	/* for the help, and by it for completion */
+extern const char path_values[];	/* for the help, which completion reads */
 int conn_command(struct words *words);
 int stats_command(struct words *words);
 int monitor_command(struct words *words);
@@ -172,11 +172,11 @@ int peers_command(struct words *words);
 int caps_command(struct words *words);
 int metrics_command(struct words *words);
 int pair_command(struct words *words);
-int overview(void);			/* without a command */
+int overview(void);			/* pamsctl without a command */
 
-/* path_text.c, conn.c, stats.c: as others show them, too */
+/* path_text.c, conn.c, stats.c: shown by other commands, too */
 json_t *path_json(const struct pams_path *path);
-/* The rest of an event's line: its key and what was given of it. */
+/* Print the rest of an event's line: the path's key and what was reported. */
 void path_print_line(const struct pams_path *path);
 int path_monitor(struct words *words);	/* monitor.c */
 void path_print(const struct pams_path *path);
@@ -184,7 +184,7 @@ json_t *conn_json(const struct pams_conn *conn);
 json_t *subflow_json(const struct pams_subflow *subflow);
 int path_show(struct words *words);
 int conn_show(struct words *words);
-/* decisions_ps below 0: not known */
+/* decisions_ps: decisions per second; below 0: not known, and no column */
 void conn_lines(const struct pams_conn *conn, double decisions_ps, int width,
 		line_fn emit, void *arg);
 void subflow_line(char *buffer, size_t room, const struct pams_subflow *s);
@@ -196,7 +196,7 @@ json_t *stats_json(const struct pams_stats *stats);
 bool mptcp_is_there(void);
 bool scheduler_chosen(char *name, size_t room);
 bool scheduler_list(char *names, size_t room);
-/* One of those that the module has brought since this pamsctl or longer? */
+/* Is it one of the module's schedulers that this pamsctl was built with? */
 bool is_ours(const char *name);
 bool in_list(const char *names, const char *name);
 
@@ -205,11 +205,11 @@ struct module {
 	bool loaded;
 	char release[128];	/* the running kernel's */
 	char file[4096];	/* "" if there is none for this kernel */
-	bool installed;		/* depmod knows it */
+	bool installed;		/* depmod knows the module */
 	bool signed_;
-	bool kprobes;		/* and lookup: if symbols_known */
-	bool symbols_known;	/* read, as the module isn't loaded */
-	uint64_t lookup;	/* address, 0: not to be seen */
+	bool kprobes;		/* the kernel has kprobes; valid if symbols_known */
+	bool symbols_known;	/* /proc/kallsyms was read; not if the module is loaded */
+	uint64_t lookup;	/* kallsyms_lookup_name's address; 0: absent or hidden */
 	bool secure_boot;
 	bool lockdown;
 	bool must_be_signed;
@@ -220,7 +220,7 @@ bool module_is_loaded(void);
 void module_look(struct module *module, const char *file);
 void module_advice(const struct module *module, json_t *advice);
 
-/* loader.c: true, or 0, or a negative errno; above 0: modprobe.d prevents it */
+/* loader.c: true if found; 0 or a negative errno, above 0: modprobe.d prevents loading */
 bool loader_find(char *file, size_t room);
 int loader_insert(const struct module *module, const char *parameters);
 int loader_remove(void);
@@ -233,7 +233,7 @@ void finding(json_t *list, enum grade grade, const char *what,
 	__attribute__((format(printf, 5, 6)));
 int print_findings(json_t *list);
 
-/* what doctor looks at: each adds its findings */
+/* doctor's checks: each adds its findings to the list */
 void look_at_endpoints(json_t *list);
 void look_at_sockets(json_t *list);
 void look_at_counters(json_t *list);
@@ -241,12 +241,12 @@ void look_at_pamsd(json_t *list);
 void look_at_pamsplit(json_t *list);
 void look_at_hook(json_t *list);
 void look_at_buffers(json_t *list);
-/* of an endpoint: its route and what it announces */
+/* Check an endpoint's address: its route, and if announcing it is of use. */
 void look_at_address(json_t *list, int family, const void *address,
 		     uint32_t ifindex, bool announced);
 int look_at_peer(json_t *list, const char *peer);
 
-/* mib.c: one of the MPTcpExt counters, 0 if there is none */
+/* mib.c: the value of an MPTcpExt counter, 0 if the kernel has no such counter */
 uint64_t mib_counter(const char *name);
 
 #endif

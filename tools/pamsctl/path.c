@@ -25,7 +25,7 @@ static int open_module(struct pams_nl **nl)
 
 /* --- set --- */
 
-/* What follows the keyword, in ms. */
+/* Parse the time that follows a keyword, in ms. */
 static int parse_ms(const char *what, const char *text, uint64_t min_ms,
 		    uint64_t *ms)
 {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
-/* path_text - what was reported of a path, as text and as JSON */
+/* path_text - shows what was reported of a path, as text and as JSON */
 #include <inttypes.h>
 
 #include "pamsctl.h"
 
 #define US_PER_MS	1000
 
-/* What stays until it is deleted has no "expires_ms". */
+/* A report that stays until it is deleted has no "expires_ms". */
 static void add_expiry(json_t *object, bool stays, uint32_t expires_ms)
 {
 	if (!stays)
@@ -57,7 +57,7 @@ json_t *path_json(const struct pams_path *path)
 	return object;
 }
 
-/* The end of a line: how long what is on it holds. */
+/* End a line with the time until the report on it expires. */
 static void print_expiry(bool stays, uint32_t expires_ms)
 {
 	char text[QUANTITY_MAX];

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * peers - what pamsd knows: who reports to it, and whom it reports to
+ * peers - the peers that report to pamsd, and the servers that it reports to
  *
- * A name that this version of pamsctl doesn't know is in --json only.
+ * Members of pamsd's answer that this version of pamsctl doesn't know are shown
+ * with --json only.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -27,7 +28,7 @@ static bool has(const json_t *object, const char *name)
 	return json_object_get(object, name);
 }
 
-/* "12 (10 cookie, 2 rate)", or "none" */
+/* Refused reports by reason: "12 (10 cookie, 2 rate)", or "none". */
 static void print_refused(json_t *dropped)
 {
 	json_int_t total = 0;
@@ -76,7 +77,7 @@ static void print_pipe(const json_t *object)
 		printf(" (%s)", string(object, "rate_from"));
 }
 
-/* An address, or a subflow by the token and the ids that the kernel here has. */
+/* Name a path by its address, or by the local kernel's token and address ids of a subflow. */
 static void print_name(const json_t *path)
 {
 	char token[TOKEN_TEXT_MAX];
@@ -114,7 +115,7 @@ static void print_peer(const json_t *peer)
 	}
 }
 
-/* Each of the list, and an empty line behind it. */
+/* Print each element of the list, with an empty line after it. */
 static void print_each(const json_t *list, void (*print)(const json_t *one))
 {
 	json_t *one;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * probe - does a server speak MPTCP, and does MPTCP get there
+ * probe - checks if a server speaks MPTCP, and if MPTCP packets reach it
  *
- * Connects with an MPTCP socket and looks what became of it; sends no data.
- * The kernel's counters tell apart an answer without MPTCP from first packets
- * that were dropped until they came without.
+ * It connects an MPTCP socket and looks if the connection fell back to TCP; it
+ * sends no data. The kernel's counters tell why: the SYN/ACK had no MPTCP option,
+ * or SYNs with the option were dropped and only one without it was answered.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +24,7 @@
 #define SOL_MPTCP	284
 #endif
 
-/* The kernel tries without MPTCP after a few first packets, seconds apart. */
+/* Long enough for the kernel to send a few SYNs, seconds apart, and then one without MPTCP. */
 #define PATIENCE_MS	20000
 
 struct peer {
@@ -59,7 +59,7 @@ static int parse_peer(const char *text, struct peer *peer)
 	return DONE;
 }
 
-/* 0 or a negative errno. */
+/* Connect within PATIENCE_MS. 0 or a negative errno. */
 static int connect_within(int fd, const struct addrinfo *address)
 {
 	struct pollfd poll_fd = { .fd = fd, .events = POLLOUT };
@@ -77,7 +77,7 @@ static int connect_within(int fd, const struct addrinfo *address)
 	return -err;
 }
 
-/* Of a connected socket: is it MPTCP still? */
+/* Does a connected socket still use MPTCP? */
 static bool speaks_mptcp(int fd)
 {
 	struct mptcp_info info = { };
@@ -124,7 +124,7 @@ static void judge(json_t *list, const char *name, int fd,
 			"the connection with %s fell back to TCP", name);
 }
 
-/* DONE if it was found out, good or bad. */
+/* DONE if a connection was made and judged; else FAILED, and *error is a negative errno. */
 static int try_address(json_t *list, const struct peer *peer,
 		       const struct addrinfo *address, int *error)
 {

@@ -2,8 +2,8 @@
 /*
  * quantity - rates, sizes and times as people write them
  *
- * As lib/parse.c reads them. A rate without a unit is in bytes per second, as the
- * module takes it; a time has to have one.
+ * lib/parse.c does the parsing. A rate without a unit is in bytes per second, as
+ * the module takes it; a time needs a unit.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -69,7 +69,7 @@ int parse_number(const char *what, const char *text, uint64_t min,
 	return why ? refuse(USAGE, "%s", why) : DONE;
 }
 
-/* Exact up to six digits: 123456, 1.235M. */
+/* Up to six digits exactly, more with a prefix: 123456, 1.235M. */
 const char *show_count(char *buffer, uint64_t number)
 {
 	static const char prefixes[] = "MGTPE";

@@ -38,7 +38,7 @@ int refuse_not_loaded(void)
 		      "the module mptcp_pams is not loaded: see pamsctl load");
 }
 
-/* What was asked for failed, as the handle's last error says. */
+/* Report a request to the module that failed, with the handle's last error. */
 int refuse_kernel(struct pams_nl *nl, const char *what, int err)
 {
 	const char *why = nl ? pams_nl_error(nl) : strerror(-err);

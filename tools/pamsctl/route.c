@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * route - does what leaves with an endpoint's address leave through its link
+ * route - checks that packets from an endpoint's address leave through its interface
  *
- * A subflow's packets carry the endpoint's address. Where no rule sends them
- * through that address's own interface they leave through another one, where
- * the provider drops them, or the strict reverse-path filter does.
+ * A subflow's packets have the endpoint's address as their source. Without a
+ * routing rule for that source they may leave through another interface, whose
+ * provider drops them, and the strict reverse-path filter drops the answers to
+ * them, which arrive at the interface that has the address.
  */
 #include <arpa/inet.h>
 #include <ifaddrs.h>
@@ -21,7 +22,7 @@
 
 #include "pamsctl.h"
 
-/* Of documentation: it has no route but the default one. */
+/* Addresses reserved for documentation: only the default route leads to them. */
 #define FAR4	"198.51.100.1"
 #define FAR6	"2001:db8:ffff::1"
 
@@ -35,7 +36,7 @@ static bool is_address(const struct sockaddr *sa, int family,
 	       !memcmp(&((struct sockaddr_in6 *)sa)->sin6_addr, address, 16);
 }
 
-/* The interface that has the address; 0: none. */
+/* The index of the interface that has the address, 0 if none has. */
 static unsigned int owner_of(int family, const void *address)
 {
 	struct ifaddrs *list = NULL, *at;
@@ -61,7 +62,10 @@ static int on_route(struct nl_msg *msg, void *arg)
 	return NL_OK;
 }
 
-/* Where a packet from that address leaves; 0 or libnl's error. */
+/*
+ * Set *ifindex to the interface through which a packet from that address leaves, sent by a
+ * socket that is bound to the interface "bound" (0: not bound). 0 or libnl's error.
+ */
 static int look_up_route(struct nl_sock *sock, int family, const void *from,
 			 uint32_t bound, unsigned int *ifindex)
 {

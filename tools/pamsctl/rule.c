@@ -5,8 +5,9 @@
  *	[MATCH...] use SCHEDULER [first SIZE] [overflow 0|TIME|FACTORx [costly-copies]]
  *	default SCHEDULER ...
  *
- * A command changes the table as a whole: it is read, changed and set, and the kernel
- * refuses if somebody else was in between. What "rule show" prints "rule load" reads.
+ * A command replaces the whole table: it reads the rules, changes them and sets them. The
+ * module refuses to set them if another program has changed them since they were read.
+ * "rule load" reads what "rule show" prints.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -215,7 +216,7 @@ static int rule_show(struct words *words)
 	return status;
 }
 
-/* [NUMBER] RULE, or default SCHEDULER */
+/* rule add [NUMBER] RULE, or rule add default SCHEDULER */
 static int rule_add(struct words *words)
 {
 	char otherwise[PAMS_SCHEDULER_MAX] = "";
@@ -256,7 +257,7 @@ static int rule_add(struct words *words)
 	return status;
 }
 
-/* NUMBER, or all */
+/* rule del NUMBER, or rule del all */
 static int rule_del(struct words *words)
 {
 	struct pams_rules rules = {};
@@ -290,7 +291,7 @@ static int rule_del(struct words *words)
 	return status;
 }
 
-/* All that the file says, and nothing else, or no change at all. */
+/* Replace the table by the file's rules; change nothing if the file has an error. */
 static int rule_load(struct words *words)
 {
 	const char *name = next_word(words);

@@ -37,7 +37,7 @@ static int show(void)
 
 	if (!scheduler_chosen(chosen, sizeof(chosen)))
 		return no_choice();
-	/* before 6.11 the kernel has no list: believe the name */
+	/* kernels before 6.11 have no list: assume that the chosen scheduler is available */
 	listed = scheduler_list(names, sizeof(names));
 	there = !listed || in_list(names, chosen);
 	if (options.json)
@@ -118,7 +118,7 @@ static int add_scheduler(const struct pams_scheduler *scheduler, void *arg)
 				     "by_rules", scheduler->by_rules));
 }
 
-/* What the kernel's own list says, where the module can't say more. */
+/* List the names that the kernel has, for a module too old to describe its schedulers. */
 static void add_available(json_t *list)
 {
 	char names[SCHEDULERS_MAX] = "";

@@ -2,8 +2,8 @@
 /*
  * scheduler - the kernel's MPTCP schedulers
  *
- * The sysctl keeps the name of a scheduler that is no longer there, and new
- * sockets then quietly use "default": only the list says what is there.
+ * The sysctl keeps the name of a scheduler that has been unloaded, and new sockets
+ * then quietly use "default": only the list shows which schedulers are available.
  */
 #include <string.h>
 #include <unistd.h>

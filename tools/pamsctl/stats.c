@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* stats - totals of the network namespace */
+/* stats - the module's totals for the network namespace */
 #include <inttypes.h>
 
 #include "pamsctl.h"

@@ -2,9 +2,10 @@
 /*
  * table - columns under their headings, as wide as the terminal
  *
- * A column may have a rank. Where the width doesn't do for all, those with the
- * highest rank are left out, one after the other; one without a rank never is.
- * A row's notes stand below it, or behind it where every row has room for them.
+ * A column may have a rank. Where the columns are wider than the terminal, the
+ * one with the highest rank is left out, then the next; a column without a rank
+ * is always shown. A row's notes are printed behind it if all rows have room for
+ * theirs, else below it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,7 @@
 
 struct column {
 	char name[16];
-	bool right;		/* adjusted */
+	bool right;		/* right-aligned */
 	int rank;		/* 0: always shown */
 	int width;
 	bool hidden;
@@ -28,7 +29,7 @@ struct column {
 
 struct row {
 	char *cell[COLUMNS_MAX];
-	char *note;		/* its lines, or NULL */
+	char *note;		/* lines, or NULL */
 };
 
 struct table {
@@ -36,7 +37,7 @@ struct table {
 	int columns;
 	struct row *row;
 	int rows;
-	int cells;		/* of the last row */
+	int cells;		/* filled so far in the last row */
 };
 
 int terminal_width(void)
@@ -105,7 +106,7 @@ void table_number(struct table *table, uint64_t number)
 	table_cell(table, show_count(text, number));
 }
 
-/* Each call is a line of its own where it doesn't fit behind the row. */
+/* Add a note to the last row; it gets its own line where notes are below their rows. */
 void table_note(struct table *table, const char *text)
 {
 	struct row *row = &table->row[table->rows - 1];
@@ -146,7 +147,7 @@ static void hide_what_has_no_room(struct table *table, int room)
 	}
 }
 
-/* The longest row's notes, all in one line. */
+/* The longest notes of a row, printed in one line. */
 static int note_width(const struct table *table)
 {
 	int width = 0, length;

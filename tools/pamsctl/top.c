@@ -2,9 +2,9 @@
 /*
  * top - connections, live
  *
- * A picture is a list of lines, which go to the terminal or, with --once and
- * --batch, to standard output. Rates are since the picture before; the first
- * has none.
+ * A picture is the list of lines of one refresh. It goes to the terminal or, with
+ * --once and --batch, to standard output. Rates are averages since the previous
+ * picture; the first picture has none.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -19,7 +19,7 @@
 
 #define LINE_MAX_BYTES	TABLE_LINE_MAX
 
-/* What a rate needs of the picture before. */
+/* A connection in the previous picture, for its rate in this one. */
 struct seen {
 	uint32_t token;
 	uint64_t decisions;
@@ -76,7 +76,7 @@ static void wipe(struct picture *picture)
 	memset(picture, 0, sizeof(*picture));
 }
 
-/* Decisions per second since the picture before, or less than 0. */
+/* Decisions per second since the previous picture, or less than 0 if not known. */
 static double decision_rate(const struct picture *picture,
 			    const struct pams_conn *conn)
 {
@@ -112,7 +112,7 @@ static int add_conn(const struct pams_conn *conn, void *arg)
 	return 0;
 }
 
-/* 0, or a status when refused; what was wrong is in the picture, too. */
+/* 0, or a negative errno; the picture then has the lines from before the error. */
 static int take_picture(struct pams_nl *nl, struct picture *picture,
 			struct pams_stats *stats)
 {
@@ -153,7 +153,7 @@ static void put_json(const struct picture *picture,
 				  "conns", picture->list));
 }
 
-/* On standard output, one picture after the other. */
+/* Print pictures to standard output, without end if the count is 0. The exit status. */
 static int batch(struct pams_nl *nl, uint64_t count)
 {
 	struct picture before = { }, picture = { };
@@ -202,7 +202,7 @@ static void draw(const struct picture *picture, const char *trouble)
 	refresh();
 }
 
-/* On the terminal until q is pressed; goes on while the module is out. */
+/* Draw pictures on the terminal until q is pressed, also while the module isn't loaded. */
 static int live(struct pams_nl *nl)
 {
 	struct picture before = { }, picture = { };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* words - which command a word is; next_word() is in lib/parse.c */
+/* words - matches words with the names of commands; next_word() is in lib/parse.c */
 #include <string.h>
 
 #include "pamsctl.h"
@@ -11,7 +11,7 @@ int no_more_words(const struct words *words)
 	return refuse(USAGE, "unexpected argument '%s'", *words->at);
 }
 
-/* "show, set or del" */
+/* The names that begin with start, as "show, set or del". */
 static const char *show_names(char *buffer, size_t room,
 			      const char * const names[], const char *start)
 {
