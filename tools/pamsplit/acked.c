@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * acked - takes the client's acknowledgments: round trip, delivery rate, losses
+ * acked - takes the client's acknowledgments: round-trip time, delivery rate, losses
  *
- * A segment is lost if one that was sent after it has arrived, and a round trip and some
- * time for reordering have gone by (RACK, RFC 8985). That time is a quarter of
- * the least round trip, or none if three segments have overtaken it and none was ever
- * seen to arrive late. The delivery rate is that of
- * draft-cheng-iccrg-delivery-rate-estimation.
+ * A segment is lost if one that was sent after it has arrived, and a round-trip time and
+ * some time for reordering have passed since it was sent (RACK, RFC 8985). The time for
+ * reordering is a quarter of the minimum round-trip time, or 0 if three segments were
+ * selectively acknowledged and no segment of the flow was ever reordered. The delivery
+ * rate is that of draft-cheng-iccrg-delivery-rate-estimation.
  */
 #include "flow.h"
 
@@ -16,12 +16,12 @@
 struct round {
 	struct rate_sample sample;
 	uint64_t prior_us;	/* when sample.prior_delivered was reached */
-	uint64_t send_us;	/* how long it took to send the sample's data */
+	uint64_t send_us;	/* time that it took to send the sample's data */
 	uint64_t acked;
 	bool any;
 };
 
-/* RFC 6298, 2. */
+/* Update the smoothed round-trip time and the retransmission timeout (RFC 6298, 2). */
 void acked_rtt(struct flow *flow, uint32_t rtt_us)
 {
 	uint32_t error, variance;
@@ -68,7 +68,7 @@ static void arrived(struct flow *flow, struct segment *segment,
 	delivery->delivered += bytes;
 	delivery->delivered_us = now_us;
 	round->acked += bytes;
-	/* an answer that comes too soon is to the first transmission */
+	/* an acknowledgment that comes too soon is one of the first transmission */
 	if (segment->again && rtt_us < flow->bbr.min_rtt_us)
 		return;
 	if (!segment->again && (!round->sample.rtt_us ||
@@ -153,7 +153,7 @@ static void measure(struct flow *flow, struct round *round, uint64_t now_us)
 	if (took < round->send_us)
 		took = round->send_us;
 	bytes = delivery->delivered - sample->prior_delivered;
-	/* in less than a round trip acknowledgments were compressed on the way */
+	/* no rate from less than a round trip: acknowledgments were compressed on the way */
 	if (round->any && took && took >= flow->bbr.min_rtt_us)
 		sample->rate_byteps = bytes * SECOND_US / took;
 	if (delivery->delivered > delivery->app_limited_until)
@@ -224,7 +224,7 @@ void acked_packet(struct flow *flow, const struct packet *packet,
 		acked_find_lost(flow, now_us);
 		deliver_restart_timers(flow, now_us);
 	} else if (closed) {
-		/* an answer to the probe: the client is there */
+		/* the client has answered a window probe, so it is alive */
 		flow->backoffs = 0;
 		if (edge != flow->right_edge)
 			deliver_restart_timers(flow, now_us);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * bank - what the server sends: kept until the client has it, and sent on
+ * bank - takes packets from the server: keeps their data until the client has it
  *
- * What is kept is in store.c. A packet that comes in order, while nothing waits,
- * goes on as it is. What can't be the server's own is dropped, or passes if it has no
- * data: nothing of it is noted.
+ * store.c keeps the data. A packet that comes in order while no data waits is passed on
+ * unchanged. A packet that can't be the server's own is dropped if it has data, else
+ * passed; it changes nothing in the flow's state.
  */
 #include "flow.h"
 
-/* Can it be the server's own? RFC 5961, 5.2, for acknowledgments. */
+/* Can the packet be the server's own? Its acknowledgment is checked as in RFC 5961, 5.2. */
 static bool is_the_servers(const struct flow *flow, const struct packet *packet)
 {
 	uint32_t window = (uint32_t)flow->client_window << flow->client_scale;
@@ -19,7 +19,7 @@ static bool is_the_servers(const struct flow *flow, const struct packet *packet)
 	       is_near(packet->seq, flow->una, window);
 }
 
-/* It acknowledges no less than the server did before, and no more than was sent. */
+/* Does the packet acknowledge no less than the server did before, and no more than was sent? */
 static bool ack_is_right(const struct flow *flow, const struct packet *packet)
 {
 	return packet->flags & TCP_ACK &&
@@ -41,9 +41,9 @@ static void note_server(struct flow *flow, const struct packet *packet)
 }
 
 /*
- * Pass a packet without data at once: it has an acknowledgment, or an MPTCP option.
- * The client accepts no segment from beyond its window, nor one with an older time
- * stamp than it has seen, so both are changed if need be. Banked data comes after it.
+ * Pass a packet without data at once, for its acknowledgment or its MPTCP option. It may
+ * overtake banked data, but the client accepts no segment beyond its window, and no time
+ * stamp older than the newest it has seen: so both are changed if necessary.
  */
 static enum split_verdict pass_bare(struct flow *flow, struct packet *packet)
 {
@@ -52,7 +52,7 @@ static enum split_verdict pass_bare(struct flow *flow, struct packet *packet)
 	bool late = packet->has_stamp &&
 		    before(packet->tsval, flow->tsval_out);
 
-	/* a window probe or a keepalive: the client answers it unless data waits for it */
+	/* a window probe or keepalive: if data waits, answer it here, else the client does */
 	if (before(packet->seq, flow->rcv_nxt) && flow->una != flow->rcv_nxt) {
 		flow->unacked = 2;
 		early_send(flow);
@@ -75,7 +75,7 @@ static enum split_verdict duplicate(struct flow *flow,
 	flow->split->counters.duplicates++;
 	flow->dsack.from = packet->seq;
 	flow->dsack.to = packet->seq + packet->payload_len;
-	/* a D-SACK has to lie below the acknowledgment, else it is read as new data */
+	/* a D-SACK must lie below the acknowledgment, else it is taken for the SACK of new data */
 	flow->has_dsack = packet->payload_len &&
 			  !after(flow->dsack.to, flow->ack_out);
 	if (!flow->has_dsack)
@@ -84,7 +84,7 @@ static enum split_verdict duplicate(struct flow *flow,
 	return SPLIT_TAKEN;
 }
 
-/* Mark the unsent segments as sent: the packet that they are of goes on itself. */
+/* Mark the unsent segments as sent: the packet that they were made from is passed on. */
 static void sent_as_it_is(struct flow *flow, uint64_t now_us)
 {
 	while (flow->unsent)

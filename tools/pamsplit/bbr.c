@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * bbr - congestion control of the pipe
+ * bbr - congestion control for sending to the client
  *
  * BBR as in Cardwell et al., "BBR: Congestion-Based Congestion Control", ACM
- * Queue 14(5), 2016, and draft-cardwell-iccrg-bbr-congestion-control-00. It fits, since
- * the pipe is one hop, often lossy, and data should queue in the bank, not in the pipe.
+ * Queue 14(5), 2016, and draft-cardwell-iccrg-bbr-congestion-control-00. BBR suits the
+ * pipe, which is one hop and often lossy; data should queue in the bank, not in the pipe.
  *
  *	bw	the highest delivery rate of the last 10 round trips
- *	min_rtt	the lowest round trip of the last 10 s
+ *	min_rtt	the lowest round-trip time of the last 10 s
  *	pace	gain * bw
  *	window	gain * bw * min_rtt + 3 bursts + extra
  *	extra	the most bytes that were acknowledged faster than bw in the last 5
  *		to 10 round trips: a radio holds acknowledgments back and sends them
  *		together; draft-cardwell-iccrg-bbr-congestion-control-02, 4.6.4.2
  *
- *	STARTUP, gain 2.885, until bw grows no more by 25 % over 3 round trips
- *	DRAIN, its inverse, until what is in flight fits bw * min_rtt
+ *	STARTUP, gain 2.885, until bw hasn't grown by 25 % in 3 round trips
+ *	DRAIN, gain 1 / 2.885, until the data in flight fits bw * min_rtt
  *	PROBE_BW, 1.25, 0.75, 1 six times, each a min_rtt long; window gain 2
  *	PROBE_RTT, 4 segments for 200 ms, when min_rtt is older than 10 s
  *
@@ -58,7 +58,7 @@ static bool is_full(const struct bbr *bbr)
 	return bbr->full_rounds >= FULL_ROUNDS;
 }
 
-/* Size of a burst: the bytes of a millisecond at bw, within bounds. */
+/* The size of a burst: the bytes sent in a millisecond at bw, within bounds. */
 static uint64_t burst(const struct flow *flow, uint64_t bw)
 {
 	uint64_t bytes = bw / 1000, least = flow->client_mss;
@@ -274,7 +274,7 @@ void bbr_acked(struct flow *flow, const struct rate_sample *sample,
 	set_window(flow, acked_bytes);
 }
 
-/* RFC 5681: one segment; it grows back by what is acknowledged. */
+/* After a timeout the window is one segment (RFC 5681), and grows by what is acknowledged. */
 void bbr_timeout(struct flow *flow)
 {
 	flow->bbr.cwnd = flow->client_mss;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * confine - privileges and system calls that aren't needed any more
+ * confine - drops privileges and system calls that the worker doesn't need
  *
- * Once all is open the worker is another user that keeps CAP_NET_ADMIN, without
- * which the kernel takes no verdict, and the few system calls of its loop.
+ * After it has opened all files, the worker becomes another user. It keeps only
+ * CAP_NET_ADMIN, without which the kernel accepts no verdict from it, and the few
+ * system calls of its loop.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -34,13 +35,13 @@ static int keep_only(uint32_t caps)
 	return syscall(SYS_capset, &header, data);
 }
 
-/* 0 is none that is confined, and -1 means to setresuid() that nothing changes. */
+/* 0 is root, which isn't confined, and -1 tells setresuid() to change nothing. */
 static bool is_confined(uint64_t id)
 {
 	return id && id < UINT32_MAX;
 }
 
-/* A name, or a number where there are no names. */
+/* Find a user by name or, where there is no such name, by number. 0, or -1 after a message. */
 int confine_find(const char *user, uid_t *uid, gid_t *gid)
 {
 	const struct passwd *entry = getpwnam(user);
@@ -76,13 +77,13 @@ int confine_user(const char *user)
 	    !setresgid(gid, gid, gid) && !setresuid(uid, uid, uid) &&
 	    !keep_only(1 << CAP_NET_ADMIN) &&
 	    !prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) &&
-	    !prctl(PR_SET_PDEATHSIG, SIGKILL))	/* a new user's is none */
+	    !prctl(PR_SET_PDEATHSIG, SIGKILL))	/* setresuid() has cleared it */
 		return 0;
 	say("--user: can't become '%s': %s", user, strerror(errno));
 	return -1;
 }
 
-/* Those of the loop, of malloc, of libevent and of the end. */
+/* The system calls of the worker's loop and exit, of malloc() and of libevent. */
 static const int allowed[] = {
 	SCMP_SYS(recvmmsg), SCMP_SYS(sendmmsg), SCMP_SYS(sendto),
 	SCMP_SYS(sendmsg), SCMP_SYS(recvfrom), SCMP_SYS(recvmsg),
@@ -99,7 +100,7 @@ static const int allowed[] = {
 	SCMP_SYS(exit), SCMP_SYS(exit_group), SCMP_SYS(fstat),
 	SCMP_SYS(newfstatat), SCMP_SYS(shutdown),
 	SCMP_SYS(pread64),	/* link.c, queue.c */
-	/* the same on 32 bits, and what musl calls there first */
+	/* the same on 32-bit machines, and what musl calls first on them */
 	SCMP_SYS(recvmmsg_time64), SCMP_SYS(clock_gettime64),
 	SCMP_SYS(timerfd_settime64), SCMP_SYS(futex_time64), SCMP_SYS(mmap2),
 	SCMP_SYS(send), SCMP_SYS(recv), SCMP_SYS(fcntl64), SCMP_SYS(fstat64),
@@ -114,13 +115,13 @@ int confine_calls(void)
 	for (unsigned int i = 0; !error && i < ARRAY_LEN(allowed); i++) {
 		error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, allowed[i], 0);
 		if (error == -EDOM || error == -EFAULT)
-			error = 0;	/* this architecture doesn't have it */
+			error = 0;	/* no such system call on this architecture */
 	}
-	/* notify() opens one each time */
+	/* notify() opens a Unix socket for each message */
 	if (!error)
 		error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(socket), 1,
 					 SCMP_A0(SCMP_CMP_EQ, AF_UNIX));
-	/* an answer that is long needs room: control.c */
+	/* control.c enlarges the socket's buffer for a long answer */
 	if (!error)
 		error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(setsockopt), 2,
 					 SCMP_A1(SCMP_CMP_EQ, SOL_SOCKET),

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * control - the socket that tells how it is, and is told what may be lent
+ * control - the control socket: shows totals and flows, and takes requests about lending
  *
- * Who connects gets lines of words, NAME=VALUE after the first, and the end: one
- * "totals" and one "flow" for each. Rates in bytes per second, sizes in bytes,
- * times in us. Whatever it wants to say, it has a second for:
+ * A client that connects gets a line "totals" and a line "flow" for each flow, then
+ * the end of the stream. The first word of a line is followed by words NAME=VALUE.
+ * Rates are in bytes per second, sizes in bytes, times in us. The client may send a
+ * request within a second:
  *
- *	lend nothing MS		nothing is lent for so many ms, up to an hour
- *	lend			it is lent again
+ *	lend nothing MS		lend nothing for so many ms, up to an hour
+ *	lend			lend again
  */
 #include <arpa/inet.h>
 #include <ctype.h>
@@ -99,15 +100,15 @@ static void print_totals(FILE *out, const struct split *split,
 }
 
 /*
- * All at once or not at all: nobody is waited for. Of the room that a socket has
- * if it isn't asked for more, some 900 flows are too much.
+ * Send all of it at once or report an error, as the worker must not wait for a client. The
+ * socket's default buffer is too small for the lines of some 900 flows.
  */
 static void send_all(int fd, const char *text, size_t len)
 {
 	const int room = len;
 
 	setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &room, sizeof(room));
-	/* it doesn't matter to who only wants to say something */
+	/* EPIPE: a client that only wanted to send a request has closed the socket already */
 	if (send(fd, text, len, MSG_DONTWAIT | MSG_NOSIGNAL) != (ssize_t)len &&
 	    errno != EPIPE)
 		say("an answer of %zu bytes found no room", len);

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * deliver - the client's side: sends, and sends again
+ * deliver - sends, and retransmits, to the client
  *
  * Data is sent in the order of its sequence numbers, as the client's window, the congestion
- * window and the pace (bbr.c) allow. Losses are found by time (RACK, RFC 8985,
- * acked.c), those of a tail by a probe after two round trips (TLP, in the same RFC), and
- * at last by the timer of RFC 6298, whose variance has a floor of 50 ms. A closed
- * window is probed as RFC 9293 says (3.8.6.1), with the last byte that the
- * client has: Linux answers packets without data only every 500 ms.
+ * window and the pace (bbr.c) allow. Losses are found by time (RACK, RFC 8985, see
+ * acked.c), those at the tail by a probe after two round-trip times (TLP, in the same RFC),
+ * and at last by the retransmission timer of RFC 6298, whose variance has a floor of 50 ms.
+ * A closed window is probed (RFC 9293, 3.8.6.1) with the last byte that the client has:
+ * Linux answers packets without data only every 500 ms.
  *
- * A client of which nothing is heard over two of those timeouts, and a minimal
- * time, is gone: split.c resets the flow, so that the server sends the data
- * elsewhere. Behind a closed window it has half a second more.
+ * A client that is silent over two timeouts and at least --silence is considered dead:
+ * split.c resets the flow, so that the server sends the data over another path. With a
+ * closed window the client has half a second more.
  */
 #include <string.h>
 
@@ -20,10 +20,10 @@
 #define RTO_MAX_US	(60 * SECOND_US)
 #define BACKOFFS_MAX	10
 #define DEAD_BACKOFFS	2
-#define BURST_US	1000	/* data that the pace missed in this time is made up for */
+#define BURST_US	1000	/* data that wasn't sent in time is made up for, up to this time */
 #define TAIL_DELAY_US	200000	/* how long a client may delay an acknowledgment */
 #define PROBE_MIN_US	10000
-#define ANSWERS_US	500000	/* some clients don't answer old data more often */
+#define ANSWERS_US	500000	/* some clients answer old data only once in this time */
 
 static uint64_t rto(const struct flow *flow)
 {
@@ -48,8 +48,8 @@ static uint64_t probe_us(const struct flow *flow)
 }
 
 /*
- * Start the timers of data in flight. The retransmission timer goes on if it runs (RFC
- * 6298, 5.1), the tail's probe is timed from the last transmission (RFC 8985, 7.2).
+ * Start the timers of data in flight. A running retransmission timer goes on (RFC 6298,
+ * 5.1), the tail loss probe is timed from the last transmission (RFC 8985, 7.2).
  */
 void deliver_start_timers(struct flow *flow, uint64_t now_us)
 {
@@ -71,7 +71,7 @@ void deliver_start_timers(struct flow *flow, uint64_t now_us)
 		flow->probe_at_us = now_us + probe_us(flow);
 }
 
-/* Start all timers anew: something has arrived, or a timer had data sent again. */
+/* Restart all timers, since data was acknowledged, or a timer has fired and sent data. */
 void deliver_restart_timers(struct flow *flow, uint64_t now_us)
 {
 	flow->rto_at_us = NEVER_US;
@@ -115,7 +115,7 @@ static void transmit_bytes(struct flow *flow, const struct segment *segment,
 	tcp_set_ack(tcp, flow->server_ack);
 	tcp_set_flags(tcp, flags);
 	tcp_set_window(tcp, flow->server_window);
-	/* the packet's SACK is old: ack and later packets have what the server acknowledges */
+	/* the stored packet's SACK is old; the acknowledgment and later packets are newer */
 	packet_drop_sack(&packet);
 	packet_set_len(data, len);
 	if (packet_read(&read, data, len) && read.has_stamp) {
@@ -234,7 +234,7 @@ void deliver_send(struct flow *flow, uint64_t now_us)
 		transmit(flow, segment);
 		sent = true;
 	}
-	/* without data or the cap's turn the pipe isn't the limit: mark the rate samples */
+	/* lack of data, or the cap, is the limit and not the pipe: mark the rate samples so */
 	if ((!segment || flow->lend_waits) && flow->in_flight < flow->bbr.cwnd) {
 		uint64_t until = flow->delivery.delivered + flow->in_flight;
 
@@ -246,8 +246,8 @@ void deliver_send(struct flow *flow, uint64_t now_us)
 }
 
 /*
- * May the packet go on just as it came, as if it had been banked and sent? Only if it
- * is the newest of the flow, so that its acknowledgment and time stamps are right.
+ * May the packet be passed on unchanged instead of being stored and sent? Only if it is the
+ * newest of the flow, so that its acknowledgment and time stamps are right.
  */
 bool deliver_at_once(const struct flow *flow, const struct packet *packet,
 		     uint64_t now_us)
@@ -285,7 +285,7 @@ static void probe_tail(struct flow *flow, uint64_t now_us)
 	deliver_restart_timers(flow, now_us);
 }
 
-/* Take all data in flight that isn't acknowledged for lost: send again from the front. */
+/* Consider all unacknowledged data lost, and retransmit it from the start. */
 static void time_out(struct flow *flow, uint64_t now_us)
 {
 	struct segment *at;
@@ -305,8 +305,8 @@ static void time_out(struct flow *flow, uint64_t now_us)
 }
 
 /*
- * Probe a closed window: with as much data as it has room for, or with a byte that the
- * client has, to be answered.
+ * Probe a closed window, so that the client answers: with as much data as the window has
+ * room for, or else with the last byte that the client has.
  */
 static void probe_window(struct flow *flow, uint64_t now_us)
 {
@@ -315,7 +315,7 @@ static void probe_window(struct flow *flow, uint64_t now_us)
 
 	flow->split->counters.probes++;
 	if (flow->backoffs == 1)
-		flow->heard_us = now_us;	/* this may be the first probe in vain */
+		flow->heard_us = now_us;	/* silence counts from the first probe on */
 	if (!segment)
 		return;
 	if (after(flow->right_edge, segment->seq))
@@ -335,7 +335,7 @@ static void probe_window(struct flow *flow, uint64_t now_us)
 	deliver_restart_timers(flow, now_us);
 }
 
-/* Count another timeout or probe without an answer; false if it was one too many. */
+/* Count another timeout or window probe without an answer; false if the client is dead. */
 static bool go_on(struct flow *flow, uint64_t answers_us, uint64_t now_us)
 {
 	uint64_t silent_us = flow->split->options.silent_us + answers_us;

@@ -22,7 +22,7 @@
 
 #define DELAY_US	5000
 #define RESERVE_SHIFT	3
-#define QUICK_BYTES	(64 << 10)	/* this much is acknowledged at once */
+#define QUICK_BYTES	(64 << 10)	/* a flow's first bytes, which are acknowledged at once */
 
 uint32_t early_target(const struct flow *flow)
 {
@@ -36,7 +36,7 @@ uint32_t early_target(const struct flow *flow)
 		return seq_max(flow->ack_out, flow->una);
 	if (limit < least)
 		limit = least;
-	/* what is on its way has to find room beside it */
+	/* leave the other half for data that is on its way from the server */
 	if (limit > options->flow_bytes / 2)
 		limit = options->flow_bytes / 2;
 	target = seq_min(target, flow->una + (uint32_t)limit);
@@ -98,7 +98,7 @@ unsigned int early_ranges(const struct flow *flow, struct range *ranges,
 	return count;
 }
 
-/* Would the server keep the larger window that it was told before? */
+/* Would the server ignore a smaller window, as this acknowledgment doesn't advance? */
 static bool would_widen(const struct flow *flow, uint32_t ack)
 {
 	return flow->window_out > flow->client_window &&
@@ -125,7 +125,7 @@ void early_send(struct flow *flow)
 	};
 
 	flow->ack_by_us = NEVER_US;
-	/* without a DATA_ACK of the client's there is none to send along */
+	/* each early ACK carries the client's last DATA_ACK, and there is none yet */
 	if (!flow->data_ack_len)
 		return;
 	if (flow->has_dsack)

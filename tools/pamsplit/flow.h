@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * flow - what the parts of the core share
+ * flow - what the files of the core share
  *
- * The map; files call downward only (selftests/downward):
+ * The map of the files; a file calls only files below it (selftests/downward):
  *
- *	split.c		packets, timers, and when a flow is left
+ *	split.c		packets, timers, and when the splitter steps out of a flow
  *	open.c		the handshake
- *	bank.c		what the server sends: kept, and sent on
- *	upward.c	what the client sends
- *	acked.c		what it acknowledges
- *	deliver.c	the client's side: sending, and when to send again
- *	bbr.c		its congestion control
- *	early.c		what the server is told has arrived
- *	reset.c		the end of a flow that can't go on
+ *	bank.c		packets from the server: their data is stored, and sent on
+ *	upward.c	packets from the client
+ *	acked.c		the client's acknowledgments
+ *	deliver.c	sends, and retransmits, to the client
+ *	bbr.c		congestion control for that
+ *	early.c		early acknowledgments to the server
+ *	reset.c		resets a flow that can't go on
  *	table.c		flows and their clients
- *	lend.c		the cap of what all clients get
+ *	lend.c		the cap on the rate of all clients together
  *	store.c		a flow's segments, in order
  *	heap.c		flows by their next timer
  *	packet.c	packets, read and made
@@ -27,13 +27,13 @@
 #define SECOND_US	1000000ULL
 #define MSS_MIN		88
 /*
- * So far from what is known the numbers of an end's own packets are at the most: strangers
- * guess, and not every kernel looks at numbers. The window adds to the first one. It isn't
- * enough alone, since it is the connection's, and may have been told on another subflow.
+ * A packet whose sequence number is further than FAR_BYTES and the window from the known ones
+ * counts as forged: forgers guess the number, and not every end checks it. The window alone
+ * isn't enough, since it is the connection's and may have been announced on another subflow.
  */
 #define FAR_BYTES	(16 << 20)
-#define LATE_BYTES	(256 << 10)	/* of acknowledgments, which nobody sends too early */
-#define PUT_OFF_MAX	256	/* as many new flows may ask within a second */
+#define LATE_BYTES	(256 << 10)	/* how far behind an acknowledgment may be; none is ahead */
+#define PUT_OFF_MAX	256	/* at most so many new flows are remembered as put off */
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 
 /* A received packet, shared by its segments. */
@@ -55,7 +55,7 @@ struct segment {
 	uint32_t seq, len;
 	bool fin, push;
 	bool sent;		/* it was sent at least once */
-	bool in_flight;		/* it is thought to be under way */
+	bool in_flight;		/* it is assumed to be on its way */
 	bool sacked;
 	bool lost;
 	bool again;		/* it was sent more than once */
@@ -80,7 +80,7 @@ static inline uint32_t segment_end(const struct segment *segment)
 
 struct bbr {
 	enum { STARTUP, DRAIN, PROBE_BW, PROBE_RTT } mode;
-	uint64_t bw_of_round[BW_ROUNDS];	/* highest rate of a round, by its number modulo */
+	uint64_t bw_of_round[BW_ROUNDS];	/* highest rate of round r, at r % BW_ROUNDS */
 	uint64_t rounds;
 	uint64_t round_ends;	/* delivered bytes at which the round ends */
 	uint64_t full_bw;
@@ -92,8 +92,8 @@ struct bbr {
 	uint64_t probe_rtt_until_us;
 	uint64_t together_since_us;	/* since then acknowledgments come faster than bw */
 	uint64_t together_bytes;	/* acknowledged since then */
-	uint64_t extra, extra_before;	/* most bytes beyond bw in these, and the former rounds */
-	uint64_t extra_rounds;		/* round in which the count for extra began */
+	uint64_t extra, extra_before;	/* most bytes beyond bw in these and the previous rounds */
+	uint64_t extra_rounds;		/* the first of the rounds that extra covers */
 	uint64_t cwnd;
 	uint64_t rate_byteps;	/* pacing rate */
 };
@@ -103,7 +103,7 @@ struct delivery {
 	uint64_t delivered;
 	uint64_t delivered_us;
 	uint64_t first_sent_us;
-	uint64_t app_limited_until;	/* at so many delivered bytes; 0: isn't limited */
+	uint64_t app_limited_until;	/* value of delivered; 0: not limited by the application */
 };
 
 struct client {
@@ -118,7 +118,7 @@ struct flow_key {
 	uint16_t client_port, server_port;
 };
 
-/* LEFT: packets of the flow pass unchanged, until the last queued ones have come. */
+/* LEFT: the splitter has stepped out; packets of the flow that still come to it pass unchanged. */
 enum flow_state { OPENING, ANSWERED, SPLITTING, LEFT };
 
 struct flow {
@@ -148,14 +148,14 @@ struct flow {
 	uint16_t client_mss, server_mss;
 	bool smaller;		/* client_mss was lowered to fit the path's MTU */
 	uint8_t client_scale, server_scale;
-	uint64_t answer_us;	/* when the SYN-ACK went on */
+	uint64_t answer_us;	/* when the SYN-ACK was passed on */
 
 	/* the server's side */
-	uint32_t rcv_nxt;	/* all data before this has come */
-	uint32_t ack_out;	/* the server was told that the data before this has come */
+	uint32_t rcv_nxt;	/* all data before this has arrived here */
+	uint32_t ack_out;	/* the data before this was acknowledged to the server */
 	uint32_t ts_recent;	/* the server's newest time stamp in order */
 	uint32_t last_hole_seq;	/* sequence number of the last packet out of order */
-	struct range dsack;	/* a duplicate that the next early ACK tells of */
+	struct range dsack;	/* a duplicate that the next early ACK reports */
 	bool has_dsack;
 	bool fin_seen;
 	uint32_t fin_seq;
@@ -165,7 +165,7 @@ struct flow {
 	uint16_t server_window;
 	uint32_t server_tsecr;
 	uint64_t received_bytes;
-	uint8_t server_header[60 + 20];	/* headers for packets that are made in its name */
+	uint8_t server_header[60 + 20];	/* headers for packets made in the server's name */
 	uint16_t server_tcp_at;
 
 	/* the client's side */
@@ -182,11 +182,11 @@ struct flow {
 	unsigned int backoffs;
 	uint64_t heard_us;	/* when the client's last packet came */
 	uint64_t rto_at_us;	/* when a timer fires; NEVER_US: it isn't armed */
-	uint64_t probe_at_us;	/* the tail's probe */
+	uint64_t probe_at_us;	/* tail loss probe */
 	uint64_t reorder_at_us;
 	uint64_t persist_at_us;
 	uint64_t pace_next_us;
-	uint64_t rack_us;	/* when the segment was sent that was sent last of those arrived */
+	uint64_t rack_us;	/* when the latest sent of the segments that arrived was sent */
 	uint32_t rack_end;	/* the end of that segment */
 	uint32_t rack_rtt_us;
 	bool probed;
@@ -198,14 +198,14 @@ struct flow {
 	uint64_t delivered_bytes;
 	uint64_t resent;
 
-	/* what the client said last */
-	uint32_t client_nxt;	/* its next sequence number */
+	/* the newest values in the client's packets */
+	uint32_t client_nxt;	/* the client's next sequence number */
 	uint32_t client_tsval;
 	uint16_t client_window;
 	uint8_t data_ack_len;	/* 4 or 8 bytes; 0: there is none yet */
 	uint64_t data_ack;
-	uint16_t window_out;	/* the window that the server was told last */
-	uint64_t data_ack_out;	/* the DATA_ACK that went with it */
+	uint16_t window_out;	/* the window last sent to the server */
+	uint64_t data_ack_out;	/* the DATA_ACK sent with that window */
 	uint8_t client_header[60 + 20];
 	uint16_t client_tcp_at;
 
@@ -231,12 +231,12 @@ struct split {
 	unsigned int count;
 	struct client *clients;
 	uint64_t memory;
-	struct flow **heap;	/* from index 1 on; the one with the earliest timer first */
+	struct flow **heap;	/* from index 1 on; the flow with the earliest timer is first */
 	unsigned int heap_count;
 	struct split_counters counters;
 };
 
-/* What the server was told has come, and the client doesn't have. */
+/* Bytes that were acknowledged to the server, but not yet by the client. */
 static inline uint32_t flow_banked(const struct flow *flow)
 {
 	return before(flow->una, flow->ack_out) ? flow->ack_out - flow->una : 0;
@@ -318,12 +318,12 @@ void deliver_sent(struct flow *flow, struct segment *segment, uint64_t now_us);
 void deliver_lost(struct flow *flow, struct segment *segment);
 void deliver_start_timers(struct flow *flow, uint64_t now_us);
 void deliver_restart_timers(struct flow *flow, uint64_t now_us);
-/* False: the client is gone. */
+/* Run the flow's timers for sending; false if the client has stopped answering. */
 bool deliver_timers(struct flow *flow, uint64_t now_us);
 
 /* lend.c */
 bool lend_is_free(const struct split *split, uint64_t now_us);
-/* Is the SYN of a new flow to be dropped? Counts it. */
+/* Must the SYN of a new flow be dropped, since others wait? If so it is counted. */
 bool lend_puts_off(struct split *split, uint32_t client_isn);
 bool lend_may_send(struct flow *flow, uint64_t now_us);
 void lend_sent(struct split *split, uint64_t bytes, uint64_t now_us);
@@ -331,7 +331,7 @@ uint64_t lend_rate_byteps(const struct flow *flow);
 uint64_t lend_limit_bytes(const struct split *split);
 void lend_forget(struct flow *flow);
 uint64_t lend_next_us(const struct split *split);
-/* The one that may send now, since it waits the longest; NULL: none may. */
+/* The flow that has waited longest for the cap and may send now; NULL: none may. */
 struct flow *lend_begin_turn(struct split *split, uint64_t now_us);
 void lend_end_turn(struct split *split);
 

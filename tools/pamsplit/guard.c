@@ -2,11 +2,11 @@
 /*
  * guard - resets the flows if the worker dies or hangs, or somebody removes the rules
  *
- * The parent of the worker, with which it shares memory: a beat, and of each
- * flow what a reset has to say. A worker that doesn't beat for half a second is
- * killed, and so is one whose rules are gone. What is banked then is lost here and
- * not at the server, which sends it over another path as soon as it knows of the
- * reset.
+ * The guard is the worker's parent. In memory that they share, the worker counts
+ * its beats and stores what is needed to reset each flow. A worker that doesn't
+ * beat for half a second is killed, and so is one whose rules were removed. Banked
+ * data is then lost here, but not at the server, which sends it over another path
+ * as soon as it gets the reset.
  */
 #include <errno.h>
 #include <poll.h>
@@ -22,10 +22,10 @@
 
 #include "pamsplit.h"
 
-#define COPY_US		10000	/* flows are copied that often at most */
+#define COPY_US		10000	/* least time between two copies of the flows */
 #define LOOK_MS		100
 
-/* What the guard waits for. */
+/* The files that the guard polls. */
 enum { SIGNALS, RULES, FILES };
 
 struct copy {
@@ -33,7 +33,7 @@ struct copy {
 	struct split_end ends[];
 };
 
-/* One of the two copies is whole at any time. */
+/* The current one of the two copies is complete; the worker writes the other one. */
 struct shared {
 	atomic_uint beats;
 	atomic_uint current;
@@ -90,7 +90,7 @@ void guard_beat(struct guard *guard, const struct split *split)
 	atomic_store(&guard->shared->current, next);
 }
 
-/* How many there were. */
+/* Reset both ends of all flows in the current copy. Returns their number. */
 static unsigned int reset_all(const struct guard *guard, struct raw *raw)
 {
 	const struct copy *copy =
@@ -113,7 +113,7 @@ static unsigned int reset_all(const struct guard *guard, struct raw *raw)
 	return count;
 }
 
-/* A signal to this process is passed on to the worker. */
+/* Pass a signal to this process on to the worker. */
 static void on_signal(int pid, int signals)
 {
 	struct signalfd_siginfo info;
@@ -123,7 +123,7 @@ static void on_signal(int pid, int signals)
 		kill(pid, (int)info.ssi_signo);
 }
 
-/* The worker has missed packets then: new rules alone would not help it. */
+/* Kill the worker if the rules were removed: it has missed packets, so new rules don't help. */
 static void on_rules(int pid, struct pollfd *rules)
 {
 	if (!rules_removed(rules->fd))
@@ -134,7 +134,7 @@ static void on_rules(int pid, struct pollfd *rules)
 	rules->fd = -1;		/* once is enough */
 }
 
-/* Has it ended? */
+/* Handle events for LOOK_MS at most. Has the worker ended? */
 static bool wait_for(int pid, struct pollfd files[FILES], int *status)
 {
 	if (poll(files, FILES, LOOK_MS) > 0) {
@@ -155,7 +155,7 @@ static int watch(struct guard *guard, int pid, struct pollfd files[FILES])
 	while (!wait_for(pid, files, &status)) {
 		unsigned int now = atomic_load(&guard->shared->beats);
 		uint64_t at_us = now_us();
-		/* while this process was stopped, the time didn't go on */
+		/* time in which this process itself was stopped doesn't count */
 		uint64_t went_ms = (at_us - looked_us) / 1000;
 
 		looked_us = at_us;
@@ -198,7 +198,7 @@ int guard_watch(struct guard *guard, int pid, struct raw *raw, uint8_t id)
 		return rules_remove() ? EXIT_FAILURE : EXIT_SUCCESS;
 	if (WIFSIGNALED(status))
 		say("the worker ended by signal %d", WTERMSIG(status));
-	/* an answer to an inexact reset is answered by an exact one */
+	/* an end answers an inexact RST; the remaining rules answer that by an exact one */
 	if (reset_all(guard, raw))
 		rules_only_reset(id);
 	else

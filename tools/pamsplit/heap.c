@@ -2,7 +2,7 @@
 /*
  * heap - the flows that have a timer, the earliest first
  *
- * A binary heap whose first place is 1; a flow knows its place.
+ * A binary heap whose first index is 1; flow->heap_at is a flow's index.
  */
 #include <stdlib.h>
 
@@ -66,7 +66,7 @@ void heap_remove(struct flow *flow)
 		place(split, at, last);
 }
 
-/* There is room for as many as there may be flows. */
+/* Set a flow's timer; NEVER_US: remove it. The heap has room for flows_max flows. */
 void heap_set(struct flow *flow, uint64_t at_us)
 {
 	struct split *split = flow->split;

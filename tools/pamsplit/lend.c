@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * lend - caps how much of this device's own link all clients get together
+ * lend - caps the rate that all clients together get of this device's own link
  *
- * The cap limits the pace at which data goes on to the clients. To a server that
- * looks like a slower pipe: data that waits for its turn is banked, acknowledgments are
- * withheld, reports and schedulers see the lower rate, and no packet is dropped for it.
- * The flows take turns, in the order in which they began to wait. Data that is sent
- * again to a client doesn't count, since it crosses the device's own link once.
- * Joins come in a second later while flows wait.
+ * The cap limits the pace at which data is sent to the clients. To a server this looks
+ * like a slower pipe: data that waits is banked, acknowledgments are withheld, reports and
+ * schedulers see the lower rate, and no packet is dropped for the cap. The flows take turns,
+ * in the order in which they began to wait. Data that is retransmitted to a client doesn't
+ * count, since it crosses the device's own link only once. While flows wait, a new flow is
+ * admitted only with its second SYN, a second later.
  */
 #include "flow.h"
 
-#define BURST_US	2000	/* data that the pace missed in this time is made up for */
+#define BURST_US	2000	/* data that wasn't sent in time is made up for, up to this time */
 #define LEAST_BYTES	(16 << 10)	/* a flow may bank this much under any cap */
 
 static bool is_open(const struct split *split, uint64_t now_us)
@@ -70,8 +70,8 @@ void lend_sent(struct split *split, uint64_t bytes, uint64_t now_us)
 }
 
 /*
- * A new flow is put off while others wait for the cap. Its client tries again in a second
- * and is let in then: a single flow may use up the cap for as long as it likes.
+ * A new flow is put off while others wait for the cap. Its client sends the SYN again after a
+ * second and is admitted then, since a single flow may use up the cap for any time.
  */
 bool lend_puts_off(struct split *split, uint32_t client_isn)
 {
@@ -94,7 +94,7 @@ uint64_t lend_rate_byteps(const struct flow *flow)
 	return cap && cap < flow->rate_ewma ? cap : flow->rate_ewma;
 }
 
-/* It isn't the pipe that may surprise: less needs to be at hand for it. */
+/* The least limit of banked data: lower under a cap, as the rate can't suddenly exceed it. */
 uint64_t lend_limit_bytes(const struct split *split)
 {
 	const struct split_options *options = &split->options;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * link - what an interface has received, from /proc/net/dev
+ * link - counts what an interface has received, from /proc/net/dev
  *
- * Not by rtnetlink, where a question waits for a lock that covers the whole network
- * configuration (RTNL): a slow driver may hold it longer than the guard is patient.
- * The file is opened before privileges are dropped. An interface that goes and
- * comes back, as a stick that is pulled, is found again by its name.
+ * rtnetlink isn't used, since a request waits for the lock of the whole network
+ * configuration (RTNL): a slow driver may hold it longer than the guard waits for a
+ * beat. The file is opened before privileges are dropped. An interface that goes and
+ * comes back, such as a USB stick, is found again by its name.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -42,7 +42,7 @@ void link_free(struct link *link)
 	free(link);
 }
 
-/* "  eth0:  123456 ...", which begins with the bytes received. */
+/* Parse a line such as "  eth0:  123456 ...", whose first number is the bytes received. */
 static bool read_line(const char *line, const char *name, uint64_t *bytes)
 {
 	size_t len = strlen(name);
@@ -54,12 +54,12 @@ static bool read_line(const char *line, const char *name, uint64_t *bytes)
 	return true;
 }
 
-/* What came in all; 0 where there is no such interface. */
+/* All bytes that the interface has received; 0 if there is no such interface. */
 uint64_t link_received_bytes(struct link *link)
 {
 	char text[8192], *line, *end;
 	uint64_t bytes = 0;
-	size_t kept = 0;	/* of a line whose end wasn't read yet */
+	size_t kept = 0;	/* bytes of a line whose end wasn't read yet */
 	off_t at = 0;
 	ssize_t len;
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * pamsplit - splits the TCP of MPTCP's subflows that pass through a helper
+ * pamsplit - splits the TCP of MPTCP subflows that pass through a helper
  *
- * Options, and the ladder by which everything is set up and taken down again.
- * What it does is documented in pamsplit(8).
+ * This file parses the options, sets everything up, and takes it down at the end.
+ * The program is documented in pamsplit(8).
  */
 #include <arpa/inet.h>
 #include <ctype.h>
@@ -95,7 +95,7 @@ wrong:
 	return -1;
 }
 
-/* It goes into rules between quotation marks. */
+/* Can it be an interface's name? It is put between quotation marks in nftables' rules. */
 static bool is_interface(const char *name)
 {
 	size_t len = 0;
@@ -160,7 +160,7 @@ static int read_option(struct settings *settings, int option, const char *name,
 	return 0;
 }
 
-/* Never 0, which is no mark. */
+/* Choose the random seed of the table's hash, and the run's mark: never 0, which is no mark. */
 static int choose(uint8_t *id, uint64_t *seed)
 {
 	if (getrandom(seed, sizeof(*seed), 0) != sizeof(*seed) ||
@@ -172,7 +172,7 @@ static int choose(uint8_t *id, uint64_t *seed)
 	return 0;
 }
 
-/* From before there are rules: they go before the process does. */
+/* Block signals before rules are added, so that none can end the process with rules in place. */
 static void block_signals(sigset_t *old)
 {
 	sigset_t blocked;
@@ -186,7 +186,10 @@ static void block_signals(sigset_t *old)
 	sigprocmask(SIG_BLOCK, &blocked, old);
 }
 
-/* The worker dies with its guard: then the rules reset what is left. */
+/*
+ * Start the worker, and guard it until it ends. The worker is killed if this process dies; the
+ * rules then reset the flows.
+ */
 static int start(const struct settings *settings, uint8_t id,
 		 const struct worker_files *files, const sigset_t *old)
 {
@@ -199,7 +202,7 @@ static int start(const struct settings *settings, uint8_t id,
 	}
 	if (!pid) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		/* until the worker takes them */
+		/* until the worker handles them */
 		signal(SIGUSR1, SIG_IGN);
 		signal(SIGUSR2, SIG_IGN);
 		sigprocmask(SIG_SETMASK, old, NULL);
@@ -276,7 +279,7 @@ int main(int argc, char **argv)
 	uid_t uid;
 	gid_t gid;
 
-	/* for one of its own the C library asks what the descriptor is, which the worker may not */
+	/* to allocate a buffer, the C library would make system calls that the worker may not */
 	setvbuf(stderr, buffer, _IOLBF, sizeof(buffer));
 	while ((option = getopt_long(argc, argv, "hV", options,
 				     &index)) >= 0) {

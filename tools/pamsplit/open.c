@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * open - follows the handshake of a joining subflow, and decides if it is split
+ * open - follows the handshake of a joining subflow, and decides if the subflow is split
  *
  * Only a subflow with MP_JOIN (RFC 8684, 3.2) is split: a connection's first subflow may
  * fall back to plain TCP, and data acknowledged early would then be lost with the splitter.
@@ -26,9 +26,9 @@ static enum split_verdict without_ecn(struct packet *packet)
 }
 
 /*
- * Take a flow's SYN. It may come more than once, and cross the answer to it. After the
- * answer a SYN changes nothing of the flow. It goes on, and the server sends its answer
- * again, or an acknowledgment (RFC 9293, 3.10.7.4).
+ * Take a flow's SYN, which may be repeated. A SYN that comes after the server's answer
+ * changes nothing in the flow: it is passed on, and the server repeats its answer or sends
+ * an acknowledgment (RFC 9293, 3.10.7.4).
  */
 enum split_verdict open_syn(struct flow *flow, struct packet *packet)
 {
@@ -50,10 +50,10 @@ enum split_verdict open_syn(struct flow *flow, struct packet *packet)
 }
 
 /*
- * Take another connection's SYN, or a stranger's, while the flow lives: the bank can't be
- * given up for it, so it passes. A server that has the flow answers by an
- * acknowledgment (RFC 9293, 3.10.7.4). A client that has the flow ignores that, and
- * one that began anew answers it by a reset.
+ * Take a SYN with the addresses and ports of a live flow, but another sequence number: of a
+ * new connection, or forged. Banked data can't be given up for it, so the SYN is passed on.
+ * A server that has the flow answers by an acknowledgment (RFC 9293, 3.10.7.4). A client
+ * that has the flow ignores that, and one that began a new connection answers by a reset.
  */
 enum split_verdict open_other_syn(struct flow *flow,
 				  const struct packet *packet)
@@ -64,9 +64,9 @@ enum split_verdict open_other_syn(struct flow *flow,
 }
 
 /*
- * An answer to the other SYN came: the server has forgotten the flow, or a stranger made the
- * answer. So the server is asked: if it doesn't know the flow it answers by an exact reset.
- * The client will send its SYN once more.
+ * Is it an answer to the other SYN? Then the server has forgotten the flow, or the answer is
+ * forged. So the caller sends the server an acknowledgment: a server that doesn't know the
+ * flow answers it by an exact reset. The client will send its SYN once more.
  */
 static bool answers_other(const struct flow *flow, const struct packet *packet)
 {

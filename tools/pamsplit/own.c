@@ -1,33 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * own - what this device's own traffic leaves of its link for clients
+ * own - computes what this device's own traffic leaves of its link for clients
  *
- *	own	what the link receives, less what is lent (moving averages)
- *	peak	the most that the link received in one of the last 10 s
+ *	own	the rate that the link receives, less the rate that is lent (moving averages)
+ *	peak	the highest rate that the link received in the last 10 s
  *
- * While there is no own traffic, nothing is taken from clients. While there is, and
- * the link is full (7/8 of its peak), clients get half of what they had, again every
- * 200 ms, down to 1/8 of the peak; while the link isn't full they get 1/6 of the
- * peak more each second. So own traffic that can use the whole link has it soon, and
- * what modest own traffic leaves is found.
+ * Without own traffic clients aren't limited. With own traffic, while the link is full
+ * (7/8 of its peak), the clients' rate is halved every 200 ms, down to 1/8 of the peak;
+ * while the link isn't full, the clients' rate grows by 1/6 of the peak each second. So
+ * own traffic that can use the whole link soon gets it, and clients get what smaller own
+ * traffic leaves.
  *
- * The peak isn't forgotten while clients are held back, since then what is received
- * says nothing of the link. If it gets slower meanwhile, own traffic and clients
- * share as if this weren't here.
+ * While clients are limited the peak is kept, since the rate received then doesn't show
+ * what the link can carry. If the link becomes slower meanwhile, own traffic and clients
+ * share it as they would without a limit.
  *
- * Rates in bytes per second. Plain numbers only: who reads them is worker.c.
+ * Rates are in bytes per second. worker.c reads the counters.
  */
 #include <string.h>
 
 #include "pamsplit.h"
 
-#define LOOK_US		40000		/* shorter times say nothing */
-#define GAIN_SHIFT	2		/* of the moving averages */
+#define LOOK_US		40000		/* least time that a rate is measured over */
+#define GAIN_SHIFT	2		/* a new sample's weight in an average: 1/4 */
 #define SLOT_US		1000000
 #define LEAST_BYTEPS	4096
-#define OWN_SHIFT	5		/* less than this part of all is none */
-#define FLOOR_SHIFT	3		/* of the peak, for clients: what is banked goes on */
-#define STEP_SHIFT	7		/* of the peak, more each look */
+#define OWN_SHIFT	5		/* own traffic below 1/32 of all traffic is ignored */
+#define FLOOR_SHIFT	3		/* clients keep 1/8 of the peak, for banked data */
+#define STEP_SHIFT	7		/* clients' rate grows by 1/128 of the peak at a time */
 #define HOLD_US		200000		/* between two halvings */
 
 static void average(uint64_t *rate, uint64_t bytes, uint64_t took_us)
@@ -42,7 +42,7 @@ static uint64_t peak_of(struct own *own, uint64_t now_us)
 	uint64_t slot = now_us / SLOT_US, peak = 0;
 
 	if (own->left_byteps)
-		own->slot = slot;	/* nothing is forgotten */
+		own->slot = slot;	/* keep all slots while clients are limited */
 	if (slot - own->slot >= OWN_SLOTS)
 		memset(own->peaks, 0, sizeof(own->peaks));
 	else
@@ -93,7 +93,7 @@ uint64_t own_leaves(struct own *own, uint64_t now_us, uint64_t received_bytes,
 	own->received_bytes = received_bytes;
 	own->lent_bytes = lent_bytes;
 	own->at_us = now_us;
-	if (first)	/* or the interface is a new one */
+	if (first)	/* the first call, or the interface's counter has restarted */
 		return own->left_byteps;
 	average(&own->total_byteps, received, took_us);
 	average(&own->lent_byteps, lent, took_us);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * packet - an IP packet with TCP in it: read, changed, made
+ * packet - reads, changes and makes IP packets with TCP in them
  *
  * RFC 791, 8200, 9293, 7323 (time stamps), 2018 (SACK), 8684 (MPTCP), 1191 and 8201 (MTU).
  */
@@ -22,7 +22,7 @@
 #define OPT_MPTCP	30
 
 #define SCALE_MAX	14
-#define V4_FRAGMENT	0x3fff		/* offset and more-fragments */
+#define V4_FRAGMENT	0x3fff		/* fragment offset and more-fragments flag */
 
 static bool read_dss(struct packet *packet, const uint8_t *option, uint8_t len)
 {
@@ -109,7 +109,7 @@ static bool read_options(struct packet *packet)
 	return true;
 }
 
-/* The IP header; extension headers aren't looked behind. */
+/* Parse the IP header. False if it isn't followed by TCP at once, without extension headers. */
 static bool read_ip(struct packet *packet, size_t len)
 {
 	const uint8_t *data = packet->data;
@@ -156,9 +156,9 @@ bool packet_read(struct packet *packet, uint8_t *data, size_t len)
 	return read_options(packet);
 }
 
-/* --- what is too large for a hop --- */
+/* --- packets that are too large for a hop --- */
 
-/* The place of the packet that such a message is about; 0: it is none. */
+/* The offset of the packet that the ICMP message is about; 0: it isn't a "too large" message. */
 static size_t read_icmp(const uint8_t *data, size_t len, uint32_t *mtu)
 {
 	size_t at = 40;
@@ -205,7 +205,7 @@ static uint64_t add_up(uint64_t sum, const uint8_t *data, size_t len)
 	for (; len >= 8; data += 8, len -= 8) {
 		memcpy(&word, data, 8);
 		sum += word;
-		sum += sum < word;	/* the carry comes round */
+		sum += sum < word;	/* end-around carry */
 	}
 	word = 0;
 	memcpy(&word, data, len);
@@ -213,7 +213,7 @@ static uint64_t add_up(uint64_t sum, const uint8_t *data, size_t len)
 	return sum + (sum < word);
 }
 
-/* In the byte order of the bytes that were added up. */
+/* Fold a sum to 16 bits, in the byte order of the data that was summed. */
 static uint16_t fold(uint64_t sum)
 {
 	sum = (sum & 0xffffffff) + (sum >> 32);
@@ -330,7 +330,7 @@ static uint8_t *put_reset(uint8_t *at, uint8_t reason)
 
 size_t packet_make(uint8_t *data, const struct bare *bare)
 {
-	/* without options, which belong to another packet */
+	/* copy the IP header without its options, which belong to another packet */
 	size_t tcp_at = bare->header[0] >> 4 == 6 ? 40 : 20;
 	uint8_t *tcp = data + tcp_at, *at = tcp + 20;
 	unsigned int room, count;

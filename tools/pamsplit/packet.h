@@ -2,9 +2,9 @@
 /*
  * packet - reads, changes and makes IP packets with TCP in them
  *
- * Numbers are in the host's byte order. Places (..._at) are bytes from the packet's
+ * Numbers are in the host's byte order. Places (..._at) are offsets from the packet's
  * start, 0 if there is no such option. A packet may be larger than a link's MTU, since
- * the kernel's receive offload puts packets together.
+ * the kernel's receive offload merges packets.
  */
 #ifndef PAMSPLIT_PACKET_H
 #define PAMSPLIT_PACKET_H
@@ -20,9 +20,9 @@
 #define TCP_ACK		0x10
 #define TCP_ECE		0x40
 #define TCP_CWR		0x80
-#define TCP_AE		0x01		/* in the byte before those */
+#define TCP_AE		0x01		/* in the byte before the other flags */
 
-#define HEADER_MAX	(60 + 60)	/* IPv4's or IPv6's and TCP's, no more */
+#define HEADER_MAX	(60 + 60)	/* an IPv4 or IPv6 header, and TCP's */
 #define OPTIONS_MAX	40
 
 /* MPTCP's subtypes of RFC 8684 */
@@ -95,8 +95,9 @@ struct packet {
 bool packet_read(struct packet *packet, uint8_t *data, size_t len);
 
 /*
- * Parse an ICMP message: a TCP packet is too large for a hop whose MTU is @mtu. Of that packet
- * @packet gets the addresses, the ports, the sequence number and tcp_at, for no more is there.
+ * Parse an ICMP message that a TCP packet is too large for a hop, whose MTU is stored in @mtu.
+ * In @packet only the TCP packet's addresses, ports, sequence number and tcp_at are set, as the
+ * message has no more of it. Returns false for any other packet.
  */
 bool packet_read_too_large(struct packet *packet, uint32_t *mtu, uint8_t *data,
 			   size_t len);
@@ -104,7 +105,7 @@ bool packet_read_too_large(struct packet *packet, uint32_t *mtu, uint8_t *data,
 /* Is the TCP checksum right? */
 bool packet_intact(const struct packet *packet);
 
-/* Compute the checksums of IP and TCP anew. */
+/* Compute the checksums of IP and TCP. */
 void packet_seal(uint8_t *data, size_t len);
 
 static inline uint16_t get16(const uint8_t *at)
@@ -145,7 +146,7 @@ static inline void tcp_set_flags(uint8_t *tcp, uint8_t flags)
 	tcp[13] = flags;
 }
 
-/* Take what asks for ECN, or Accurate ECN, out. Returns false if there was nothing. */
+/* Clear the flags that ask for ECN or Accurate ECN. Returns false if none was set. */
 static inline bool tcp_drop_ecn(uint8_t *tcp)
 {
 	bool any = tcp[12] & TCP_AE || tcp[13] & (TCP_ECE | TCP_CWR);
@@ -163,16 +164,16 @@ static inline void tcp_set_window(uint8_t *tcp, uint16_t window)
 /* Set the length in the IP header. */
 void packet_set_len(uint8_t *data, uint32_t len);
 
-/* Overwrite the option of selective acknowledgments with no-operations. */
+/* Overwrite the SACK option with no-operations. */
 void packet_drop_sack(struct packet *packet);
 
 struct range {
-	uint32_t from, to;	/* sequence numbers, to is the first one after */
+	uint32_t from, to;	/* sequence numbers; to is the first one after the range */
 };
 
 /*
- * A packet with options and no data: the IP header and ports are those of
- * @header (a packet of the same direction, @tcp_at bytes before its TCP).
+ * A packet with options and no data. Its IP header and ports are copied from @header,
+ * a packet of the same direction whose TCP header begins at @tcp_at.
  */
 struct bare {
 	const uint8_t *header;

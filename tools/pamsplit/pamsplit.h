@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * pamsplit - what the program's parts are to each other; the core is split.h
+ * pamsplit - what the program's files share; the core's interface is split.h
  *
- * Files call downward only (selftests/downward); below these lies the core, whose
- * map is in flow.h:
+ * The map of the files; a file calls only files below it (selftests/downward), and
+ * the core, whose map is in flow.h:
  *
  *	main.c		the command line
  *	worker.c	the loop over packets and timers
- *	guard.c		resets the flows if the worker dies or hangs, or the rules go
- *	control.c	the socket that tells how it is, and is told what to lend
- *	queue.c		packets that the kernel hands over
- *	raw.c		packets that the core makes
- *	rules.c		which packets come here: the nftables table
- *	own.c		what own traffic leaves for clients
- *	link.c		what an interface has received
- *	confine.c	privileges and system calls that aren't needed any more
+ *	guard.c		resets the flows if the worker dies or hangs, or the rules are removed
+ *	control.c	the control socket: shows the flows, and takes requests
+ *	queue.c		packets that the kernel queues for the splitter
+ *	raw.c		sends the packets that the core makes
+ *	rules.c		the nftables table, which selects the packets to queue
+ *	own.c		what this device's own traffic leaves for clients
+ *	link.c		counts what an interface has received
+ *	confine.c	drops privileges and system calls that the worker doesn't need
  *	say.c		messages, and the clock
  */
 #ifndef PAMSPLIT_H
@@ -28,13 +28,13 @@
 #define ARRAY_LEN(a)	(sizeof(a) / sizeof((a)[0]))
 #define CLIENTS_MAX	64
 #define PIPES_MAX	8
-#define SILENCE_MS	500	/* a worker that doesn't beat for so long hangs */
+#define SILENCE_MS	500	/* a worker that doesn't beat for this time hangs */
 #define PAMSPLIT_CONTROL "/run/pamsplit/socket"
 
-/* Bits of a packet's mark; a connection's mark is the run's own, see rules.c. */
-#define MARK_PASSED	0x01000000	/* the splitter saw it */
-#define MARK_LEFT	0x02000000	/* and wants no more of its flow */
-#define MARK_MADE	0x04000000	/* the splitter made it, for the client */
+/* Bits of a packet's mark. For the mark of a connection, see rules.c. */
+#define MARK_PASSED	0x01000000	/* the splitter has seen the packet */
+#define MARK_LEFT	0x02000000	/* the splitter steps out of the packet's flow */
+#define MARK_MADE	0x04000000	/* the splitter made the packet, for the client */
 #define MARK_ALL	(MARK_PASSED | MARK_LEFT | MARK_MADE)
 
 struct prefix {
@@ -48,7 +48,7 @@ struct settings {
 	unsigned int client_count;
 	const char *pipes[PIPES_MAX];	/* interfaces */
 	unsigned int pipe_count;
-	const char *own;	/* interface whose own traffic goes first */
+	const char *own;	/* interface on which own traffic goes before clients' */
 	uint16_t queue;
 	const char *user;
 	const char *control;		/* "" for none */
@@ -60,14 +60,14 @@ struct settings {
 void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 uint64_t now_us(void);
 
-/* rules.c: 0 or -1, which has been said */
+/* rules.c: 0, or -1 after a message */
 int rules_add(const struct settings *settings, uint8_t id);
 int rules_remove(void);
 int rules_only_reset(uint8_t id);
 
-/* A socket that becomes readable when the kernel's rules change, once ours are added. */
+/* A socket that becomes readable when nftables' rules change; to call after rules_add(). */
 int rules_listen(void);
-/* Take an event from it. Has somebody removed rules of ours? */
+/* Take an event from that socket. Has somebody removed pamsplit's rules? */
 bool rules_removed(int fd);
 
 /* raw.c */
@@ -79,7 +79,7 @@ void raw_put(void *raw, enum split_side side, uint8_t *data, size_t len);
 void raw_flush(struct raw *raw);
 uint64_t raw_failed(const struct raw *raw);
 
-/* Who is told of packets that are larger than the MTU there. */
+/* Called with a packet to a client that wasn't sent because it is larger than @mtu. */
 typedef void (*raw_large_fn)(void *arg, uint8_t *data, size_t len,
 			     uint32_t mtu);
 void raw_on_large(struct raw *raw, raw_large_fn large, void *arg);
@@ -91,7 +91,7 @@ struct queue *queue_new(uint16_t number);
 void queue_free(struct queue *queue);
 int queue_fd(const struct queue *queue);
 
-/* Take what is there, up to a burst, through the core. -1: it failed. */
+/* Give up to a burst of waiting packets to the core, and send the results. 0, or -1 on failure. */
 int queue_take(struct queue *queue, struct split *split, struct raw *raw);
 uint64_t queue_overruns(const struct queue *queue);
 
@@ -99,15 +99,15 @@ uint64_t queue_overruns(const struct queue *queue);
 #define OWN_SLOTS	10
 
 struct own {
-	uint64_t at_us;			/* of the last look, 0: none yet */
+	uint64_t at_us;			/* when the counters were read last, 0: not yet */
 	uint64_t received_bytes, lent_bytes;
 	uint64_t own_byteps, lent_byteps, total_byteps;	/* averages */
 	uint64_t halved_us;
 	uint64_t slot, peaks[OWN_SLOTS];
-	uint64_t left_byteps;		/* what was answered */
+	uint64_t left_byteps;		/* the last result of own_leaves() */
 };
 
-/* What may be lent, in bytes per second, 0: all. Counters since ever. */
+/* The rate that may be lent, in bytes per second, 0: no limit; from two counters of all bytes. */
 uint64_t own_leaves(struct own *own, uint64_t now_us, uint64_t received_bytes,
 		    uint64_t lent_bytes);
 
@@ -130,7 +130,7 @@ struct guard *guard_new(unsigned int flows_max);
 void guard_free(struct guard *guard);
 void guard_beat(struct guard *guard, const struct split *split);
 
-/* Wait for the worker's end; the exit status. */
+/* Guard the worker until it ends; the exit status. */
 int guard_watch(struct guard *guard, int pid, struct raw *raw, uint8_t id);
 
 /* worker.c: the exit status */
@@ -138,7 +138,7 @@ struct worker_files {
 	struct queue *queue;
 	struct raw *raw;
 	struct guard *guard;
-	int control;		/* listens, -1 for none */
+	int control;		/* listening socket, -1 for none */
 };
 
 int worker_run(const struct settings *settings,
@@ -148,7 +148,7 @@ int worker_run(const struct settings *settings,
 int control_listen(const char *path, const char *user);
 void control_answer(int fd, const struct split *split,
 		    const struct worker_files *files, bool draining);
-/* What somebody says: lend nothing for so long, 0: lend again. Else false. */
+/* Read a request: lend nothing for *nothing_ms, 0: lend again. False if there is no valid one. */
 bool control_hear(int fd, unsigned int *nothing_ms);
 int control_ask(const char *path);
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * queue - packets that the kernel hands over, and what is to become of them
+ * queue - takes packets that the kernel queues (NFQUEUE), and returns verdicts on them
  *
- * NFQUEUE over libmnl. Packets come as receive offload has put them together.
- * A run of packets with the same verdict is answered at once: the kernel gives
- * it to all up to a number. Packets that find no room in the queue are counted by
- * the kernel, in a file that is opened before privileges are dropped.
+ * It uses libmnl. Packets come as receive offload has merged them. Successive packets
+ * with the same verdict form a run, which gets one message: the kernel applies a batch
+ * verdict to all packets up to an id. The kernel counts packets that it dropped because
+ * the queue was full, in a file that is opened before privileges are dropped.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -29,7 +29,7 @@
 #define BUFFER_BYTES	(16 << 20)
 #define COUNTERS	"/proc/net/netfilter/nfnetlink_queue"
 
-/* Packets up to @last whose verdict hasn't been told. */
+/* Packets up to @last with the same verdict, of which the kernel hasn't been told yet. */
 struct run {
 	bool any;
 	uint32_t last;
@@ -40,7 +40,7 @@ struct run {
 struct queue {
 	struct mnl_socket *socket;
 	uint16_t number;
-	int counters;		/* the kernel's, of all queues */
+	int counters;		/* file with the kernel's counters of all queues */
 	struct run run;
 	uint8_t messages[BURST][MESSAGE_BYTES];
 };
@@ -124,8 +124,9 @@ int queue_fd(const struct queue *queue)
 }
 
 /*
- * What the kernel dropped since the queue was bound, for its length or for the socket's buffer.
- * A line has the queue's number, its port, its length, two settings and those two.
+ * Packets that the kernel has dropped since the queue was bound, because the queue or the
+ * socket's buffer was full. A line of the file has the queue's number, port and length, two
+ * settings, and these two counters.
  */
 uint64_t queue_overruns(const struct queue *queue)
 {
@@ -176,7 +177,7 @@ static void add_to_run(struct queue *queue, struct raw *raw, uint32_t id,
 
 	if (run->any && (run->verdict != verdict || run->mark != mark))
 		end_run(queue);
-	/* what was made before goes before */
+	/* send first the packets that the core made before this one */
 	if (!run->any && verdict == NF_ACCEPT)
 		raw_flush(raw);
 	*run = (struct run){ true, id, verdict, mark };
@@ -190,7 +191,7 @@ static enum split_verdict ask(struct delivery *delivery, uint8_t *data,
 	if (info & NFQA_SKB_CSUM_NOTVERIFIED &&
 	    !(info & NFQA_SKB_CSUMNOTREADY) &&
 	    packet_read(&packet, data, len) && !packet_intact(&packet))
-		return SPLIT_PASS;	/* its target refuses it */
+		return SPLIT_PASS;	/* wrong checksum: the packet's target drops it */
 	return split_packet(delivery->split, delivery->now_us, data, len);
 }
 
@@ -237,7 +238,7 @@ static int on_packet(const struct nlmsghdr *message, void *arg)
 		add_to_run(queue, delivery->raw, id, NF_ACCEPT, mark);
 		break;
 	case SPLIT_REFUSED:
-		/* the rules reset it: only the kernel can translate the answer's addresses */
+		/* the rules answer by a reset: only the kernel can translate its addresses */
 		add_to_run(queue, delivery->raw, id, NF_ACCEPT,
 			   mark & ~MARK_PASSED);
 		break;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * raw - packets that the core makes, sent through raw sockets
+ * raw - sends the packets that the core makes through raw sockets, many at a time
  *
- * Many at a time. What goes to the client is marked: the rules keep it from
- * connection tracking, to which it would be a connection of its own where
- * addresses are translated. What goes to the server is tracked and translated
- * like the client's own.
+ * Packets to the client are marked, so that the rules exempt them from connection
+ * tracking: where addresses are translated, it would take them for a connection of
+ * their own. Packets to the server are tracked and translated like the client's own.
  *
- * One that is too large for its interface, since the client is reached by another
- * one now, is told of with that one's MTU, for which the sockets keep the errors.
+ * A packet may be too large for its interface after the route to the client has
+ * changed to one with a smaller MTU. The core is then told that MTU, which the kernel
+ * puts into the socket's error queue.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -33,7 +33,7 @@ struct waiting {
 	} to;
 };
 
-/* One for each socket: its packets in their order. */
+/* A socket, and the packets that wait to be sent through it, in order. */
 struct lane {
 	int fd;
 	unsigned int count;
@@ -100,7 +100,7 @@ void raw_on_large(struct raw *raw, raw_large_fn large, void *arg)
 	raw->large_arg = arg;
 }
 
-/* What the socket's errors say, 0: nothing. */
+/* Empty the socket's error queue. The MTU in its last EMSGSIZE error, 0 if there is none. */
 static uint32_t read_mtu(int fd)
 {
 	union {
@@ -139,7 +139,7 @@ static void tell_large(const struct raw *raw, const struct lane *lane,
 		raw->large(raw->large_arg, part->iov_base, part->iov_len, mtu);
 }
 
-/* What a full queue or a missing route swallows is a loss like another. */
+/* Send all waiting packets. One that can't be sent is counted; TCP takes it for a loss. */
 static void flush(struct raw *raw, struct lane *lane)
 {
 	struct mmsghdr messages[PACKETS];

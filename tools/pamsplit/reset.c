@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * reset - the end of a flow that can't go on, told to both ends
+ * reset - resets both ends of a flow that can't go on
  *
- * With MP_TCPRST (RFC 8684, 3.6), which says that it is transient: the client
- * may join again.
+ * A RST has the option MP_TCPRST (RFC 8684, 3.6), marked as transient, so that the
+ * client may join again.
  */
 #include <string.h>
 
@@ -68,7 +68,7 @@ static size_t make_reset(uint8_t *data, const struct split_end *end,
 	return make_bare(data, end, side, TCP_RST | TCP_ACK, reason);
 }
 
-/* An acknowledgment, which a server that has forgotten the flow answers by a RST. */
+/* Send the server an acknowledgment, which it answers by a RST if it has forgotten the flow. */
 void reset_provoke(const struct flow *flow)
 {
 	uint8_t data[HEADER_MAX];
@@ -94,8 +94,9 @@ void reset_send(struct split *split, const struct split_end *end,
 }
 
 /*
- * What the client has of that which is in flight isn't known. A RST that isn't
- * exact makes it answer, and that is answered by an exact one.
+ * It isn't known how much of the data in flight the client has, so the client gets two
+ * RSTs, for all of the data and for none. If neither is exact the client answers by an
+ * acknowledgment, and the rules answer that by an exact RST.
  */
 void flow_reset(struct flow *flow, uint8_t reason)
 {

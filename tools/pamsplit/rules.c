@@ -1,31 +1,35 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * rules - which packets come here: the nftables table "inet pamsplit"
+ * rules - the nftables table "inet pamsplit", which selects the packets to queue
  *
- *	forward 100	a SYN that joins, from a client: mark its connection; queue
- *			what is of a marked one, and what says that a packet of
- *			it is too large for a hop
- *	forward 101	what the splitter has seen goes on; it takes its mark from
- *			a connection that it leaves. What it hasn't seen, since it
- *			is dead, or doesn't know, is answered by a reset
- *	output -300	what the splitter makes for the client isn't tracked
+ *	forward 100	mark the connection of a client's SYN with MP_JOIN; queue the
+ *			packets of marked connections, and ICMP messages that such a
+ *			packet is too large for a hop
+ *	forward 101	pass packets that the splitter has seen, and clear the mark of a
+ *			connection that it steps out of. Answer other packets of marked
+ *			connections by a reset: the splitter doesn't know their flow, or
+ *			is dead
+ *	output -300	exempt packets that the splitter makes for the client from
+ *			connection tracking
  *
- * What is queued leaves by the output, past whatever else is in forward. So a firewall's
- * chains there come before: nftables' at 0, firewalld's at 10, iptables' security at 50.
+ * The splitter's packets leave through the output hook and bypass the forward hook. So a
+ * firewall's chains in forward must come before the queue: nftables' at 0, firewalld's at
+ * 10, iptables' security at 50.
  *
  * Nothing is marked or queued unless the worker lives: each of its beats, a packet
  * to the loopback interface, keeps the one element of the set "alive" for another
- * half second. So the kernel resets flows by itself when worker and guard are
- * stopped, and nobody else is left to do it.
+ * half second. So the kernel resets flows by itself if both worker and guard are
+ * stopped.
  *
- * A connection's mark is a number that each run chooses anew, and an empty chain
- * of the table has it in its name. If a table of an earlier run is found, that one
- * ended badly: what has the mark of a run that it names is reset. The marks of a
- * run that ended well stay, too, on what was left, and mean nothing. After a start
- * of the machine the marks are gone: then MPTCP in mid-stream, of a connection that
- * isn't known, is reset, too, for as long as the set "started" has its one element.
+ * The mark of connections is a random number of each run, and the name of an empty
+ * chain of the table contains it. If a table of an earlier run is found, that run
+ * ended badly: connections with the mark of a run that the table names are reset. A
+ * run that ended well may leave its mark on connections, but no table, so the mark
+ * means nothing. After a boot of the machine no connection is marked: then MPTCP
+ * packets in mid-stream of an untracked connection are reset, too, for as long as the
+ * set "started" has its one element.
  *
- * Somebody else may remove the rules while the worker lives, as each restart of
+ * Another program may remove the rules while the worker lives, as each restart of
  * nftables does by "flush ruleset". The kernel tells the guard of that.
  */
 #include <arpa/inet.h>
@@ -48,13 +52,13 @@
 #define TABLE		"inet " TABLE_NAME
 #define MARK_MASK	0xff000000U
 #define MARK_SHIFT	24
-#define STARTED_S	600	/* so long a machine counts as just started */
+#define STARTED_S	600	/* for this time a machine counts as just started */
 #define RUN_CHAIN	"run_"	/* and two digits */
 #define ALIVE		"meta l4proto @alive"
 #define STARTED		"meta l4proto @started"
 #define EVENT_BYTES	8192	/* the kernel puts no more into one datagram */
 
-/* Runs that ended badly, by number; the first one stands for all there were. */
+/* Runs that ended badly, by the number in their mark; runs[0] stands for all runs. */
 struct ended {
 	bool any;
 	bool runs[256];
@@ -80,7 +84,7 @@ static int run(const char *commands, bool quietly, char **output)
 	return status ? -1 : 0;
 }
 
-/* What the table names that an earlier run has left, if there is one. */
+/* Find the runs that the table of an earlier run names, if there is a table. */
 static void find_ended(struct ended *ended)
 {
 	const char *start = "chain " RUN_CHAIN, *at;
@@ -111,7 +115,7 @@ int rules_remove(void)
 	return run("add table " TABLE "\ndelete table " TABLE, false, NULL);
 }
 
-/* An empty table, but for its run's name and those of the ones that ended badly. */
+/* Make the table anew, with a chain that names this run, and one for each that ended badly. */
 static void add_table(FILE *out, uint8_t id, const struct ended *ended)
 {
 	fprintf(out, "add table " TABLE "\ndelete table " TABLE
@@ -142,7 +146,7 @@ static void add_prefix(FILE *out, const struct prefix *prefix)
 		prefix->len);
 }
 
-/* @what of each client, in front of @then. */
+/* Add a rule for each client, or interface, of which @then is the part after the match. */
 static void each_client(FILE *out, const struct settings *settings,
 			const char *then)
 {
@@ -156,7 +160,7 @@ static void each_client(FILE *out, const struct settings *settings,
 			settings->pipes[i], then);
 }
 
-/* How much longer the machine counts as just started. */
+/* The time for which the machine still counts as just started. */
 static unsigned int just_started_ms(void)
 {
 	double up_s = STARTED_S;
@@ -170,7 +174,10 @@ static unsigned int just_started_ms(void)
 	return up_s < STARTED_S ? (STARTED_S - up_s) * 1000 : 0;
 }
 
-/* In a chain of its own: nftables 1.1 knows of no protocol behind a set of protocols. */
+/*
+ * Reset unknown MPTCP connections after a boot. The rule is in a chain of its own, since
+ * nftables 1.1 doesn't see that a match with a set of protocols implies TCP.
+ */
 static void reset_unknown(FILE *out, const struct settings *settings)
 {
 	unsigned int left_ms = just_started_ms();
@@ -210,7 +217,7 @@ static void add_split(FILE *out, const struct settings *settings, uint8_t id,
 	fprintf(out, "add rule " TABLE " split ct mark & 0x%x == 0x%x "
 		ALIVE " queue num %u bypass\n", MARK_MASK, mark,
 		settings->queue);
-	/* one that a worker which hangs doesn't answer may be lost: its flow will be reset */
+	/* no check of ALIVE: if a hanging worker loses the message, its flow is reset anyway */
 	for (unsigned int i = 0; i < ARRAY_LEN(too_large); i++)
 		fprintf(out, "add rule " TABLE " split ct mark & 0x%x == 0x%x "
 			"%s queue num %u bypass\n", MARK_MASK, mark,
@@ -237,7 +244,7 @@ static void add_after(FILE *out, uint8_t id)
 		"reject with tcp reset\n");
 }
 
-/* A beat is made for a client that can't be one: see worker.c. */
+/* A beat is a packet made for the "client" 127.0.0.1, which can't be one: see worker.c. */
 static void add_made(FILE *out)
 {
 	fprintf(out, "add chain " TABLE " made { type filter hook output "
@@ -249,7 +256,7 @@ static void add_made(FILE *out)
 		"notrack\n", MARK_MADE, MARK_MADE);
 }
 
-/* The stream's text is there once it is closed. */
+/* Close the stream of open_memstream(), then run the text that was written to it. */
 static int run_written(char **commands, FILE *out)
 {
 	int status = fclose(out) ? -1 : run(*commands, false, NULL);
@@ -280,7 +287,7 @@ int rules_add(const struct settings *settings, uint8_t id)
 	return run_written(&commands, out);
 }
 
-/* New connections aren't split any more; those that were are reset. */
+/* Change the rules so that no new connection is split, and the ones of this run are reset. */
 int rules_only_reset(uint8_t id)
 {
 	struct ended ended;
@@ -296,7 +303,7 @@ int rules_only_reset(uint8_t id)
 	return run_written(&commands, out);
 }
 
-/* --- others who remove the rules --- */
+/* --- rules that another program removes --- */
 
 static bool is_there(void)
 {
@@ -323,7 +330,7 @@ int rules_listen(void)
 	return -1;
 }
 
-/* A table or a chain that goes takes its rules along, and each has an event. */
+/* Look for removed rules: removing a table or a chain makes an event for each of its rules. */
 static int on_event(const struct nlmsghdr *message, void *removed)
 {
 	const struct nfgenmsg *header = mnl_nlmsg_get_payload(message);

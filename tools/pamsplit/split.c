@@ -2,19 +2,19 @@
 /*
  * split - takes packets, runs timers, and steps out of flows
  *
- * A flow of which nothing is banked is consistent without the splitter, which
- * can then step out of it. Any other flow can only be reset.
+ * While nothing of a flow is banked, its two ends are consistent without the
+ * splitter, which can then step out of it. Any other flow can only be reset.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "flow.h"
 
-#define OPENING_US	(75 * SECOND_US)	/* after this time a handshake is over */
-#define LEFT_US		(5 * SECOND_US)		/* by then the queued packets have come */
+#define OPENING_US	(75 * SECOND_US)	/* a handshake without packets ends after this */
+#define LEFT_US		(5 * SECOND_US)		/* in this time the last queued packets come */
 #define IDLE_US		(24 * 3600 * SECOND_US)
-#define DRAIN_US	(2 * SECOND_US)		/* a flow waits for its unacknowledged data */
-#define HOP_MTU_MIN_V4	552	/* as Linux: less is not believed */
+#define DRAIN_US	(2 * SECOND_US)		/* a leaving flow waits for unacknowledged data */
+#define HOP_MTU_MIN_V4	552	/* smaller MTUs aren't believed, as in Linux */
 #define HOP_MTU_MIN_V6	1280
 
 const struct split_options split_defaults = {
@@ -56,7 +56,7 @@ void split_free(struct split *split)
 	free(split);
 }
 
-/* Refuse a packet in mid-stream of an unknown flow: an old one, or one that was reset. */
+/* Refuse a packet, other than a SYN, of an unknown flow: an old one, or one that was reset. */
 static enum split_verdict unknown(struct split *split,
 				  const struct packet *packet)
 {
@@ -64,7 +64,7 @@ static enum split_verdict unknown(struct split *split,
 	return packet->flags & TCP_RST ? SPLIT_PASS : SPLIT_REFUSED;
 }
 
-/* While it drains, what can still be sent is, for a while. */
+/* Can the core step out of a leaving flow? Stored data is still sent, for DRAIN_US at most. */
 static bool may_leave(const struct flow *flow, uint64_t now_us)
 {
 	return flow->leaving && flow_is_through(flow) &&
@@ -88,7 +88,7 @@ static uint64_t end_of_life(const struct flow *flow)
 	case ANSWERED:
 		return flow->used_us + OPENING_US;
 	case LEFT:
-		/* after both FINs hardly a packet comes for which to give the verdict */
+		/* after both FINs there may be no more packet to give the verdict SPLIT_LEAVE on */
 		if (!flow->told && flow->fin_seen && flow->client_fin)
 			return flow->used_us + OPENING_US;
 		return flow->used_us + (flow->told ? LEFT_US : IDLE_US);
@@ -100,7 +100,7 @@ static uint64_t end_of_life(const struct flow *flow)
 	return flow->used_us + IDLE_US;
 }
 
-/* When the pace allows the next segment, if there is one that may be sent. */
+/* When the pace allows the next segment; NEVER_US if none may be sent. */
 static uint64_t pace_timer(const struct flow *flow)
 {
 	const struct segment *next = flow->unsent;
@@ -164,7 +164,7 @@ static void run_timers(struct flow *flow, uint64_t now_us)
 	set_timer(flow);
 }
 
-/* Each of those that wait for the cap once, while there is room for it. */
+/* Let each flow that waits for the cap send once, while the cap allows it. */
 static void take_turns(struct split *split, uint64_t now_us)
 {
 	for (unsigned int i = split->count; i; i--) {
@@ -187,7 +187,7 @@ uint64_t split_next_us(const struct split *split)
 
 void split_timers(struct split *split, uint64_t now_us)
 {
-	/* each flow once: one that is due again at once waits for the next call */
+	/* each flow once: a flow that is due again at once waits for the next call */
 	for (unsigned int i = split->heap_count; i; i--) {
 		if (!split->heap_count || split->heap[1]->timer_us > now_us)
 			break;
@@ -281,7 +281,7 @@ static enum split_verdict take_syn(struct split *split, struct packet *packet,
 	return verdict;
 }
 
-/* Count a packet's bytes, with the headers of all packets that offload put together. */
+/* Count a packet's bytes, with the headers of all packets that offload has merged into it. */
 static void count_lent(struct flow *flow, const struct packet *packet)
 {
 	uint32_t options = packet->payload_at - packet->tcp_at - 20;
@@ -301,11 +301,11 @@ static enum split_verdict downward(struct flow *flow, struct packet *packet,
 	if (packet->flags & TCP_SYN)
 		return open_answer(flow, packet, now_us);
 	if (flow->state == OPENING)
-		return SPLIT_PASS;	/* it is of a former connection */
+		return SPLIT_PASS;	/* a packet of a former connection */
 	return bank_packet(flow, packet, now_us);
 }
 
-/* Take a RST: it ends the flow at once, whatever the client has: see flow_reset(). */
+/* Take a RST, which ends the flow at once. The client may get two, as in flow_reset(). */
 static enum split_verdict take_reset(struct flow *flow, struct packet *packet,
 				     bool to_server)
 {
@@ -326,7 +326,7 @@ static enum split_verdict take_reset(struct flow *flow, struct packet *packet,
 	return verdict;
 }
 
-/* Note that the verdict SPLIT_LEAVE was given: only packets already queued still come. */
+/* Note that the verdict SPLIT_LEAVE was given: after it only packets already queued come. */
 static void tell_left(struct flow *flow, uint64_t now_us)
 {
 	if (flow->told)
@@ -337,10 +337,10 @@ static void tell_left(struct flow *flow, uint64_t now_us)
 }
 
 /*
- * Is the RST's sequence number one that its end could send? Otherwise somebody guesses, or
- * data before it is missing. Then the server is asked: one that has no such connection any
- * more answers with an exact RST (RFC 5961, 3.2). A RST of the client's goes on: the server
- * knows best what it expects.
+ * Is the RST's sequence number one that its sender could use? Otherwise the RST is forged, or
+ * data before it is missing. In doubt_reset(), a RST of the server's is then replaced by an
+ * acknowledgment to the server: one that no longer has the connection answers with an exact
+ * RST (RFC 5961, 3.2). A RST of the client's is passed on, for the server to check.
  */
 static bool reset_counts(const struct flow *flow, const struct packet *packet,
 			 bool to_server)
@@ -366,9 +366,7 @@ static enum split_verdict doubt_reset(struct flow *flow, bool to_server)
 	return SPLIT_TAKEN;
 }
 
-/*
- * Is it a bare acknowledgment from before the flow was left? The server has had later ones.
- */
+/* Is it a bare acknowledgment that is older than one which the server already has? */
 static bool is_late(const struct flow *flow, const struct packet *packet)
 {
 	return packet->has_stamp && !packet->payload_len &&
@@ -384,7 +382,7 @@ static bool fit_into(uint16_t *mss, uint32_t headers, uint32_t mtu)
 	return true;
 }
 
-/* Segments that are too large already are cut when they are sent next. */
+/* Lower the client's segment size. Stored segments that are too large are cut when sent. */
 static void fit_client(struct flow *flow, uint32_t headers, uint32_t mtu)
 {
 	if (fit_into(&flow->client_mss, headers, mtu))
@@ -403,9 +401,9 @@ static struct flow *find_splitting(struct split *split,
 }
 
 /*
- * Take what a hop says of a packet: of one to the client, for the server has its acknowledgment,
- * and cares for it no more; of one to the server, for it may have been cut here. Strangers may
- * say it, too: it has to be about data that is on its way.
+ * Take an ICMP message that a packet is too large for a hop. If it is about a packet to the
+ * client, the server ignores it, as the data was acknowledged early; a packet to the server may
+ * have been cut here. The message may be forged, so it has to be about data in flight.
  */
 static void take_too_large(struct split *split, uint8_t *data, size_t len)
 {

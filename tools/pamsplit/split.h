@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * split - the core: a flow's TCP is split in two, its MPTCP stays whole
+ * split - the core: splits a flow's TCP in two, while its MPTCP stays end to end
  *
  * Packets and the time go in, packets and the time of the next timer come out;
- * no system call is made. Sequence numbers, MPTCP options and data stay as they
- * are, so that a flow can go on without the splitter whenever nothing is banked.
+ * the core makes no system call. Sequence numbers, MPTCP options and data stay as
+ * they are, so a flow can go on without the splitter whenever nothing is banked.
  *
  *	server --- HS-path ---> splitter --- pipe ---> client
  *	       <-- early ACK --          <-- ACK -----
  *
- * Data is banked if it was acknowledged to the server and the client hasn't acknowledged
- * it yet. No DATA_ACK is made up: the server keeps the data until the client's own
- * DATA_ACK, so nothing is lost if the splitter dies. Data that the client uploads passes
- * with its acknowledgment, window and SACK rewritten; it isn't banked.
+ * Data is banked if the splitter has acknowledged it to the server, but the client hasn't
+ * acknowledged it yet. The splitter never invents a DATA_ACK: the server keeps the data until
+ * the client's own DATA_ACK, so nothing is lost if the splitter dies. Data that the client
+ * uploads isn't banked; it passes with its acknowledgment, window and SACK rewritten.
  *
  * The rate of all clients together may have a cap, see lend.c.
  *
@@ -32,7 +32,7 @@ enum split_verdict {
 	SPLIT_PASS,	/* send it on as it is */
 	SPLIT_CHANGED,	/* send it on; it was changed in place */
 	SPLIT_TAKEN,	/* drop it: the core has sent other packets for it, or will */
-	SPLIT_LEAVE,	/* send it on, and later packets of its flow past the core */
+	SPLIT_LEAVE,	/* send it on, and give the core no more packets of its flow */
 	SPLIT_REFUSED,	/* drop it, and answer its sender by a reset */
 };
 
@@ -46,7 +46,7 @@ struct split_options {
 	uint32_t limit_us;	/* what the pipe carries in this time */
 	/* memory; packets beyond it are dropped */
 	uint64_t flow_bytes;	/* of a flow */
-	uint64_t client_bytes;	/* of a client's flows; nor more than is left free */
+	uint64_t client_bytes;	/* of a client's flows, and no more than is left free */
 	uint64_t total_bytes;	/* of all flows */
 	unsigned int flows_max;
 	uint64_t seed;		/* of the table's hash */
@@ -61,21 +61,21 @@ struct split_counters {
 	uint64_t refused;	/* flows that were not: limits, or the wrong options */
 	uint64_t put_off;	/* SYNs that were dropped, since flows wait for the cap */
 	uint64_t resets;	/* flows that the splitter has reset */
-	uint64_t unknown;	/* packets in mid-stream of unknown flows */
+	uint64_t unknown;	/* packets of unknown flows, other than SYNs */
 	uint64_t early_acks;
 	uint64_t lent_bytes;	/* bytes of packets from servers, headers included */
 	uint64_t received_bytes;  /* new payload from servers */
 	uint64_t delivered_bytes; /* payload that clients have acknowledged */
 	uint64_t resent;	/* segments sent again over the pipe */
-	uint64_t timeouts;	/* of the pipe's retransmission timer */
-	uint64_t probes;	/* sent for a tail, or a closed window */
+	uint64_t timeouts;	/* of the retransmission timer towards clients */
+	uint64_t probes;	/* tail loss probes and window probes */
 	uint64_t dropped;	/* packets for which there was no memory */
 	uint64_t duplicates;	/* packets with nothing new */
 	uint64_t banked_max;	/* most that one flow has banked */
 	uint64_t memory_max;	/* most memory of all flows */
 };
 
-/* A flow, as it is shown. */
+/* A flow, as "pamsplit show" shows it. */
 struct split_info {
 	bool v6;
 	struct address client, server;
@@ -90,8 +90,8 @@ struct split_info {
 };
 
 /*
- * The numbers by which both ends of a flow can be reset: an end accepts a RST only if its
- * sequence number is exactly the next one that it expects.
+ * What is needed to reset both ends of a flow: an end accepts a RST only if its sequence
+ * number is exactly the next one that the end expects.
  */
 struct split_end {
 	bool v6;
@@ -107,13 +107,13 @@ struct split *split_new(const struct split_options *options, split_out_fn out,
 			void *arg);
 void split_free(struct split *split);
 
-/* Take a forwarded packet. The verdict tells what to do with it, and if it was changed. */
+/* Take a forwarded packet, and possibly change it. Returns what the caller has to do with it. */
 enum split_verdict split_packet(struct split *split, uint64_t now_us,
 				uint8_t *data, size_t len);
 
 /*
- * Tell the core that a packet which it made for a client is larger than the path's MTU: it
- * cuts the flow's segments smaller from now on. May be called while the core makes a packet.
+ * Tell the core that a packet it made for a client is larger than the path's MTU: the core
+ * makes the flow's segments smaller from now on. May be called while the core makes a packet.
  */
 void split_too_large(struct split *split, uint8_t *data, size_t len,
 		     uint32_t mtu);
@@ -129,7 +129,7 @@ void split_timers(struct split *split, uint64_t now_us);
 void split_lend(struct split *split, uint64_t byteps);
 uint64_t split_cap(const struct split *split);
 
-/* With @nothing reset all flows and refuse new ones, until it is called without. */
+/* If @nothing, reset all flows and refuse new ones; else split new flows again. */
 void split_lend_nothing(struct split *split, bool nothing);
 bool split_lends(const struct split *split);
 
@@ -139,7 +139,7 @@ void split_drain(struct split *split, uint64_t now_us);
 /* Has the core stepped out of all flows? */
 bool split_drained(const struct split *split);
 
-/* Reset both ends of the flows that it hasn't stepped out of. */
+/* Reset both ends of the flows that the core hasn't stepped out of. */
 void split_reset_all(struct split *split, uint64_t now_us);
 
 const struct split_counters *split_counters(const struct split *split);

@@ -2,9 +2,9 @@
 /*
  * store - a flow's segments, in order of their sequence numbers
  *
- * There may be holes among them; none overlaps another. A packet larger than a
- * segment is cut at the client's maximum segment size: all its pieces have its
- * options, since a mapping of MPTCP may be said more than once.
+ * There may be holes between segments, but no overlaps. A packet larger than the
+ * client's maximum segment size is cut: each piece has the packet's options, since
+ * an MPTCP mapping may be repeated.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -23,8 +23,8 @@ static void account(struct flow *flow, int64_t bytes)
 }
 
 /*
- * A client gets no more than what all leave free, so it leaves half of what it found there:
- * data behind a hole may stay for a day.
+ * Has the store room for so many bytes? A client's flows use no more than what is still free,
+ * so a client leaves half of what it found free for others: data behind a hole may stay a day.
  */
 bool store_has_room(const struct flow *flow, uint64_t bytes)
 {
@@ -92,7 +92,7 @@ void store_empty(struct flow *flow)
 	flow->sacked_segments = 0;
 }
 
-/* Before @next, or last. */
+/* Insert a new segment before @next, or at the end if @next is NULL. */
 static struct segment *insert(struct flow *flow, struct segment *next,
 			      struct block *block, uint32_t seq, uint32_t len)
 {
@@ -116,7 +116,7 @@ static struct segment *insert(struct flow *flow, struct segment *next,
 		next->prev = segment;
 	else
 		flow->tail = segment;
-	/* all that was sent lies before what comes */
+	/* new data lies behind all data that was sent */
 	if (flow->unsent == next)
 		flow->unsent = segment;
 	return segment;
@@ -132,7 +132,7 @@ struct segment *store_cut(struct flow *flow, struct segment *segment,
 		return NULL;
 	rest->push = segment->push;
 	rest->fin = segment->fin;
-	/* both halves were sent, and to those that weren't that doesn't matter */
+	/* the rest was sent, too, if the segment was; if not, the values below don't matter */
 	if (segment->sent && flow->unsent == rest)
 		flow->unsent = rest->next;
 	rest->sent = segment->sent;
@@ -152,7 +152,7 @@ struct segment *store_cut(struct flow *flow, struct segment *segment,
 	return rest;
 }
 
-/* With so many bytes of TCP's options. */
+/* The most payload of a segment with so many bytes of TCP options. */
 uint32_t store_largest(const struct flow *flow, uint32_t options)
 {
 	return flow->client_mss - options;
@@ -163,7 +163,7 @@ static uint32_t largest(const struct flow *flow, const struct packet *packet)
 	return store_largest(flow, packet->payload_at - packet->tcp_at - 20);
 }
 
-/* Fill [from, to) before @next; the last one that was made, or NULL. */
+/* Insert segments for [from, to) before @next. The last one that was inserted, or NULL. */
 static struct segment *fill(struct flow *flow, struct segment *next,
 			    struct block *block, const struct packet *packet,
 			    uint32_t from, uint32_t to)
@@ -193,7 +193,7 @@ static struct segment *behind(const struct flow *flow, uint32_t seq)
 	return found;
 }
 
-/* What is new of the packet, into the holes; the new bytes. */
+/* Store the packet's data that isn't stored yet. The number of new bytes. */
 uint32_t store_data(struct flow *flow, const struct packet *packet,
 		    struct block *block)
 {
@@ -223,7 +223,7 @@ uint32_t store_data(struct flow *flow, const struct packet *packet,
 	return stored;
 }
 
-/* A FIN is a segment of its own, the last there is. */
+/* Store a FIN as a segment of its own, which is the flow's last one. */
 void store_fin(struct flow *flow, const struct packet *packet,
 	       struct block *block)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * table - the flows and their clients: found, made and freed
+ * table - finds, makes and frees flows and their clients
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * upward - rewrites what the client sends, and drops packets that say nothing new
+ * upward - rewrites packets from the client, and drops those without news
  *
- * The acknowledgment becomes the early one, the time stamp echo becomes the newest time
- * stamp of the server's, and the client's SACK is removed: the splitter itself fills the
- * pipe's holes. A bare acknowledgment that moves only the DATA_ACK or the window
- * waits up to 5 ms for the next early one; one that moves neither is dropped.
- * Uploaded data passes as it comes: what offload has put together is cut by the kernel into
- * the client's own segments again, whose size fits the path's MTU as the client knows it.
- * But the kernel makes one piece of memory of a packet that was changed, which for a large
- * one is hard to get, and more than some drivers can send: that is cut here.
- * What can't be the client's own passes, too, and nothing of it is noted.
+ * The acknowledgment becomes the early one, the time stamp echo becomes the server's newest
+ * time stamp, and the client's SACK is removed, as the splitter itself retransmits over the
+ * pipe. A bare acknowledgment that advances only the DATA_ACK or the window waits up to 5 ms
+ * for the next early ACK; one that advances neither is dropped.
+ *
+ * Uploaded data passes as it comes: the kernel cuts a packet that offload has merged into the
+ * client's own segments again, whose size fits the path's MTU as the client knows it. But the
+ * kernel needs one piece of memory for a packet that was changed. For a large packet it is
+ * hard to get, and more than some drivers can send, so such a packet is cut here.
+ *
+ * A packet that can't be the client's own passes, too, and changes nothing in the flow's state.
  */
 #include <string.h>
 
@@ -34,7 +36,7 @@ static bool data_ack_advances(const struct flow *flow,
 	return after((uint32_t)packet->data_ack, (uint32_t)flow->data_ack);
 }
 
-/* Take the client's DATA_ACK and window, and its numbers in the flow. */
+/* Store the client's DATA_ACK, window and sequence numbers. Are DATA_ACK or window new? */
 static bool note(struct flow *flow, const struct packet *packet)
 {
 	uint32_t nxt = packet->seq + packet->payload_len +
@@ -65,7 +67,7 @@ static bool note(struct flow *flow, const struct packet *packet)
 	return news;
 }
 
-/* Can it be the client's own? */
+/* Can the packet be the client's own? */
 static bool is_the_clients(const struct flow *flow, const struct packet *packet)
 {
 	uint32_t window = (uint32_t)flow->server_window << flow->server_scale;
@@ -101,7 +103,7 @@ static void rewrite(struct flow *flow, struct packet *packet)
 	packet_seal(packet->data, packet->len);
 }
 
-/* Cut a packet that offload has put together into pieces, each with its options. */
+/* Cut a packet that offload has merged into segments, and send them, each with its options. */
 static void send_pieces(struct flow *flow, const struct packet *packet)
 {
 	uint32_t most = flow->server_mss -

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * worker - the loop over packets, timers, questions and the end
+ * worker - the event loop: packets, timers, the control socket and signals
  *
- * SIGTERM and SIGINT: no new flow is split, and each of the others is left as
- * soon as nothing of it is banked. What can't be left in time is reset. SIGUSR1:
- * nothing is lent until SIGUSR2. The control socket can say the same, for a time.
+ * SIGTERM and SIGINT: split no new flow, and step out of each flow as soon as
+ * nothing of it is banked; after a time, reset the other flows and end. SIGUSR1:
+ * lend nothing until SIGUSR2. A request at the control socket can have the same
+ * effect for a limited time.
  */
 #include <errno.h>
 #include <signal.h>
@@ -20,8 +21,8 @@
 #include "pamsplit.h"
 
 #define BEAT_US		50000
-#define LEAST_WAIT_US	200	/* a burst's worth of the pace */
-#define PATIENCE_US	1000000	/* with who connects and may say something */
+#define LEAST_WAIT_US	200	/* shortest timer; a burst makes up for the delay */
+#define PATIENCE_US	1000000	/* time that a control client has to send a request */
 
 struct worker {
 	const struct settings *settings;
@@ -29,11 +30,11 @@ struct worker {
 	struct event_base *base;
 	struct event *packets, *timer, *beat, *control, *signals[4];
 	struct split *split;
-	struct link *link;		/* own traffic's; NULL: all are equal */
+	struct link *link;		/* interface of --own; NULL: own traffic has no priority */
 	struct own own;
-	uint64_t drain_until_us;	/* 0: it isn't asked for */
-	bool nothing;			/* is lent, until a signal */
-	uint64_t nothing_until_us;	/* 0: nobody says so */
+	uint64_t drain_until_us;	/* 0: no signal to end has come */
+	bool nothing;			/* lend nothing, until SIGUSR2 */
+	uint64_t nothing_until_us;	/* lend nothing, by request, until then; 0: no request */
 	bool failed;
 };
 
@@ -102,7 +103,7 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
 	after_each(worker);
 }
 
-/* The lower one of the cap and what own traffic leaves. */
+/* Set the core's cap to the lower one of --lend and what own traffic leaves. */
 static void set_cap(struct worker *worker)
 {
 	uint64_t cap = worker->settings->split.lend_byteps, left;
@@ -130,7 +131,7 @@ static void set_lending(struct worker *worker)
 	say(lends ? "it lends again" : "nothing is lent now");
 }
 
-/* For the rules, too: one for a client of that address; TCP there discards it. */
+/* Show the guard that the worker lives, and the rules, by a RST to 127.0.0.1 that TCP discards. */
 static void beat(struct worker *worker)
 {
 	const struct address here = { .bytes = { 127, 0, 0, 1 } };
