@@ -2,13 +2,13 @@
 /*
  * aps - the database of access points
  *
- * Of each access point a file (csv.c, geojson.c) says:
+ * A file (csv.c, geojson.c) has for each access point:
  *
  *	latitude, longitude	degrees
  *	bssid			or
  *	ssid			or both
  *	range_m			or
- *	power_dbm		from which pathloss.c makes the range
+ *	power_dbm		from which pathloss.c computes the range
  */
 #include <math.h>
 #include <stdlib.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * aps - what both formats of the database of access points share
+ * aps - what csv.c and geojson.c need to add access points to the database
  */
 #ifndef PAMS_PREDICT_APS_H
 #define PAMS_PREDICT_APS_H
 
 #include "predict.h"
 
-/* An access point while its values are read one after the other. */
+/* An access point of which some values have been read. */
 struct ap_text {
 	struct ap ap;
 	bool has_latitude, has_longitude, has_range, has_power;
@@ -15,8 +15,8 @@ struct ap_text {
 };
 
 /*
- * Values that are no access point's are left out. Both give NULL, or what is
- * wrong.
+ * Set a value of an access point, or add the access point to the database. Values
+ * with unknown names are ignored. Both return NULL, or a message of what is wrong.
  */
 const char *ap_text_set(struct ap_text *text, const char *name,
 			const char *value);

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * choice - the better of what the signal and the route say
+ * choice - chooses between the signal's and the route's estimate
  *
- * The one of the smaller spread is used. The other one takes its place at less
- * than KEEP of that spread, so that two of about the same don't alternate.
+ * The estimate with the smaller spread is used. The other estimate replaces it
+ * only if its spread is less than KEEP times the spread of the one in use, so that
+ * estimates with about the same spread don't alternate.
  *
- * Two cases are decided before: a signal that is too weak is lost whatever the
- * route says; and a route by which the range ends within its spread is wrong as
- * long as the level shows less than CONTRADICTS of the range.
+ * Two cases are decided first. If the signal is too weak, the link is lost whatever
+ * the route predicts. And if the route predicts a loss within its own spread, but
+ * the level shows less than CONTRADICTS of the range, the route is wrong.
  */
 #include <math.h>
 

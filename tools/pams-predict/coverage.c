@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * coverage - when a way leads out of an access point's range
+ * coverage - computes when a path leaves an access point's range
  *
- * The range is a circle around the access point. On the part of the way from
+ * The range is a circle around the access point. On the part of the path from
  * p0 at t0 to p1 at t1, p(u) = p0 + u (p1 - p0), the circle is crossed where
  *
  *	|p1 - p0|^2 u^2 + 2 p0 (p1 - p0) u + |p0|^2 - range^2 = 0
  *
- * the lesser root entering it and the greater one leaving it. With the speed vr
- * away from the access point at the place where the circle is left:
+ * The path enters the circle at the lesser root and leaves it at the greater one. With
+ * the speed vr away from the access point at the place where the path leaves the circle:
  *
  *	spread^2 = (position error^2 + range error^2) / vr^2 + time error^2
  *
- * Ignored: what stands in the way of the signal, and height.
+ * Ignored: obstacles to the signal, and height.
  */
 #include <math.h>
 #include <string.h>
 
 #include "predict.h"
 
-#define STRAIGHT_S	600	/* nobody goes straight on for longer */
+#define STRAIGHT_S	600	/* a straight path is followed for this time at most */
 #define AWAY_MIN_MPS	0.1
 
-/* The stay that is looked for, while the way is gone along. */
+/* State of the search for a stay in range, part by part of the path. */
 struct stay {
 	double range_m;
 	int64_t from_ms;
@@ -54,7 +54,7 @@ static void approach(struct stay *stay, struct point at)
 					 hypot(at.x, at.y));
 }
 
-/* True if this is the stay that was looked for. */
+/* End a stay. True if it is the one that is searched for: it isn't over at from_ms. */
 static bool leave(struct stay *stay, int64_t ms, struct point at,
 		  struct point velocity)
 {
@@ -73,7 +73,7 @@ static bool leave(struct stay *stay, int64_t ms, struct point at,
 	return false;
 }
 
-/* Go along one part of the way, which may take less than 1 ms; true if the stay ends on it. */
+/* Follow one part of the path, which may take less than 1 ms; true if the stay ends on it. */
 static bool go(struct stay *stay, struct point from, int64_t from_ms,
 	       struct point to, int64_t to_ms)
 {
@@ -137,7 +137,7 @@ bool coverage_straight(const struct position *position, double speed_mps,
 	return crossing->inside;
 }
 
-/* Who isn't in range now by the map has no loss in sight by the map. */
+/* Make an estimate of a crossing. Without one that is in range now, no loss is predicted. */
 void coverage_estimate(const struct crossing *crossing, const struct ap *ap,
 		       int64_t now_ms, struct estimate *estimate)
 {

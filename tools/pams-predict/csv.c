@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * csv - access points of CSV files
+ * csv - reads access points from CSV files
  *
- * The first line names the columns, as aps.c has them; a line that begins with #
- * is none.
+ * The first line names the columns, with the names in aps.c. Empty lines and lines
+ * that begin with # are ignored.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,8 +14,8 @@
 #define COLUMNS_MAX	32
 
 /*
- * Split a line at its commas, in place; a field in quotes may hold some, and a
- * quote twice. 0 if it can't be.
+ * Split a line at its commas, in place. A field in quotes may contain commas, and
+ * quotes that are doubled. The number of fields; 0 if the line is malformed.
  */
 static unsigned int split(char *line, char *fields[COLUMNS_MAX])
 {
@@ -48,7 +48,7 @@ static unsigned int split(char *line, char *fields[COLUMNS_MAX])
 }
 
 struct csv {
-	char *header;		/* what names points into */
+	char *header;		/* the first line, into which names[] points */
 	char *names[COLUMNS_MAX];
 	unsigned int columns;	/* 0 until the first line is read */
 };

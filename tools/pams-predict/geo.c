@@ -2,9 +2,9 @@
 /*
  * geo - positions on the ground
  *
- * Within the few kilometres around an access point the ground is a plane: a
- * degree of latitude is EARTH_M * pi / 180 long, one of longitude that times
- * the cosine of the latitude. At 10 km that is wrong by less than 0.1 %.
+ * The few kilometres around an access point are treated as a plane: a degree of
+ * latitude is EARTH_M * pi / 180 long, a degree of longitude is that times the
+ * cosine of the latitude. At 10 km the error is less than 0.1 %.
  */
 #include <math.h>
 
@@ -32,7 +32,7 @@ double geo_distance_m(const struct position *a, const struct position *b)
 	return hypot(away.x, away.y);
 }
 
-/* Headings count clockwise from north. */
+/* Headings are degrees clockwise from north. */
 struct point geo_velocity(double speed_mps, double heading_deg)
 {
 	return (struct point) {

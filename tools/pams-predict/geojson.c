@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * geojson - routes and access points of GeoJSON files
+ * geojson - reads routes and access points from GeoJSON files
  *
  * A route is a LineString feature whose properties have "coordTimes" (or
  * "times"), a time for each of its points; or Point features with "time". An
@@ -21,7 +21,7 @@ static int complain(const char *file, size_t number, const char *what)
 	return -1;
 }
 
-/* The features of a FeatureCollection, or the only one; to be released. */
+/* An array of a FeatureCollection's features, or of a single Feature; the caller releases it. */
 static json_t *features_of(const char *file)
 {
 	json_error_t error;

@@ -2,7 +2,7 @@
 /*
  * gps - position, speed and heading from gpsd
  *
- * Without libgps (make GPS=) there is none, and the option says so.
+ * If built without libgps (make GPS=), the option --gpsd prints an error.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@
 #define ADDRESSES_TEXT	512
 #define LOOK_UP_MS	1000
 #define CONNECT_US	500000
-/* so many addresses that don't answer are waited for */
+/* addresses without an answer after which connecting is given up */
 #define SILENT_MAX	2
 
 struct gps {
@@ -37,7 +37,7 @@ struct gps {
 
 static atomic_int alarms;
 
-/* As numbers, a line each, as many as fit in. */
+/* Look up a host, and write its numeric addresses, one per line, as many as fit. */
 static void write_addresses(const char *host, int fd)
 {
 	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
@@ -59,8 +59,8 @@ static void write_addresses(const char *host, int fd)
 }
 
 /*
- * The resolver goes on when a signal interrupts it, for 10 s and more if no name
- * server answers. So another process looks the name up, which can be killed.
+ * Look up a host for LOOK_UP_MS at most. A signal doesn't stop the resolver, which takes 10 s
+ * and more if no name server answers. So another process, which can be killed, calls it.
  */
 static void look_up(const char *host, char addresses[ADDRESSES_TEXT])
 {
@@ -97,8 +97,8 @@ static void on_alarm(int number)
 }
 
 /*
- * libgps waits for a host that is off as long as TCP does, two minutes, if no signal
- * interrupts it. Another one follows for the host's next address.
+ * Connect to one of the addresses. libgps waits as long as TCP for a host that is off, two
+ * minutes, unless a signal interrupts it. So a timer sends a signal every CONNECT_US.
  */
 static int open_in_time(char *addresses, const char *port, struct gps_data_t *data)
 {
@@ -121,7 +121,7 @@ static int open_in_time(char *addresses, const char *port, struct gps_data_t *da
 	return err;
 }
 
-/* "HOST" or "HOST:PORT" */
+/* Connect to gpsd at "HOST" or "HOST:PORT"; NULL if that fails. */
 struct gps *gps_connect(const char *where)
 {
 	struct gps *gps = calloc(1, sizeof(*gps));
@@ -145,7 +145,7 @@ struct gps *gps_connect(const char *where)
 	return gps;
 }
 
-/* The end of the connection ends the watch; to say so first may raise SIGPIPE. */
+/* Closing the connection ends gpsd's watch. Ending the watch first may raise SIGPIPE. */
 void gps_disconnect(struct gps *gps)
 {
 	if (!gps)
@@ -164,7 +164,7 @@ int gps_fix(struct gps *gps, struct fix *fix)
 	const struct gps_fix_t *is = &gps->data.fix;
 	bool new = false;
 
-	/* Several reports may have come; the last one counts. */
+	/* several reports may have arrived: use the last one */
 	while (gps_waiting(&gps->data, 0)) {
 		int got = gps_read(&gps->data, NULL, 0);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * gpx - routes and tracks of GPX files
+ * gpx - reads routes and tracks from GPX files
  *
  * <trkpt lat="" lon=""><time>...</time></trkpt> of all tracks, in the file's
  * order, or <rtept> if there is no track. Points without a time are left out.
@@ -23,7 +23,7 @@ struct reading {
 	size_t time_len;
 };
 
-/* A name without its prefix. */
+/* An element's name without its namespace prefix. */
 static const char *local(const char *name)
 {
 	const char *colon = strrchr(name, ':');
@@ -39,7 +39,7 @@ static void on_start(void *arg, const char *name, const char **attributes)
 	if (!strcmp(name, reading->element)) {
 		reading->in_point = true;
 		reading->time_len = 0;
-		/* of a missing one route_read() says that it isn't there */
+		/* route_read() refuses this position, if lat or lon is missing */
 		reading->position = (struct position) { 1000, 1000 };
 		for (; attributes[0]; attributes += 2) {
 			double value = strtod(attributes[1], NULL);
@@ -81,7 +81,7 @@ static void on_end(void *arg, const char *name)
 		reading->bad = true;
 }
 
-/* One line after the other, so that a fault's line is known. */
+/* Parse the file line by line, so that an error's line is known. */
 static int parse(struct reading *reading, FILE *file, const char *name)
 {
 	XML_Parser parser = XML_ParserCreate(NULL);

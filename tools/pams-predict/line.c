@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * line - the lines that pamsd reads
+ * line - writes the lines that pamsd reads
  *
  *	{"loss_ms": 800, "spread_ms": 90}
  *	{"no_loss": true}
  *
- * "loss_ms" is the best estimate, not one that is early to be safe: whoever
- * acts on it knows what being late costs.
+ * "loss_ms" is the best estimate, without a safety margin: the reader decides about
+ * one, as it knows what reacting late costs.
  */
 #include <inttypes.h>
 
 #include "predict.h"
 
-/* "at_ms" is for a replay; pamsd knows no such name. */
+/* Begin a line. "at_ms" is only for a replay: pamsd doesn't know this name. */
 static void begin(FILE *out, int64_t at_ms)
 {
 	fputc('{', out);

@@ -173,7 +173,7 @@ static int refuse(const char *why)
 	return USAGE_STATUS;
 }
 
-/* What was asked for, with everything that is read in place. */
+/* Run as pamsd's plugin or print the timeline, after all files were read. */
 static int run(struct arguments *arguments)
 {
 	struct settings *settings = &arguments->settings;

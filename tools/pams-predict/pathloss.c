@@ -3,15 +3,14 @@
  * pathloss - the log-distance model
  *
  *	level(d) = Pt - L0 - 10 n log10(d / d0)
- *	range    = d0 * 10^((Pt - T - L0) / (10 n))	the d of level T
+ *	range    = d0 * 10^((Pt - T - L0) / (10 n))	the distance d where the level is T
  *	share    = d / range = 10^((T - level) / (10 n))
  *
- * as PLAMA has it, with T = -91 dBm and n = 3.0; d0 = 1 m, where a signal of
- * 2.4 GHz has lost L0 = 40 dB in free space. The share needs neither the
- * sender's power nor L0: from levels alone the time of the loss can be told,
- * though not the distance.
+ * as in PLAMA, with T = -91 dBm and n = 3.0; d0 = 1 m, where a signal of 2.4 GHz
+ * has lost L0 = 40 dB in free space. The share depends neither on the sender's
+ * power nor on L0: levels alone give the time of the loss, but not the distance.
  *
- * Ignored: shadowing and fading; they are noise to trend.c.
+ * Ignored: shadowing and fading, which trend.c treats as noise.
  */
 #include <math.h>
 

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * plugin - the predictor beside pamsd
+ * plugin - runs the predictor as pamsd's plugin
  *
- * Looks at the station every NEAR_MS, or every FAR_MS while so little of the
- * range is used that the loss is seconds away at any speed on a road, and writes
- * what warning.c decides to standard output. Without an access point it waits for
- * one.
+ * It reads the access point's level every NEAR_MS, or every FAR_MS while the vehicle is
+ * so near that at any speed on a road the loss is seconds away, and writes to standard
+ * output what warning.c decides. Without an access point it waits for one.
  *
- * While no frame arrives nothing is decided: what was said holds.
+ * While no frame arrives the signal decides nothing: the last report holds.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -22,12 +21,12 @@
 #define NEAR_MS		50
 #define FAR_MS		500
 #define ABSENT_MS	5000
-/* 10 m of a range of 70 m */
+/* share of the range below which FAR_MS applies: 10 m of a range of 70 m */
 #define FAR_SHARE	0.15
-/* A position as old as this one isn't used. */
+/* an older position isn't used */
 #define FIX_AGE_MS	3000
 #define GPSD_AGAIN_MS	10000
-/* From a route that a vehicle is farther away it has turned off. */
+/* a vehicle farther away than this has left the route */
 #define OFF_ROUTE_M	50
 
 struct plugin {
@@ -39,13 +38,13 @@ struct plugin {
 	struct station station;
 	char ssid[SSID_BYTES];
 	bool associated, silent;
-	bool gone;			/* cfg80211 has, since the start */
+	bool gone;			/* cfg80211 was unloaded or reloaded */
 	double share, above_db;		/* NAN: no level is known */
 	struct gps *gps;
-	int64_t gps_ms;			/* when it was last tried to connect */
+	int64_t gps_ms;			/* time of the last try to connect to gpsd, 0: none */
 	struct fix fix;
-	int64_t fix_ms;			/* 0: none yet */
-	int64_t shift_ms;		/* from our clock to the route's */
+	int64_t fix_ms;			/* when the fix arrived, 0: none yet */
+	int64_t shift_ms;		/* the route's clock less now_ms() */
 };
 
 static int64_t clock_ms(clockid_t clock)
@@ -56,13 +55,13 @@ static int64_t clock_ms(clockid_t clock)
 	return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
 }
 
-/* As pamsd's: suspended time counts, since the vehicle drives on. */
+/* The same clock as pamsd's: it runs on during suspend, as the vehicle drives on. */
 static int64_t now_ms(void)
 {
 	return clock_ms(CLOCK_BOOTTIME);
 }
 
-/* The clock may be set at any time: a machine without one of its own learns the time late. */
+/* Follow the system's time, which may be set late on a machine without a clock of its own. */
 static void keep_to_clock(struct plugin *plugin)
 {
 	if (!plugin->settings->depart_now)
@@ -76,7 +75,7 @@ static bool is_fixed(const struct plugin *plugin, int64_t ms)
 	return plugin->fix_ms && ms - plugin->fix_ms < FIX_AGE_MS;
 }
 
-/* By the route's own times. */
+/* Find the stay in range by the route's own times, without a fix. */
 static bool scheduled_crossing(const struct plugin *plugin, const struct ap *ap,
 			       int64_t ms, struct crossing *crossing)
 {
@@ -90,7 +89,7 @@ static bool scheduled_crossing(const struct plugin *plugin, const struct ap *ap,
 	return found;
 }
 
-/* From where the vehicle is: along the route if it is on it, or straight on. */
+/* Find the stay in range from the vehicle's position: along the route, or off it straight on. */
 static bool live_crossing(const struct plugin *plugin, const struct ap *ap,
 			  int64_t ms, struct crossing *crossing)
 {
@@ -138,7 +137,7 @@ static void route_estimate(const struct plugin *plugin, int64_t ms,
 
 /* --- the signal's estimate --- */
 
-/* False: nothing can be said. */
+/* Make the signal's estimate; false if too little is known. */
 static bool signal_estimate(struct plugin *plugin, int64_t ms,
 			    struct estimate *estimate)
 {
@@ -173,7 +172,7 @@ static void explain(const struct plugin *plugin, const struct estimate *estimate
 			source_name(plugin->choice.used), estimate->why);
 }
 
-/* 0, or -1 if nobody reads what is written. */
+/* Write a line to pamsd if necessary. 0, or -1 if standard output is closed. */
 static int decide(struct plugin *plugin, int64_t ms)
 {
 	struct estimate signal, route;
@@ -209,7 +208,7 @@ static void forget(struct plugin *plugin)
 	plugin->above_db = NAN;
 }
 
-/* What was said of another access point is taken back. */
+/* Start with a new access point. A loss that was reported of the one before is withdrawn. */
 static int join(struct plugin *plugin, const struct station *station)
 {
 	bool said = plugin->warning.said;
@@ -223,8 +222,8 @@ static int join(struct plugin *plugin, const struct station *station)
 }
 
 /*
- * One look at the station. Of one that has gone nothing is said: the link is
- * down then, and pamsd has seen that itself.
+ * Read the level, and report if necessary. If the interface has left its access point
+ * nothing is reported: the link is then down, and pamsd sees that itself.
  */
 static int look(struct plugin *plugin, int64_t ms)
 {
@@ -258,7 +257,7 @@ static int look(struct plugin *plugin, int64_t ms)
 	return decide(plugin, ms);
 }
 
-/* By the last level: looks every FAR_MS are too few for a trend. */
+/* The time until the next look, by the last level: every FAR_MS is too rare for a trend. */
 static int pause_ms(const struct plugin *plugin)
 {
 	double share = pathloss_share(&plugin->settings->model,

@@ -1,34 +1,33 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * pams-predict - what its files share, grouped by the file that has it
+ * pams-predict - what its files share, grouped by the file that defines it
  *
  *	signal:  station.c -> trend.c -----\
  *	         (or replay.c)              > choice.c -> warning.c -> line.c
  *	route:   gps.c, route.c -> coverage.c
  *	                aps.c --/  \-> timeline.c
  *
- * pathloss.c and geo.c are the models below both. All of trend, choice,
- * warning, coverage, pathloss and geo are numbers in and numbers out: they make
- * no system call and read no clock.
+ * pathloss.c and geo.c are models that both use. trend, choice, warning, coverage,
+ * pathloss and geo only compute: they make no system call and read no clock.
  *
- * Files call downward only (selftests/downward):
+ * The map of the files; a file calls only files below it (selftests/downward):
  *
  *	main.c		options
- *	plugin.c	beside pamsd: all of it together
- *	timeline.c	a route without a radio
- *	replay.c	recorded levels without a radio
- *	station.c	the radio
+ *	plugin.c	runs the predictor as pamsd's plugin
+ *	timeline.c	predicts the losses of a route, without a radio
+ *	replay.c	predicts losses from recorded levels, without a radio
+ *	station.c	the radio, over nl80211
  *	gps.c		gpsd
  *	read.c		routes and access points from files ...
  *	csv.c gpx.c geojson.c
  *			... of each format
- *	choice.c	one estimate of two
- *	warning.c	when pamsd is told
- *	line.c		the lines that it reads
- *	coverage.c	a way through the range of an access point
- *	route.c		where it will be, when
+ *	choice.c	chooses between the signal's and the route's estimate
+ *	warning.c	decides when to report a loss to pamsd
+ *	line.c		the lines that pamsd reads
+ *	coverage.c	a path through the range of an access point
+ *	route.c		where the vehicle will be, and when
  *	aps.c		the database of access points
- *	trend.c		levels over time, extrapolated
+ *	trend.c		extrapolates levels over time
  *	geo.c		positions on the ground
  *	pathloss.c	the log-distance model
  *
@@ -47,11 +46,11 @@
 
 #define WHY_TEXT	96
 
-/* What one source says of the associated access point. */
+/* What one source, signal or route, predicts for the link to the associated access point. */
 struct estimate {
-	bool known;		/* else there is no loss in sight */
-	bool lost;		/* it is lost already; at_ms is now */
-	int64_t at_ms;		/* when it will be lost */
+	bool known;		/* false: no loss is predicted */
+	bool lost;		/* the link is lost already; at_ms is now */
+	int64_t at_ms;		/* when the link will be lost */
 	uint32_t spread_ms;	/* standard deviation of at_ms */
 	char why[WHY_TEXT];
 };
@@ -68,9 +67,9 @@ struct pathloss {
 	.threshold_dbm = -91, .exponent = 3.0, .reference_db = 40, \
 }
 
-/* Distance at which the signal of a sender of that power falls to T. */
+/* Distance at which the signal of a sender with that power falls to T. */
 double pathloss_range_m(const struct pathloss *model, double power_dbm);
-/* Share of that range at which the level is received; 1 and more: lost. */
+/* The distance at which the level is received, as a share of the range; 1 and more: lost. */
 double pathloss_share(const struct pathloss *model, double level_dbm);
 
 /* --- trend.c: levels over time, extrapolated --- */
@@ -91,25 +90,25 @@ struct trend {
 	} bins[TREND_BINS_MAX];		/* the oldest one first */
 };
 
-/* What the levels of the window are like. */
+/* A line fitted to the levels of the window. */
 struct trend_fit {
-	double level_dbm;	/* mean of the newest TREND_LEVEL_MS */
+	double level_dbm;	/* mean of the newest 300 ms */
 	double share;		/* of the range, now */
-	double share_per_s;	/* its growth */
-	double growth_error;	/* standard error of the growth */
-	double loss_s;		/* from now on; only if it grows */
+	double share_per_s;	/* growth of the share */
+	double growth_error;	/* standard error of share_per_s */
+	double loss_s;		/* time from now until the loss; only if grows */
 	double spread_s;	/* standard deviation of loss_s */
-	bool grows;		/* at more than twice its error */
+	bool grows;		/* share_per_s is more than twice growth_error */
 };
 
 void trend_init(struct trend *trend, const struct pathloss *model,
 		unsigned int window_ms);
 void trend_reset(struct trend *trend);
 void trend_add(struct trend *trend, int64_t ms, double level_dbm);
-/* False: too few samples to say anything. */
+/* Fit a line to the levels; false if there are too few samples. */
 bool trend_fit(const struct trend *trend, int64_t now_ms,
 	       struct trend_fit *fit);
-/* The same as an estimate; false: too few samples. */
+/* Fit a line and make an estimate of it; false if there are too few samples. */
 bool trend_estimate(const struct trend *trend, int64_t now_ms,
 		    struct estimate *estimate, struct trend_fit *fit);
 
@@ -125,7 +124,7 @@ struct choice {
 	enum source used;
 };
 
-/* signal_share: of the range, from the level; NAN if no level is known. */
+/* signal_share: share of the range, computed from the level; NAN if no level is known. */
 const struct estimate *choice_make(struct choice *choice,
 				   const struct estimate *signal,
 				   double signal_share,
@@ -133,39 +132,39 @@ const struct estimate *choice_make(struct choice *choice,
 				   int64_t now_ms);
 const char *source_name(enum source source);
 
-/* --- warning.c: what is said, and when it is taken back --- */
+/* --- warning.c: when a loss is reported, and when the report is withdrawn --- */
 
 struct warning {
-	uint32_t horizon_ms;	/* losses farther ahead are not said */
-	double recovery_db;	/* above T before a loss is taken back */
-	bool said;
-	bool lost;		/* what was said last is that it is lost now */
-	int64_t loss_at_ms;	/* what was said */
-	int64_t said_ms;	/* when */
-	int64_t clear_ms;	/* since when no loss is in sight */
+	uint32_t horizon_ms;	/* losses farther ahead are not reported */
+	double recovery_db;	/* level above T at which a reported loss is withdrawn */
+	bool said;		/* a loss is reported */
+	bool lost;		/* the last report was that the link is lost now */
+	int64_t loss_at_ms;	/* the time of the loss in the last report */
+	int64_t said_ms;	/* when that was reported */
+	int64_t clear_ms;	/* since when no loss is predicted; valid if clear */
 	bool clear;
 };
 
 enum warning_act {
 	WARNING_NOTHING,
-	WARNING_LOSS,		/* say the estimate */
-	WARNING_NO_LOSS,	/* take it back */
+	WARNING_LOSS,		/* report the estimate */
+	WARNING_NO_LOSS,	/* report that there is no loss */
 };
 
 void warning_init(struct warning *warning);
 /*
- * above_db: the level less the threshold, NAN if no level is known. Call it
- * for each new estimate; do what it answers.
+ * Decide what to do with a new estimate. To be called for each estimate. above_db: the
+ * level less the threshold, NAN if no level is known.
  */
 enum warning_act warning_update(struct warning *warning,
 				const struct estimate *estimate,
 				double above_db, int64_t now_ms);
-/* The access point was left or another one joined. */
+/* Forget what was reported: the access point was left, or another one joined. */
 void warning_forget(struct warning *warning);
 
 /* --- geo.c: positions on the ground --- */
 
-#define SPEED_MIN_MPS	0.5	/* below it a receiver's heading is noise */
+#define SPEED_MIN_MPS	0.5	/* at lower speeds a GPS receiver's heading is noise */
 
 struct position {
 	double latitude, longitude;	/* degrees */
@@ -198,12 +197,15 @@ struct aps {
 };
 
 void aps_free(struct aps *aps);
-/* The nearest one, in shares of its range, of those with the name; or NULL. */
+/*
+ * Of the access points with that BSSID or SSID, the nearest one relative to its range; NULL
+ * if there is none.
+ */
 const struct ap *aps_find(const struct aps *aps, const uint8_t *bssid,
 			  const char *ssid, const struct position *position);
 void ap_name(const struct ap *ap, char name[SSID_BYTES]);
 
-/* --- route.c: where it will be, when --- */
+/* --- route.c: where the vehicle will be, and when --- */
 
 struct waypoint {
 	struct position position;
@@ -218,23 +220,23 @@ struct route {
 void route_free(struct route *route);
 int route_add(struct route *route, const struct position *position,
 	      int64_t ms);
-/* "2026-11-22T06:30:00.5Z" -> ms since the epoch; false: it isn't a time. */
+/* "2026-11-22T06:30:00.5Z" -> ms since the epoch; false: the text isn't a time. */
 bool route_time(const char *text, int64_t *ms);
-/* Where the route is then: at its first or last point before and after it. */
+/* The position on the route at that time; before and after it, the first and the last point. */
 struct position route_at(const struct route *route, int64_t ms);
 /*
- * The rest of a route at another speed, from where it is nearest to the
- * position on. Of parts within off_m those count that lead in the direction of
- * the heading, if there are any and the heading is known (not NAN, nor noise).
- * False: the position is farther than off_m from all of it.
+ * Make the rest of a route, from its point nearest to the position on, with times
+ * for that speed. Parts of the route that lead in the direction of the heading are
+ * preferred if one is within off_m and the heading is known (not NAN, nor noise).
+ * False if the position is farther than off_m from the route, or without a speed.
  */
 bool route_resume(const struct route *route, const struct position *position,
 		  double speed_mps, double heading_deg, double off_m,
 		  int64_t now_ms, struct route *rest);
 
-/* --- read.c: both from files --- */
+/* --- read.c: routes and access points from files --- */
 
-/* 0, or -1 with the reason on standard error. */
+/* 0, or -1 after a message on standard error. */
 int route_read(struct route *route, const char *file);
 int aps_read(struct aps *aps, const char *file, const struct pathloss *model);
 
@@ -247,11 +249,12 @@ int geojson_route_read(struct route *route, const char *file);
 int geojson_aps_read(struct aps *aps, const char *file,
 		     const struct pathloss *model);
 
-/* --- coverage.c: a way through the range of an access point --- */
+/* --- coverage.c: a path through the range of an access point --- */
 
+/* Standard deviations. */
 struct errors {
 	double position_m;	/* of a position */
-	double range_share;	/* of an access point's range */
+	double range_share;	/* of an access point's range, as a share of the range */
 	uint32_t time_ms;	/* of the route's times */
 };
 
@@ -260,19 +263,19 @@ struct errors {
 }
 
 struct crossing {
-	bool inside;		/* at the time asked for, or later */
+	bool inside;		/* the path is in range at the time asked for, or later */
 	int64_t enter_ms;
-	bool leaves;		/* else the way ends inside */
+	bool leaves;		/* false: the path ends in range */
 	int64_t leave_ms;
-	uint32_t spread_ms;	/* of leave_ms */
-	double nearest_m;	/* between the two */
+	uint32_t spread_ms;	/* standard deviation of leave_ms */
+	double nearest_m;	/* least distance between enter_ms and leave_ms */
 };
 
-/* The first stay in range that isn't over at that time. */
+/* Find the first stay in range that isn't over at from_ms; false if there is none. */
 bool coverage_crossing(const struct route *route, const struct ap *ap,
 		       int64_t from_ms, const struct errors *errors,
 		       struct crossing *crossing);
-/* A straight way: from that position with that speed and heading. */
+/* The same for a straight path, from that position with that speed and heading. */
 bool coverage_straight(const struct position *position, double speed_mps,
 		       double heading_deg, const struct ap *ap, int64_t now_ms,
 		       const struct errors *errors, struct crossing *crossing);
@@ -283,14 +286,14 @@ void coverage_estimate(const struct crossing *crossing, const struct ap *ap,
 
 int timeline_print(const struct route *route, const struct aps *aps,
 		   const struct errors *errors, bool json, FILE *out);
-/* Lines "MS DBM" of a file, "-" for standard input. */
+/* Predict from a file of lines "MS DBM"; "-" is standard input. */
 int replay_print(const char *file, const struct pathloss *model,
 		 unsigned int window_ms, const struct warning *warning,
 		 FILE *out);
 
-/* --- line.c: what pamsd reads --- */
+/* --- line.c: the lines that pamsd reads --- */
 
-/* at: printed as "at_ms" if not negative, for a replay */
+/* at_ms: printed if not negative, for a replay */
 int line_loss(FILE *out, const struct estimate *estimate, int64_t now_ms,
 	      int64_t at_ms);
 int line_no_loss(FILE *out, int64_t at_ms);
@@ -299,15 +302,15 @@ int line_no_loss(FILE *out, int64_t at_ms);
 
 enum station_event {
 	STATION_NOTHING,
-	STATION_LOOK,		/* its level has crossed a threshold */
-	STATION_SILENT,		/* its beacons don't arrive */
-	STATION_CHANGED,	/* joined, left, or another one */
+	STATION_LOOK,		/* the access point's level has crossed a threshold */
+	STATION_SILENT,		/* the access point's beacons don't arrive */
+	STATION_CHANGED,	/* an access point was joined or left */
 };
 
 struct station {
 	uint8_t bssid[6];
 	int level_dbm;
-	uint64_t frames;	/* that were received, beacons among them */
+	uint64_t frames;	/* received from it, including beacons */
 };
 
 struct radio;
@@ -315,10 +318,13 @@ struct radio;
 struct radio *radio_open(const char *interface);
 void radio_close(struct radio *radio);
 int radio_fd(const struct radio *radio);
-/* 1 and the station that this one is associated with; 0: none; -errno, -ENOENT for good. */
+/*
+ * 1: *station is the access point that the interface is associated with; 0: there is none;
+ * -errno: no answer, and with -ENOENT there won't be one any more.
+ */
 int radio_look(struct radio *radio, struct station *station);
 int radio_ssid(struct radio *radio, char ssid[SSID_BYTES]);
-/* What has arrived on radio_fd(). */
+/* Read the events that have arrived on radio_fd(); the most important one. */
 enum station_event radio_event(struct radio *radio);
 
 /* --- gps.c: gpsd --- */
@@ -334,10 +340,10 @@ struct gps;
 struct gps *gps_connect(const char *where);
 void gps_disconnect(struct gps *gps);
 int gps_descriptor(const struct gps *gps);
-/* 1: a fix; 0: nothing new; -1: gpsd is gone. */
+/* Read the newest fix. 1: there is a new one; 0: there is none; -1: the connection has ended. */
 int gps_fix(struct gps *gps, struct fix *fix);
 
-/* --- plugin.c: beside pamsd --- */
+/* --- plugin.c: as pamsd's plugin --- */
 
 struct settings {
 	const char *interface;
@@ -348,7 +354,7 @@ struct settings {
 	const char *gpsd;	/* NULL: none */
 	struct aps aps;
 	struct route route;
-	bool depart_now;	/* the route begins when the program does */
+	bool depart_now;	/* the route begins when the program starts */
 	bool explain;
 };
 

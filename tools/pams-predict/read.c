@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * read - routes and access points from files, whose names tell their formats
+ * read - reads routes and access points from files, whose names' suffixes tell the formats
  */
 #include <math.h>
 #include <string.h>
@@ -34,9 +34,9 @@ static const char *fault_of(const struct route *route)
 }
 
 /*
- * Times may be in whole seconds, with several points in each. Points of one time are
- * spread evenly over the second that it begins, or the time to the next point if that is less.
- * The last time ends the route, and its points keep it.
+ * Times may be whole seconds, with several points in each second. Points with the same time are
+ * spread evenly over the second that begins then, or over the time to the next point if that is
+ * less. Points with the route's last time keep it.
  */
 static void spread_times(struct route *route)
 {

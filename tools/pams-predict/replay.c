@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * replay - recorded levels through the predictor
+ * replay - runs recorded levels through the predictor
  *
- * Lines "MS DBM" in order of time give the lines that pamsd would have been
- * told, each with the time "at_ms" at which that was.
+ * From lines "MS DBM" in order of time it makes the lines that pamsd would have
+ * got, each with the time "at_ms" of the sample that caused it.
  */
 #include <inttypes.h>
 #include <math.h>

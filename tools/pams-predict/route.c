@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * route - where the vehicle will be, when
+ * route - where the vehicle will be, and when
  */
 #include <ctype.h>
 #include <math.h>
@@ -88,7 +88,7 @@ struct position route_at(const struct route *route, int64_t ms)
 		       (points[i + 1].ms - points[i].ms));
 }
 
-/* Where on that part of the route the position is nearest: 0 to 1. */
+/* The place on that part of the route, 0 to 1, that is nearest to the position. */
 static double nearest_on(const struct waypoint *a, const struct waypoint *b,
 			 const struct position *position, double *distance_m)
 {
@@ -111,13 +111,14 @@ static bool leads(const struct waypoint *a, const struct waypoint *b,
 	return step.x * velocity.x + step.y * velocity.y > 0;
 }
 
+/* A place on the route. */
 struct place {
-	unsigned int part;	/* from that point to the next one */
-	double u;		/* where on it, 0 to 1 */
-	double distance_m;	/* INFINITY: there is none */
+	unsigned int part;	/* index of the point that the part begins with */
+	double u;		/* place on the part, 0 to 1 */
+	double distance_m;	/* from the position; INFINITY: there is no such place */
 };
 
-/* velocity: only parts that lead there; NULL: all of them */
+/* The place nearest to the position, on parts in the velocity's direction; NULL: on all parts. */
 static struct place nearest_place(const struct route *route,
 				  const struct position *position,
 				  const struct point *velocity)
@@ -137,7 +138,7 @@ static struct place nearest_place(const struct route *route,
 	return place;
 }
 
-/* Without a heading the velocity is NAN, and no part leads there. */
+/* The place as in route_resume(). Without a heading the velocity is NAN, and leads() is false. */
 static struct place where(const struct route *route,
 			  const struct position *position, double speed_mps,
 			  double heading_deg, double off_m)

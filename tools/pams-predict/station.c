@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * station - what nl80211 tells of the access point
+ * station - reads what nl80211 reports of the access point
  *
- * A station dump has the level of the last frame, and how many there were; only
- * a new frame is a new sample. Events tell what the driver notices by itself:
- * a level that crosses the threshold which wpa_supplicant has set, beacons that
- * don't arrive, and another access point. Nothing is set and nothing is
- * scanned, so no privilege is needed.
+ * A station dump has the level of the last frame and the number of frames; only a
+ * new frame is a new sample. Events report what the driver notices: a level that
+ * crosses the threshold which wpa_supplicant has set, missing beacons, and another
+ * access point. Nothing is configured and nothing is scanned, so no privilege is
+ * needed.
  */
 #include <errno.h>
 #include <net/if.h>
@@ -32,7 +32,7 @@ struct radio {
 	char interface[IF_NAMESIZE];
 	struct nl_sock *questions, *events;
 	int family;
-	enum station_event event;	/* of the message under way */
+	enum station_event event;	/* the most important one since radio_event() was called */
 };
 
 static struct nl_sock *socket_new(void)
@@ -107,7 +107,7 @@ static int open_events(struct radio *radio)
 	return nl_socket_set_nonblocking(radio->events);
 }
 
-/* Answers are asked for, acknowledgments aren't: they would be in the way. */
+/* Open the socket for requests, without acknowledgments, which would follow the answers. */
 static int open_questions(struct radio *radio)
 {
 	const struct timeval limit = { .tv_sec = ANSWER_S };
@@ -158,13 +158,13 @@ enum station_event radio_event(struct radio *radio)
 
 	radio->event = STATION_NOTHING;
 	err = nl_recvmsgs_default(radio->events);
-	/* What overflowed may have been a change. */
+	/* the event that was lost by the overflow may have been a change */
 	if (err == -NLE_NOMEM)
 		return STATION_CHANGED;
 	return radio->event;
 }
 
-/* --- questions --- */
+/* --- requests --- */
 
 static int send_request(struct radio *radio, int command, int flags,
 			int (*on_answer)(struct nl_msg *msg, void *arg), void *arg)
@@ -191,10 +191,10 @@ static int send_request(struct radio *radio, int command, int flags,
 		err = nl_recvmsgs_default(radio->questions);
 	if (err >= 0)
 		return 0;
-	/* A late answer must not be taken for the next question's. */
+	/* a new socket, so that a late answer isn't taken for that to the next request */
 	nl_socket_free(radio->questions);
 	radio->questions = NULL;
-	/* cfg80211 is another one now, with other numbers of its family and groups */
+	/* cfg80211 was unloaded, or reloaded with other numbers for its family and groups */
 	return err == -NLE_OBJ_NOTFOUND ? -ENOENT : -EIO;
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * timeline - a route through the ranges of access points, without a radio
+ * timeline - follows a route through the ranges of access points, without a radio
  *
- * Who isn't associated joins, of the access points in range, the one that is
- * nearest in shares of its range, and stays until its range ends. Real
+ * A station that isn't associated joins, of the access points in range, the one
+ * that is nearest relative to its range, and stays until its range ends. Real
  * stations roam before that where they can.
  */
 #include <inttypes.h>
@@ -22,7 +22,7 @@ struct stay {
 	struct crossing crossing;
 };
 
-/* The next stay that begins at that time or later. */
+/* The next stay in range that begins at from_ms or later; false if there is none. */
 static bool next_stay(const struct route *route, const struct aps *aps,
 		      int64_t from_ms, const struct errors *errors,
 		      struct stay *stay)

@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * trend - when a falling signal will be too weak
+ * trend - predicts when a falling signal will be too weak
  *
  * The level falls with the logarithm of the distance, so a straight line
- * through levels in dBm is wrong by seconds. The distance itself grows evenly
- * while the speed is even, and so does the share x of the range that
- * pathloss.c makes of a level. Hence:
+ * through levels in dBm is wrong by seconds. The distance itself grows linearly
+ * while the speed is constant, and so does the share x of the range that
+ * pathloss.c computes from a level. Hence:
  *
  *	smooth:		mean of the dBm in each bin of TREND_BIN_MS
  *	fit:		x(t) = a + b t, least squares over the window, a bin's
  *			weight being its number of samples; t = 0 is now
  *	loss:		x(T_L) = 1, so T_L = (1 - a) / b
  *
- * Is the level of the last 200 ms weaker than the line has it, by r in x, then this
- * fade goes over with FADE_S, and T_L is when the line and the rest of it reach 1:
+ * If the level of the last 200 ms is weaker than the line predicts, by r in x, this fade
+ * decays with the time constant FADE_S, and T_L is the first t at which the sum of the
+ * line and the rest of the fade reaches 1:
  *
  *	x(t) + r exp(-t / FADE_S) = 1,	r > 0
  *
- * That matters in the last half second only. A level that is better for now delays
- * nothing.
+ * That matters only in the last half second. A level that is momentarily stronger than
+ * the line doesn't delay T_L.
  *
  * With s^2 the residual variance of a sample (its degrees of freedom are the
  * bins less two), W the sum of weights, tm the weighted mean of t, Sxx = the
@@ -27,12 +28,12 @@
  *	var(b)   = s^2 / Sxx
  *	spread^2 = s^2 (1/w + 1/W + (T_L - tm)^2 / Sxx) / b^2
  *
- * which is the prediction interval of a bin at T_L, turned into time: the
- * fit's error and the fading that will be there then.
+ * which is the prediction interval of a bin at T_L, converted to time: the error of
+ * the fit and the fading at T_L.
  *
- * Ignored: turns and changes of speed (the window forgets them), fading that
- * is correlated over more than a bin (then the spread is too small), and that
- * x overstates the distance where levels scatter: by 1 % at 2 dB per bin.
+ * Ignored: turns and changes of speed (they leave the window), fading that is
+ * correlated over more than a bin (then the spread is too small), and that x
+ * overstates the distance where levels scatter: by 1 % at 2 dB per bin.
  */
 #include <math.h>
 #include <string.h>
@@ -40,15 +41,15 @@
 #include "predict.h"
 
 #define BINS_MIN	5
-/* A fade of a quarter of a second doesn't make a level. */
+/* the level is a mean over more than a fade of a quarter of a second */
 #define LEVEL_MS	300
-/* b is told from noise at twice its standard error: 1 of 40 is wrong. */
+/* b counts as growth from twice its standard error on: wrong in 1 of 40 cases */
 #define SURE		2
-/* A fade is seen in that many bins; half a second later little of it is left. */
+/* a fade shows in this many bins; half a second later little of it is left */
 #define FADE_BINS	2
 #define FADE_S		0.2
 #define FADE_STEP_S	0.01
-/* A radio tells whole dBm, so less than this is no known error. */
+/* a radio reports whole dBm, so a smaller spread isn't credible */
 #define SPREAD_MIN_S	0.01
 
 void trend_init(struct trend *trend, const struct pathloss *model,
@@ -123,7 +124,7 @@ static double newest_dbm(const struct trend *trend)
 	return dbm_sum / samples;
 }
 
-/* The bins that still count, and their sums. */
+/* The bins in the window, and their sums. */
 struct sums {
 	const struct trend_bin *first;
 	unsigned int bins;
@@ -160,7 +161,7 @@ static bool sum_up(const struct trend *trend, int64_t now_ms, struct sums *sums)
 	return true;
 }
 
-/* By how much the newest bins are farther out than the line has it. */
+/* By how much the share in the newest bins exceeds the line; 0 if it doesn't. */
 static double newest_residual(const struct trend *trend,
 			      const struct trend_fit *fit, int64_t now_ms)
 {
@@ -180,7 +181,7 @@ static double newest_residual(const struct trend *trend,
 	return fmax(0, sum / samples);
 }
 
-/* The first T at which the line and what is left of the fade by then reach 1. */
+/* The first time at which the sum of the line and the rest of the fade reaches 1. */
 static double loss_in_fade(const struct trend_fit *fit, double loss_s,
 			   double residual)
 {
@@ -234,7 +235,7 @@ bool trend_estimate(const struct trend *trend, int64_t now_ms,
 			 fit->level_dbm);
 		return true;
 	}
-	/* A day is beyond any use, and far within the type's range. */
+	/* a loss more than a day ahead is of no use, and might overflow */
 	if (!fit->grows || fit->loss_s > 86400)
 		return true;
 	estimate->known = true;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * warning - when a loss time is said, corrected and taken back
+ * warning - decides when a loss is reported, corrected and withdrawn
  *
  *	       loss within horizon_ms                  level <= T
  *	quiet -------------------------> said ---------------------> lost
@@ -9,13 +9,14 @@
  *	  +------------------------------------------------------------+
  *	              level >= T + recovery_db
  *
- * Each way back takes CLEAR_MS in which it is so all the time. A correction is
- * said if it differs by SAME_MS and an eighth of what is left, and not within
- * PAUSE_MS of the last one. What holds is said again after RENEW_MS, because a
- * report expires (pamsd's usual time is a minute).
+ * "Said" is a loss that was reported. A return to "quiet" needs its condition to hold
+ * for CLEAR_MS. "Another time" is a correction, which is reported if it differs by more
+ * than SAME_MS and an eighth of the time left, but not within PAUSE_MS of the last
+ * report. A report that still holds is renewed after RENEW_MS, because reports expire
+ * (by default pamsd's last a minute).
  *
- * A time whose spread is as large as the horizon isn't said: it isn't known well
- * enough to act on.
+ * A loss whose spread is as large as the horizon isn't reported: its time isn't known
+ * well enough to act on.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -55,7 +56,7 @@ static enum warning_act say_loss(struct warning *warning,
 	return WARNING_LOSS;
 }
 
-/* The state's way back: has there been no loss in sight for long enough? */
+/* Return to "quiet", if no loss has been predicted for CLEAR_MS. */
 static enum warning_act take_back(struct warning *warning, int64_t now_ms)
 {
 	if (!warning->clear) {
@@ -68,7 +69,7 @@ static enum warning_act take_back(struct warning *warning, int64_t now_ms)
 	return WARNING_NO_LOSS;
 }
 
-/* A time that is over says no more than "now". */
+/* Does the estimate differ from the last report? A reported time that is over means "now". */
 static bool differs(const struct warning *warning,
 		    const struct estimate *estimate, int64_t now_ms)
 {
