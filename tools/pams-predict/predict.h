@@ -83,9 +83,9 @@ struct trend {
 	unsigned int window_ms;	/* at most TREND_BIN_MS * TREND_BINS_MAX */
 	unsigned int count;
 	struct trend_bin {
-		int64_t number;		/* of ms / TREND_BIN_MS */
+		int64_t number;		/* ms / TREND_BIN_MS */
 		unsigned int samples;
-		double ms_sum;		/* since the bin began */
+		double ms_sum;		/* sum of the samples' times since the bin began */
 		double dbm_sum;
 	} bins[TREND_BINS_MAX];		/* the oldest one first */
 };

@@ -12,7 +12,7 @@
 
 #define GROUP	"MPTcpExt: "
 
-/* The two lines of the group, to be freed; false if there are none. */
+/* Read the two lines of the group, which the caller frees; false if there are none. */
 static bool read_group(char **names, char **numbers)
 {
 	FILE *f = fopen("/proc/net/netstat", "r");

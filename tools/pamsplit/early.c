@@ -2,18 +2,18 @@
 /*
  * early - acknowledges data to the server before the client has it
  *
- *	ack = what the client has + min(limit, 7/8 of what waits for it in order)
+ *	ack = what the client has + min(limit, 7/8 of the data in order that waits for it)
  *
  * The limit is backpressure: an acknowledgment that is withheld slows the server
- * down. The window can't, since it belongs to the connection and not to the
- * subflow. Each early ACK carries the client's last DATA_ACK and the window that came
- * with it, so the connection's right edge is the client's own. TCP at
- * the server accepts a smaller window only with an ACK that advances, and would otherwise
- * add the old window to the new DATA_ACK: data sent beyond the client's right edge is
- * dropped by the client. So an eighth of the waiting data isn't acknowledged, and each
- * segment that arrives at the client can advance the ACK. If the ACK doesn't advance, a
- * smaller window and its DATA_ACK wait for the next one that does. A FIN
- * isn't acknowledged before the client does.
+ * down. The window can't, since it belongs to the connection and not to the subflow.
+ *
+ * Each early ACK carries the client's last DATA_ACK and the window that came with it, so
+ * the connection's right edge is the client's own. TCP at the server accepts a smaller
+ * window only with an ACK that advances, and would otherwise add the old window to the
+ * new DATA_ACK: the client drops data that is sent beyond its right edge. So an eighth of
+ * the waiting data isn't acknowledged, and each segment that arrives at the client can
+ * advance the ACK. If the ACK doesn't advance, a smaller window and its DATA_ACK wait for
+ * the next ACK that does. A FIN isn't acknowledged before the client acknowledges it.
  *
  * An early ACK is sent at once after a burst of two segments or more, a hole or a
  * duplicate; otherwise 5 ms later.

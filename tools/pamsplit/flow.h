@@ -143,7 +143,7 @@ struct flow {
 
 	/* the handshake */
 	uint32_t client_isn;
-	uint32_t other_isn;	/* sequence number of another SYN that came later, and passed */
+	uint32_t other_isn;	/* sequence number of another, later SYN that was passed on */
 	bool has_other;
 	uint16_t client_mss, server_mss;
 	bool smaller;		/* client_mss was lowered to fit the path's MTU */

@@ -131,7 +131,7 @@ static void on_rules(int pid, struct pollfd *rules)
 	say("somebody has removed the rules, as a restart of nftables does");
 	say("pamsplit ends, and its unit starts it again");
 	kill(pid, SIGKILL);
-	rules->fd = -1;		/* once is enough */
+	rules->fd = -1;		/* stop polling: the worker is killed only once */
 }
 
 /* Handle events for LOOK_MS at most. Has the worker ended? */

@@ -5,7 +5,7 @@
  * rtnetlink isn't used, since a request waits for the lock of the whole network
  * configuration (RTNL): a slow driver may hold it longer than the guard waits for a
  * beat. The file is opened before privileges are dropped. An interface that goes and
- * comes back, such as a USB stick, is found again by its name.
+ * comes back, such as a USB modem's, is found again by its name.
  */
 #include <errno.h>
 #include <fcntl.h>

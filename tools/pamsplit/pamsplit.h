@@ -67,7 +67,7 @@ int rules_only_reset(uint8_t id);
 
 /* A socket that becomes readable when nftables' rules change; to call after rules_add(). */
 int rules_listen(void);
-/* Take an event from that socket. Has somebody removed pamsplit's rules? */
+/* Take an event from that socket. Have rules of pamsplit been removed? */
 bool rules_removed(int fd);
 
 /* raw.c */

@@ -53,7 +53,7 @@
 #define MARK_MASK	0xff000000U
 #define MARK_SHIFT	24
 #define STARTED_S	600	/* for this time a machine counts as just started */
-#define RUN_CHAIN	"run_"	/* and two digits */
+#define RUN_CHAIN	"run_"	/* followed by two hexadecimal digits */
 #define ALIVE		"meta l4proto @alive"
 #define STARTED		"meta l4proto @started"
 #define EVENT_BYTES	8192	/* the kernel puts no more into one datagram */

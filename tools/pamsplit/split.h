@@ -58,7 +58,7 @@ extern const struct split_options split_defaults;
 
 struct split_counters {
 	uint64_t flows;		/* flows that were split, ever */
-	uint64_t refused;	/* flows that were not: limits, or the wrong options */
+	uint64_t refused;	/* flows that were not split: a limit, or missing options */
 	uint64_t put_off;	/* SYNs that were dropped, since flows wait for the cap */
 	uint64_t resets;	/* flows that the splitter has reset */
 	uint64_t unknown;	/* packets of unknown flows, other than SYNs */
