@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Which subflows of a connection don't answer, have gone, or may send again. The timer asks
- * (watch.c), and its kick, which owns the socket, acts.
+/* Finds subflows that don't answer, that were closed, or that may send again since the receive
+ * window has opened. The timer checks for them (watch.c); its kick, which owns the socket, acts.
  *
  * A subflow is silent if it has data outstanding and for
  *
@@ -12,17 +12,16 @@
  * 50 ms), and the packet acknowledged last, or the first one after a pause, was sent at least
  * srtt + that long ago.
  *
- * It is silent at once if it has data and no route.
+ * A subflow that has data and no route is silent at once.
  *
  * The data of a silent subflow is sent again elsewhere, and the subflow is given nothing
- * more until it acknowledges something (learn.c). The kernel checks for stale subflows
- * only when it retransmits, which is rare because of that; so its check is called here, as
- * often as its own timer would.
+ * more until its peer acknowledges something (learn.c). The kernel checks for stale subflows
+ * only when it retransmits, which then is rare; so this file calls that check, as often as the
+ * kernel's own timer would.
  *
- * The subflows share one receive window, and a byte that probes it, or data that was sent again,
- * may be sent into a window that is closed by then. TCP sends it again, with a timer that backs
- * off to two minutes, and nothing new before. Once the window has opened the kick starts that
- * timer anew.
+ * The subflows share one receive window. When a subflow sends a window probe or data again, the
+ * window may be closed by then. TCP sends these bytes again, with a timer that backs off to two
+ * minutes, and sends nothing new before. Once the window has opened the kick restarts that timer.
  */
 #include <linux/jiffies.h>
 #include <net/sock.h>
@@ -37,7 +36,7 @@ static bool older_than(u32 stamp, u32 limit_us)
 	return age > 0 && jiffies_to_usecs(age) > limit_us;
 }
 
-/* Is the subflow silent, as far as one sees without its lock? After an idle time the last
+/* Does the subflow seem silent, when read without its lock? After an idle time the last
  * acknowledgment is old, so TCP starts delivered_mstamp and first_tx_mstamp anew with the
  * first packet. TCP's own retransmission on a timeout changes none of these times.
  */
@@ -59,12 +58,12 @@ static bool seems_silent(const struct pams_subflow *sub, const struct tcp_sock *
 }
 
 /**
- * pams_alive_any_silent - is a subflow silent by now that wasn't?
+ * pams_alive_any_silent - has another subflow become silent?
  * @conn:	the connection, with its data lock held
- * @view:	complete
+ * @view:	the usable subflows
  * @look:	the look that @view was made from
  *
- * Return: true if a kick has to confirm it.
+ * Return: true if one seems silent, which a kick has to confirm with that subflow's lock.
  */
 bool pams_alive_any_silent(struct pams_conn *conn, const struct pams_view *view,
 			   const struct msk_look *look)
@@ -84,8 +83,8 @@ bool pams_alive_any_silent(struct pams_conn *conn, const struct pams_view *view,
 	return false;
 }
 
-/* Is the subflow silent with its lock held, too? Taking the lock processes the segments
- * that waited in its backlog.
+/* Mark the subflow as silent if it still seems so with its lock held. Taking the lock processes
+ * the segments that waited in its backlog.
  */
 static void silence_confirm(struct pams_conn *conn, struct pams_subflow *sub,
 			    struct sock *ssk)
@@ -122,8 +121,8 @@ void pams_alive_find_silent(struct pams_conn *conn)
  * pams_alive_check_is_due - is it time for the kernel's stale check?
  * @conn:	the connection, owned or with its data lock held
  *
- * The check counts how often the retransmission timer has met a subflow that doesn't answer.
- * After some times it takes the subflow out of use, until it answers.
+ * The check counts how often in a row a subflow hasn't answered. After some times the kernel
+ * marks the subflow stale and doesn't use it until it answers.
  */
 bool pams_alive_check_is_due(const struct pams_conn *conn)
 {
@@ -132,8 +131,9 @@ bool pams_alive_check_is_due(const struct pams_conn *conn)
 	       tcp_jiffies32 - conn->stale_at >= TCP_RTO_MIN;
 }
 
-/* Is there a subflow that the data of the silent ones can be sent again on? Not a backup while
- * a regular one is usable, which a silent one is until the kernel calls it stale.
+/* Is there a subflow on which the data of the silent ones can be sent again? A backup doesn't
+ * count while a regular subflow is usable; a silent regular subflow is usable until the kernel
+ * marks it stale.
  */
 static bool any_alive(struct pams_conn *conn)
 {
@@ -168,8 +168,8 @@ void pams_alive_check(struct pams_conn *conn)
 	conn->refusing = false;
 }
 
-/* Is the subflow still open? The kernel leaves the first one in the list when it closes
- * it, so being in the list isn't enough.
+/* Is the subflow still open? The kernel keeps the first subflow in its list after closing it, so
+ * being in the list isn't enough.
  */
 static bool is_open(struct mptcp_sock *msk, u32 id)
 {
@@ -179,9 +179,9 @@ static bool is_open(struct mptcp_sock *msk, u32 id)
 }
 
 /**
- * pams_alive_any_gone - has a subflow gone whose state is still here?
+ * pams_alive_any_gone - does @conn keep the state of a subflow that was closed?
  * @conn:	the connection, owned or with its data lock held
- * @usable:	so many states, the first ones, are those of usable subflows
+ * @usable:	number of usable subflows, whose states come first and aren't checked
  */
 bool pams_alive_any_gone(const struct pams_conn *conn, unsigned int usable)
 {
@@ -195,7 +195,7 @@ bool pams_alive_any_gone(const struct pams_conn *conn, unsigned int usable)
 }
 
 /**
- * pams_alive_drop_gone - drop the states of subflows that have gone
+ * pams_alive_drop_gone - drop the states of subflows that were closed
  * @conn:	the connection, owned
  */
 void pams_alive_drop_gone(struct pams_conn *conn)
@@ -214,9 +214,9 @@ void pams_alive_drop_gone(struct pams_conn *conn)
 /**
  * pams_alive_reopened - has the receive window opened for a subflow whose TCP doesn't send?
  * @conn:	the connection, owned or with its data lock held
- * @look:	the last look at it
+ * @look:	the last look at the connection
  *
- * Return: true if a kick is needed.
+ * Return: true if a kick has to call pams_alive_let_in().
  */
 bool pams_alive_reopened(struct pams_conn *conn, const struct msk_look *look)
 {
@@ -229,7 +229,7 @@ bool pams_alive_reopened(struct pams_conn *conn, const struct msk_look *look)
 	if (likely(!conn->shut))
 		return false;
 
-	/* the subflows are told one after the other */
+	/* each subflow learns of the open window from its own acknowledgments */
 	conn->shut = false;
 	for (ssk = msk_first_subflow(conn->msk); ssk;
 	     ssk = msk_next_subflow(conn->msk, ssk)) {
@@ -239,8 +239,9 @@ bool pams_alive_reopened(struct pams_conn *conn, const struct msk_look *look)
 	return conn->reopened;
 }
 
-/* TCP sends nothing new before its timer has sent the oldest packet again, which may be in two
- * minutes. It had backed off before a closed window, not for congestion: so it begins anew.
+/* Restart a subflow's retransmission timer: until it fires, perhaps in two minutes, TCP sends
+ * nothing new. It backed off because of the closed window, not of congestion, so the back-off
+ * ends.
  */
 static void timer_begin_anew(struct sock *ssk)
 {
@@ -256,7 +257,7 @@ static void timer_begin_anew(struct sock *ssk)
 }
 
 /**
- * pams_alive_let_in - have the subflows send for which the receive window has opened
+ * pams_alive_let_in - have subflows send again for which the receive window has opened
  * @conn:	the connection, owned
  */
 void pams_alive_let_in(struct pams_conn *conn)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Makes and frees the states of connections and of their subflows: lifetimes.
+/* Makes, finds and frees the states of connections and of their subflows.
  *
  * A connection's state is made at its first decision, and goes when the kernel releases
  * the scheduler; listeners and connections that send nothing have none. The socket points
@@ -15,8 +15,8 @@
  * socket. If there is no memory for a state, a decision takes the first subflow that accepts
  * more.
  *
- * disconnect() keeps the socket and its scheduler: if the connection's key is another one
- * the state is dead, and a new one is made.
+ * disconnect() keeps the socket and its scheduler. If the connection's key has changed since
+ * the state was made, the state is dropped and the new connection gets its own.
  */
 #include <linux/hashtable.h>
 #include <linux/mutex.h>
@@ -38,7 +38,7 @@ static struct kmem_cache *subflow_cache;
 static struct kmem_cache *bank_cache;
 static atomic_t conn_count;	/* all states, in the table or not */
 
-/* A sum that is being made, see pams_conn_sum(). */
+/* A sum of totals while pams_conn_sum() computes it. */
 struct conn_summing {
 	const struct pams_net *net;
 	struct pams_counts *sum;
@@ -56,10 +56,10 @@ static struct pams_conn **conn_slot(struct mptcp_sock *msk)
 }
 
 /**
- * pams_conn_reset - prepare a socket that just got one of our schedulers
+ * pams_conn_reset - prepare a socket that just got one of the module's schedulers
  * @msk:	the socket; any context
  *
- * Clears the pointer to the state, whatever that memory held before.
+ * Clears the pointer to the state: the memory may hold anything before.
  */
 void pams_conn_reset(struct mptcp_sock *msk)
 {
@@ -106,7 +106,7 @@ void pams_conn_put(struct pams_conn *conn)
 	sock_put(sk);
 }
 
-/* Add a connection's totals to a sum, again if its owner has changed them meanwhile. */
+/* Add a connection's totals to a sum; start over if the owner changes them meanwhile. */
 static void counts_add(struct pams_counts *sum, const struct pams_conn *conn)
 {
 	const struct pams_counts *counts = &conn->counts;
@@ -148,8 +148,8 @@ static void conn_unhash(struct pams_conn *conn)
 	hash_del_rcu(&conn->node);
 }
 
-/* Give up a state that was just taken out of the table. The caller may own the socket, so
- * the timer's and the kick's references on it are not the last ones.
+/* Drop the table's reference on a state that was just taken out, and those of the timer and the
+ * kick. The caller still uses the socket, so their references on it aren't the last ones.
  */
 static void conn_release(struct pams_conn *conn)
 {
@@ -254,8 +254,8 @@ struct pams_conn *pams_conn_get(struct mptcp_sock *msk,
  * pams_conn_is_current - is this still the state of its socket's connection?
  * @conn:	the state; its socket is owned, or its data lock held and nobody owns it
  *
- * It isn't after disconnect(), even while the next connection has no state yet. The key
- * doesn't tell: until its handshake is over the next connection bears the old key, and for
+ * After disconnect() it isn't, even before the next connection has a state. Comparing keys
+ * isn't enough: the next connection keeps the old key until its handshake is over, and for
  * good if it falls back to TCP.
  */
 bool pams_conn_is_current(const struct pams_conn *conn)
@@ -315,9 +315,9 @@ void pams_subflow_drop(struct pams_conn *conn, unsigned int place)
 	kmem_cache_free(subflow_cache, sub);
 }
 
-/* Move *@bucket on to the first bucket from there that isn't empty; false at the end. A walk
- * over all connections holds the lock for one bucket at a time: there may be very many
- * connections, and softirqs are off while it is held. May sleep.
+/* Advance *@bucket to the next bucket that isn't empty, unless *@bucket is one already. Returns
+ * false at the end of the table. A walk over all connections holds the lock for one bucket at a
+ * time, since there may be very many connections and the lock keeps softirqs off. May sleep.
  */
 static bool conn_bucket_find(unsigned long *bucket)
 {
@@ -331,9 +331,9 @@ static bool conn_bucket_find(unsigned long *bucket)
  * pams_conn_for_each - call a function for all connections of a namespace
  * @net:	the namespace
  * @each:	the function; it may not sleep
- * @arg:	passed on to it
+ * @arg:	passed on to @each
  *
- * Connections that come meanwhile may be missed. May sleep.
+ * Connections that are made meanwhile may be missed. May sleep.
  */
 void pams_conn_for_each(struct pams_net *net,
 			void (*each)(struct pams_conn *conn, const void *arg),
@@ -356,9 +356,9 @@ void pams_conn_for_each(struct pams_net *net,
  * pams_conn_next - walk over a namespace's connections, one at a time
  * @net:	the namespace
  * @bucket:	how far the walk has come; 0 at first
- * @skip:	connections of @bucket that were returned; 0 at first
+ * @skip:	how many connections of @bucket were returned already; 0 at first
  *
- * Connections that come or go meanwhile may be missed or met twice. May sleep.
+ * If connections are made or closed meanwhile, some may be missed or returned twice. May sleep.
  *
  * Return: a connection, held (pams_conn_hold()), or NULL at the end.
  */
@@ -410,8 +410,8 @@ static u32 conn_sum_buckets(struct conn_summing *summing)
  * @net:	the namespace
  * @sum:	set to the totals of its connections, open and closed
  *
- * A connection that goes before the sum has come to its bucket is counted as it goes
- * (conn_unhash()), so totals never fall. May sleep.
+ * If a connection is closed before its bucket was summed, conn_unhash() adds its totals to the
+ * sum, so totals never fall. May sleep.
  *
  * Return: number of open connections.
  */
@@ -436,8 +436,8 @@ u32 pams_conn_sum(const struct pams_net *net, struct pams_counts *sum)
 }
 
 /**
- * pams_conn_open_bank - give a connection a log of the data that its subflows are given
- * @conn:	the connection, which has none yet
+ * pams_conn_open_bank - allocate a connection's log of the data that its subflows are given
+ * @conn:	the connection, which has no log yet
  *
  * The log is freed with the connection's state. Return: false if there is no memory.
  */
@@ -449,7 +449,7 @@ bool pams_conn_open_bank(struct pams_conn *conn)
 
 /**
  * pams_conn_init - make the slab caches of connections
- * @setup:	called for each new one, to prepare its timer and its kick
+ * @setup:	called for each new connection, to prepare its timer and its kick
  */
 int __init pams_conn_init(void (*setup)(struct pams_conn *conn))
 {
@@ -470,8 +470,8 @@ int __init pams_conn_init(void (*setup)(struct pams_conn *conn))
 /**
  * pams_conn_wait - wait until all states of connections are freed
  *
- * No socket has our schedulers any more. But the function of a timer may have been running
- * when its socket was released; it may be armed for a second more at most.
+ * No socket uses the module's schedulers any more. But a timer whose function ran while its
+ * socket was released may have been armed again, for a second at most.
  */
 void pams_conn_wait(void)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A subflow's model (model.h), from its TCP. It is brought up to date when an
- * acknowledgment or a transmission changed something, not at every decision.
+/* Fills in a subflow's model (model.h) from its TCP: when an acknowledgment or a transmission
+ * changed TCP's state, not at every decision.
  *
- *   queued = unsent + lost and not yet retransmitted      (bytes ahead of ours)
- *   window = (cwnd - in flight) * mss                     (can leave now)
+ *   queued = unsent + lost and not yet retransmitted      (bytes ahead of new data)
+ *   window = (cwnd - in flight) * mss                     (can be sent now)
  *   room   = window + ahead - queued,  ahead = max(2 mss, queue_ahead of pacing)
  *   idle   = room > 0 and the socket takes more memory
  *   OWD    = srtt - minRTT/2
@@ -12,21 +12,21 @@
  * srtt - minRTT is queueing, all of it in the direction of the data: OWD is half of the
  * propagation plus all of the queueing. Bytes in flight aren't part of Bs: srtt holds the
  * queueing they cause. In slow start Th is the latest sample: the window doubles each RTT,
- * and an average would only tell what it used to be.
+ * and an average would lag behind it.
  *
- * A path's capacity can't be read anywhere. TCP keeps, for the packet that was
- * acknowledged last, its round-trip time and the rate at which packets were delivered
- * while it was on its way. With n packets delivered in that time, and m the
- * least round-trip time:
+ * TCP doesn't know a path's capacity. It keeps, for the packet that was acknowledged last,
+ * that packet's round-trip time and the rate at which packets were delivered while it was on
+ * its way. With n packets delivered in that time, and m the least round-trip time:
  *
  *   n / rtt        was carried, so the capacity is no less
  *   n / (rtt - m)  is no less than the capacity: at most n packets stood in
  *                  front, and took rtt - m to leave. For a burst over an empty
  *                  path it is the capacity itself, known after the first window
  *
- * A lower sample pulls the capacity halfway down. While queues stand from one acknowledgment
- * to the next the path is busy, and what each acknowledges is the capacity itself: a sample
- * is as old as a round trip, these are not. They count by their time against the last m.
+ * A sample below the known capacity moves it halfway down. While a queue lasts from one
+ * acknowledgment to the next the path is busy, and the bytes acknowledged between the two show
+ * the capacity itself, more recently than a sample, which spans a round trip. learn_busy()
+ * averages these rates over about the last m.
  *
  * Called in the context of look.c; TCP's state is read without the subflow's lock.
  */
@@ -42,14 +42,14 @@
  * than this, in one sample alone or with a few packets, tells nothing.
  */
 #define LEARN_DELAYED_US	30000U
-/* learn_busy(): delayed acknowledgments come in pairs */
+/* learn_busy() averages over no less time: delayed acknowledgments come in pairs */
 #define LEARN_BUSY_MIN_US	20000U
-/* A path that carried nothing yet is taken for one of 32 Mbit/s. With less, data goes to a
- * far path at the start though a near one is better; with more, a whole window waits
- * before a slow path. 12 and 32 Mbit/s were tried.
+/* A path that has carried nothing yet is assumed to carry 32 Mbit/s. If less were assumed, data
+ * would go to a far path at the start though a near one is better; if more, a whole window
+ * would wait before a slow path. 12 and 32 Mbit/s were tried.
  */
 #define LEARN_UNKNOWN_BYTEPS	4000000U
-/* round-trip times are divided by, so none is less; it takes less within one host */
+/* the model divides by round-trip times, so shorter ones, as within a host, are raised to this */
 #define LEARN_RTT_MIN_US	50U
 /* Th: a sample's weight is 1/4, and there are at most four samples per RTT */
 #define LEARN_TH_SHIFT		2
@@ -62,11 +62,12 @@
 /* A false alarm is forgotten after this time: a train's tunnels come at such intervals. */
 #define LEARN_ALARM_AGE_S	30
 
-/* A sample of TCP's delivery rate: @scaled / 10^6 bytes, acknowledged within @rtt_us, in which
- * the last packet waited @queue_us in queues. @interval_us is TCP's, the longer one of
- * sending and of delivering, and @carried_byteps the rate in it; @sparse if they were sent
- * more slowly than the path would have carried them. @new_bytes of these were acknowledged since
- * the last look that saw an acknowledgment, which was @new_us before.
+/* A sample of TCP's delivery rate: @scaled / 10^6 bytes were acknowledged within @rtt_us, the
+ * last packet's round trip, of which that packet spent @queue_us in queues. @interval_us is TCP's
+ * interval, the longer one of sending and of delivering these bytes, and @carried_byteps the
+ * rate in that interval. @sparse: the bytes were sent more slowly than the path would have
+ * carried them. @new_bytes were acknowledged since the last look that saw an acknowledgment,
+ * within @new_us.
  */
 struct learn_sample {
 	u64 scaled;
@@ -84,16 +85,16 @@ static u32 rate_of(u64 scaled, u32 span_us)
 	return min_t(u64, div_u64(scaled, span_us), MODEL_RATE_UNKNOWN - 1);
 }
 
-/* Did the sample meet a queue? Its round trip took more than a quarter longer than the least
- * one; delays without a queue vary by half as much.
+/* Did the sample's last packet wait in a queue? If so its round trip took over a quarter longer
+ * than the least one; delays without a queue vary by half as much.
  */
 static bool sample_is_queued(const struct learn_sample *sample, u32 rtt_us)
 {
 	return sample->queue_us > rtt_us / 4;
 }
 
-/* Guess the capacity from a few packets, as n / (rtt - m): for a path of which nothing is
- * known that is better than a constant, unless the last acknowledgment was delayed.
+/* Guess the capacity of an unknown path from a few packets, as n / (rtt - m). Unless the last
+ * acknowledgment was delayed, that is better than LEARN_UNKNOWN_BYTEPS.
  */
 static void learn_guess(struct pams_subflow *sub, const struct learn_sample *sample,
 			u32 rtt_us)
@@ -106,8 +107,8 @@ static void learn_guess(struct pams_subflow *sub, const struct learn_sample *sam
 	sub->guessed = true;
 }
 
-/* Learn from the rate that was carried. A delayed acknowledgment can only lower that rate, so
- * @few packets may raise the capacity, too. Returns true if the rate was above the capacity.
+/* Raise the capacity if the path has carried more. A delayed acknowledgment can only make the
+ * rate seem lower, so @few packets are enough. Returns true if the capacity was raised.
  */
 static bool learn_carried(struct pams_subflow *sub, const struct learn_sample *sample,
 			  u32 rtt_us, bool few)
@@ -115,7 +116,7 @@ static bool learn_carried(struct pams_subflow *sub, const struct learn_sample *s
 	u32 carried = sample->carried_byteps;
 
 	sub->learned_proven_byteps = max(sub->learned_proven_byteps, carried);
-	/* the acknowledgments of this moment say it better than those of a round trip */
+	/* the path is busy: learn_busy() measures it more recently than a round trip does */
 	if (!few && sub->queued && !sub->idle && sample_is_queued(sample, rtt_us))
 		return false;
 	if (!sub->learned_limit_byteps || carried <= sub->learned_limit_byteps)
@@ -126,8 +127,8 @@ static bool learn_carried(struct pams_subflow *sub, const struct learn_sample *s
 	return true;
 }
 
-/* While the path is busy from one acknowledgment to the next, what these say was carried is its
- * capacity now. Each counts by its time: what is older than a round trip hardly does.
+/* Average the capacity of a busy path, with what the latest acknowledgments say it has carried.
+ * Each rate counts by the time that it spans, so rates older than a round trip hardly count.
  */
 static void learn_busy(struct pams_subflow *sub, const struct learn_sample *sample, u32 rtt_us)
 {
@@ -156,7 +157,7 @@ static void learn_capacity(struct pams_subflow *sub, const struct tcp_sock *tp,
 		return;
 
 	/* n / rtt if the path was busy during the whole sample, else n / (rtt - m). After a loss
-	 * TCP sends more slowly than the queue drains, so its interval would show too little.
+	 * TCP sends more slowly than the queue drains, so n / TCP's interval would be too low.
 	 */
 	span_us = now_us - sub->empty_us > sample->interval_us && !sample->sparse ?
 		  min(sample->interval_us, sample->rtt_us) : sample->queue_us;
@@ -307,7 +308,7 @@ static void model_set_room(struct pams_model *model, const struct sock *ssk, u32
 	u64 mss = READ_ONCE(tp->mss_cache);
 	u64 queued = model->backlog_bytes;
 	u64 window = (cwnd - min(in_flight, cwnd)) * mss;
-	/* takes 2^20 us for a second; a pacing rate has at most 44 bits */
+	/* 2^20 us stand for a second; the product fits, as a pacing rate has up to 44 bits */
 	u64 ahead = max_t(u64, 2 * mss,
 			  (u64)READ_ONCE(ssk->sk_pacing_rate) * ahead_us >> 20);
 	u64 room = window + ahead > queued ? window + ahead - queued : 0;
@@ -327,8 +328,8 @@ static bool is_unanswered(const struct tcp_sock *tp, u32 packets_out)
 }
 
 /* The model's due_us. Positive: how long until the first acknowledgment of a burst.
- * Negative: how long one is overdue. It is due after one and a half round trips and the
- * time of two packets, since a receiver may wait for a second packet before it
+ * Negative: how long an acknowledgment is overdue, which was due after one and a half round
+ * trips and the time of two packets, since a receiver may wait for a second packet before it
  * acknowledges.
  */
 static s32 due_us(const struct pams_subflow *sub, const struct tcp_sock *tp,
@@ -343,7 +344,7 @@ static s32 due_us(const struct pams_subflow *sub, const struct tcp_sock *tp,
 	if (!model->unanswered && !tail)
 		return 0;
 
-	/* reading the clock costs as much as one subflow's look: read it once for all */
+	/* reading the clock costs as much as looking at a subflow: read it once for all */
 	if (!*now_us)
 		*now_us = (u32)tcp_clock_us() ?: 1;
 	since_us = model_since_us(*now_us, READ_ONCE(tp->delivered_mstamp));
@@ -356,7 +357,7 @@ static s32 due_us(const struct pams_subflow *sub, const struct tcp_sock *tp,
 	return tail && (s32)(since_us - limit_us) > 0 ? (s32)(limit_us - since_us) : 0;
 }
 
-/* TCP's clock in seconds, low half. It wraps after 18 hours: then an old false alarm counts
+/* TCP's clock in seconds, low half. It wraps after 18 hours; an old false alarm then counts
  * again for a moment.
  */
 static u16 now_s(void)
@@ -378,15 +379,15 @@ static u8 alarms_left(const struct pams_subflow *sub)
  * @sub:	its state, silent
  * @ssk:	its TCP socket
  *
- * The alarm was false if TCP's retransmission timer had not fired, which can't be said of a
- * subflow that could send nothing.
+ * The silence was a false alarm if TCP's retransmission timer had not fired. If the subflow
+ * could send nothing, that timer shows nothing, so no false alarm is counted.
  */
 void pams_learn_answer(struct pams_subflow *sub, const struct sock *ssk)
 {
 	if (READ_ONCE(tcp_sk(ssk)->rcv_tstamp) == sub->silent_tstamp || peek_is_cut_off(ssk))
 		return;
 	sub->silent = false;
-	/* report.c clears it otherwise, but isn't called if no report holds */
+	/* report.c isn't called if there are no reports, so it can't clear @stopped then */
 	if (!sub->loss)
 		sub->stopped = false;
 	if (!sub->cut_off && !peek_in_loss(ssk)) {
@@ -408,7 +409,7 @@ static noinline void learn_all(struct pams_subflow *sub, const struct sock *ssk,
 	bool loss = peek_in_loss(ssk);
 	u32 rtt_us;
 
-	/* without an RTT sample TCP's timeout stands in; less than 1 us is a sample, too */
+	/* without an RTT sample TCP's timeout is used; a sample may be shorter than 1 us */
 	model->srtt_us = srtt_us ? max(srtt_us >> 3, 1U) :
 				   jiffies_to_usecs(READ_ONCE(inet_csk(ssk)->icsk_rto));
 	rtt_us = clamp(min(peek_min_rtt_us(tp), model->srtt_us), LEARN_RTT_MIN_US,
@@ -443,12 +444,13 @@ static noinline void learn_all(struct pams_subflow *sub, const struct sock *ssk,
 }
 
 /**
- * pams_learn - bring a subflow's model up to date
+ * pams_learn - update a subflow's model
  * @sub:	the subflow
  * @ssk:	its TCP socket
- * @ahead_us:	it may be given more than its window, by this time at its pacing rate
+ * @ahead_us:	how much more than its window the subflow may be given, as time at its
+ *		pacing rate
  * @tail:	nothing new can be sent, so find overdue acknowledgments, too
- * @now_us:	low half of TCP's clock; 0: not read yet, is set when it is; NULL: the
+ * @now_us:	low half of TCP's clock; 0: not read yet, set once it is read; NULL: the
  *		scheduler doesn't use @due_us
  */
 void pams_learn(struct pams_subflow *sub, const struct sock *ssk, u32 ahead_us,
@@ -466,7 +468,7 @@ void pams_learn(struct pams_subflow *sub, const struct sock *ssk, u32 ahead_us,
 	if (unlikely(sub->silent))
 		pams_learn_answer(sub, ssk);
 
-	/* Reports change the model after this: with one, begin from TCP's numbers each time. */
+	/* A report changes the model afterwards, so the model is then computed at each look. */
 	if (acknowledged || seen_us != sub->seen_us ||
 	    write_seq != sub->seen_write_seq || packets != sub->seen_packets ||
 	    sub->reported || !sub->model.rtt_us) {
@@ -506,9 +508,10 @@ u32 pams_silence_limit_us(const struct pams_subflow *sub, const struct tcp_sock 
  * @sub:	the subflow
  * @tp:		its TCP socket
  *
- * As a rule it is pams_silence_limit_us(). But if the path is about to be lost, and the
- * subflow stopped for that, its packets are under way close behind each other. Then their
- * acknowledgments come as closely, and a pause of less than a round trip means the loss.
+ * Usually this is pams_silence_limit_us(). But if the subflow was stopped because its path is
+ * about to be lost, its last packets are under way close behind each other. Their
+ * acknowledgments then follow each other as closely, so even a pause of less than a round trip
+ * means that the path is lost.
  */
 u32 pams_answer_limit_us(const struct pams_subflow *sub, const struct tcp_sock *tp)
 {

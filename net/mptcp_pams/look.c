@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-/* One look at a connection: brings the models of its usable subflows up to date, puts in
- * what was reported, and makes a view of them for a scheduler.
+/* One look at a connection: updates the models of its usable subflows from their TCP, adds
+ * what was reported of their paths, and makes the view that a scheduler chooses from.
  *
  * Called with the msk owned, or with its data lock held and no owner.
  */
@@ -11,11 +11,11 @@
 
 #define LOOK_WINDOW_SHIFT	4
 
-/* The data sequence number up to which data may be sent. A part of the receive window stays
- * free: the window counts payload in full packets, so a receiver that holds a whole window
- * out of order may have no memory left for the byte that it waits for, even if that is
- * sent again. Some kernels (6.12) then accept nothing more from any subflow, for ever. The
- * last packet of a fragment wastes 1/24 of its memory.
+/* The data sequence number up to which data may be sent. With several subflows a part of the
+ * receive window stays free. A receiver computes its window for full packets; the last packet of
+ * a fragment isn't full, which wastes 1/24 of the memory. So a receiver that holds a whole
+ * window out of order may have no memory left for the missing byte, even when that byte is sent
+ * again. Some kernels (6.12) then accept nothing more from any subflow, for ever.
  */
 static u64 window_end(const struct pams_conn *conn, const struct msk_look *look)
 {
@@ -34,8 +34,9 @@ static u64 first_bytes(const struct pams_conn *conn)
 	return conn->first_bytes ?: READ_ONCE(conn->net->redundant_bytes) ?: U64_MAX;
 }
 
-/* Hand over no more than the window lets leave. Until a burst's first acknowledgment,
- * data beyond the window would only wait, and can't be recalled when a subflow joins.
+/* Limit a subflow's room to what its congestion window lets TCP send now. Until a burst's first
+ * acknowledgment, data beyond the window would only wait in TCP, and couldn't be given to a
+ * subflow that joins meanwhile.
  */
 static void model_keep_to_window(struct pams_model *model)
 {
@@ -47,8 +48,8 @@ static void model_keep_to_window(struct pams_model *model)
 	pams_learn_anew(pams_subflow_of(model));
 }
 
-/* Take out the pipe that report.c or split.c has put in at the last look. Both may have
- * nothing to put in at this one.
+/* Remove the pipe that report.c or split.c put into the model at the last look: at this look
+ * they may have none.
  */
 static noinline void model_clear_pipe(struct pams_subflow *sub)
 {
@@ -113,14 +114,14 @@ static noinline void view_spare(struct pams_conn *conn, const struct msk_look *l
 }
 
 /**
- * pams_look_beyond - a subflow that a view lacks though it is usable
+ * pams_look_beyond - find a usable backup that the view leaves out
  * @conn:	the connection, owned or with its data lock held
- * @place:	of its state, from the view's @nr on
+ * @place:	index of the subflow's state in @conn->sub, from the view's @nr on
  *
- * Decisions don't see a backup while a regular subflow is usable. One that has just become a
- * backup may still hold data.
+ * A view has no backups while a regular subflow is usable. But a subflow that has just become
+ * a backup may still hold data.
  *
- * Return: its TCP socket, or NULL.
+ * Return: the backup's TCP socket, or NULL if the subflow isn't a usable backup.
  */
 struct sock *pams_look_beyond(struct pams_conn *conn, unsigned int place)
 {
@@ -129,8 +130,8 @@ struct sock *pams_look_beyond(struct pams_conn *conn, unsigned int place)
 	return ssk && msk_subflow_is_backup(ssk) && msk_subflow_is_usable(ssk) ? ssk : NULL;
 }
 
-/* Have silent backups that the view lacks end their silence, or keep the connection silent. Those
- * that are stale or gone don't count.
+/* End the silence of backups outside the view that have answered. Backups that are still silent
+ * keep @conn's @silent set; stale or closed ones don't.
  */
 static noinline void look_beyond(struct pams_conn *conn, unsigned int nr)
 {
@@ -146,7 +147,7 @@ static noinline void look_beyond(struct pams_conn *conn, unsigned int nr)
 	}
 }
 
-/* What the view says of the connection. */
+/* Fill in what a view tells of the connection itself, without its subflows. */
 static void view_begin(struct pams_conn *conn, const struct msk_look *look,
 		       struct pams_view *view)
 {
@@ -160,9 +161,10 @@ static void view_begin(struct pams_conn *conn, const struct msk_look *look,
 							  look->snd_nxt,
 							  look->unscheduled_bytes);
 	}
-	/* PADs are of the rest of the next fragment. But minfct, which cuts fragments, takes
-	 * another subflow for faster if its PAD is below the arrival of a whole packet on the
-	 * target. So its PADs are of a packet, else it might wait for an idle subflow.
+	/* PADs are computed for the rest of the next fragment. But minfct, which cuts fragments,
+	 * compares the other subflows' PADs with the arrival of a full packet on its target. So
+	 * its PADs are computed for a full packet, too; those of a smaller rest might have it
+	 * wait for an idle subflow.
 	 */
 	view->fragment_bytes = conn->sched->cuts ? PICK_PACKET_BYTES : look->fragment_bytes;
 	view->sent_bytes = look->snd_nxt - conn->first_seq;
@@ -171,16 +173,16 @@ static void view_begin(struct pams_conn *conn, const struct msk_look *look,
 	view->snd_una = look->snd_una;
 	view->now_ms = jiffies64_to_msecs(get_jiffies_64());
 	view->state = &conn->state;
-	/* Two thirds of the send buffer: the application is woken up once a third is free.
-	 * Half of the window: data that is ahead fills the receiver's memory, see
-	 * window_end().
+	/* Two thirds of the send buffer, since the application is woken up once a third is
+	 * free. Half of the window, since data that arrives ahead of its turn fills the
+	 * receiver's memory (window_end()).
 	 */
 	view->buffer_bytes = min(READ_ONCE(sk->sk_sndbuf) / 3 * 2ULL,
 				 (look->window_end - look->snd_una) / 2);
 }
 
-/* The subflows' models, from their TCP. Those without a state, for want of memory, are left out
- * of @look, too.
+/* Update the subflows' models from their TCP and put them into the view. Subflows for whose state
+ * there is no memory are left out, of @look, too.
  */
 static void view_learn(struct pams_conn *conn, struct msk_look *look, struct pams_view *view,
 		       bool arrival)
@@ -210,7 +212,9 @@ static void view_learn(struct pams_conn *conn, struct msk_look *look, struct pam
 	view->nr = nr;
 }
 
-/* Bounds of this look on what a subflow is given: of a first burst, and of a stream. */
+/* Limit what subflows are given: to the congestion window until a burst's first acknowledgment,
+ * and to a stream's bound.
+ */
 static void view_bound(struct pams_conn *conn, const struct msk_look *look,
 		       struct pams_view *view)
 {
@@ -234,7 +238,7 @@ static void view_bound(struct pams_conn *conn, const struct msk_look *look,
  * @detail:	how the models' @pad_ns is computed
  * @look:	filled in
  * @view:	filled in; its models are the connection's own, valid until the next look
- * @again:	the look is about data that was sent before
+ * @again:	the view is for data that is sent again
  */
 void pams_look(struct pams_conn *conn, enum pams_detail detail,
 	       struct msk_look *look, struct pams_view *view, bool again)

@@ -11,13 +11,14 @@
 #include "pams.h"
 #include "trace.h"
 
-/* A connection is looked at closely when this much or less is left of the data, or of the
- * receive window.
+/* The timer looks more often once at most this much is left to send, of the application's data
+ * or of the receive window.
  */
 #define SCHED_SOON_BYTES	(64 * 1024)
 
-/* Choose a subflow for the data that is sent again: @resend's target, if it has one that
- * isn't spared for its cost by now; else the best one but the data's first subflow.
+/* Choose the subflow that sends the range of @resend again: its target, once that has room.
+ * Without a target, or if the target is avoided for its cost by now, take the subflow with the
+ * lowest PAD other than the one that was given the range before.
  */
 static int pick_again(const struct pams_view *view, const struct msk_resend *resend)
 {
@@ -29,9 +30,9 @@ static int pick_again(const struct pams_view *view, const struct msk_resend *res
 	return target >= 0 && view->sub[target]->idle ? target : PAMS_PICK_NONE;
 }
 
-/* Go on after a range was sent again. Returns true if there is something to send now;
- * false if nothing is pending, or if more data of a lost path has to go first, which the
- * kick makes pending.
+/* Find out what is sent next, after a range may have been sent again. Returns true if data is
+ * pending; false if none is, or if more data of a lost path has to go first: the kick makes
+ * that data pending.
  */
 static bool after_resend(struct pams_conn *conn)
 {
@@ -41,7 +42,7 @@ static bool after_resend(struct pams_conn *conn)
 
 	msk_resend_skip(conn->msk, &conn->resend);
 	if (conn->lost_id) {
-		/* the kick ends @resend, but first looks whether a subflow has gone */
+		/* the kick ends @resend, after it has dropped subflows that were closed */
 		pams_watch_kick(conn);
 		return false;
 	}
@@ -89,9 +90,9 @@ static bool others_hold_data(const struct pams_view *view, int target)
 	return false;
 }
 
-/* Have the timer look at the data that is handed over to @target now. It looks closely if
- * little is left to send, of what the application wrote or of the receive window, and
- * another subflow holds data, so that one of the two may be late.
+/* Arm the timer that watches the data handed over to @target now. It fires soon if little is
+ * left to send, of the application's data or of the receive window, and another subflow holds
+ * data, too: then the data of one of the two may be late.
  */
 static void look_after(struct pams_conn *conn, const struct msk_look *look,
 		       const struct pams_view *view, int target)
@@ -117,7 +118,7 @@ static int hand_over(struct pams_conn *conn, const struct msk_look *look,
 		.bytes = min(bytes, view->sub[target]->room_bytes),
 		.window_bytes = look->window_end - look->snd_nxt,
 		.unscheduled_bytes = view->unscheduled_bytes,
-		/* no more than arrives before the path is lost */
+		/* @bytes limits what a path gets that will be lost, or that costs something */
 		.cuts = conn->sched->cuts ||
 			view->sub[target]->horizon_us != MODEL_HORIZON_NONE ||
 			view->sub[target]->cost,
@@ -127,15 +128,15 @@ static int hand_over(struct pams_conn *conn, const struct msk_look *look,
 	return msk_hand_over(conn->msk, &conn->window, &conn->resend, &order);
 }
 
-/* Nothing is sent now. Something that is due brings the next decision. */
+/* Send nothing now. The next acknowledgment, timer or kick leads to another decision. */
 static int send_nothing(struct pams_conn *conn)
 {
 	msk_window_restore(conn->msk, &conn->window);
 	return -EAGAIN;
 }
 
-/* No subflow is usable, or there was no memory for their states. Then the kernel's own choice
- * sends, since nothing would bring another decision.
+/* Send on the first subflow that accepts data, since the view is empty and nothing would lead to
+ * another decision: there was no memory for the subflows' states, or no subflow is usable.
  */
 static int send_by_kernel(struct pams_conn *conn)
 {
@@ -144,9 +145,7 @@ static int send_by_kernel(struct pams_conn *conn)
 	return msk_schedule_any(conn->msk) ? 0 : -EAGAIN;
 }
 
-/* Look at all subflows, for a decision about new data or about data that was sent before
- * (@again).
- */
+/* Look at all subflows, for a decision about new data or about data that is sent again (@again). */
 static void look_around(struct pams_conn *conn, struct msk_look *look, struct pams_view *view,
 			bool again)
 {
@@ -157,20 +156,22 @@ static void look_around(struct pams_conn *conn, struct msk_look *look, struct pa
 		  again);
 	if (unlikely(pams_alive_reopened(conn, look)))
 		pams_watch_kick(conn);
-	/* The kernel sends all unacknowledged data again, since a subflow has gone: that data
-	 * is no longer copied, and new data need not wait for copies.
+	/* A subflow was closed, so the kernel sends all unacknowledged data again. That data
+	 * needs no copies any more, and new data doesn't wait for them.
 	 */
 	if (sched->copy && look->pending_again && !again)
 		conn->state.copied = look->snd_nxt;
 }
 
-/* The subflow that is given data, by its index in the view, and at most how much; < 0: none. */
+/* Choose the subflow that is given data. Returns its index in the view, or a negative value if
+ * no subflow is given any now. May lower @bytes, the most that the subflow is given.
+ */
 static int choose(struct pams_conn *conn, const struct msk_look *look, struct pams_view *view,
 		  bool again, u32 *bytes)
 {
 	int target = again ? pick_again(view, &conn->resend) : conn->sched->pick(view, bytes);
 
-	/* if the wait is over, @bytes is still what the scheduler said */
+	/* once the wait is over defer() returns a subflow; @bytes is still its limit */
 	if (target == PAMS_PICK_DEFER)
 		target = defer(conn, look, view);
 	decision_trace(look, view, target);
@@ -179,7 +180,7 @@ static int choose(struct pams_conn *conn, const struct msk_look *look, struct pa
 	return target;
 }
 
-/* Have the kick copy what this decision leaves to be copied. */
+/* Have the kick copy data to another subflow, if this decision leaves some to be copied. */
 static void copy_later(struct pams_conn *conn, struct pams_view *view, int target)
 {
 	if (conn->costly && !conn->overflow.copies)
@@ -193,13 +194,13 @@ static void copy_later(struct pams_conn *conn, struct pams_view *view, int targe
  * @msk:	the connection
  * @of_socket:	the scheduler that its socket has
  *
- * Return: 0 if one is marked, or -EAGAIN: then nothing is sent now, and something that is due
- * brings the next decision.
+ * Return: 0 if a subflow is marked to send. -EAGAIN if nothing is sent now; the next
+ * acknowledgment, timer or kick leads to another decision.
  */
 int pams_decide(struct mptcp_sock *msk, const struct pams_sched *of_socket)
 {
 	struct pams_conn *conn = pams_rules_follow(pams_conn_get(msk, of_socket), of_socket);
-	/* zeroing these would cost as much as the decision; they are filled in up to .nr */
+	/* zeroing both would cost as much as the decision; pams_look() sets .nr entries */
 	struct pams_view view __uninitialized;
 	struct msk_look look __uninitialized;
 	u32 bytes = U32_MAX;

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Looks at a connection by timer, for what the kernel doesn't ask its scheduler about: a
- * wait is over, all is scheduled and not all acknowledged, a path is lost or goes silent.
+/* Looks at a connection by timer, for events at which the kernel doesn't call the scheduler: a
+ * wait ends, all data is scheduled but not all acknowledged, a path is lost or goes silent.
  *
  * The timer runs in softirq and takes the socket's spinlock, as an acknowledgment
- * does. It looks (look.c), and sets itself for the next look. It queues the kick, a work
- * item, only if there is something to do that needs a process: data has to be sent again,
- * a wait is over, listeners have to be told of an event. So a stream that goes well costs
- * a few timers a round trip, and no kick.
+ * does. It looks (look.c), and is armed for the next look. It queues a work item, the kick,
+ * only for what needs process context: data has to be sent again, a wait is over, netlink
+ * listeners have to be told of an event. So a transfer without trouble costs a few timers
+ * a round trip, and no kick.
  *
  * When the next look is due:
  *   closely  after a quarter of the least round trip, 1 to 10 ms, if the scheduler asks for
- *            it and several subflows hold a tail; a quarter later each time that nothing
- *            has arrived, up to 10 ms, then anew
- *   a tick   after 10 ms, if several subflows hold data; twice as late each time that
- *            nothing has arrived, but within a second, and before a subflow is silent
+ *            it and several subflows hold the last data; the pause grows by a quarter each
+ *            time that nothing has arrived, and beyond 10 ms begins anew
+ *   a tick   after 10 ms, if several subflows hold data; the pause doubles each time that
+ *            nothing has arrived, but ends within a second, and before a subflow is silent
  *   else     when a subflow will be overdue or silent
  *
- * A kick needs the socket. If a process owns it, which it may for long if it waits for memory,
- * the kick ends at once, and release_sock() queues it anew: it holds no worker meanwhile, since
- * the kicks of all connections share these, and a workqueue runs a few hundred items at once.
+ * A kick has to own the socket. If a process owns it, perhaps for long since that process waits
+ * for memory, the kick ends at once, and release_sock() queues it again. Waiting would occupy
+ * a worker of the workqueue, which runs a few hundred items at once for all connections.
  *
- * Lifetime: the timer, while it is armed or runs, a queued kick, and one that waits for the
- * socket hold a reference each on the connection's state and on its socket (conn.c).
+ * Lifetime: the timer while it is armed or runs, a queued kick, and a kick that waits for the
+ * socket each hold a reference on the connection's state and on its socket (conn.c).
  */
 #include <linux/jiffies.h>
 #include <net/sock.h>
@@ -31,15 +31,15 @@
 #include "pams.h"
 #include "tell.h"
 
-/* the longest wait, whatever the PAD: by then TCP no longer expects an acknowledgment */
+/* No wait is longer, whatever the PAD: by then TCP doesn't expect an acknowledgment any more. */
 #define WATCH_WAIT_MAX_NS	(2ULL * NSEC_PER_SEC)
 #define WATCH_PAUSE_MAX_US	(1U * USEC_PER_SEC)
-/* While a process owns the socket, which it may for long if it waits for memory, the timer
- * tries again after PAMS_CLOSE_US, then after twice as long, up to 128 times.
+/* While a process owns the socket the timer tries again, after PAMS_CLOSE_US at first and twice
+ * as long each time, up to 2^7 times PAMS_CLOSE_US.
  */
 #define WATCH_OWNED_SHIFT_MAX	7
-/* A kick sends this many ranges again, each within one fragment, and one more with its end; the
- * next kick does the rest.
+/* A kick sends this many ranges again, each within one fragment, and one more when it ends and
+ * releases the socket; the next kick sends the others.
  */
 #define WATCH_FRAGMENTS_MAX	16
 
@@ -50,7 +50,7 @@ static void kick_queue(struct pams_conn *conn)
 {
 	if (queue_work(watch_wq, &conn->kick))
 		return;
-	/* It was queued before and holds references, so these are not the last ones. */
+	/* The queued kick holds references of its own, so these aren't the last ones. */
 	refcount_dec(&conn->refs);
 	__sock_put((struct sock *)conn->msk);
 }
@@ -65,22 +65,23 @@ void pams_watch_kick(struct pams_conn *conn)
 	kick_queue(conn);
 }
 
-/* Arm the timer. The caller owns the msk, or holds its data lock while nobody owns it; the
- * timer's function writes @timed in the second case only. Several callers may arm one
- * timer: it has one reference.
+/* Arm the timer, unless it fires earlier anyway. The caller owns the msk, or holds its data lock
+ * while nobody owns it; the timer's function writes @timed only while nobody owns the msk. The
+ * timer holds one reference, however often it is armed.
  */
 static void watch_arm(struct pams_conn *conn, u32 pause_us)
 {
 	ktime_t expires = ktime_add_us(ktime_get(), pause_us);
 
 	if (conn->timed) {
-		/* The function runs now, or will before @expires, and sets the next look. */
+		/* The timer's function runs now, or will before @expires, and arms it again. */
 		if (!hrtimer_is_queued(&conn->timer) ||
 		    ktime_compare(hrtimer_get_expires(&conn->timer), expires) <= 0)
 			return;
 		if (hrtimer_try_to_cancel(&conn->timer) != 1) {
-			/* Its function may have begun meanwhile, and wait for the lock. But if
-			 * it has armed itself for later, only a kick looks soon enough.
+			/* The function may have begun meanwhile, and wait for the lock: then it
+			 * looks soon. If it has armed the timer for later already, only a kick
+			 * looks soon enough.
 			 */
 			if (hrtimer_is_queued(&conn->timer))
 				pams_watch_kick(conn);
@@ -106,7 +107,7 @@ void pams_watch(struct pams_conn *conn, u32 pause_us)
 }
 
 /**
- * pams_watch_defer - may this connection wait? If so, have the timer end the wait
+ * pams_watch_defer - begin a wait for a faster subflow or go on with it; the timer ends it
  * @conn:	the connection
  * @wait_ns:	the longest wait that can gain something, as the scheduler reckons
  *
@@ -141,9 +142,9 @@ static bool any_on_path(struct mptcp_sock *msk, const struct pams_path_key *key)
 	return false;
 }
 
-/* Is a report of this path about the connection? If its subflows can't be looked at right
- * now it may be. Softirqs are off. This only tries to take the data lock, since the caller
- * holds the lock of the connections' table, which is taken within the data lock elsewhere.
+/* Does the connection have a subflow on this path? Also true if the subflows can't be looked at
+ * right now. Softirqs are off. This only tries to take the data lock, since the caller holds
+ * the lock of the connections' table, which is taken within the data lock elsewhere.
  */
 static bool is_about(struct pams_conn *conn, const struct pams_path_key *key)
 {
@@ -157,7 +158,9 @@ static bool is_about(struct pams_conn *conn, const struct pams_path_key *key)
 	return about;
 }
 
-/* A connection that rests has nothing to do now; if it is to send it looks at the reports. */
+/* Have one connection act on a report, unless it has no data to send and none outstanding: then
+ * its next decision reads the reports.
+ */
 static void wake(struct pams_conn *conn, const void *key)
 {
 	if (!msk_is_pending(conn->msk) && msk_is_acknowledged(conn->msk))
@@ -169,9 +172,9 @@ static void wake(struct pams_conn *conn, const void *key)
 }
 
 /**
- * pams_watch_wake - have connections that transfer act on a report
+ * pams_watch_wake - have connections that transfer data act on a report
  * @net:	their namespace
- * @key:	the path that it is about; NULL: all reports were taken back
+ * @key:	the path that was reported; NULL: all reports were removed
  */
 void pams_watch_wake(struct pams_net *net, const struct pams_path_key *key)
 {
@@ -218,7 +221,9 @@ static u32 least_rtt_us(const struct pams_view *view)
 	return rtt_us;
 }
 
-/* Does a subflow that the view lacks hold data? Of it nothing else would tell. */
+/* Does a backup outside the view hold unacknowledged data? The times of the next look, which are
+ * computed from the view, don't account for that subflow.
+ */
 static bool is_held_beyond(struct pams_conn *conn, unsigned int nr)
 {
 	unsigned int i;
@@ -232,7 +237,7 @@ static bool is_held_beyond(struct pams_conn *conn, unsigned int nr)
 	return false;
 }
 
-/* How long until one of the subflows is overdue or silent; 0 if one is by now. */
+/* How long until one of the subflows is overdue or silent; 0 if one already is. */
 static u32 quiet_left_us(const struct pams_conn *conn, const struct pams_view *view,
 			 const struct msk_look *look)
 {
@@ -276,7 +281,7 @@ static u32 view_pause_us(struct pams_conn *conn, const struct pams_view *view,
 		return PAMS_TICK_US;
 	conn->backed_off = true;
 	pause_us = 2 * conn->pause_us;
-	/* 0: a subflow is past its limit, but not silent yet: no look can be timed for it */
+	/* 0: a subflow is past its limit, but not silent yet; when it will be isn't known */
 	if (left_us)
 		pause_us = min(pause_us, left_us);
 	return clamp(pause_us, PAMS_TICK_US, WATCH_PAUSE_MAX_US);
@@ -297,8 +302,8 @@ static bool wait_is_over(const struct pams_conn *conn)
 	       ktime_get_ns() >= conn->defer_end_ns;
 }
 
-/* Was the range sent or acknowledged that waited for room? Then the kick makes the next
- * lost data pending.
+/* Has the range that waited for room been sent or acknowledged? If so a kick is needed, which
+ * makes the next lost data pending.
  */
 static bool kept_has_gone(const struct pams_conn *conn)
 {
@@ -320,7 +325,7 @@ static bool watch_look(struct pams_conn *conn)
 		return false;
 	if (msk_is_acknowledged(conn->msk) && !msk_is_pending(conn->msk))
 		return conn->events;
-	/* The kernel asks for no more decisions; the kick ends a wait that one began before. */
+	/* In fallback the kernel asks for no decisions; a kick ends a wait that began before. */
 	if (msk_is_fallback(conn->msk))
 		return conn->deferring || conn->events;
 
@@ -369,8 +374,9 @@ static enum hrtimer_restart watch_timer(struct hrtimer *timer)
 	return HRTIMER_NORESTART;
 }
 
-/* The socket's owner releases it. The data lock is held, so a kick that was queued before can't
- * get beyond kick_lock(), and keeps its references until this has ended.
+/* Called when the socket's owner releases it: queue the kick again. The data lock is held, so a
+ * kick that was queued before can't get beyond kick_lock(), and keeps its references until this
+ * function has returned.
  */
 static int kick_wake(struct wait_queue_entry *wait, unsigned int mode, int flags, void *key)
 {
@@ -384,8 +390,9 @@ static void kick_hold(struct wait_queue_entry *wait)
 	pams_conn_hold(container_of(wait, struct pams_conn, wait));
 }
 
-/* Own the msk, if there is still something to do for it. Returns false if the kick ends here,
- * and the msk isn't owned. If somebody else owns it the kick is queued again by the release.
+/* Take ownership of the msk for a kick. Returns false, without ownership, if the kick has to
+ * end: either the connection is closed, or somebody else owns the msk. In the second case the
+ * kick is queued again when that owner releases the msk.
  */
 static bool kick_lock(struct pams_conn *conn)
 {
@@ -399,8 +406,9 @@ static bool kick_lock(struct pams_conn *conn)
 	return false;
 }
 
-/* Send all late or lost data again. The msk is owned; it is released for each range, which
- * pushes, and taken again. Returns false if the kick ends here, and the msk isn't owned.
+/* Send all late or lost data again. The caller owns the msk. For each range this releases the
+ * msk, which pushes the range, and takes ownership again. Returns false if that fails: the msk
+ * isn't owned, and the kick has to end.
  */
 static bool resend_all(struct pams_conn *conn)
 {
@@ -425,7 +433,7 @@ static bool resend_all(struct pams_conn *conn)
 	return true;
 }
 
-/* Do all that a kick is for. The msk is owned, and released; that pushes what is pending. */
+/* Do a kick's work. The caller owns the msk; this releases it, which pushes pending data. */
 static void kick_run(struct pams_conn *conn)
 {
 	struct mptcp_sock *msk = conn->msk;
@@ -485,7 +493,7 @@ int __init pams_watch_init(void)
 	return watch_wq ? 0 : -ENOMEM;
 }
 
-/* No connection is left (pams_conn_wait()); but the end of a kick may still run. */
+/* No connection is left (pams_conn_wait()), but a kick's last instructions may still run. */
 void pams_watch_exit(void)
 {
 	destroy_workqueue(watch_wq);
