@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Which bytes of a subflow were sent again elsewhere, in the subflow's TCP sequence numbers.
- * Two of these compare only while they are less than 2^31 bytes apart, so ranges that are
- * acknowledged have to be forgotten (again_forget()).
+ * Two such numbers can be compared only while they are less than 2^31 bytes apart, so ranges
+ * that are acknowledged have to be forgotten (again_forget()).
  */
 #ifndef _MPTCP_PAMS_AGAIN_H
 #define _MPTCP_PAMS_AGAIN_H
@@ -17,11 +17,11 @@
  *		lost
  * @lost_to:	end of that range, exclusive
  * @lost:	a lost path's data is being sent again: msk_resend_head() has more to do
- * @sacked:	while @lost: what SACK tells of is being sent again; the rest was sent before it
- * @passed_over: the last pass left out what SACK tells of
+ * @sacked:	while @lost: SACKed data is being sent again; the rest was sent again before
+ * @passed_over: the last pass left out SACKed data
  * @spent:	a search found nothing left to send again, and TCP has acknowledged and
  *		transmitted nothing since
- * @stale:	the kernel takes the subflow for stale, and has made its data pending again
+ * @stale:	the kernel has marked the subflow as stale, and made its data pending again
  */
 struct msk_sent_again {
 	u32 from;
@@ -89,9 +89,7 @@ static inline bool range_cut_again(struct msk_range *range,
 	       range_cut(range, again->lost_from, again->lost_to, tail);
 }
 
-/* How many of the @most bytes behind @handed_end a subflow was given, too, though it was to be
- * given data only up to there.
- */
+/* How many bytes behind @handed_end, up to @most, a subflow was given in excess. */
 static inline u32 range_excess(u32 write_seq, u32 handed_end, u32 most)
 {
 	return seq_before(handed_end, write_seq) ? min(write_seq - handed_end, most) : 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Estimates the bank of a helper that splits TCP: the data that it has acknowledged and not
- * delivered yet.
+/* Estimates the bank of a helper that splits TCP: the data that the helper has acknowledged and
+ * not delivered yet.
  *
  * A receiver sends TCP's acknowledgment and the DATA_ACK together. A helper that splits
  * TCP sends acknowledgments of its own, with the receiver's latest DATA_ACK. So if a
@@ -21,17 +21,17 @@
  *
  *     banked  = min(held - (write_seq - snd_una), banked + acknowledged - rate * time)
  *
- * If the head is never on a subflow its pipe may have become faster: the rate grows by a
- * quarter for each 100 ms without a head. The subflow is then given more, which shows the
- * true rate.
+ * If the head is never on a subflow, that subflow's pipe may have become faster: the rate is
+ * raised by a quarter for each 100 ms without a head. The subflow is then given more, which
+ * shows the true rate.
  *
- * A subflow is split if for 20 ms the head, whenever it is on this subflow, is banked with
- * 8 KB and more, and moves on. (A receiver that is slow to process sends its DATA_ACK
- * sooner; one that dropped something sends none.)
+ * A subflow is found to be split if for 20 ms the head keeps advancing and, whenever it is on
+ * this subflow, is banked with 8 KB or more. (A receiver that is slow to process sends its
+ * DATA_ACK sooner; a receiver that has dropped something sends none.)
  *
- * Data that was sent again elsewhere, and got its DATA_ACK from there, still is in the pipe,
- * before all later data (spent). It is gone after its bytes / rate, or when data behind it
- * gets a DATA_ACK.
+ * Data that was sent again elsewhere, and got its DATA_ACK from there, is still in the pipe,
+ * before all later data. It is called spent, and is gone after the time bytes / rate, or when
+ * data behind it gets a DATA_ACK.
  *
  * Units: bytes, microseconds, bytes per second; all sequence numbers wrap at 2^32, and two
  * that are compared lie within 2^31.
@@ -54,14 +54,14 @@
 /* a sample of the rate takes at least this time, and this many bytes or ten times the time */
 #define BANK_SAMPLE_US		20000U
 #define BANK_SAMPLE_BYTES	6000U
-/* If a pipe delivers nothing for this time, pamsplit resets the subflow, or there is no
- * pamsplit.
+/* If a pipe delivers nothing for this time, pamsplit resets the subflow. A subflow that isn't
+ * reset has no pamsplit.
  */
 #define BANK_STILL_US		500000U
 #define BANK_RAISE_US		100000U
 #define BANK_RANGE_MAX		0xffffU
-/* At most this much that was sent before the log began is sent again for a lost path, though
- * it may have been sent on another one.
+/* Data that was sent before the log began is sent again for a lost path only if it is no more
+ * than this: it may have been sent on another path.
  */
 #define BANK_UNLOGGED_MAX	262144U
 
@@ -186,8 +186,8 @@ static bool is_in_ranges(const struct pams_bank *bank, unsigned int i)
 	return false;
 }
 
-/* A free entry for a new subflow, or negative: one that was never used, or whose subflow has
- * gone with no range left.
+/* The index of an entry for a new subflow: one that was never used, or whose subflow was closed
+ * and has no range left. Negative if there is none.
  */
 static int path_free(const struct pams_bank *bank, const struct bank_seen *seen,
 		     unsigned int nr)
@@ -310,7 +310,7 @@ static void sample_rate(struct bank_path *path, bool dry, u32 now_us)
 	path->sample_bytes = path->passed_bytes;
 }
 
-/* Take back that a subflow is split: nothing is delivered, so the receiver has dropped
+/* Take a subflow for not split after all: nothing is delivered, so the receiver must have dropped
  * something.
  */
 static void path_is_not_split(struct bank_path *path, u32 now_us)
@@ -398,7 +398,7 @@ void bank_look(struct pams_bank *bank, const struct bank_seen *seen, unsigned in
 	unsigned int i;
 
 	log_given(bank, seen, nr, snd_nxt);
-	/* all before the log is acknowledged: don't wait until the sequence numbers wrap */
+	/* all data before the log is acknowledged: move @begin on before the numbers wrap */
 	if (!seq_before(snd_una, bank->begin))
 		bank->begin = snd_una;
 	if (snd_una != bank->snd_una) {

@@ -7,11 +7,11 @@
 
 #include <linux/types.h>
 
-/* A helper's bank is noticed when it holds as much. */
+/* A bank is noticed when it holds this many bytes. */
 #define BANK_SPLIT_BYTES	8192U
 
-#define BANK_RANGES	512U	/* 0.7 MB of single packets; 8 KB */
-#define BANK_PATHS	8U	/* subflows in a log; what others are given isn't logged */
+#define BANK_RANGES	512U	/* 0.7 MB of single packets; takes 8 KB */
+#define BANK_PATHS	8U	/* subflows in a log; data of other subflows isn't logged */
 
 /**
  * struct bank_range - data without a DATA_ACK that a subflow was given in one go
@@ -34,7 +34,7 @@ struct bank_range {
  * @id:		subflow_id, 0: this entry is free
  * @write_seq:	TCP's write_seq at the last look; what is before it is logged
  * @snd_una:	TCP's snd_una at the last look
- * @held_bytes:	the subflow's bytes in ranges, and @spent_bytes
+ * @held_bytes:	the subflow's bytes in ranges, plus @spent_bytes
  * @spent_bytes: bytes that were sent again elsewhere, and got their DATA_ACK from there; the
  *		pipe still delivers them, before anything else
  * @banked_bytes: those of @held_bytes that TCP has acknowledged and that, as far as is known,
@@ -49,7 +49,7 @@ struct bank_range {
  * @sample_bytes: @passed_bytes when it began
  * @full_us:	since when the first missing byte, whenever it was on this subflow, was banked
  *		with BANK_SPLIT_BYTES or more
- * @lost_at:	low half of the data sequence number of the next byte to send again, of the part
+ * @lost_at:	low half of the data sequence number of the next byte to send again in the part
  *		that bank_next_lost() returned
  * @lost_end:	end of that part
  * @lost:	the path is lost: data that TCP has acknowledged has to be sent again, too

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* MPTCP's private structures, behind plain numbers: only msk*.c know them. */
+/* Access to MPTCP's private structures, in plain numbers: only msk*.c know these structures. */
 #ifndef _MPTCP_PAMS_MSK_H
 #define _MPTCP_PAMS_MSK_H
 
@@ -17,7 +17,7 @@ struct sock;
 struct socket;
 struct wait_queue_entry;
 
-#define PAMS_FIRST_SUBFLOW	1	/* the kernel counts from there */
+#define PAMS_FIRST_SUBFLOW	1	/* subflow_id of a connection's first subflow */
 
 /**
  * struct msk_look - a connection's own numbers, and its usable subflows
@@ -71,11 +71,11 @@ struct msk_look {
  * byte beyond the decision, and never beyond the peer's end.
  *
  * The acknowledgment takes the data lock. A push in softirq to the subflow that the
- * decision was asked for holds that lock from the decision on, so the end stays lowered. It
- * may not stay if the push has the msk owned, which doesn't hold that lock, or if softirq
- * leaves the push to another subflow's turn (MPTCP_DELEGATE_SEND). The module can't prevent
- * it, but sees afterwards what the push did: the next look finds new data in TCP's numbers,
- * msk_resend_excess() finds data that was sent again.
+ * decision was asked for holds that lock from the decision on, so the end stays lowered. The end
+ * may be restored early if the push runs with the msk owned, which doesn't hold that lock, or if
+ * softirq leaves the push to another subflow's turn (MPTCP_DELEGATE_SEND). The module can't
+ * prevent that, but sees afterwards what the push sent: the next look finds new data in TCP's
+ * numbers, msk_resend_excess() finds data that was sent again.
  */
 struct msk_window {
 	u64 end;
@@ -86,10 +86,11 @@ struct msk_window {
  * @start:	data sequence number where the range begins
  * @end:	its end, exclusive; equal to @start: nothing is pending again
  * @sent_end:	data of the fragment from @end up to here was sent before, and isn't sent again
- * @origin:	subflow_id that the range was given to before, and is kept off
- * @target:	subflow_id that the range has to go to; 0: any but @origin
- * @handed_end:	write_seq of @handed_id's TCP if it was given exactly the range: what is beyond
- *		was given in excess
+ * @origin:	subflow_id of the subflow that was given the range before, and isn't given it
+ *		again
+ * @target:	subflow_id of the subflow that has to send the range; 0: any but @origin
+ * @handed_end:	write_seq that @handed_id's TCP has when it was given exactly the range; bytes
+ *		beyond were given in excess
  * @handed_id:	low half of the subflow_id of the subflow that is given the range, where
  *		msk->wnd_end was lowered for it; 0: none, or its excess was counted
  * @keep:	the range waits for room, and goes before other pending data
@@ -113,9 +114,9 @@ struct msk_resend {
  * @unscheduled_bytes:	how much data there is
  * @cuts:		hand over no more than @bytes, though a fragment has more
  * @alone:		hand over the range that is sent again, but no new data behind it.
- *			That takes another decision, which knows if more data of a lost
+ *			New data takes another decision, which knows if more data of a lost
  *			path has to go first, and where the window ends: a receiver drops
- *			data beyond it, though a helper has acknowledged that
+ *			data beyond its window, even data that a helper has acknowledged
  */
 struct msk_order {
 	struct sock *ssk;
@@ -131,8 +132,8 @@ static inline bool before64(u64 a, u64 b)
 	return (s64)(a - b) < 0;
 }
 
-/* Read a u64 of MPTCP's or TCP's that softirq writes on another CPU. On 32 bits, where that
- * takes two loads, it is read until two readings agree.
+/* Read a u64 field of MPTCP or TCP that softirq writes on another CPU. On 32 bits, where a read
+ * takes two loads, read until two readings agree.
  */
 static inline u64 msk_read_u64(const u64 *from)
 {

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Makes data that was sent pending again.
+/* Makes data that was sent pending again, so that the kernel sends it once more.
  *
- * Data that was sent becomes pending again like this: a subflow's queues hold the
- * data that it was given, each skb with its data sequence number. The fragment that
- * holds the range becomes the head of the pending data, marked as sent up to where
- * the range begins, and the kernel is told that it is in recovery, so that it expects
- * acknowledgments beyond its head; releasing the socket pushes. Only one range within
- * one fragment is pending at a time: when a subflow closes, the kernel takes the first
- * unsent fragment for the end of the data to repair (see msk_resend_repair()).
+ * A subflow's queues hold the data that it was given, each skb with its data sequence number;
+ * these give the range to send again. The fragment that holds the range becomes the head of the
+ * pending data, marked as sent up to where the range begins. The kernel is told that it is in
+ * recovery, so that it expects acknowledgments beyond that head. Releasing the socket pushes.
+ * Only one range within one fragment is pending at a time: when a subflow closes, the kernel
+ * takes the first unsent fragment for the end of the data to repair (see msk_resend_repair()).
  *
  * Context: as msk.c. Functions that lock a subflow say so.
  */
@@ -102,10 +101,10 @@ u32 msk_resend_tail(struct mptcp_sock *msk, struct sock *ssk,
 /**
  * msk_resend_data - have data that a helper has banked sent again elsewhere
  * @msk:	the connection, owned in process context, nothing pending again
- * @ssk:	the subflow that it was given to
+ * @ssk:	the subflow that was given the data
  * @start:	data sequence number of the data
  * @end:	its end, exclusive
- * @max_bytes:	no more than that, from the end
+ * @max_bytes:	the most to send again, counted from the end
  * @resend:	set to the range that is pending now, within one fragment
  *
  * The subflow's queues don't hold the data any more, so the caller says where it is.
@@ -174,8 +173,8 @@ u32 msk_resend_first(struct mptcp_sock *msk, const struct sock *ssk, u64 start, 
  * @msk:	the connection, owned in process context, nothing pending again
  * @ssk:	this subflow
  * @from:	low half of the data sequence number where the data begins
- * @max_bytes:	no more than that
- * @room:	how much the subflow takes; whole packets of it are used
+ * @max_bytes:	the most to copy
+ * @room:	the subflow's room; if it is too small for the data, whole packets are copied
  * @resend:	set to the range that is pending now, within one fragment
  *
  * Return: bytes that will be sent there; 0 if there are none.
@@ -208,13 +207,13 @@ u32 msk_resend_copy(struct mptcp_sock *msk, const struct sock *ssk, u32 from, u3
  * @msk:	the connection, owned in process context, nothing pending again
  * @ssk:	the subflow; locked meanwhile
  * @again:	the subflow's data that was sent again; updated
- * @silent:	the path doesn't answer: send again what SACK tells of, too. The peer's TCP has
- *		it, but delivers it only behind the lost packet before it, and over this path
- *		that won't come
+ * @silent:	the path doesn't answer: send SACKed data again, too. The peer's TCP has that
+ *		data, but delivers it only after the lost packet before it, which won't arrive
+ *		over this path
  * @resend:	set to the range that is pending now, within one fragment. It waits for
  *		room elsewhere, and goes before new data
  *
- * Each call makes one range pending; @again->lost is set until all were.
+ * Each call makes one range pending; @again->lost is set until all ranges were.
  *
  * Return: bytes that will be sent again; 0 if there are none now.
  */
@@ -277,9 +276,10 @@ bool msk_is_resending(const struct mptcp_sock *msk, const struct msk_resend *res
  * @msk:	the connection, before anything else is handed over or pending again
  * @resend:	the range; a second call for it returns 0
  *
- * struct msk_window says how that happens. If the subflow has gone since nothing is known.
+ * struct msk_window says how a push may send more than the range.
  *
- * Return: number of bytes behind the range, of the same fragment, that were sent again.
+ * Return: number of bytes behind the range, of the same fragment, that were sent again; 0 if the
+ * subflow that was given them is closed by now.
  */
 u32 msk_resend_excess(struct mptcp_sock *msk, struct msk_resend *resend)
 {
@@ -298,7 +298,7 @@ u32 msk_resend_excess(struct mptcp_sock *msk, struct msk_resend *resend)
 	return 0;
 }
 
-/* Mark the part of a fragment behind the range as sent, which it was before. */
+/* Mark the part of a fragment behind the range as sent: it was, before the range was pending. */
 static void fragment_skip_sent(struct mptcp_data_frag *dfrag,
 			       const struct msk_resend *resend)
 {
@@ -333,12 +333,12 @@ void msk_resend_skip(struct mptcp_sock *msk, const struct msk_resend *resend)
  * @msk:	the connection, owned, after a push
  * @resend:	the range that was pending again; emptied, unless it waits for room
  *
- * A fragment that found no room is marked as sent, which it was once: if it stayed pending,
- * the kernel would take it for the end of the data to repair when a subflow closes. Data
- * that the application has added to it since stays pending.
+ * A fragment that found no room is marked as sent again, as it was before. If it stayed pending,
+ * the kernel would take it for the end of the data to repair when a subflow closes. Data that
+ * the application has added to the fragment since stays pending.
  *
  * The data of a lost path may wait for room: it stays pending, and msk_resend_repair()
- * does what the kernel would leave undone.
+ * repairs what the kernel would leave out.
  */
 void msk_resend_settle(struct mptcp_sock *msk, struct msk_resend *resend)
 {
@@ -362,8 +362,9 @@ void msk_resend_settle(struct mptcp_sock *msk, struct msk_resend *resend)
  *
  * The kernel makes all unacknowledged data pending again, but only up to the first fragment
  * of which nothing is marked as sent. That may be the fragment of the range, even if a push
- * has sent it since. This does the rest. No range is left but that of a lost path, and one
- * that a kick couldn't settle, since another thread owned the socket.
+ * has sent the range since. This makes the data behind it pending, too. @resend still has a range
+ * only if that is a lost path's, or if another thread owned the socket, so that no kick could
+ * settle it.
  */
 void msk_resend_repair(struct mptcp_sock *msk, struct msk_resend *resend)
 {
@@ -387,7 +388,7 @@ void msk_resend_repair(struct mptcp_sock *msk, struct msk_resend *resend)
 	if (!first)
 		return;
 
-	/* the kernel's own part may not be done yet */
+	/* the kernel may still have data pending before that */
 	dfrag = msk->first_pending;
 	if (dfrag && before64(dfrag->data_seq, first->data_seq))
 		first = dfrag;

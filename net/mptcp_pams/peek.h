@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Reads a subflow's TCP without the subflow's lock. On another CPU an acknowledgment may be
  * changing one count after the other meanwhile. So each count is read once, and a
- * difference of several is never below 0.
+ * difference between counts is never below 0.
  */
 #ifndef _MPTCP_PAMS_PEEK_H
 #define _MPTCP_PAMS_PEEK_H
@@ -17,7 +17,7 @@ static inline u32 peek_in_flight(const struct tcp_sock *tp)
 	return sent > left ? sent - left : 0;
 }
 
-/* Packets that TCP holds for lost and hasn't sent again. */
+/* Packets that TCP considers lost and hasn't sent again. */
 static inline u32 peek_lost(const struct tcp_sock *tp)
 {
 	u32 lost = READ_ONCE(tp->lost_out), again = READ_ONCE(tp->retrans_out);
@@ -31,16 +31,16 @@ static inline u32 peek_min_rtt_us(const struct tcp_sock *tp)
 	return READ_ONCE(tp->rtt_min.s[0].v);
 }
 
-/* Has its retransmission timer gone off? */
+/* Is the subflow recovering since its retransmission timer fired? */
 static inline bool peek_in_loss(const struct sock *ssk)
 {
-	/* a bit field, which READ_ONCE() doesn't take: any value that it had is right */
+	/* READ_ONCE() can't read a bit field; a value from a moment ago is right, too */
 	return data_race(inet_csk(ssk)->icsk_ca_state >= TCP_CA_Loss);
 }
 
-/* Does data wait that TCP couldn't send, since there is no route: the interface is down or has
- * lost the address? Nothing is under way then, so no acknowledgment and no timeout tells. While
- * TCP is sending this may seem so for a moment.
+/* Does data wait that TCP couldn't send for want of a route, since the interface is down or has
+ * lost the address? No packet is under way then, so neither an acknowledgment nor a timeout shows
+ * it. While TCP is sending, this may be true for a moment.
  */
 static inline bool peek_is_cut_off(const struct sock *ssk)
 {
@@ -51,24 +51,24 @@ static inline bool peek_is_cut_off(const struct sock *ssk)
 	       !rcu_access_pointer(ssk->sk_dst_cache);
 }
 
-/* Does its retransmission timer wait for longer than at first? */
+/* Has the subflow's retransmission timer backed off? */
 static inline bool peek_has_backed_off(const struct sock *ssk)
 {
-	/* whatever it was a moment ago is right, too */
+	/* a value from a moment ago is right, too */
 	return READ_ONCE(tcp_sk(ssk)->packets_out) && data_race(inet_csk(ssk)->icsk_backoff);
 }
 
-/* Does it have a packet that the peer's closed window doesn't take? The subflows share one
- * window, so TCP may send into a window that is closed by then. It sends the packet again and
- * again, each time after twice as long.
+/* Does the subflow have a packet for which the peer's window is closed? The subflows share one
+ * window, so it may close before the packet arrives. TCP then sends the packet again and again,
+ * each time after twice as long.
  */
 static inline bool peek_is_shut_out(const struct sock *ssk)
 {
 	return peek_has_backed_off(ssk) && !READ_ONCE(tcp_sk(ssk)->snd_wnd);
 }
 
-/* Did an acknowledgment come since TCP sent last, that acknowledged nothing but told of an open
- * window? The timer still runs for as long as it had backed off.
+/* Has an acknowledgment arrived since TCP sent last, which acknowledged nothing but told of an
+ * open window? It didn't shorten the timer, which still runs for its backed-off time.
  */
 static inline bool peek_is_let_in(const struct sock *ssk)
 {
@@ -78,8 +78,8 @@ static inline bool peek_is_let_in(const struct sock *ssk)
 	       (s32)(READ_ONCE(tp->rcv_tstamp) - READ_ONCE(tp->lsndtime)) > 0;
 }
 
-/* Does its congestion control choose rate and window itself? Another one may take its
- * place, and its module go.
+/* Does the subflow's congestion control choose rate and window itself? RCU keeps it, since it may
+ * be replaced and its module unloaded meanwhile.
  */
 static inline bool peek_paces_itself(const struct sock *ssk)
 {

@@ -3,37 +3,36 @@
  * path, and data that a scheduler wants on two subflows. This file decides what is sent
  * again, and keeps the budget; msk_resend.c makes the data pending.
  *
- * Late: the scheduler says what is late, when nothing new can be sent (sched_pams.c,
- * sched_minfct.c). The tail's end goes first, since its beginning arrives first; one
- * fragment after the other, and only with room on another subflow. In every case
+ * Late: the scheduler says which data is late, once nothing new can be sent (sched_pams.c,
+ * sched_minfct.c). The end of that data is sent again first, since its beginning arrives first;
+ * one fragment after the other, and only while another subflow has room. In every case
  *
  *   late bytes <= what the application wrote / the scheduler's late_share
  *
- * but for the last fragment (32 KB), see struct msk_window. What the scheduler says (pams'
- * r) holds for a tick of 10 ms. What SACK tells of is sent again, too: the peer's TCP has it,
- * but delivers it only once a lost packet before it has come again.
+ * but for the last fragment (32 KB), see struct msk_window. How much the scheduler says is late
+ * (pams' r) is the most that is sent again in a tick of 10 ms. That includes SACKed data: the
+ * peer's TCP has it, but delivers it only after the lost packet before it has arrived.
  *
- * Of a stream (stream.c) late data is sent again while there is new data, too. It waits for
- * room, and goes before the new data, as that of a lost path does.
+ * Late data of a stream (stream.c) is sent again while there is new data, too. It waits for
+ * room, and goes before the new data, as data of a lost path does.
  *
- * Lost: all that a stopped or silent subflow (report.c, alive.c) can't deliver, and what a
- * helper behind it has banked (split.c). A bank that nothing comes out of is lost, too.
- * It goes in its order, each byte once, and before new data: the receiver waits for it.
- * It isn't part of the budget: of a path that is truly lost all is needed. What SACK tells of
- * is passed over until the subflow is silent: it is needed only if the lost packet before it
- * doesn't come again. After a false alarm the silence that raises the next alarm on that
- * subflow is twice as long.
+ * Lost: all data that a stopped or silent subflow (report.c, alive.c) can't deliver, and what a
+ * helper behind the subflow has banked (split.c); also a bank that nothing comes out of. Lost
+ * data is sent again in its order, each byte once, before new data, since the receiver waits for
+ * it. It isn't part of the budget: if the path is truly lost, all of it is needed. SACKed data is
+ * left out until the subflow is silent: before, the lost packet in front of it may still arrive.
+ * After a false alarm the subflow has to be silent for twice as long to raise the next one.
  *
- * Copied: data that was sent on one subflow only, in its order (sched_redundant.c). It
- * isn't part of the budget, either.
+ * Copied: data that was sent on one subflow only is sent on another one, too, in its order
+ * (sched_redundant.c). It isn't part of the budget, either.
  *
- * Data in a subflow's queue can't be recalled: it arrives there, too, as a duplicate. That
- * is the price.
+ * Data in a subflow's queue can't be recalled. So what is sent again also arrives on its first
+ * subflow, as a duplicate: that is the price.
  *
- * Nothing is sent again in fallback, with less than two usable subflows, or of a subflow
- * with a FIN queued; no tail is while new data can be sent, but for a stream's. Nothing is
- * either while the kernel itself sends its queue again: only one place can be pending, and the
- * kernel's data before the new place would be left out.
+ * Nothing is sent again in fallback, with less than two usable subflows, or from a subflow with
+ * a FIN queued. Late data isn't, except a stream's, while new data can be sent. Nothing is while
+ * the kernel itself sends its queue again: only one position can be pending, and the kernel would
+ * leave out its data before a new position.
  */
 #include <linux/math64.h>
 
@@ -73,8 +72,8 @@ static bool is_dead(const struct pams_conn *conn, struct pams_model *model)
 	return pams_subflow_of(model)->stopped || pams_split_is_dead(conn, model->id);
 }
 
-/* Does a backup that the view lacks hold data, and is silent? Then put it behind the view, at
- * the index that is returned; else PAMS_PICK_NONE.
+/* Find a silent backup outside the view that holds data to send again, and put it behind the
+ * view's subflows. Returns its index there, or PAMS_PICK_NONE.
  */
 static int beyond_lost(struct pams_conn *conn, struct pams_view *view, struct msk_look *look)
 {
@@ -128,7 +127,7 @@ static u32 once_bytes(const struct pams_subflow *sub, const struct tcp_sock *tp)
 	return max_t(s32, end - READ_ONCE(tp->snd_una), 0);
 }
 
-/* How many bytes the budget still allows to send again for being late. */
+/* How many late bytes the budget still allows to send again. */
 static u64 late_budget(const struct pams_conn *conn, const struct msk_look *look)
 {
 	u64 budget = div_u64(look->write_seq - conn->first_seq,
@@ -191,7 +190,7 @@ static int view_copy(const struct pams_conn *conn, const struct pams_view *view,
  * pams_copy_wanted - is data to be copied now, or after this decision?
  * @conn:	the connection, owned or with its data lock held
  * @view:	its view
- * @target:	the decision
+ * @target:	index of the subflow that the decision chose, or negative
  */
 bool pams_copy_wanted(const struct pams_conn *conn, const struct pams_view *view,
 		      int target)
@@ -229,8 +228,8 @@ bool pams_resend_wanted(struct pams_conn *conn, struct pams_view *view,
 	       view_late(conn, view, look, &bytes) >= 0;
 }
 
-/* Count data that is sent again. @sub is the subflow that it was given to, or NULL if that has
- * gone.
+/* Count data that is sent again. @sub is the subflow that was given the data before, or NULL if
+ * that isn't known.
  */
 static void resend_count(struct pams_conn *conn, struct pams_subflow *sub, u32 bytes)
 {
@@ -247,8 +246,8 @@ static void resend_count(struct pams_conn *conn, struct pams_subflow *sub, u32 b
  * pams_resend_count_excess - count the data that was sent again beyond a range
  * @conn:	the connection, owned or with its data lock held, before anything else is sent
  *
- * Behind a late range it is part of the budget, so that the next range is smaller. Behind a
- * copied range it isn't copied again.
+ * Excess behind a late range is part of the budget, so the next range is smaller. Excess behind a
+ * copied range counts as copied.
  */
 void pams_resend_count_excess(struct pams_conn *conn)
 {
@@ -270,11 +269,13 @@ void pams_resend_count_excess(struct pams_conn *conn)
  * pams_resend_repair_stale - repair if a subflow has become stale since the last call
  * @conn: the connection, owned in process context
  *
- * The kernel treats a stale subflow like one that closes. 6.12 marks it as stale while it
- * chooses a subflow for a retransmission. 7.3 does before, and pushes at once, so decisions come
- * before this. That leaves nothing undone: @resend keeps its range until a kick ends it, no kick
- * runs while the worker owns the socket, and the next that the worker asks is get_retrans. If
- * it doesn't, since a subflow is scheduled, the next kick does this.
+ * The kernel treats a stale subflow like a closed one: it makes the data pending again, and
+ * msk_resend_repair() has to do the rest. 6.12 marks the subflow as stale while it chooses a
+ * subflow for a retransmission. 7.3 marks it earlier and pushes at once, so decisions are made
+ * before this function is called. It isn't too late then: @resend keeps its range until a kick
+ * ends it, no kick runs while the kernel's worker owns the socket, and the worker next calls the
+ * scheduler's get_retrans, which calls this function. If the worker skips that call, since a
+ * subflow is scheduled, the next kick calls this function.
  */
 void pams_resend_repair_stale(struct pams_conn *conn)
 {
@@ -345,7 +346,7 @@ static bool resend_late(struct pams_conn *conn, struct pams_view *view,
 	u32 bytes;
 	int from;
 
-	/* all that the latest subflow holds may have arrived elsewhere since */
+	/* everything that the chosen subflow holds may have arrived elsewhere: try the next */
 	while ((from = view_late(conn, view, look, &max_bytes)) >= 0) {
 		sub = pams_subflow_of(view->sub[from]);
 		bytes = msk_resend_tail(conn->msk, look->ssk[from], &sub->again,
@@ -363,7 +364,7 @@ static bool resend_late(struct pams_conn *conn, struct pams_view *view,
 			resend_count(conn, sub, bytes);
 			return true;
 		}
-		/* so that not each look asks for it again; a bank changes without TCP */
+		/* no look has to search it again until TCP changes; but a bank changes without */
 		sub->again.spent = !conn->bank;
 		view->nr--;
 		view->sub[from] = view->sub[view->nr];

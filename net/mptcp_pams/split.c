@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Finds helpers that end a subflow's TCP (pamsplit), and puts the data that they hold, their
- * bank, into the models. It needs no report; if a pipe was reported the two are combined.
- * bank.c computes the bank.
+ * bank, into the models. No report is needed; a pipe that was reported is combined with the
+ * bank. bank.c computes the bank.
  *
- * A cheap test comes first: one look marks all that was sent, as the connection's data
+ * A cheap test comes first: one look marks how far data was sent, as the connection's data
  * sequence number and as each subflow's TCP sequence number. If each TCP has acknowledged
- * up to its mark, and much before the connection's mark has no DATA_ACK, a helper may hold
- * it. From then on the data given to subflows is logged, and the first missing byte tells
- * which subflow is split. The log begins without that test if a path was reported and much
- * that TCP has acknowledged has no DATA_ACK.
+ * up to its mark, but much data before the connection's mark has no DATA_ACK, a helper may hold
+ * that data. From then on the data given to subflows is logged, and the first missing byte
+ * shows which subflow is split. If a path was reported, the log begins without that test once
+ * much data that TCP has acknowledged has no DATA_ACK.
  *
  *   Bp = max(0, banked - Thp * m/2)
  *
- * since acknowledgments tell what the helper had half of the HS-path's round trip m ago. Data that
- * it has received and not acknowledged yet waits before the pipe, too: model.c counts F.
+ * since an acknowledgment shows what the helper had half of the HS-path's round trip m ago. Data
+ * that the helper has received and not acknowledged yet waits before the pipe, too: model.c adds
+ * it, as part of F.
  *
- * Data that waits before a pipe can't be taken back when the pipe becomes slow, and then
- * holds up all that came later on other subflows. So a split subflow is given no more than
- * the pipe delivers in its round trip and 300 ms: that keeps the pipe busy while the
- * HS-path is slow.
+ * Data that waits before a pipe can't be recalled when the pipe becomes slow, and then holds up
+ * later data that arrived on other subflows. So a split subflow is given no more than its pipe
+ * delivers in the HS-path's round trip plus 300 ms, which keeps the pipe busy while the HS-path
+ * is slow.
  *
  * Called with the msk owned, or with its data lock held and no owner.
  */
@@ -32,11 +33,13 @@
 #define SPLIT_MARK_MAX_BYTES	(SPLIT_MARK_UNIT * (SPLIT_MARKS / 2 - 1))
 #define SPLIT_OPEN_BYTES	65536
 #define SPLIT_AHEAD_US		(300 * USEC_PER_MSEC)
-/* The head of a bank is sent again after at least this time without any DATA_ACK. */
+/* A first missing byte that is banked is sent again after this time without any DATA_ACK, or more
+ * (head_limit_us()).
+ */
 #define SPLIT_HEAD_MIN_US	(200 * USEC_PER_MSEC)
 
-/* A TCP sequence number in units of 16 KB. They wrap after 32 MB, so they are compared with
- * less than half of that outstanding.
+/* A TCP sequence number in units of 16 KB. Such marks wrap after 32 MB, so they are compared only
+ * while less than half of that is outstanding.
  */
 static u16 mark_of(u32 seq)
 {
@@ -56,7 +59,9 @@ static void set_marks(struct pams_conn *conn, const struct msk_look *look,
 				SPLIT_MARK_UNIT - 1);
 }
 
-/* Has every subflow acknowledged up to its mark, and has much of that no DATA_ACK? */
+/* Has every TCP acknowledged up to its mark, while much before the connection's mark has no
+ * DATA_ACK?
+ */
 static bool mark_says_bank(const struct pams_conn *conn, const struct msk_look *look,
 			   const struct pams_view *view)
 {
@@ -78,8 +83,8 @@ static bool mark_says_bank(const struct pams_conn *conn, const struct msk_look *
 	return true;
 }
 
-/* Has TCP acknowledged much that has no DATA_ACK? Either the receiver waits for a slower
- * subflow, or a helper holds the data: the log will tell.
+/* Has TCP acknowledged much data that has no DATA_ACK? Either the receiver waits for a slower
+ * subflow, or a helper holds the data: the log will show which.
  */
 static bool much_is_open(const struct msk_look *look)
 {
@@ -215,7 +220,7 @@ void pams_split_sent_again(struct pams_conn *conn)
  * @conn:	the connection, owned in process context, nothing pending again
  * @look:	a look at the connection
  * @ssk:	the subflow
- * @max_bytes:	no more than that
+ * @max_bytes:	the most to send again
  *
  * Return: bytes that will be sent again; 0 if there are none.
  */
@@ -239,8 +244,8 @@ u32 pams_split_resend(struct pams_conn *conn, const struct msk_look *look,
 	return 0;
 }
 
-/* How long to wait for the head of a bank: SPLIT_HEAD_MIN_US, and the time that the pipe
- * takes for four packets, but not more than twice SPLIT_HEAD_MIN_US.
+/* How long the receiver may wait for a first missing byte that is banked: SPLIT_HEAD_MIN_US plus
+ * the time that the pipe takes for four packets, but at most twice SPLIT_HEAD_MIN_US.
  */
 static u32 head_limit_us(const struct bank_path *path)
 {
@@ -268,7 +273,8 @@ static const struct bank_path *head_path(const struct pams_conn *conn)
  * @conn:	the connection
  * @id:		the subflow
  *
- * That is so if the receiver has waited too long for the first byte of the bank.
+ * Return: true if the bank holds the byte that the receiver waits for, and the receiver has
+ * waited for head_limit_us().
  */
 bool pams_split_is_dead(const struct pams_conn *conn, u32 id)
 {
@@ -279,7 +285,7 @@ bool pams_split_is_dead(const struct pams_conn *conn, u32 id)
 }
 
 /**
- * pams_split_lost_left - does a bank hold data that has to be sent again if it is lost?
+ * pams_split_lost_left - would a subflow's bank have to be sent again if its path were lost?
  * @conn:	the connection
  * @id:		the subflow
  */
