@@ -2,26 +2,26 @@
 /* Costlier paths are used only for what the cheaper ones can't deliver in time.
  *
  * This is a filter on the view before a scheduler chooses: a subflow that is spared looks
- * like one that is stopped, so that no scheduler knows of costs. With
+ * like one that is stopped, so no scheduler has to know of costs. With
  *
- *   span    the delay that is allowed, or the factor times what a packet takes there
- *   surplus = waiting - sum of carried[j](span)   over the cheaper subflows j that live
+ *   span    the delay that is allowed, or the factor times a packet's arrival on the subflow
+ *   surplus = waiting - sum of carried[j](span)   over the cheaper subflows j that are alive
  *
  * a subflow is spared unless surplus > 0 and each cheaper one either is busy or would
- * deliver a packet later than the span: the cheaper ones are filled first. It is given
- * no more than the surplus. With a delay, waiting is what the application has written: how
- * much it would write into a larger buffer nobody knows.
+ * deliver a packet later than the span: the cheaper ones are filled first. A subflow that isn't
+ * spared is given no more than the surplus. With a delay, waiting is only what the application
+ * has written: how much it would write into a larger buffer isn't known.
  *
  * A delay needs no state: the surplus goes away once it is sent. A factor f of the
- * completion time needs one: where the end of the data isn't known, a completion time f
+ * completion time needs state: where the end of the data isn't known, a completion time f
  * times as long means a rate of R / f. The costlier paths get a share of all that is sent,
  *
  *   share = 1 - f * Rc / R       Rc: rate of the cheapest paths, R: of all
  *
- * which is the least that makes the rate of all together R / f. What they were not given of
- * their share is their credit, of a fragment or two at most: a connection that has sent
- * little for an hour hasn't saved anything for the next minute. While the rate of a
- * costlier path is unknown that path is tried: then the share is everything.
+ * which is the least share that makes the rate of all paths together R / f. The part of their
+ * share that they weren't given yet is their credit, of a fragment or two at most, so that a
+ * connection that has sent little for an hour hasn't saved credit for the next minute. While
+ * the rate of a costlier path is unknown, the share is everything, so that the path is tried.
  *
  * A subflow that is lost or silent isn't alive: it neither spares a costlier one nor
  * counts as a cheaper one.
@@ -52,7 +52,7 @@ static u32 least_cost(const struct pams_view *view)
 }
 
 /**
- * cost_differs - does any subflow cost more than another one that lives?
+ * cost_differs - does any subflow cost more than another one that is alive?
  * @view:	the connection's view
  */
 bool cost_differs(const struct pams_view *view)
@@ -109,7 +109,7 @@ static u32 costly_share(const struct pams_view *view, u32 least, u32 percent)
 		else if (sub->growing && sub->limit_byteps == MODEL_RATE_UNKNOWN)
 			return COST_SHARE_ONE;
 	}
-	/* 16 rates of 32 bits, times 16 and 10 bits */
+	/* fits into 64 bits: 16 rates of 32 bits, times 16 and 10 bits */
 	needed = div64_u64(div_u64(cheap * percent, 100) * COST_SHARE_ONE, all);
 	return needed < COST_SHARE_ONE ? COST_SHARE_ONE - needed : 0;
 }
@@ -154,7 +154,7 @@ static u64 surplus_bytes(const struct pams_view *view, u32 cost, u64 span_us, u6
 /**
  * cost_spare_but - allow costlier paths only for what the cheaper ones can't deliver in time
  * @view:	changed: costlier paths look stopped, or have less room
- * @overflow:	what they may be used for
+ * @overflow:	what costlier paths may be used for
  * @state:	state between decisions, updated
  * @waiting_bytes: what the application has written and no subflow was given yet
  */

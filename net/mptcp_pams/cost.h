@@ -8,7 +8,7 @@
 struct pams_view;
 
 /**
- * struct cost_overflow - what a costlier path may be used for while a cheaper one lives
+ * struct cost_overflow - what a costlier path may be used for while a cheaper one is alive
  * @delay_ms:	for data that the cheaper paths would deliver later than this; 0: see
  *		@percent
  * @percent:	so that the time to completion is at most this much, 100 or more, of that

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Compares the layouts of MPTCP's private structs that the module was built for with the
- * running kernel's own type information, all that mptcp_layout.h has of them. vermagic doesn't
- * cover these: the same release may have been built again with another option.
+/* Compares the layouts of MPTCP's private structs that the module was built for
+ * (mptcp_layout.h) with the running kernel's own type information (BTF). vermagic doesn't cover
+ * these layouts: the same release may have been built again with another option.
  *
- * Kernels without that information, or without a way to its functions (symbols.c), are let
- * pass. There msk_check() alone has a look at what the kernel writes, which tells of struct
- * mptcp_sock and struct mptcp_subflow_context, but not of struct mptcp_data_frag.
+ * Kernels without BTF, or whose BTF functions can't be found (symbols.c), pass. Then msk_check()
+ * is the only check: what the kernel writes shows the layouts of struct mptcp_sock and struct
+ * mptcp_subflow_context, but not of struct mptcp_data_frag.
  */
 #define pr_fmt(fmt) "mptcp_pams: " fmt
 
@@ -31,7 +31,7 @@ static const struct layout_row layout_rows[] __initconst = {
 	PAMS_LAYOUT_ROWS(LAYOUT_ROW)
 };
 
-/* Where a field begins, in bits, or -ENOENT. Structs and unions without a name are searched. */
+/* Where a field begins, in bits, or -ENOENT. Anonymous structs and unions are searched, too. */
 static int __init field_bits(const struct btf *btf, const struct btf_type *type,
 			     const char *field)
 {
@@ -63,7 +63,7 @@ static const struct btf_type * __init struct_type(const struct btf *btf, const c
 /**
  * pams_layout_check - does the running kernel have the layouts that the module was built for?
  *
- * Return: 0, also if nothing tells, or -ENOEXEC after a line in the log.
+ * Return: 0, also if the kernel's layouts aren't known; or -ENOEXEC after a line in the log.
  */
 int __init pams_layout_check(void)
 {

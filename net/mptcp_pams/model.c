@@ -10,22 +10,22 @@
  *   R      min(window / m, C)     leaves per second while the window is full
  *   D      how long until the first acknowledgment of a burst, or 0
  *
- * A path has one clock: when has a byte left the bottleneck? Bytes leave at P, one behind
- * the other, so n bytes more wait for Q, what is in flight and still before the bottleneck:
+ * What counts is when a byte has left the path's bottleneck. Bytes leave it at P, one behind the
+ * other, so n more bytes wait for Q, the bytes in flight that are still before the bottleneck:
  *
  *   Q           = F - P (m - D)  of a burst, whose first byte was sent m - D ago
  *                 F - W          later: what exceeds the window is a queue
  *   behind(x)   = (Q + x) / P
  *
- * And all that makes F + B + n exceed W has to wait until acknowledgments release it. They do
- * at R from D on; in slow start, while C isn't reached, at 2 R in the first round trip, 4 R in
- * the second, and so on:
+ * In addition, the bytes of F + B + n beyond W have to wait until acknowledgments release them.
+ * These release R from D on; in slow start, while C isn't reached, 2 R in the first round trip,
+ * 4 R in the second, and so on:
  *
  *   release(x)  = how long it takes to release x
  *   arrival(n)  = m/2 + max(behind(B + n), D + release(F + B + n - W))
  *
- * If C is unknown P is a bound of the first W bytes only; and while acknowledgments come (D = 0)
- * the path carries R, too, unless P is a guess:
+ * If C is unknown, P bounds the first W bytes only; and while acknowledgments come (D = 0), the
+ * path is known to carry R, unless P is a guess:
  *
  *   behind(x)   = (Q + x) / max(P, R)                       if D = 0
  *                 (Q + W) / max(P, R) + release(x - W)      for x > W
@@ -34,8 +34,8 @@
  * strictly, up to a byte and a microsecond.
  *
  * Behind a helper is a pipe with capacity Thp, backlog Bp and, if the helper ends TCP, a delay
- * Dp of its own. It is a second clock: what is in flight waits there as soon as it has arrived,
- * less what the pipe takes until the next data can be there.
+ * Dp of its own. Data also has to leave the pipe: what is in flight now waits before the pipe
+ * once it has arrived there, less what the pipe takes until the next data can arrive.
  *
  *   Qp          = Bp + F - Thp m/2               if the helper ends TCP
  *                 max(Bp, F - Thp (m - D))       if not: what waits is in flight
@@ -43,7 +43,7 @@
  *   carried(t)  = min(carried(t - Dp), Thp (t - m/2 - Dp) - Qp - B)
  *
  * F and B are compared with W, and nothing is smoothed: a queue counts from the moment
- * when it is made until it has gone. PAD (pad.c), which minpad and pams use, is computed
+ * when it builds up until it has drained. PAD (pad.c), which minpad and pams use, is computed
  * from the same model, with the smoothed Th and delay.
  *
  * Nothing is carried after the path is lost (horizon).
@@ -71,7 +71,7 @@ static u64 released_bytes(u32 rate_byteps, u32 span_us)
 	return div_u64((u64)rate_byteps * span_us, USEC_PER_SEC);
 }
 
-/* Rounded up: in that time no less is released. */
+/* Rounded up, so that no less than @bytes is released in that time. */
 static u32 release_us(u64 bytes, u32 rate_byteps)
 {
 	u64 scaled = min(bytes, MODEL_BYTES_MAX) * USEC_PER_SEC;
@@ -135,8 +135,8 @@ void model_trust_guess(struct pams_model *model)
 	model->growing &= model->rate_byteps < model->limit_byteps;
 }
 
-/* How much leaves at @rate_byteps since the first byte of a burst was sent, or else in a
- * round trip.
+/* How much has left at @rate_byteps since a burst's first byte was sent; without a burst, how
+ * much leaves in a round trip.
  */
 static u64 passed_bytes(const struct pams_model *model, u32 rate_byteps)
 {
@@ -153,8 +153,8 @@ static u64 queued_bytes(const struct pams_model *model)
 	return model->flight_bytes - min_t(u64, model->flight_bytes, left);
 }
 
-/* Pass the rounds of slow start that are within @bytes and @span_us, and take them off both.
- * Returns the rate of the rest.
+/* Take the rounds of slow start that are within *@bytes and *@span_us off both. Returns the rate
+ * after these rounds.
  */
 static u32 pass_rounds(const struct pams_model *model, u64 *bytes, u64 *span_us)
 {
@@ -182,7 +182,7 @@ static u64 window_us(const struct pams_model *model, u64 bytes)
 	return U64_MAX - span_us + release_us(bytes, rate);
 }
 
-/* How much they release in @span_us: the inverse. */
+/* How much acknowledgments release in @span_us: the inverse of window_us(). */
 static u64 window_bytes(const struct pams_model *model, u64 span_us)
 {
 	u64 bytes = U64_MAX;
@@ -191,9 +191,9 @@ static u64 window_bytes(const struct pams_model *model, u64 span_us)
 	return U64_MAX - bytes + released_bytes(rate, span_us);
 }
 
-/* The rate at which bytes follow each other through the bottleneck. While acknowledgments
- * come, the path carries a window per round trip, whatever was proven before. A guess stays: it
- * says what the path doesn't carry.
+/* The rate at which bytes follow each other through the bottleneck. While acknowledgments come,
+ * that is at least a window per round trip, whatever was proven before. A guess isn't raised to
+ * that: it shows what the path doesn't carry.
  */
 static u32 line_byteps(const struct pams_model *model)
 {
@@ -211,7 +211,7 @@ static u64 behind_us(const struct pams_model *model, u64 bytes)
 	return bytes > within ? us + window_us(model, bytes - within) : us;
 }
 
-/* How much has left after @span_us, behind what is in flight: the inverse. */
+/* How much has left after @span_us, behind what is in flight: the inverse of behind_us(). */
 static u64 behind_bytes(const struct pams_model *model, u64 span_us)
 {
 	bool known = model->proven_byteps == model->limit_byteps;
@@ -323,10 +323,11 @@ u64 model_carried_bytes(const struct pams_model *model, u64 span_us)
  * @bytes:	how much is handed over; the PAD is that of its last byte, since the kernel
  *		moves whole fragments
  *
- * With a pipe it is the later one of two: when the data has passed the path to the helper, and when
- * the pipe has delivered all that goes through it first. What is in flight to the helper is a part
- * of that, as it is of MPBond's Bs. The pipe's time counts from half of the least round trip on:
- * the queue before the helper, which the smoothed delay holds, is in flight.
+ * With a pipe the PAD is the later one of two times: when the data has passed the path to the
+ * helper, and when the pipe has delivered all data that goes through it first. That includes what
+ * is in flight to the helper, as MPBond's Bs does. The pipe's time counts from half of the least
+ * round trip on, not from the smoothed delay: that includes the queue before the helper, whose
+ * data is in flight.
  *
  * Return: nanoseconds.
  */

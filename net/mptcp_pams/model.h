@@ -61,8 +61,9 @@
  *			first few packets
  * @moving:		an acknowledgment will come, for data that was sent or will be
  * @unanswered:		nothing of a burst is acknowledged yet, or nothing is outstanding
- * @interface:		for report.c: which interface the subflow left through when reports
- *			were looked up last while it had a route, by its index; 0: it never had
+ * @interface:		for report.c: mark of the interface that packets left through when
+ *			reports were last looked up while the subflow had a route; 0: it never
+ *			had one
  */
 struct pams_model {
 	u64 pad_ns;
@@ -109,16 +110,16 @@ static inline u32 model_overdue_us(const struct pams_model *model)
 	return model->due_us < 0 ? -model->due_us : 0;
 }
 
-/* How long ago a time of a subflow's TCP was, low halves of TCP's clock. 0 if it is to come: pacing
- * gives packets such times, and an acknowledgment may be processed after the clock was read.
+/* How long ago @then_us was; both are low halves of TCP's clock. 0 if @then_us is still to come:
+ * pacing gives packets such times, and an acknowledgment may be processed after @now_us was read.
  */
 static inline u32 model_since_us(u32 now_us, u32 then_us)
 {
 	return max((s32)(now_us - then_us), 0);
 }
 
-/* A rate after @bytes more were carried in @span_us: they count by their time, what is known
- * counts as if it were @memory_us long. Both times are at most MODEL_SPAN_MAX_US.
+/* The average of a known rate and of @bytes that were carried in @span_us. The known rate weighs
+ * as much as @memory_us, the new one as its @span_us; both are at most MODEL_SPAN_MAX_US.
  */
 static inline u32 model_rate_follow(u32 rate_byteps, u32 memory_us, u32 bytes, u32 span_us)
 {
@@ -128,7 +129,9 @@ static inline u32 model_rate_follow(u32 rate_byteps, u32 memory_us, u32 bytes, u
 		     MODEL_RATE_UNKNOWN - 1);
 }
 
-/* Its path is lost, silent or spared: nothing goes there, and nothing waits for it. */
+/* Stop a subflow whose path is lost, silent or spared: it is given nothing, and nothing waits
+ * for it.
+ */
 static inline void model_stop(struct pams_model *model)
 {
 	model->stopped = true;

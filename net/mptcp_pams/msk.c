@@ -4,20 +4,20 @@
  * again, msk_retrans.c is about the kernel's own retransmission; all share msk_private.h.
  *
  * Context: the msk is owned (process), or its data lock is held and nobody owns it
- * (softirq). TCP state of subflows is read without their locks; a torn reading costs
- * one less good choice. Functions that lock a subflow say so.
+ * (softirq). TCP state of subflows is read without their locks; a torn read makes one choice
+ * less good. Functions that lock a subflow say so.
  */
 #include "msk_private.h"
 #include "compat/tcp.h"
 
-/* How long a netlink request waits for a socket that is owned: for one, and for all. */
+/* How long a netlink request waits for owned sockets: for one, and for all together. */
 #define MSK_WAIT_EACH		(HZ / 10UL)
 #define MSK_WAIT_ALL		(1UL * HZ)
-/* At most so many fragments are counted at once while the kernel is in a recovery of its own. */
+/* At most this many fragments are counted at once while the kernel itself sends data again. */
 #define MSK_FRAGMENTS_MAX	64
 
 /**
- * msk_may_send - is a connection, or a subflow, established and not closed from here?
+ * msk_may_send - is a connection or a subflow established, and not closed by this end?
  * @sk:	its socket
  */
 bool msk_may_send(const struct sock *sk)
@@ -64,9 +64,9 @@ static void look_at_subflows(struct mptcp_sock *msk, struct msk_look *look)
 	look->nr = nr;
 }
 
-/* How many bytes are pending while the kernel sends data again from the middle of its
- * queue, so that snd_nxt lies ahead of it. Only the first MSK_FRAGMENTS_MAX fragments are
- * looked at; the rest counts as unsent.
+/* How many bytes are pending while the kernel sends data again from the middle of its queue,
+ * before snd_nxt. Only the first MSK_FRAGMENTS_MAX fragments are looked at; all data in later
+ * fragments counts as unsent.
  */
 static u64 recovery_unscheduled_bytes(struct mptcp_sock *msk)
 {
@@ -104,7 +104,7 @@ static u64 unscheduled_bytes(struct mptcp_sock *msk)
 /**
  * msk_look - read a connection's own numbers and find its usable subflows
  * @msk:	the connection
- * @window:	the receive window as the kernel was told
+ * @window:	the receive window's true end, while msk->wnd_end is lowered
  * @look:	filled in; @ssk and @id up to @nr
  */
 void msk_look(struct mptcp_sock *msk, const struct msk_window *window,
@@ -137,7 +137,7 @@ void msk_set_timeout(struct mptcp_sock *msk, long timeout)
 }
 
 /**
- * msk_reset_timeout - set that time anew, as a decision does
+ * msk_reset_timeout - set that time from the subflows' TCP timers, as a decision does
  * @msk:	the connection
  */
 void msk_reset_timeout(struct mptcp_sock *msk)
@@ -223,9 +223,9 @@ void msk_push(struct mptcp_sock *msk)
  * @run:	what to do, as in softirq: the data lock is held
  * @arg:	its argument
  *
- * For netlink requests, in process context. They must not wait for as long as the owner likes,
- * which may be a send() that waits for the sender's memory: generic netlink lets families
- * neither come nor go meanwhile, and further requests of all users wait for those.
+ * For netlink requests, in process context. They must not wait for as long as the socket is owned,
+ * perhaps by a send() that waits for memory: meanwhile generic netlink can neither register nor
+ * unregister families, and all users' further requests wait for those who try.
  *
  * Return: what @run returned, or -EBUSY if the socket was owned for MSK_WAIT_EACH, or if the
  * caller has waited for MSK_WAIT_ALL.
@@ -261,10 +261,10 @@ int msk_run_unowned(struct mptcp_sock *msk, unsigned long *waited, int (*run)(vo
 /**
  * msk_lock_or_wait - lock_sock() without waiting
  * @msk:	the connection, under a reference
- * @wait:	put into the socket's queue if somebody else owns it, unless it is there. Its
- *		function is called once, by release_sock(), with the data lock held, and has to
- *		take it out
- * @hold:	called before, with @wait: takes the references that it needs in the queue
+ * @wait:	put into the socket's wait queue if somebody else owns the socket, unless it is
+ *		there already. release_sock() calls its function once, with the data lock held;
+ *		that function has to take @wait out of the queue
+ * @hold:	called before @wait is queued: takes the references that @wait needs there
  *
  * Return: false if the socket is owned by somebody else.
  */
@@ -294,8 +294,8 @@ bool msk_lock_or_wait(struct mptcp_sock *msk, struct wait_queue_entry *wait,
  * msk_finish - have a waiting DATA_FIN sent, since nothing is pending any more
  * @msk:	the connection
  *
- * The kernel sends it after a push that has sent something. If the data that was pending
- * again was acknowledged before, there is no such push; so the kernel's worker is asked.
+ * The kernel sends a DATA_FIN after a push that has sent something. If the data that was pending
+ * again was acknowledged before, there is no such push; so the kernel's worker is scheduled.
  */
 void msk_finish(struct mptcp_sock *msk)
 {

@@ -17,7 +17,7 @@ static int check_size(struct socket *sock)
 	return -ENOEXEC;
 }
 
-/* Does the kernel say "fallback" once our bit is set, and only then? */
+/* Does the kernel report a fallback once MSK_FLAG_FALLBACK_DONE is set, and only then? */
 static bool fallback_bit_is_right(struct mptcp_sock *msk)
 {
 	struct mptcp_info before, after;
@@ -59,10 +59,10 @@ static struct mptcp_sched_ops probe_sched = {
 };
 #endif
 
-/* Does our push bit have the kernel push when the socket is released? The kernel then clears
- * each bit that it knows, and does what the bit is for. A push with data pending asks the
- * scheduler for a decision. The retransmission's bit leads to a push, too, but asks for the
- * retransmission's subflow first.
+/* Does MSK_CB_PUSH_PENDING make the kernel push when the socket is released? The kernel then
+ * clears each bit that it knows, and does what the bit is for. A push with data pending asks the
+ * scheduler for a decision. The bit for a retransmission leads to a push, too, but the scheduler
+ * is asked for the retransmission's subflow first.
  */
 static bool push_bit_is_right(struct mptcp_sock *msk)
 {
@@ -84,9 +84,10 @@ static bool push_bit_is_right(struct mptcp_sock *msk)
 	       !(READ_ONCE(msk->cb_flags) & MSK_CB_PUSH_PENDING);
 }
 
-/* Is the first subflow, which an option that only it takes makes, what the kernel writes into a
- * new one? Its pointer to the TCP socket lies behind all else that we use, so that it's another
- * one if anything has come or gone before it.
+/* Does the first subflow have the values that the kernel writes into a new one? The kernel makes
+ * the first subflow when a socket option is set that only a subflow takes. The pointer to its TCP
+ * socket lies behind all other fields that the module uses, so it is wrong if a field before it
+ * was added or removed.
  */
 static int check_subflow(struct socket *sock)
 {

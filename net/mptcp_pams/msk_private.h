@@ -25,8 +25,8 @@ static inline struct mptcp_subflow_context *subflow_of(const struct sock *ssk)
 	return (__force void *)inet_csk(ssk)->icsk_ulp_data;
 }
 
-/* Is the subflow usable for the kernel? Only for a stale one is the kernel asked, which
- * revives it if something was received on it since.
+/* Does the kernel consider the subflow usable? The kernel itself is asked only for a stale
+ * subflow, and makes that usable again if something was received on it since.
  */
 static inline bool subflow_usable(struct mptcp_subflow_context *subflow)
 {
@@ -45,8 +45,8 @@ static inline bool subflow_is_backup(const struct mptcp_subflow_context *subflow
 	return subflow->backup || subflow->request_bkup;
 }
 
-/* The connection's number of the subflow. disconnect() clears the first subflow's number,
- * which the kernel gives to no other one.
+/* The connection's number of the subflow. disconnect() sets the first subflow's number to 0; its
+ * former number is given to no other subflow.
  */
 static inline u32 subflow_id(const struct mptcp_subflow_context *subflow)
 {
@@ -67,7 +67,7 @@ static inline bool is_pending_again(const struct mptcp_sock *msk)
 	return next && next->data_seq + next->already_sent != msk->snd_nxt;
 }
 
-/* The end of the receive window that the peer advertised, whatever the kernel was told. */
+/* The end of the receive window that the peer advertised, even while msk->wnd_end is lowered. */
 static inline u64 window_true_end(const struct mptcp_sock *msk,
 				  const struct msk_window *window)
 {

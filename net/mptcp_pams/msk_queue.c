@@ -5,10 +5,10 @@
  */
 #include "msk_private.h"
 
-/* At most so many skbs of a subflow's queue are searched at once, with the subflow locked. */
+/* At most this many skbs of a subflow's queue are searched at once, with the subflow locked. */
 #define MSK_SKBS_MAX		4096
 
-/* The range of the connection's data in a packet; false if it has none, or a FIN. */
+/* Find the range of the connection's data in a packet. False if the packet has none, or a FIN. */
 bool msk_skb_range(const struct sock *ssk, const struct sk_buff *skb,
 		   struct msk_range *range)
 {
@@ -84,8 +84,8 @@ struct sk_buff *msk_queue_next(struct sock *ssk, struct sk_buff *skb)
 	return skb_queue_next(&ssk->sk_write_queue, skb);
 }
 
-/* The last range of the subflow's data to send again: one that lies within one fragment,
- * which is returned, was not sent again yet and isn't acknowledged.
+/* Find the last range of the subflow's data that may be sent again: it lies within one fragment,
+ * wasn't sent again yet and isn't acknowledged. Returns the fragment, or NULL.
  */
 struct mptcp_data_frag *
 msk_last_range(struct mptcp_sock *msk, struct sock *ssk,
@@ -129,8 +129,9 @@ static bool is_which(const struct sk_buff *skb, enum msk_which which)
 	return which == MSK_ALL || sacked == (which == MSK_SACKED);
 }
 
-/* The first such range from *@from_seq on, and its fragment. *@from_seq is set to where the
- * search ended: with the whole queue searched, that is its end.
+/* Find the first such range in packets of the kind @which, from *@from_seq on. Returns its
+ * fragment, or NULL. *@from_seq is set to where the search ended, which is the end of the queue
+ * if all of it was searched.
  */
 struct mptcp_data_frag *
 msk_first_range(struct mptcp_sock *msk, struct sock *ssk,

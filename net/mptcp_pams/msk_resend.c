@@ -62,7 +62,7 @@ static u32 range_set_pending(struct mptcp_sock *msk, const struct sock *ssk,
  * @msk:	the connection, owned in process context, nothing pending again
  * @ssk:	the subflow; locked meanwhile
  * @again:	the subflow's data that was sent again; updated
- * @max_bytes:	no more than that
+ * @max_bytes:	the most to send again
  * @resend:	set to the range that is pending now, within one fragment
  *
  * Data that was sent again isn't sent a third time, unless new data follows it on the
@@ -138,7 +138,7 @@ u32 msk_resend_data(struct mptcp_sock *msk, const struct sock *ssk, u64 start, u
 /**
  * msk_resend_first - have data that is banked before a dead pipe sent again elsewhere
  * @msk:	the connection, owned in process context, nothing pending again
- * @ssk:	the subflow that it was given to
+ * @ssk:	the subflow that was given the data
  * @start:	data sequence number of the data
  * @end:	its end, exclusive
  * @resend:	set to the range that is pending now: the beginning of the data, within one

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The kernel's own retransmission: whom it asks, and what it makes pending. */
+/* The kernel's own retransmission: when it is due, its subflow, and what it makes pending. */
 #include "msk_private.h"
 
-/* At most so many skbs of a subflow's queue are searched for the first missing byte. */
+/* At most this many skbs of a subflow's queue are searched for the first missing byte. */
 #define MSK_HEAD_SKBS_MAX	64
 
 /**
@@ -40,10 +40,10 @@ static bool subflow_holds(struct sock *ssk, u64 data_seq)
 /**
  * msk_head_is_due - may the kernel send the first missing byte again?
  * @msk:	the connection, owned in process context
- * @due_us:	tells how long until a subflow's acknowledgment is overdue; 0 if it is
+ * @due_us:	returns how long until a subflow's acknowledgment is overdue; 0 if it already is
  * @wait_us:	set to how long to wait otherwise
  *
- * It may not while a subflow that holds the byte is expected to answer.
+ * Return: false while a subflow that holds the byte is expected to answer.
  */
 bool msk_head_is_due(struct mptcp_sock *msk, u32 (*due_us)(const struct sock *ssk),
 		     u32 *wait_us)
@@ -82,12 +82,12 @@ static void nothing_again(struct mptcp_sock *msk)
 /**
  * msk_stale_check - have the kernel check for subflows that don't answer, and are stale
  * @msk:	the connection, owned in process context
- * @sent_again:	the data of its silent subflows was sent again. Decisions meanwhile have to be
- *		refused then
+ * @sent_again:	the data of the silent subflows was sent again; decisions have to be refused
+ *		during this call
  *
- * When it marks a subflow as stale the kernel makes all unacknowledged data pending again,
- * also data under way on other subflows: with @sent_again that is taken back. Nothing is
- * done while the kernel sends data again for a subflow that was closed.
+ * When the kernel marks a subflow as stale it makes all unacknowledged data pending again, even
+ * data under way on other subflows: with @sent_again that is undone. Nothing is done while the
+ * kernel sends data again for a subflow that was closed.
  */
 void msk_stale_check(struct mptcp_sock *msk, bool sent_again)
 {

@@ -110,9 +110,9 @@ static u32 packet_bytes(const struct mptcp_sock *msk, const struct sock *ssk)
  * msk_whole_packets - round to whole packets of a subflow
  * @msk:	the connection
  * @ssk:	the subflow
- * @bytes:	how many are to be sent
- * @unscheduled: how many there are; if all of them are sent nothing is rounded, since the rest
- *		would be sent as a small packet, or wait
+ * @bytes:	how many bytes are to be sent
+ * @unscheduled: how many bytes there are; if all of them are sent nothing is rounded, since the
+ *		rest would be sent as a small packet, or wait
  */
 u32 msk_whole_packets(const struct mptcp_sock *msk, const struct sock *ssk, u32 bytes,
 		      u64 unscheduled)
@@ -124,8 +124,8 @@ u32 msk_whole_packets(const struct mptcp_sock *msk, const struct sock *ssk, u32 
 	return min_t(u64, max(rounddown(bytes, packet), packet), unscheduled);
 }
 
-/* Will an acknowledgment come? The kernel may ask for a decision while it takes one in, before
- * it moves snd_una. TCP's queues are up to date by then.
+/* Will an acknowledgment come? While the kernel processes one, it may ask for a decision before
+ * it advances snd_una. TCP's queues are up to date by then, so they are checked, too.
  */
 static bool ack_will_come(const struct mptcp_sock *msk)
 {
@@ -140,10 +140,10 @@ static bool ack_will_come(const struct mptcp_sock *msk)
 	return false;
 }
 
-/* How much the receive window takes of @bytes. While an acknowledgment will come it is whole
- * packets: that will open the window further and bring the next decision. Small packets take
- * as much of a receiver's memory as whole ones, and a window full of them, out of order,
- * stops some kernels (6.12) for ever.
+/* How many of @bytes the receive window has room for: whole packets if an acknowledgment will
+ * come, which opens the window further and leads to the next decision. Small packets take as much
+ * of a receiver's memory as whole ones, and a window full of small packets, out of order, stops
+ * some kernels (6.12) for ever.
  */
 static s64 window_takes(const struct mptcp_sock *msk, const struct msk_order *order,
 			u32 bytes)
@@ -157,9 +157,9 @@ static s64 window_takes(const struct mptcp_sock *msk, const struct msk_order *or
 			 packet_bytes(msk, order->ssk));
 }
 
-/* Hand over data that is sent again. It stops at the end of the range, as the rest of the
- * fragment was given to other subflows; so the window is narrowed to that end. The push
- * has to follow at once: until then nothing may be sent beyond that end.
+/* Hand over data that is sent again. The push has to stop at the end of the range, since the rest
+ * of the fragment was given to other subflows; so msk->wnd_end is lowered to the range's end. The
+ * push has to follow at once: until then nothing can be sent beyond that.
  */
 static void hand_over_again(struct mptcp_sock *msk, struct msk_window *window,
 			    struct msk_resend *resend, const struct msk_order *order,
@@ -183,8 +183,8 @@ static void hand_over_again(struct mptcp_sock *msk, struct msk_window *window,
 /**
  * msk_hand_over - have the kernel give data to a subflow
  * @msk:	the connection, with something pending
- * @window:	the receive window as the kernel was told; updated
- * @resend:	the range that is pending again; the subflow that it goes to is noted
+ * @window:	the receive window's true end, while msk->wnd_end is lowered; updated
+ * @resend:	the range that is pending again; set: which subflow is given it
  * @order:	the decision
  *
  * Return: 0, or -EAGAIN if the window takes less than a packet and an

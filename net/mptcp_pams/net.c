@@ -24,7 +24,7 @@ static const unsigned int net_overflow_ms_max = MPTCP_PAMS_OVERFLOW_MAX_MS;
 
 static unsigned int net_id;
 
-/* Less than 100 % of the time over all paths can't be reached: refused, as in a rule. */
+/* Refuses less than 100 % of the time over all paths, as a rule does: it can't be reached. */
 static int net_overflow_percent(const struct ctl_table *table, int write, void *buffer,
 				size_t *size, loff_t *pos)
 {
@@ -55,7 +55,7 @@ static int net_overflow_percent(const struct ctl_table *table, int write, void *
 #define NET_SYSCTL(_name, _place, _min, _max)				\
 	NET_SYSCTL_BY(_name, _place, _min, _max, proc_douintvec_minmax)
 
-/* Here .data is an offset into struct pams_net; in a namespace's copy it is the address. */
+/* Here .data is an offset into struct pams_net; a namespace's copy has an address instead. */
 static const struct ctl_table net_sysctls[] = {
 	NET_SYSCTL("reinject_eta_percent",
 		   offsetof(struct pams_net, reinject_eta_percent),

@@ -85,7 +85,7 @@ static int key_address(struct genl_info *info, struct pams_path_key *key)
 	return 0;
 }
 
-/* Take the path's key: there must be exactly one kind, and no attribute of another. */
+/* Parse the path's key. A request must have one kind of key, and no attribute of another kind. */
 static int key_parse(struct genl_info *info, struct pams_path_key *key)
 {
 	bool address = has(info, MPTCP_PAMS_A_PATH_ADDRESS4) ||
@@ -216,7 +216,7 @@ static int report_parse(struct genl_info *info, struct pams_report *report,
 	return 0;
 }
 
-/* Take who reports. It will be shown on terminals, so only printable text is allowed. */
+/* Parse the reporter's name. It is shown on terminals, so only printable text is allowed. */
 static int origin_parse(struct genl_info *info, const char **origin)
 {
 	const struct nlattr *attr = info->attrs[MPTCP_PAMS_A_PATH_ORIGIN];
@@ -257,7 +257,7 @@ static struct sk_buff *request_msg(const struct genl_info *info, u8 cmd,
 	return skb;
 }
 
-/* Send listeners the request that was carried out. */
+/* Send the attributes of a request that was carried out to the listeners. */
 static void tell_done(const struct genl_info *info, u8 cmd, int attr_max)
 {
 	struct pams_net *net = info_net(info);
@@ -372,7 +372,7 @@ static int put_loss(struct sk_buff *skb, const struct pams_report *report, u64 n
 			    report->loss_spread_ms) : 0);
 }
 
-/* Put what is known of a path now; what has expired may still be in the table. */
+/* Put what is known of a path now, without the expired parts that the table may still have. */
 static int put_path(struct sk_buff *skb, const struct pams_path *path,
 		    u64 now_ns)
 {
@@ -442,7 +442,7 @@ static struct list_head *dump_next(const struct pams_paths *paths,
 	if (nr && dump->generation == pams_paths_generation(paths))
 		return dump->next;
 
-	/* the table has changed: the dump is marked as interrupted, so about here will do */
+	/* the table has changed, so the dump is marked as interrupted: skip @nr paths */
 	for (; nr && next != &paths->list; nr--)
 		next = next->next;
 	return next;
@@ -505,7 +505,7 @@ int mptcp_pams_nl_path_get_dumpit(struct sk_buff *skb,
 
 	mutex_lock(&paths->lock);
 	now_ns = ktime_get_boottime_ns();
-	/* the netlink core compares it between messages; it takes 0 for "not set" */
+	/* the netlink core compares cb->seq between messages, and takes 0 for "not set" */
 	cb->seq = paths->generation + 1 ?: 1;
 	dump->next = dump_next(paths, dump);
 	dump->generation = pams_paths_generation(paths);
@@ -531,8 +531,8 @@ int __init pams_netlink_init(void)
 	return err;
 }
 
-/* Requests need the namespaces, so pams_net_exit() comes later. Until then the namespaces'
- * work on expired paths goes on, and finds that there is nobody to tell.
+/* Requests use the namespaces' states, so pams_net_exit() is called after this. Until then work
+ * items still remove expired paths, but send no events.
  */
 void pams_netlink_exit(void)
 {

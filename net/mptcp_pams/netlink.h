@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The generic-netlink family: its beginning and end, and parts of long dumps. */
+/* The generic-netlink family: its registration, and the messages of its dumps. */
 #ifndef _MPTCP_PAMS_NETLINK_H
 #define _MPTCP_PAMS_NETLINK_H
 

@@ -46,9 +46,9 @@ struct put {
 };
 
 /* Put a connection into a message. The data lock is held. If the message is alone in its
- * buffer, subflows for which there is no room are left out: there may be more
+ * buffer, subflows for which there is no room are left out: there may be more subflows
  * than any buffer holds, and the dump has to go on.
- * Returns 0, a negative error, or 1 if the connection has gone.
+ * Returns 0, a negative error, or 1 if the connection was closed.
  */
 static int put_conn(void *arg)
 {
@@ -85,8 +85,8 @@ static int put_conn(void *arg)
 	return err;
 }
 
-/* Put a whole message. Returns 0, a negative error, -EBUSY as msk_run_unowned(), or 1 if the
- * connection has gone.
+/* Put a connection's whole message into a buffer. Returns 0, a negative error, -EBUSY if the
+ * socket stayed owned (msk_run_unowned()), or 1 if the connection was closed.
  */
 static int put_conn_msg(struct sk_buff *skb, struct pams_conn *conn, u32 portid,
 			u32 seq, int flags, unsigned long *waited)
@@ -148,7 +148,7 @@ int mptcp_pams_nl_conn_get_doit(struct sk_buff *skb, struct genl_info *info)
 	return -ENOENT;
 }
 
-/* Connections that a program keeps busy for too long are left out. */
+/* Connections whose socket stays owned for too long are left out. */
 int mptcp_pams_nl_conn_get_dumpit(struct sk_buff *skb,
 				  struct netlink_callback *cb)
 {
@@ -166,7 +166,7 @@ int mptcp_pams_nl_conn_get_dumpit(struct sk_buff *skb,
 		if (err < 0 && err != -EBUSY) {
 			if (!skb->len)
 				return err;
-			(*skip)--;	/* the next message begins with it */
+			(*skip)--;	/* the next buffer begins with this connection */
 			break;
 		}
 	}

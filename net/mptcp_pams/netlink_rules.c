@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Takes and shows the table of rules (rules.c) over netlink. A request replaces the whole
+/* Sets and shows the table of rules (rules.c) over netlink. A request replaces the whole
  * table, or is refused and changes nothing; a refusal says which rule is wrong, and why.
  */
 #include <linux/cred.h>
@@ -26,7 +26,7 @@ struct parse {
 	-EINVAL;							\
 })
 
-/* The attribute numbers of a choice: a rule and the table have different ones. */
+/* The attribute numbers of a struct pams_choice: those of a rule and of the table differ. */
 struct choice_attrs {
 	int scheduler;
 	int first_bytes;
@@ -65,7 +65,7 @@ static const char *overflow_parse(const struct nlattr *ms, const struct nlattr *
 	return NULL;
 }
 
-/* Parse a scheduler's name and its parameters. Returns what is wrong with them, or NULL. */
+/* Parse a scheduler's name and parameters. Returns a text that says what is wrong, or NULL. */
 static const char *choice_parse(struct nlattr * const *attrs, const struct choice_attrs *of,
 				struct pams_choice *choice)
 {
@@ -86,8 +86,8 @@ static const char *choice_parse(struct nlattr * const *attrs, const struct choic
 			      attrs[of->costly_copies], &choice->overflow);
 }
 
-/* The scheduler that a refusal names: a name that isn't known may be unprintable, and so long
- * that the kernel cuts the text and logs it.
+/* The scheduler's name in a refusal. An unknown name isn't repeated, since it may be unprintable,
+ * or so long that the kernel cuts the text and logs that.
  */
 static const char *choice_name(const struct pams_choice *choice, const struct nlattr *name)
 {
@@ -365,7 +365,7 @@ static int put_rule(struct sk_buff *skb, const struct pams_rule *rule, u32 numbe
 	return err;
 }
 
-/* Put what the table says outside its rules: the first message of a dump. */
+/* Put the table's generation and its default choice: the first message of a dump. */
 static int put_table(struct sk_buff *skb, const struct pams_rules *rules,
 		     const struct pams_rule_table *table)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Tells the module's schedulers (scheds.h) over netlink, so that programs need no list of
- * their own and know those of a newer module.
+/* Lists the module's schedulers (scheds.h) over netlink, so that programs need no list of
+ * their own and know a newer module's schedulers, too.
  */
 #include <net/genetlink.h>
 
@@ -22,7 +22,7 @@ int mptcp_pams_nl_sched_get_dumpit(struct sk_buff *skb, struct netlink_callback 
 	const struct pams_sched *sched;
 	int err = 0;
 
-	/* never another one: the list belongs to the module */
+	/* a constant: the list doesn't change while the module is loaded */
 	cb->seq = 1;
 	while (!err && (sched = pams_sched_nth(*sent))) {
 		void *head = pams_netlink_part_begin(skb, cb, MPTCP_PAMS_CMD_SCHED_GET);

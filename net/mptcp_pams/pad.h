@@ -19,7 +19,7 @@
  * struct pad_hop - one segment of the way to the receiver
  * @rate_byteps:		throughput Th of the segment, bytes per second
  * @owd_us:		one-way delay of the segment, microseconds
- * @queued_bytes:	bytes that have to leave before the one in question does
+ * @queued_bytes:	bytes that have to leave the segment before the byte in question
  */
 struct pad_hop {
 	u64 rate_byteps;

@@ -3,21 +3,21 @@
  * behind a helper, the time at which a path will be lost, and what a path costs.
  *
  * A path has one key: a subflow (token and address ids), an address (prefix,
- * with or without a port) or an interface. For a subflow pipe, loss time and cost are
- * looked up apart: each is taken from the most specific path with a valid one. The order
- * is subflow, address (longer prefix first, with a port first), interface.
+ * with or without a port) or an interface. For a subflow, pipe, loss time and cost are
+ * looked up separately: each is taken from the most specific path that has a valid one. The
+ * order is subflow, address (longer prefix first, with a port first), interface.
  *
- * Decisions read under RCU, without a lock. A path is never changed: a report
- * replaces it, and @generation tells readers to look up again. They remember the paths
- * that they found, so a lookup costs nothing between two reports; after a report it costs
- * a hash for each kind and prefix length in use, however many paths there are.
+ * Decisions read under RCU, without a lock. A path in the table is never changed: a report
+ * replaces it, and @generation tells readers to look up again. A subflow remembers the paths
+ * that were found for it, so a lookup costs nothing between two reports; after a report it
+ * costs a hash for each kind and prefix length in use, however many paths there are.
  *
  * The table grows and shrinks with the number of paths, and its hash has a random
  * seed, so nobody can choose paths that share a bucket.
  *
- * The number of paths is bounded (paths_max), and reports expire: readers compare the
- * times themselves; a timer and a work item remove them from the table, and tell listeners,
- * about 100 ms later at most. Time goes on while the machine is suspended.
+ * The number of paths is bounded (paths_max), and reports expire: readers compare the times
+ * themselves; a timer and a work item remove expired reports from the table, and tell
+ * listeners, about 100 ms later at most. Time goes on while the machine is suspended.
  */
 #include <linux/bitmap.h>
 #include <linux/netlink.h>
@@ -34,7 +34,7 @@
 
 /* the shortest time between two searches of the table for expired reports */
 #define PATH_SWEEP_NS		(NSEC_PER_SEC / 10)
-/* The generation's low half wraps soon, as jiffies do, so that a fault there shows. */
+/* The generation's low half wraps soon, as jiffies do, so that a fault in wrapping shows early. */
 #define PATH_GENERATION_FIRST	(-100U)
 
 /**
@@ -99,9 +99,9 @@ static void paths_count(struct pams_paths *paths, const struct pams_path *path,
 		clear_bit(key->prefix_len, paths->prefixes[with_port]);
 }
 
-/* Tell readers to look up again. A removed path is freed only after all readers that have
- * seen the former value. A reader that sees the high half change first has a value that
- * never was, and looks up, too.
+/* Change the generation, so that readers look up again. A removed path is freed only after all
+ * readers that have seen the former generation. A reader that sees the high half change first
+ * gets a generation that never was, and looks up again, too.
  */
 static void paths_changed(struct pams_paths *paths)
 {
@@ -139,9 +139,7 @@ static void path_remove(struct pams_paths *paths, struct pams_path *path)
 	kfree_rcu(path, rcu);
 }
 
-/* Put @path in the place of @old, which has the same key. Since @old is in the table this
- * can't fail.
- */
+/* Replace @old by @path, which has the same key. This can't fail, since @old is in the table. */
 static void path_replace(struct pams_paths *paths, struct pams_path *old,
 			 struct pams_path *path)
 {
@@ -223,14 +221,14 @@ static struct pams_report report_rest(const struct pams_report *report, u64 ns)
 	return rest;
 }
 
-/* The parts of a path's report that listeners weren't told of as expired. */
+/* The parts of a path's report whose expiry listeners haven't been told of. */
 static struct pams_report path_rest(const struct pams_path *path)
 {
 	return report_rest(&path->report, path->told_ns);
 }
 
-/* Store a new path, merged with what the table has under its key. The lock is held. If 0 is
- * returned the table owns @path, or it was freed.
+/* Store a new path, merged with what the table has under its key. The lock is held. Returns 0 if
+ * the table owns @path now or @path was freed, else an error, with @path still the caller's.
  */
 static int path_store(struct pams_net *net, struct pams_path *path, bool no_loss,
 		      struct netlink_ext_ack *extack)
@@ -267,7 +265,9 @@ static int path_store(struct pams_net *net, struct pams_path *path, bool no_loss
 	return err;
 }
 
-/* Have the table searched at @expires_ns, or before. The lock is held. */
+/* Arm the timer for a report that expires at @expires_ns, unless it fires earlier anyway; it
+ * never fires sooner than PATH_SWEEP_NS from now. The lock is held.
+ */
 static void paths_expect(struct pams_paths *paths, u64 expires_ns)
 {
 	u64 soonest_ns = ktime_get_boottime_ns() + PATH_SWEEP_NS;
@@ -281,12 +281,13 @@ static void paths_expect(struct pams_paths *paths, u64 expires_ns)
 }
 
 /**
- * pams_path_set - take a report
+ * pams_path_set - store a report
  * @net:	its namespace
  * @key:	the path's key, masked
- * @report:	the report; a part that is 0 (rate, loss time, expiry of the cost) isn't in it
+ * @report:	the report; it has no pipe if the rate is 0, no loss time if that is 0, and no
+ *		cost if that expires at 0
  * @no_loss:	the path won't be lost: forget a loss time that was reported before
- * @origin:	who reports
+ * @origin:	the reporter's name
  * @extack:	set to the reason if the report is refused
  *
  * Process context.
@@ -355,10 +356,10 @@ void pams_path_flush(struct pams_net *net)
 	mutex_unlock(&net->paths.lock);
 }
 
-/* If parts of a path's report have expired tell listeners, and remove the path if nothing is
- * left. Else it stays as it is: readers compare the times. (A copy, made by a work item, would
- * be memory that no cgroup is charged for.) The lock is held. Returns when the next part
- * expires.
+/* If parts of a path's report have expired, tell listeners, and remove the path if no part is
+ * left. Otherwise the path stays as it is, as readers compare the times. (A copy without the
+ * expired parts, made by a work item, would be memory that no cgroup is charged for.) The lock
+ * is held. Returns when the next part expires.
  */
 static u64 path_expire(struct pams_net *net, struct pams_path *path, u64 now_ns)
 {
@@ -405,7 +406,7 @@ static enum hrtimer_restart paths_timer(struct hrtimer *timer)
 	return HRTIMER_NORESTART;
 }
 
-/* Take those parts of @path's report that no more specific path had. Returns true if all
+/* Let @path provide those parts of a report that no more specific path has. Returns true if all
  * parts are found.
  */
 static bool path_take(const struct pams_path *path, u64 now_ns,
@@ -470,12 +471,12 @@ int pams_path_ifindex(const struct sock *ssk)
 }
 
 /**
- * pams_path_may_be_of - may what is reported of a path count for a subflow?
+ * pams_path_may_be_of - may reports of a path apply to a subflow?
  * @key:	the path's key, masked
  * @token:	MPTCP's local token of the connection
  * @ssk:	the subflow's TCP socket
  *
- * Return: true also if that isn't known: the subflow has no route.
+ * Return: true if they may, or if that isn't known, since the subflow has no route.
  */
 bool pams_path_may_be_of(const struct pams_path_key *key, u32 token, const struct sock *ssk)
 {
@@ -509,12 +510,12 @@ bool pams_path_may_be_of(const struct pams_path_key *key, u32 token, const struc
  * @net:	its namespace
  * @token:	MPTCP's local token of the connection
  * @ssk:	the subflow's TCP socket
- * @ifindex:	of the interface that it leaves through, 0 if that isn't known
+ * @ifindex:	index of the interface that its packets leave through, 0 if that isn't known
  * @now_ns:	ktime_get_boottime_ns()
  * @found:	filled in
  *
- * Called under RCU. What is found is valid in the same read-side section, and in a later
- * one if the paths' @generation still is what it was before the call.
+ * Called under RCU. The paths in @found are valid in the same read-side section, and in a later
+ * section if the paths' @generation still is what it was before the call.
  */
 void pams_path_lookup(struct pams_net *net, u32 token, const struct sock *ssk,
 		      int ifindex, u64 now_ns, struct pams_path_found *found)

@@ -15,13 +15,13 @@
 #include "told.h"
 
 /**
- * struct pams_path - a path with a report; what readers see is never changed in the table, but
- *	replaced
+ * struct pams_path - a path with a report. While it is in the table no field that readers use
+ *	is changed; a new report replaces the whole path
  * @node:	entry in the table; read under RCU
  * @list:	entry in the list, in the order of arrival; under the writers' lock
  * @key:	key, with all bits beyond the prefix cleared
  * @report:	what was reported
- * @told_ns:	listeners were told of what had expired by then; for writers
+ * @told_ns:	listeners have been told of the parts that expired up to this time; for writers
  * @origin:	who reported last, "" if the report didn't say
  * @rcu:	defers the free
  */
@@ -51,8 +51,8 @@ struct pams_path {
  * @nr_costly:	number of paths with a cost other than 0
  * @nr_prefix:	number of addresses by prefix length, without and with a port
  * @prefixes:	bitmaps of the prefix lengths in use, without and with a port
- * @timer:	queues @expiry; of boot time, so that it has fired soon after a suspend
- * @expiry:	work that removes what has expired
+ * @timer:	queues @expiry; it uses boot time, so it fires soon after a suspend
+ * @expiry:	work item that removes expired reports
  * @expiry_ns:	the earliest expiry, which @timer is armed for; or PAMS_NEVER_NS
  */
 struct pams_paths {

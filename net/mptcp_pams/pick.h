@@ -19,10 +19,10 @@
  */
 #define PAMS_SUBFLOWS_MAX	16
 
-/* the size of a packet, as far as a choice reckons with packets */
+/* the size of a packet in the schedulers' computations */
 #define PICK_PACKET_BYTES	1500U
 
-/* PAMS: late data that is sent again is at most this part of what was written */
+/* PAMS: at most what the application wrote, divided by this, is sent again for being late */
 #define PICK_LATE_SHARE		10
 
 /* choices other than an index: no subflow has room; wait for a faster subflow */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Puts what was reported of the paths into the models, so that every scheduler sees it.
+/* Puts the reports of paths into the models of subflows, where every scheduler sees them.
  *
  * A pipe (MPBond, section 4; pad.c and model.c have the equations) has a capacity, a
  * backlog that waits before it, and, if the helper ends TCP, a delay. Between two reports
@@ -7,18 +7,18 @@
  * those of the pipe.
  *
  * A path that will be lost (PLAMA) has a horizon. A subflow is stopped, so that nothing is
- * scheduled on it, if that would arrive after the horizon:
+ * scheduled on it, if data that it is given now would arrive after the horizon:
  *
  *   horizon = T_L - now - guard - 4 * RTT variance - 7/4 * spread of T_L
  *   stopped:  OWD + queue drain >= horizon
  *
- * It stays so until data that TCP sent later than T_L + RTT is acknowledged, which proves
- * the path alive, or until the loss time is renewed, removed, or expires. (Data that was
+ * The subflow stays stopped until data that TCP sent later than T_L + RTT is acknowledged, which
+ * proves the path alive, or until the loss time is renewed, removed, or expires. (Data that was
  * under way at T_L, or in the subflow's queue, proves nothing.) The variance, four times
  * as in TCP's timeout, is for a path that fades: OWD is as old as the last acknowledgment,
  * and grows while the rate falls. The spread is the standard deviation of a T_L that was
- * predicted: with normal errors 1 loss in 25 comes more than 7/4 of it early. Here OWD
- * is smoothed apart from the model's, from TCP's latest round trip, with RFC 6298's
+ * predicted: with normal errors 1 loss in 25 comes more than 7/4 of the spread early. This OWD
+ * is smoothed separately from the model's, from TCP's latest round trip, with RFC 6298's
  * weights or as PLAMA prints them:
  *
  *   OWD' = a * OWD + (1 - a) * sample,  a = 7/8 (RFC 6298) or 1/8 (PLAMA)
@@ -35,12 +35,13 @@
 #include "trace.h"
 
 #define OWD_GAIN_SHIFT	3	/* the weights are 1/8 and 7/8 */
-/* A mark has 13 bits. Below this it is the index itself; of another interface nothing is known
- * while there is no route.
+/* struct pams_model keeps an interface as a mark of 13 bits. A mark below this is the index
+ * itself. From a higher mark the index isn't known, so while such a subflow has no route, no
+ * report of its interface applies.
  */
 #define INTERFACE_MARKS	4096
 
-/* Which interface the subflow leaves through, as far as 13 bits tell; 0: it has no route. */
+/* The mark of an interface index; 0, for no route, stays 0. */
 static u16 interface_mark(int ifindex)
 {
 	return ifindex < INTERFACE_MARKS ? ifindex :
@@ -48,11 +49,11 @@ static u16 interface_mark(int ifindex)
 }
 
 /**
- * pams_report_new - note which interface a new subflow leaves through
+ * pams_report_new - note which interface a new subflow's packets leave through
  * @sub:	its state
  * @ssk:	its TCP socket
  *
- * What is reported of the interface counts also while the subflow has no route.
+ * Reports of that interface apply also while the subflow has no route.
  */
 void pams_report_new(struct pams_subflow *sub, const struct sock *ssk)
 {
@@ -61,8 +62,8 @@ void pams_report_new(struct pams_subflow *sub, const struct sock *ssk)
 	rcu_read_unlock();
 }
 
-/* Does the subflow leave through another interface than when reports were looked up, and
- * does that matter? TCP looks for another route by itself.
+/* Do the subflow's packets leave through another interface than when reports were looked up?
+ * TCP may change the route by itself. That matters only if interfaces were reported.
  */
 static bool has_moved(const struct pams_conn *conn, const struct pams_subflow *sub,
 		      const struct sock *ssk)
@@ -85,17 +86,19 @@ static void report_find(struct pams_conn *conn, const struct msk_look *look,
 	if (ifindex)
 		sub->model.interface = interface_mark(ifindex);
 	else if (sub->model.interface < INTERFACE_MARKS)
-		ifindex = sub->model.interface;	/* the last one that it had a route by */
+		ifindex = sub->model.interface;	/* of the last route */
 	pams_path_lookup(conn->net, look->token, ssk, ifindex, ktime_get_boottime_ns(), &found);
 	sub->pipe = found.pipe;
 	sub->loss = found.loss;
-	/* when the cost expires the table changes, and it is looked up again */
+	/* when the cost expires the table changes, so the cost is looked up again */
 	sub->model.cost = found.cost ? found.cost->report.cost : 0;
 	sub->generation = generation;
 	sub->reported = sub->pipe || sub->loss || sub->model.cost || sub->stopped;
 }
 
-/* The paths' generation has wrapped in its low half, which is all that a subflow keeps. */
+/* Have all subflows look up again: the paths' generation has wrapped in its low half, and a
+ * subflow keeps only that half.
+ */
 static noinline void forget_all(struct pams_conn *conn, u64 generation)
 {
 	unsigned int i;
@@ -125,7 +128,7 @@ static void model_set_pipe(struct pams_model *model, const struct pams_report *r
 		model->th_byteps = report->hs_rate_byteps;
 	model->th_byteps = min(model->th_byteps, report->pipe_rate_byteps);
 
-	/* unless the helper ends TCP, its window goes through the pipe, too */
+	/* unless the helper ends TCP, TCP's window goes through the pipe, too */
 	if (!report->split && model->limit_byteps > model->pipe_byteps) {
 		model->limit_byteps = model->pipe_byteps;
 		model->proven_byteps = min(model->proven_byteps, model->pipe_byteps);
@@ -134,7 +137,7 @@ static void model_set_pipe(struct pams_model *model, const struct pams_report *r
 	}
 }
 
-/* Smooth the one-way delay. A look takes one sample, whatever came since the last look. */
+/* Smooth the one-way delay. Each look takes one sample, however many acknowledgments came. */
 static u32 smoothed_owd_us(const struct pams_net *net, struct pams_subflow *sub,
 			   const struct tcp_sock *tp)
 {
@@ -155,10 +158,11 @@ static u32 smoothed_owd_us(const struct pams_net *net, struct pams_subflow *sub,
 }
 
 /* Was data acknowledged that TCP sent later than T_L + RTT? rack.mstamp is when the packet
- * was sent that was acknowledged last. It is 0 if none was yet, as on a subflow that was
- * accepted since; then any packet that was received so late tells that the path is back.
- * TCP's clocks stand still while the machine is suspended, so only ages are compared: what
- * was sent before counts as sent later. If the path is lost all the same it will be silent.
+ * that was acknowledged last was sent. It is 0 before the first acknowledgment, as on a subflow
+ * that was accepted since T_L; then any packet received so late shows that the path is back.
+ * TCP's clocks stand still while the machine is suspended, so only ages are compared, and a
+ * packet sent before a suspend seems to be sent later. If the path is lost all the same, the
+ * subflow will be silent.
  */
 static bool loss_is_over(const struct pams_model *model, u64 loss_ns,
 			 const struct tcp_sock *tp, u64 now_ns)
@@ -170,8 +174,8 @@ static bool loss_is_over(const struct pams_model *model, u64 loss_ns,
 	return now_ns - min(now_ns, age_ns) > loss_ns + (u64)model->srtt_us * NSEC_PER_USEC;
 }
 
-/* Set the horizon. Returns true if nothing that is scheduled now arrives in time; else
- * bounds the room, since all that a decision allows is sent without a further decision.
+/* Set the model's horizon. Returns true if data that is given now wouldn't arrive in time. Else
+ * limits the room to what arrives in time, since a decision's data is sent without a further one.
  */
 static bool model_set_loss(struct pams_subflow *sub,
 			   const struct pams_report *report,
@@ -221,8 +225,8 @@ static void subflow_stop(struct pams_conn *conn, const struct msk_look *look,
 			      model_pad_ns(model, 0));
 }
 
-/* Use the stopped subflow whose path is lost last; of several with one loss time, as silent
- * ones have, the one with the lowest PAD.
+/* Use the stopped subflow whose path is lost last; of several with the same loss time, as silent
+ * subflows have, the one with the lowest PAD.
  */
 static void use_least_bad(struct pams_view *view, const u64 *loss_ns)
 {
@@ -316,7 +320,7 @@ void pams_report_apply(struct pams_conn *conn, const struct msk_look *look,
 		known |= sub->reported;
 		reported |= sub->reported;
 	}
-	/* An unusable subflow counts, too: its report may be withdrawn before it is usable. */
+	/* Unusable subflows count, too: their reports may be removed before they are usable. */
 	for (; i < conn->nr; i++)
 		reported |= conn->sub[i]->reported;
 	WRITE_ONCE(conn->reported, reported);	/* for pams_watch_wake() */

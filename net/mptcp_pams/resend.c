@@ -30,9 +30,9 @@
  * subflow, as a duplicate: that is the price.
  *
  * Nothing is sent again in fallback, with less than two usable subflows, or from a subflow with
- * a FIN queued. Late data isn't, except a stream's, while new data can be sent. Nothing is while
- * the kernel itself sends its queue again: only one position can be pending, and the kernel would
- * leave out its data before a new position.
+ * a FIN queued; and nothing that is only late while new data can be sent, except a stream's.
+ * Nothing is sent again either while the kernel itself sends its queue again: only one position
+ * can be pending, and the kernel would leave out its data before a new position.
  */
 #include <linux/math64.h>
 

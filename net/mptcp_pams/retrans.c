@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* MPTCP's own retransmission: its timer asks for a subflow that sends the first missing data again.
+/* Chooses the subflow for MPTCP's own retransmission, which sends the first missing data again.
  *
  * Context: process, the msk is owned. Subflows are locked while their data is searched.
  */
@@ -141,9 +141,9 @@ static u16 retrans_una(const struct pams_conn *conn)
 	return msk_snd_una(conn->msk) >> 6;
 }
 
-/* Choose another subflow than @ssk if a retransmission there brought no DATA_ACK: a
- * middlebox that removes options lets TCP acknowledge, but no DATA_ACK come. All subflows
- * have their turn; those without a state, which are backups, every other time.
+/* Choose another subflow than @ssk if a retransmission on @ssk brought no DATA_ACK: a middlebox
+ * that removes options lets TCP's acknowledgments pass, but no DATA_ACK. All subflows have their
+ * turn; those without a state, which are backups, every other time.
  */
 static struct sock *not_tried(struct pams_conn *conn, struct sock *ssk)
 {
@@ -184,15 +184,15 @@ static bool is_further(const struct pams_conn *conn)
  * @msk:	the connection, owned in process context
  * @of_socket:	the scheduler that its socket has
  *
- * It is the kernel's own choice, but for the exceptions that the functions above make. A scheduler
+ * The kernel's own choice is taken, with the exceptions that the functions above make. A scheduler
  * that itself sends late data again, within a budget, lets the kernel do so only once the first
  * missing byte is overdue on the subflow that holds it.
  *
  * No state is made here: a timer that disconnect() left running may call this before the
- * next connection is established. If that one falls back to TCP no decision ever comes,
- * and nothing would use the state.
+ * next connection is established. If that connection falls back to TCP, no decision is ever
+ * made, and nothing would use the state.
  *
- * Return: 0 if one is marked, or -EINVAL: nothing is sent now.
+ * Return: 0 if a subflow is marked to send, or -EINVAL if nothing is sent now.
  */
 int pams_retransmit(struct mptcp_sock *msk, const struct pams_sched *of_socket)
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Chooses a scheduler for each connection whose socket has the scheduler rules: that of the
+/* Chooses a scheduler for each connection whose socket has the scheduler "rules": that of the
  * first rule in the namespace's table that fits, or the table's default.
  *
  * The table is replaced as a whole. It is searched at a connection's first decision, when
- * addresses, owner and cgroup are known, and at the first one after each change; other
- * decisions only compare two numbers. Data that was given to subflows stays there: a new
+ * addresses, owner and cgroup are known, and at the first decision after each change; other
+ * decisions only compare two generations. Data that was given to subflows stays there: a new
  * scheduler decides only on the data that is left.
  *
  * Readers use RCU. A rule holds a reference on its cgroup: a cgroup that was removed keeps
@@ -59,10 +59,10 @@ struct pams_rule_table *pams_rules_locked(const struct pams_rules *rules)
 /**
  * pams_rules_replace - have connections follow another table
  * @rules:	the namespace's rules
- * @table:	the new table; freed if it isn't taken
- * @generation:	take it only if the rules still have this generation; may be NULL
+ * @table:	the new table; freed if it isn't used
+ * @generation:	use the new table only if the rules still have this generation; NULL: always
  *
- * Return: true if it was taken.
+ * Return: true if the new table is in use.
  */
 bool pams_rules_replace(struct pams_rules *rules, struct pams_rule_table *table,
 			const u32 *generation)
@@ -74,7 +74,7 @@ bool pams_rules_replace(struct pams_rules *rules, struct pams_rule_table *table,
 	if (taken) {
 		table = rcu_replace_pointer(rules->table, table,
 					    lockdep_is_held(&rules->lock));
-		/* pairs with pams_rules_resolve(): whoever sees the number sees the table */
+		/* pairs with pams_rules_resolve(): who sees the generation sees the table */
 		smp_store_release(&rules->generation, rules->generation + 1 ?: 1);
 	}
 	mutex_unlock(&rules->lock);
@@ -138,7 +138,7 @@ static void conn_choose(struct pams_conn *conn, const struct pams_choice *choice
 		return;
 
 	WRITE_ONCE(conn->sched, choice->sched);
-	/* the former scheduler's state means nothing to this one, nor do its PADs */
+	/* the former scheduler's state and PADs mean nothing to the new one */
 	conn->state = (struct pick_state){ .copied = msk_snd_nxt(conn->msk) };
 	conn->deferring = false;
 	for (i = 0; i < conn->nr; i++) {
@@ -147,7 +147,7 @@ static void conn_choose(struct pams_conn *conn, const struct pams_choice *choice
 	}
 }
 
-/* The rules say which of the others. */
+/* It has no functions: each connection uses those of the scheduler that the rules choose. */
 const struct pams_sched pams_sched_rules = {
 	.name		= "rules",
 	.text		= "for each connection the one that the rules name",
@@ -157,7 +157,7 @@ const struct pams_sched pams_sched_rules = {
  * pams_rules_resolve - choose the scheduler of a connection
  * @conn:	the connection, owned or with its data lock held
  *
- * If neither a rule nor the table names one it gets minfct.
+ * If neither a rule nor the table's default names a scheduler, the connection gets minfct.
  */
 void pams_rules_resolve(struct pams_conn *conn)
 {
@@ -193,7 +193,7 @@ void pams_rules_init(struct pams_rules *rules)
 	rules->generation = 1;
 }
 
-/* No socket of the namespace is left. */
+/* Called when no socket of the namespace is left. */
 void pams_rules_exit(struct pams_rules *rules)
 {
 	pams_rules_free(rcu_dereference_protected(rules->table, true));

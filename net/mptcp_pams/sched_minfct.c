@@ -15,13 +15,13 @@
  * That is PAMS' rule (sched_pams.c) with another model of a subflow (model.c), with an n
  * that lets all subflows end together, and with one more reason to wait: no more data can
  * be under way than the send buffer and the receive window hold. If the faster subflows
- * fill those before the packet arrives, they stand still until it does, however much
+ * fill these before the packet arrives, they stand still until the packet does, however much
  * there is to send.
  *
  * Any such rule errs, since what a path carries is known only afterwards. So reinjection
- * corrects it: as soon as all is scheduled, or the receive window is full, and a subflow has
- * room, that subflow is given again the data that would arrive later elsewhere. Then the
- * transfer is no worse off than on it alone, and the others have delivered their part.
+ * corrects it: as soon as all data is scheduled, or the receive window is full, and a subflow
+ * has room, that subflow is also given the data that would arrive later elsewhere. Then the
+ * transfer is no worse off than on that subflow alone, and the others have delivered their part.
  */
 #include <linux/math64.h>
 #include <linux/minmax.h>
@@ -29,15 +29,15 @@
 
 #include "pick.h"
 
-/* Data is late if the best subflow could carry so many times as much by when it arrives: what
- * is repeated pays for itself with the time that it saves.
+/* Data is late if the best subflow could carry this many times as much before that data arrives:
+ * then the time that is saved is worth the bytes that are sent twice.
  */
 #define MINFCT_LATE_TIMES	4
-/* In all it is at most this part of what the application wrote. */
+/* At most what the application wrote, divided by this, is sent again for being late. */
 #define MINFCT_LATE_SHARE	4
 
-/* How much the faster subflows carry until @bytes have arrived on @target: those that move,
- * with @idle_too also idle ones.
+/* How much the faster subflows carry until @bytes have arrived on @target. These are subflows for
+ * whose data an acknowledgment will come (@moving), with @idle_too also idle ones.
  */
 static u64 minfct_carried(const struct pams_view *view, int target, u32 bytes,
 			  bool idle_too)
@@ -103,10 +103,10 @@ static int minfct_best(const struct pams_view *view, u32 *best_us)
 	return best;
 }
 
-/* When the last byte that is still needed from this subflow arrives; 0 if none is. Once all
- * is scheduled that is the last one not sent again elsewhere. Under a full window everybody
- * waits for the first missing byte, so all that the subflow holds counts, unless all of it
- * was sent again.
+/* How long until the last byte that is still needed from this subflow arrives; 0 if none is. Once
+ * all data is scheduled, only bytes that weren't sent again elsewhere are needed. With a full
+ * receive window all subflows wait for the first missing byte, so everything that this subflow
+ * holds counts, unless all of it was sent again.
  */
 static u32 minfct_latest_us(const struct pams_view *view, const struct pams_model *sub)
 {
@@ -123,10 +123,10 @@ static u32 minfct_latest_us(const struct pams_view *view, const struct pams_mode
 }
 
 /**
- * minfct_late - whose data would arrive earlier if it was sent again?
+ * minfct_late - find the subflow whose data would arrive earlier if it was sent again
  * @view:		the connection's view
  * @eta_percent:	not used: minfct has MINFCT_LATE_TIMES
- * @bytes:		set to U64_MAX: all of it
+ * @bytes:		set to U64_MAX: all data that the subflow holds
  *
  * A subflow whose acknowledgments are overdue is expected to take as long again as they
  * have been overdue.

@@ -8,16 +8,16 @@
  *     to     the end of what was sent
  *
  * Data that is acknowledged before its turn comes isn't copied: it has arrived. And only
- * as much is copied as the window takes, so hardly anything waits in a subflow's queue,
- * where it can't be withdrawn. So a slower path holds up nobody, and a bulk transfer takes
- * the time of the faster path alone, and in addition the bytes that the slower one
- * really carries.
+ * as much is copied as the subflow has room for, so hardly anything waits in a subflow's queue,
+ * where it can't be recalled. So a slower path holds up nothing: a bulk transfer takes as long
+ * as over the faster path alone, and costs in addition the bytes that the slower path really
+ * carries.
  *
  * Another subflow may lead as soon as everything was copied, or if the leading one is lost:
  * then the data that only the lost one was given is copied first. So no data is on a lost
- * path alone, and resend.c need not send it again for that.
+ * path alone, and resend.c doesn't have to send lost data again.
  *
- * After the first bytes it is pams (sched_pams.c).
+ * After the first bytes new data is scheduled as by pams (sched_pams.c).
  *
  * Ignores: that a copy takes capacity from other connections on that path.
  */
@@ -35,7 +35,7 @@ static u32 redundant_alone(const struct pams_view *view)
 	return view->snd_nxt - state->copied;
 }
 
-/* How many of these bytes are to be copied. */
+/* How many bytes of redundant_alone() are to be copied. */
 static u32 redundant_left(const struct pams_view *view)
 {
 	u32 alone = redundant_alone(view);
@@ -50,8 +50,8 @@ static bool redundant_is_alive(const struct pams_view *view, int i)
 	return i >= 0 && !view->sub[i]->stopped;
 }
 
-/* The subflow that copies go to, or PAMS_PICK_NONE. It stays the same one while it lives; with
- * another one copying begins anew, at the first unacknowledged byte.
+/* The subflow that copies go to, or PAMS_PICK_NONE. It stays the same while its path is alive.
+ * When another subflow takes its place, copying begins anew at the first unacknowledged byte.
  */
 static int redundant_other(const struct pams_view *view, int lead)
 {

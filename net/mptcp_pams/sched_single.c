@@ -8,8 +8,8 @@
  * transfer would change between the two for ever.
  *
  * Another path is taken at once when the one in use is stopped, silent (report.c,
- * alive.c) or gone; the data that it holds is sent again there (resend.c). Otherwise another
- * path is taken only if it answers clearly sooner, and does so for a second:
+ * alive.c) or closed; the data that it holds is sent again on the new path (resend.c). Otherwise
+ * another path is taken only if it answers clearly sooner, and does so for a second:
  *
  *   answer of the other <= 2/3 of the answer of the one in use, for a second
  *

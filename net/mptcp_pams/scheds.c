@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The module's schedulers as the kernel knows them: the ops of both ABIs, one pair or one function
- * for each, and their registration.
+/* The module's schedulers as the kernel knows them: struct mptcp_sched_ops with the one or two
+ * functions that the kernel's ABI has, and their registration.
  */
 #include <linux/kernel.h>
 #include <linux/string.h>
 
 #include "pams.h"
 
-/* Each scheduler has functions of its own, since an op is given only the connection. */
+/* Each scheduler has functions of its own, since the kernel passes only the connection to them. */
 #ifdef PAMS_HAVE_GET_SUBFLOW
 #define SCHED_OPS(_name)						\
 static int _name##_get_subflow(struct mptcp_sock *msk,			\
@@ -88,10 +88,10 @@ const struct pams_sched *pams_sched_find(const char *name)
 }
 
 /**
- * pams_sched_of - which of our schedulers a connection has
+ * pams_sched_of - which of the module's schedulers a connection has
  * @msk: the connection, owned
  *
- * Return: NULL if it has none of ours.
+ * Return: NULL if the connection has a scheduler of the kernel or of another module.
  */
 const struct pams_sched *pams_sched_of(const struct mptcp_sock *msk)
 {
@@ -105,8 +105,8 @@ const struct pams_sched *pams_sched_of(const struct mptcp_sock *msk)
 	return NULL;
 }
 
-/* A scheduler whose name another module has isn't offered; the others are. Once one is
- * registered a socket may use it at once, so from then on the module can't fail to load.
+/* Registers the schedulers, except one whose name another module's scheduler has. A socket may use
+ * a registered scheduler at once, so from the first one on the module can't fail to load.
  *
  * Return: 0 if any is registered.
  */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The module's schedulers, each once, in the order in which they are shown.
  *
- * X(name) is what net.mptcp.scheduler and rules call it; pams_sched_<name> is at the end of
- * sched_<name>.c and says what the scheduler does, but that of rules is in rules.c.
+ * X(name) has the name that net.mptcp.scheduler and rules use. pams_sched_<name>, at the end of
+ * sched_<name>.c, says what the scheduler does; that of rules is in rules.c.
  *
- * The module registers these and tells them over netlink (sched-get). pamsctl has the names
- * for where no module answers; tools/scheds gives them to scripts, packages, manual pages
+ * The module registers these and lists them over netlink (sched-get). pamsctl has the names
+ * built in for when no module answers; tools/scheds gives them to scripts, packages, manual pages
  * and the laboratory.
  */
 #ifndef _MPTCP_PAMS_SCHEDS_H

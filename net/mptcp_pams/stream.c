@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Streams: an application that writes no faster than the paths carry, such as live video, a
  * call, or a log. There is nothing to gain in handing such data over early, and what a path
- * holds can't be recalled when its rate falls. So of a stream a path holds no more than
+ * holds can't be recalled when its rate falls. So a path holds no more of a stream than
  *
  *   C * (m + max(m, 50 ms))
  *
- * C being its capacity and m its round-trip time without a queue (model.h): enough to keep it
- * busy until the next acknowledgments, and to find that it has become twice as fast. The rest
- * stays in the connection's buffer, for whichever path is free first. A path whose capacity is
- * unknown never had a queue, and isn't bounded. The bound is this connection's own measure.
+ * C being the path's capacity and m its round-trip time without a queue (model.h): enough to keep
+ * the path busy until the next acknowledgments, and to find that it has become twice as fast. The
+ * rest stays in the connection's buffer, for whichever path is free first. A path whose capacity
+ * is unknown never had a queue, and isn't bounded. The bound is this connection's own measure.
  *
- * When a path becomes slow all the same, what it holds is late: the last byte that it alone
+ * If a path becomes slow all the same, its data is late when the last byte that this path alone
  * holds arrives more than 2 * A + 100 ms from now, A being when a packet would arrive on another
- * path, behind what that one holds. Such data is sent again from its end on, until the rest isn't
- * late, and before new data, which nobody can read sooner.
+ * path, behind the data there. Late data is sent again from its end on, until the rest isn't
+ * late, and before new data, since the application can't read new data before it.
  *
  * A connection is a stream at the moment if what was written 500 ms ago has been handed over,
- * and the application doesn't wait for buffer space. It counts as one if it was one for 250 ms,
- * and still does while paths are too slow for it, eight times as long as it was one. A transfer of
- * a file never is one. A pause counts against it, by at most 500 ms.
+ * and the application doesn't wait for buffer space. It counts as a stream once it was one for
+ * 250 ms. If paths then become too slow for it, it still counts as one for eight times as long
+ * as it was one. A file transfer is never a stream. A pause counts against it, by at most 500 ms.
  *
  * Units: bytes, milliseconds unless named _us; times and sequence numbers wrap.
  */
@@ -32,24 +32,24 @@
 
 /* Data that waits in the connection's buffer for longer isn't a stream's at the moment. */
 #define STREAM_DELAY_MS		500U
-/* What one short answer or two take doesn't make a stream. */
+/* A connection that was a stream for less time isn't one: one or two short answers take as long. */
 #define STREAM_LEAST_MS		250U
-/* A stream is forgotten after eight times as long as it lasted, and after a minute: paths
- * may be too slow for that long, and to fill their queues then would make it longer.
+/* A stream is forgotten after eight times as long as it lasted, and after a minute at most: paths
+ * may be too slow for that long, and filling their queues would prolong that.
  */
 #define STREAM_TIMES		8U
 #define STREAM_MOST_MS		60000U
 /* Acknowledgments come in bursts and are delayed: with less queue a path would run dry. */
 #define STREAM_QUEUE_US		50000U
-/* What is a bit late isn't sent again: that takes time from the data that follows. */
+/* Data that is only a bit late isn't sent again, which would delay the data that follows. */
 #define STREAM_LATE_TIMES	2U
 #define STREAM_LATE_US		100000U
 
 /**
  * stream_follow - is the connection a stream?
- * @state:	what is known of it, updated
+ * @state:	what is known of how the application writes, updated
  * @write_seq:	low half of the data sequence number behind what the application wrote
- * @snd_nxt:	that of the first byte that no subflow was given
+ * @snd_nxt:	low half of the data sequence number of the first byte that no subflow was given
  * @waits:	the application waits for buffer space
  * @now_ms:	the time
  */
@@ -60,7 +60,7 @@ bool stream_follow(struct stream_state *state, u32 write_seq, u32 snd_nxt, bool 
 	u32 delay_ms = now_ms - state->mark_ms;
 	bool late = waits || delay_ms > STREAM_DELAY_MS;
 	u32 lived_ms = state->lived_ms;
-	/* at the first call the mark is nowhere */
+	/* at the first call @mark isn't set, and may be ahead of @write_seq */
 	bool reached = (s32)(snd_nxt - state->mark) >= 0 || (s32)(write_seq - state->mark) < 0;
 
 	if (late)
@@ -70,7 +70,7 @@ bool stream_follow(struct stream_state *state, u32 write_seq, u32 snd_nxt, bool 
 	if (reached)
 		state->mark = write_seq;
 	if (waits)
-		state->mark_ms = now_ms - STREAM_DELAY_MS - 1;	/* late until it is reached */
+		state->mark_ms = now_ms - STREAM_DELAY_MS - 1;	/* late until @mark is reached */
 	else if (reached)
 		state->mark_ms = now_ms;
 	state->seen_ms = now_ms;
@@ -79,9 +79,9 @@ bool stream_follow(struct stream_state *state, u32 write_seq, u32 snd_nxt, bool 
 }
 
 /**
- * stream_bound - hand over no more than a path of a stream may hold
+ * stream_bound - limit a subflow's room to what its path may hold of a stream
  * @model:	the subflow, changed: it has less room
- * @packet_bytes: size of a packet, which it may always hold
+ * @packet_bytes: size of a packet; a path may always hold two packets
  */
 void stream_bound(struct pams_model *model, u32 packet_bytes)
 {

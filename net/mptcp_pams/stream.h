@@ -10,7 +10,7 @@ struct pams_view;
 
 /**
  * struct stream_state - what is known of how the application writes; 0 at first
- * @mark:	low half of a data sequence number: what was written up to there at @mark_ms
+ * @mark:	low half of the data sequence number up to which data was written at @mark_ms
  * @mark_ms:	when @mark was set
  * @seen_ms:	when stream_follow() was called last
  * @lived_ms:	for how long the connection was a stream, less how long it wasn't

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Finds the kernel functions that a scheduler needs and MPTCP does not export, and those that
- * look into the kernel's own type information (BTF), which it may lack.
+/* Finds the kernel functions that a scheduler needs and MPTCP does not export, and the functions
+ * that read the kernel's own type information (BTF), which it may lack.
  *
- * If the kernel exports them (patches/) they are linked like any other function.
+ * If the kernel exports these functions (patches/) they are linked like any other function.
  * Otherwise a kprobe is registered on each, disabled so that it is never armed, and
- * tells the address. A kernel without kprobes is asked through kallsyms_lookup_name,
- * whose address root passes as a module parameter; it is verified before use.
+ * gives the address. In a kernel without kprobes kallsyms_lookup_name() gives the addresses; root
+ * passes the address of that function as a module parameter, which is verified before use.
  * The functions are called through static calls only: on x86 those are direct
  * jumps, so neither IBT (the targets' ENDBR was sealed away at boot) nor kCFI
  * (no type hash is checked) stops them.
@@ -226,7 +226,7 @@ struct sock * __nocfi pams_subflow_get_retrans(struct mptcp_sock *msk)
 	return symbol_call(mptcp_subflow_get_retrans)(msk);
 }
 
-/* The kernel's own types; NULL, or an error pointer, if it has none, or none that can be found. */
+/* The kernel's BTF; NULL or an error pointer if the kernel has none, or none that can be found. */
 struct btf *__nocfi pams_btf_vmlinux(void)
 {
 #ifdef PAMS_SYMBOLS_EXPORTED

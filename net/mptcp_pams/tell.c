@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Sends netlink events: finds out if anybody listens, and tells which reports have expired.
- * (tell_conn.c tells of connections.) Every file that has something to tell calls this
- * one, so it can't call netlink.c: that hands it the family with pams_tell_start().
+ * (tell_conn.c tells of connections.) Files below netlink.c call this one, which may not call
+ * upward; so netlink.c passes the family to pams_tell_start().
  */
 #include <linux/ktime.h>
 #include <linux/rwsem.h>
@@ -12,8 +12,8 @@
 #include "pams.h"
 #include "tell.h"
 
-/* An event is sent with this lock held for reading and tell_family set. Once the family is
- * unregistered another family may get its group's number.
+/* An event is sent with this lock held for reading and tell_family set. So none is sent once the
+ * family is unregistered, when another family may get its group's number.
  */
 static DECLARE_RWSEM(tell_lock);
 static const struct genl_family *tell_family;

@@ -108,8 +108,8 @@ static int put_state(struct sk_buff *skb, const struct pams_conn *conn,
  * @conn:	the connection, owned
  * @ssk:	the subflow's TCP socket
  * @sub:	the subflow's state, or NULL if it has none
- * @model:	the subflow's model, just brought up to date; NULL if decisions don't see the
- *		subflow: it isn't usable, or is a backup that isn't needed
+ * @model:	the subflow's model, just updated; NULL if the subflow is in no view, since it
+ *		isn't usable, or is a backup that isn't needed
  *
  * Return: 0 or a negative error.
  */
@@ -164,8 +164,8 @@ int pams_tell_put_name(struct sk_buff *skb, const struct pams_conn *conn)
 			      conn->sched->name);
 }
 
-/* An event's message about a subflow: described by its socket @ssk, or, if that has gone,
- * by its number alone. Returns NULL without memory.
+/* An event's message about a subflow, which is described from its socket @ssk, or by its number
+ * alone if @ssk is NULL. Returns NULL if there is no memory.
  */
 static struct sk_buff *event_msg(struct pams_conn *conn, u8 cmd, const struct sock *ssk,
 				 const struct pams_subflow *sub)
@@ -209,7 +209,7 @@ static void tell(struct pams_conn *conn, u8 cmd, const struct sock *ssk,
 }
 
 /**
- * pams_tell_removed - tell listeners that a subflow has gone
+ * pams_tell_removed - tell listeners that a subflow was closed
  * @conn:	the connection, owned
  * @sub:	the subflow's state
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What is told of a path: which path it is, and what was reported of it. path.c keeps it,
- * report.c goes by it, and tell.c says when it has expired.
+/* A report of a path: the path's key, and what was reported. path.c stores reports, report.c
+ * puts them into the models, and tell.c tells listeners when they have expired.
  */
 #ifndef _MPTCP_PAMS_TOLD_H
 #define _MPTCP_PAMS_TOLD_H

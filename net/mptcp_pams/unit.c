@@ -18,7 +18,7 @@
  * subflows. If several units were marked and not sent, only the ends of the first and of
  * the last are kept: those between count as part of the last. While the application hasn't
  * written all of a unit, it may mark anew: that ends the unit, and what is written next is
- * the new one, or, with 0 bytes, belongs to none.
+ * the new unit, or, with 0 bytes, belongs to none.
  *
  * Ends are low halves of data sequence numbers: they are ahead of S by at most a buffer and
  * MPTCP_PAMS_UNIT_MAX_BYTES, 2^30, and are forgotten at the first look after S has
@@ -30,7 +30,7 @@
 
 #include "unit.h"
 
-/* The low half of an end. 0 means that there is none, so an end there is kept as 1. */
+/* The low half of a unit's end. 0 means that there is no unit, so an end at 0 is kept as 1. */
 static u32 told(u64 end)
 {
 	return (u32)end ?: 1;
