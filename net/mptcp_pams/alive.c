@@ -9,8 +9,8 @@
  * nothing was acknowledged, counted from the last acknowledgment, or from the first packet
  * that was sent after a pause. If its path is about to be lost (report.c), acknowledgments
  * must follow closely. The subflow is then silent if none came for max(4 * RTT variance,
- * 50 ms), and the packet acknowledged last, or the first one after a pause, was sent at least
- * srtt + that long ago.
+ * 50 ms), and the packet acknowledged last, or the first packet after a pause, was sent at
+ * least srtt plus this time ago.
  *
  * A subflow that has data and no route is silent at once.
  *

@@ -438,7 +438,7 @@ static u32 once_of(const struct bank_path *path, const struct bank_range *range)
  * @bank:	the connection's log
  * @path:	the subflow's entry
  *
- * At most @banked_bytes: the oldest data may have been delivered.
+ * Return: at most @path's @banked_bytes, since the oldest data may have been delivered.
  */
 u32 bank_once_bytes(const struct pams_bank *bank, const struct bank_path *path)
 {

@@ -46,7 +46,7 @@ struct conn_summing {
 };
 
 static DEFINE_MUTEX(conn_sum_mutex);	/* one sum at a time */
-static struct conn_summing *conn_summing;	/* or NULL; under conn_table_lock */
+static struct conn_summing *conn_summing;	/* the current sum or NULL; under conn_table_lock */
 static void (*conn_setup)(struct pams_conn *conn);	/* prepares timer and kick */
 
 static struct pams_conn **conn_slot(struct mptcp_sock *msk)
@@ -228,7 +228,7 @@ static noinline struct pams_conn *conn_add(struct mptcp_sock *msk,
  * pams_conn_known - the state of a connection, if it has one
  * @msk:	the connection, owned or with its data lock held
  *
- * Return: valid until the socket is released or disconnected, or NULL.
+ * Return: the state, valid until the socket is released or disconnected; or NULL.
  */
 struct pams_conn *pams_conn_known(struct mptcp_sock *msk)
 {
@@ -242,7 +242,8 @@ struct pams_conn *pams_conn_known(struct mptcp_sock *msk)
  * @msk:	the connection, owned or with its data lock held
  * @sched:	its scheduler
  *
- * Return: valid until the socket is released or disconnected; NULL if there is no memory.
+ * Return: the state, valid until the socket is released or disconnected; NULL if there is no
+ * memory.
  */
 struct pams_conn *pams_conn_get(struct mptcp_sock *msk,
 				const struct pams_sched *sched)

@@ -37,7 +37,7 @@ struct wait_queue_entry;
  * @pending_again: the next data was sent before: the kernel is in a recovery, or struct
  *		msk_resend has a range
  * @fallback:	the connection fell back to TCP
- * @several:	it has more than one subflow, usable or not
+ * @several:	the connection has more than one subflow, usable or not
  * @ssk:	TCP socket of each subflow
  * @id:		subflow_id of each: numbers from 1 on, never used again
  */

@@ -333,7 +333,7 @@ void msk_resend_skip(struct mptcp_sock *msk, const struct msk_resend *resend)
  * @msk:	the connection, owned, after a push
  * @resend:	the range that was pending again; emptied, unless it waits for room
  *
- * A fragment that found no room is marked as sent again, as it was before. If it stayed pending,
+ * A fragment that found no room is marked as sent, which it was before. If it stayed pending,
  * the kernel would take it for the end of the data to repair when a subflow closes. Data that
  * the application has added to the fragment since stays pending.
  *

@@ -80,7 +80,7 @@ static void window_move(struct mptcp_sock *msk, struct msk_window *window,
  * @msk:	the connection
  * @window:	that end, if msk->wnd_end is lowered
  *
- * For new data a narrowed end is never below snd_nxt; for data that is sent again it is the
+ * For new data a lowered end is never below snd_nxt; for data that is sent again it is the
  * end of the range. An acknowledgment may restore the peer's end earlier (struct msk_window).
  */
 void msk_window_restore(struct mptcp_sock *msk, struct msk_window *window)
@@ -184,7 +184,7 @@ static void hand_over_again(struct mptcp_sock *msk, struct msk_window *window,
  * msk_hand_over - have the kernel give data to a subflow
  * @msk:	the connection, with something pending
  * @window:	the receive window's true end, while msk->wnd_end is lowered; updated
- * @resend:	the range that is pending again; set: which subflow is given it
+ * @resend:	the range that is pending again; notes which subflow is given it
  * @order:	the decision
  *
  * Return: 0, or -EAGAIN if the window takes less than a packet and an

@@ -265,8 +265,8 @@ static int path_store(struct pams_net *net, struct pams_path *path, bool no_loss
 	return err;
 }
 
-/* Arm the timer for a report that expires at @expires_ns, unless it fires earlier anyway; it
- * never fires sooner than PATH_SWEEP_NS from now. The lock is held.
+/* Arm the timer for a report that expires at @expires_ns, but for PATH_SWEEP_NS from now at the
+ * soonest; unless it is armed for an earlier expiry already. The lock is held.
  */
 static void paths_expect(struct pams_paths *paths, u64 expires_ns)
 {
@@ -561,13 +561,13 @@ int pams_paths_init(struct pams_net *net)
 }
 
 /**
- * pams_paths_exit - free a namespace's table, when the namespace or the module goes
+ * pams_paths_exit - free a namespace's table, when the namespace ends or the module is unloaded
  * @net: the namespace; nobody looks up its paths any more
  */
 void pams_paths_exit(struct pams_net *net)
 {
 	pams_path_flush(net);
-	hrtimer_cancel(&net->paths.timer);	/* no path is left to arm it for */
+	hrtimer_cancel(&net->paths.timer);	/* nothing arms it again: no path is left */
 	cancel_work_sync(&net->paths.expiry);
 	rhashtable_destroy(&net->paths.table);
 }

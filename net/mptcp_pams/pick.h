@@ -155,8 +155,8 @@ enum pams_detail {
 };
 
 /**
- * struct pams_sched - a scheduler: how it chooses, and what it wants of the files that
- *	look, watch and send again for all of them
+ * struct pams_sched - a scheduler: how it chooses, and what it asks of the files that look at
+ *	connections, watch them and send data again for all schedulers
  * @name:	as scheds.h and net.mptcp.scheduler have it
  * @text:	what it does, in one line for people (sched-get)
  * @pick:	chooses the subflow that is given new data. Returns its index in the view,
@@ -166,19 +166,19 @@ enum pams_detail {
  *		Returns its index or PAMS_PICK_NONE, and in @bytes the most that is sent
  *		again. @eta_percent is the sysctl reinject_eta_percent. May be NULL if
  *		@late_share is 0
- * @late_share:	late data that is sent again is at most this part of what the application
- *		wrote; 0: none is
+ * @late_share:	late data that is sent again is at most what the application wrote, divided
+ *		by this; 0: no late data is sent again
  * @copy:	chooses the subflow that is given a copy of what another one was given, from
  *		@state's @copied on. Returns its index or PAMS_PICK_NONE, and in @bytes the
  *		most that is copied. NULL: nothing is copied
  * @detail:	what the models' @pad_ns has to hold
  * @window_shift: 2^-n of the receive window stays free while there are several
- *		subflows; 0: as look.c has it
+ *		subflows; 0: n is look.c's default
  * @cuts:	less than a data fragment may be handed over
- * @keeps_to_window: nothing is handed over ahead of a window that no acknowledgment
- *		has opened yet
- * @closely:	a tail is looked at after a quarter of the least round trip, 1 to 10 ms, not
- *		every 10 ms (watch.c)
+ * @keeps_to_window: until a burst's first acknowledgment nothing is handed over beyond the
+ *		congestion window
+ * @closely:	once hardly any new data can be sent, the timer looks after a quarter of the
+ *		least round trip, 1 to 10 ms, not every 10 ms (watch.c)
  * @watches:	the connection is watched for subflows that go silent (alive.c)
  * @owns_retransmission: @late decides what is late, so the kernel's own retransmission
  *		waits until the first missing byte is overdue

@@ -86,7 +86,7 @@ static void report_find(struct pams_conn *conn, const struct msk_look *look,
 	if (ifindex)
 		sub->model.interface = interface_mark(ifindex);
 	else if (sub->model.interface < INTERFACE_MARKS)
-		ifindex = sub->model.interface;	/* of the last route */
+		ifindex = sub->model.interface;	/* the last route's */
 	pams_path_lookup(conn->net, look->token, ssk, ifindex, ktime_get_boottime_ns(), &found);
 	sub->pipe = found.pipe;
 	sub->loss = found.loss;
@@ -242,8 +242,8 @@ static void use_least_bad(struct pams_view *view, const u64 *loss_ns)
 	view->sub[best]->idle = view->sub[best]->room_bytes > 0;
 }
 
-/* Put the reports into one subflow's model. Returns when its path is lost: 0 if it is
- * silent, U64_MAX if no loss is known.
+/* Put the reports into one subflow's model. Returns when the subflow's path is lost: 0 if the
+ * subflow is silent, U64_MAX if no loss is known.
  */
 static u64 report_put_in(struct pams_conn *conn, const struct msk_look *look,
 			 struct pams_view *view, unsigned int i, u64 now_ns)
@@ -334,9 +334,9 @@ void pams_report_apply(struct pams_conn *conn, const struct msk_look *look,
  * @conn:	the connection; its socket is owned
  * @sub:	the subflow, stopped
  *
- * It is once the loss time has come, or if the subflow is silent. Before the loss time,
- * data under way may still arrive; sent again too early it would stand in another path's
- * queue for nothing.
+ * The data is lost once the loss time has come, or if the subflow is silent. Before the loss time,
+ * data under way may still arrive; if it was sent again, it would wait in another path's queue
+ * for nothing.
  */
 bool pams_report_is_lost(struct pams_conn *conn, const struct pams_subflow *sub)
 {

@@ -139,7 +139,7 @@ static u64 late_budget(const struct pams_conn *conn, const struct msk_look *look
 /* How many of the @bytes that the scheduler says are late weren't sent again in this tick. */
 static u64 epoch_left(struct pams_conn *conn, u64 bytes)
 {
-	/* unsigned: a connection may rest for longer than 2^31 jiffies */
+	/* unsigned: a connection may send nothing for longer than 2^31 jiffies */
 	if (tcp_jiffies32 - conn->epoch_begin >= usecs_to_jiffies(PAMS_TICK_US)) {
 		conn->epoch_begin = tcp_jiffies32;
 		conn->epoch_bytes = 0;
@@ -266,7 +266,7 @@ void pams_resend_count_excess(struct pams_conn *conn)
 }
 
 /**
- * pams_resend_repair_stale - repair if a subflow has become stale since the last call
+ * pams_resend_repair_stale - msk_resend_repair() if a subflow became stale since the last call
  * @conn: the connection, owned in process context
  *
  * The kernel treats a stale subflow like a closed one: it makes the data pending again, and
@@ -364,7 +364,7 @@ static bool resend_late(struct pams_conn *conn, struct pams_view *view,
 			resend_count(conn, sub, bytes);
 			return true;
 		}
-		/* no look has to search it again until TCP changes; but a bank changes without */
+		/* don't search it again until its TCP changes; a bank changes without that */
 		sub->again.spent = !conn->bank;
 		view->nr--;
 		view->sub[from] = view->sub[view->nr];

@@ -6,9 +6,9 @@
 #include "pams.h"
 #include "peek.h"
 
-/* How long until the subflow's acknowledgment is overdue, which it is one and a half round
- * trips after data was last sent or acknowledged. 0 if it is overdue, or if TCP's
- * retransmission timer has fired. Unlike learn.c's due_us() it takes the smoothed round trip.
+/* How long until the subflow's acknowledgment is overdue: until one and a half round trips after
+ * data was last sent or acknowledged. 0 if it is overdue, or if TCP's retransmission timer has
+ * fired. Unlike learn.c's due_us() this takes the smoothed round trip.
  */
 static u32 head_due_us(const struct sock *ssk)
 {
@@ -47,8 +47,8 @@ static struct sock *cheaper_than(struct pams_conn *conn, u32 cost)
 	return NULL;
 }
 
-/* Keep a retransmission off costlier paths: it goes to a cheaper one that has nothing to
- * do. NULL if that one holds data itself, since TCP will deliver it.
+/* Keep a retransmission off costlier paths: choose a cheaper subflow that holds no data. NULL if
+ * the cheaper subflow holds data: nothing is sent then, since its TCP will deliver that data.
  */
 static struct sock *cheapest(struct pams_conn *conn, struct sock *ssk)
 {
@@ -68,8 +68,8 @@ static struct sock *cheapest(struct pams_conn *conn, struct sock *ssk)
 	return ssk;
 }
 
-/* Keep a retransmission off a lost path while another one is alive: it goes to an alive one
- * that has nothing to do. NULL if all of these hold data: then nothing is sent now.
+/* Keep a retransmission off a lost path while another one is alive: choose an alive subflow that
+ * holds no data. NULL if all alive subflows hold data: then nothing is sent now.
  */
 static struct sock *not_lost(struct pams_conn *conn, struct sock *ssk)
 {
@@ -90,7 +90,7 @@ static struct sock *not_lost(struct pams_conn *conn, struct sock *ssk)
 	return any_alive ? NULL : ssk;
 }
 
-/* Keep a retransmission off the subflow @id, where it would wait behind all that the helper
+/* Keep a retransmission off the subflow @id, where it would wait behind all data that the helper
  * has banked.
  */
 static struct sock *other_than(struct mptcp_sock *msk, struct sock *ssk, u32 id)
@@ -106,8 +106,8 @@ static struct sock *other_than(struct mptcp_sock *msk, struct sock *ssk, u32 id)
 	return ssk;
 }
 
-/* A subflow that has nothing to do and was not used for a retransmission since data was
- * acknowledged last, or NULL. Of several it is one that costs least.
+/* A usable subflow that holds no data, isn't stopped, and wasn't used for a retransmission since
+ * data was last acknowledged; of several one that costs least. NULL if there is none.
  */
 static struct sock *untried(struct pams_conn *conn)
 {
@@ -170,8 +170,8 @@ static struct sock *not_tried(struct pams_conn *conn, struct sock *ssk)
 	return ssk;
 }
 
-/* Does the kernel ask for a second or later fragment? In 7.x its timer resends fragment after
- * fragment while get_retrans finds an idle subflow.
+/* Does the kernel ask for the second or a later fragment of one retransmission? In 7.x its timer
+ * resends fragment after fragment while get_retrans finds an idle subflow.
  */
 static bool is_further(const struct pams_conn *conn)
 {

@@ -29,7 +29,7 @@
 
 #define SPLIT_MARK_SHIFT	14
 #define SPLIT_MARK_UNIT		BIT(SPLIT_MARK_SHIFT)
-#define SPLIT_MARKS		BIT(11)	/* as many as a subflow's split_mark has */
+#define SPLIT_MARKS		BIT(11)	/* number of values of a subflow's split_mark */
 #define SPLIT_MARK_MAX_BYTES	(SPLIT_MARK_UNIT * (SPLIT_MARKS / 2 - 1))
 #define SPLIT_OPEN_BYTES	65536
 #define SPLIT_AHEAD_US		(300 * USEC_PER_MSEC)

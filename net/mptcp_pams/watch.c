@@ -107,7 +107,7 @@ void pams_watch(struct pams_conn *conn, u32 pause_us)
 }
 
 /**
- * pams_watch_defer - begin a wait for a faster subflow or go on with it; the timer ends it
+ * pams_watch_defer - begin or continue a wait for a faster subflow, which the timer ends
  * @conn:	the connection
  * @wait_ns:	the longest wait that can gain something, as the scheduler reckons
  *
@@ -181,7 +181,7 @@ void pams_watch_wake(struct pams_net *net, const struct pams_path_key *key)
 	pams_conn_for_each(net, wake, key);
 }
 
-/* Microseconds since a segment came back or data was sent, whichever was later. */
+/* Microseconds since a segment was received or data was sent, whichever was later. */
 static u32 quiet_us(const struct tcp_sock *tp)
 {
 	s32 age = tcp_jiffies32 - READ_ONCE(tp->rcv_tstamp);
