@@ -24,7 +24,7 @@ static const unsigned int net_overflow_ms_max = MPTCP_PAMS_OVERFLOW_MAX_MS;
 
 static unsigned int net_id;
 
-/* Refuses less than 100 % of the time over all paths, as a rule does: it can't be reached. */
+/* Refuses less than 100 % of the time over all paths, which can't be reached; so do rules. */
 static int net_overflow_percent(const struct ctl_table *table, int write, void *buffer,
 				size_t *size, loff_t *pos)
 {

@@ -4,7 +4,7 @@
  *
  *   direct:   PAD = OWDps + Bs / Thps
  *
- *   helper:   T1  = Bs / Thhs                        (the server's queue leaves)
+ *   helper:   T1  = Bs / Thhs                        (the server's queue drains)
  *             Bp' = max(0, Bp - Thp * T1 + Bs)       (what the pipe holds then)
  *             T2  = Bp' / Thp
  *             PAD = T1 + OWDhs + T2 + OWDp

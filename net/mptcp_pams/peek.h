@@ -78,8 +78,8 @@ static inline bool peek_is_let_in(const struct sock *ssk)
 	       (s32)(READ_ONCE(tp->rcv_tstamp) - READ_ONCE(tp->lsndtime)) > 0;
 }
 
-/* Does the subflow's congestion control choose rate and window itself? RCU keeps it, since it may
- * be replaced and its module unloaded meanwhile.
+/* Does the subflow's congestion control choose rate and window itself? Read under RCU, since it
+ * may be replaced and its module unloaded meanwhile.
  */
 static inline bool peek_paces_itself(const struct sock *ssk)
 {

@@ -35,7 +35,7 @@ static u32 redundant_alone(const struct pams_view *view)
 	return view->snd_nxt - state->copied;
 }
 
-/* How many bytes of redundant_alone() are to be copied. */
+/* How many of the bytes that redundant_alone() counts are to be copied. */
 static u32 redundant_left(const struct pams_view *view)
 {
 	u32 alone = redundant_alone(view);

@@ -138,11 +138,11 @@ s32 pams_tell_ms(u64 from_ns, u64 to_ns)
 }
 
 /**
- * pams_tell_until_ms - a moment as messages have it
+ * pams_tell_until_ms - a moment, relative to now, as messages have it
  * @at_ns: the moment
  * @now_ns: ktime_get_boottime_ns()
  *
- * Return: milliseconds from now, negative if it is past.
+ * Return: milliseconds from now, negative if the moment is past.
  */
 s32 pams_tell_until_ms(u64 at_ns, u64 now_ns)
 {

@@ -219,7 +219,7 @@ void pams_tell_removed(struct pams_conn *conn, const struct pams_subflow *sub)
 }
 
 /**
- * pams_tell_events - tell listeners of the events that looks have noted in the subflows
+ * pams_tell_events - tell listeners of the events that are noted in the subflows' @events
  * @conn:	the connection, owned
  *
  * Process context.
