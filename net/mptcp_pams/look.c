@@ -45,7 +45,6 @@ static void model_keep_to_window(struct pams_model *model)
 
 	model->room_bytes = min(model->room_bytes, left);
 	model->idle &= model->room_bytes > 0;
-	pams_learn_anew(pams_subflow_of(model));
 }
 
 /* Remove the pipe that report.c or split.c put into the model at the last look: at this look
@@ -226,10 +225,12 @@ static void view_bound(struct pams_conn *conn, const struct msk_look *look,
 	}
 	view->stream = stream_follow(&conn->stream, look->write_seq, look->snd_nxt,
 				     look->unscheduled_bytes == U64_MAX, view->now_ms);
-	for (i = 0; view->stream && i < view->nr; i++) {
+	for (i = 0; view->stream && i < view->nr; i++)
 		stream_bound(view->sub[i], READ_ONCE(tcp_sk(look->ssk[i])->mss_cache));
+	/* the bound is lifted, though TCP's numbers may not change */
+	for (i = 0; conn->stream.bounds && !view->stream && i < view->nr; i++)
 		pams_learn_anew(pams_subflow_of(view->sub[i]));
-	}
+	conn->stream.bounds = view->stream;
 }
 
 /**

@@ -14,12 +14,14 @@ struct pams_view;
  * @mark_ms:	when @mark was set
  * @seen_ms:	when stream_follow() was called last
  * @lived_ms:	for how long the connection was a stream, less how long it wasn't
+ * @bounds:	the last look bounded the subflows' room (look.c)
  */
 struct stream_state {
 	u32 mark;
 	u32 mark_ms;
 	u32 seen_ms;
 	u16 lived_ms;
+	bool bounds;
 };
 
 bool stream_follow(struct stream_state *state, u32 write_seq, u32 snd_nxt, bool waits,
