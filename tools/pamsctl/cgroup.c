@@ -40,6 +40,17 @@ static bool find_mount(char mount[PATH_MAX])
 	return found;
 }
 
+int cgroup_root(void)
+{
+	char mount[PATH_MAX];
+	int fd;
+
+	if (!find_mount(mount))
+		return -EOPNOTSUPP;
+	fd = open(mount, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
 int cgroup_find(const char *path, uint64_t *id)
 {
 	struct cgroup_handle found = {

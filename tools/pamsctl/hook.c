@@ -60,8 +60,9 @@ const char *hook_error(void)
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
-#include <linux/bpf.h>
 #include <linux/magic.h>
+
+#include "insn.h"
 
 #define FUNCTION	"update_socket_protocol"
 #define BPF_FOLDER	"/sys/fs/bpf"
@@ -83,36 +84,6 @@ static int failed(const char *what, int err)
 
 /* --- the program --- */
 
-#define INSN(op, to, from, where, number)				\
-	((struct bpf_insn){ .code = (op), .dst_reg = (to),		\
-			    .src_reg = (from), .off = (where),		\
-			    .imm = (number) })
-#define LET(to, number)	INSN(BPF_ALU64 | BPF_MOV | BPF_K, to, 0, 0, number)
-#define COPY(to, from)	INSN(BPF_ALU64 | BPF_MOV | BPF_X, to, from, 0, 0)
-#define ADD(to, number)	INSN(BPF_ALU64 | BPF_ADD | BPF_K, to, 0, 0, number)
-#define AND(to, number)	INSN(BPF_ALU64 | BPF_AND | BPF_K, to, 0, 0, number)
-#define LOAD(to, from, where)						\
-	INSN(BPF_LDX | BPF_MEM | BPF_DW, to, from, where, 0)
-#define STORE(to, where, from)						\
-	INSN(BPF_STX | BPF_MEM | BPF_DW, to, from, where, 0)
-#define COUNT(to, from)							\
-	INSN(BPF_STX | BPF_ATOMIC | BPF_DW, to, from, 0, BPF_ADD)
-#define CALL(helper)	INSN(BPF_JMP | BPF_CALL, 0, 0, 0, helper)
-#define EXIT()		INSN(BPF_JMP | BPF_EXIT, 0, 0, 0, 0)
-/* Compare 32 bits: the upper half of a register that holds an int is undefined. */
-#define IF_IS(reg, number, steps)					\
-	INSN(BPF_JMP32 | BPF_JEQ | BPF_K, reg, 0, steps, number)
-#define IF_NOT(reg, number, steps)					\
-	INSN(BPF_JMP32 | BPF_JNE | BPF_K, reg, 0, steps, number)
-#define IF_BELOW(reg, number, steps)					\
-	INSN(BPF_JMP32 | BPF_JLT | BPF_K, reg, 0, steps, number)
-#define IF_ZERO(reg, steps)						\
-	INSN(BPF_JMP | BPF_JEQ | BPF_K, reg, 0, steps, 0)
-#define IF_NOT_ZERO(reg, steps)						\
-	INSN(BPF_JMP | BPF_JNE | BPF_K, reg, 0, steps, 0)
-
-enum { R0, R1, R2, R3, R4, R5, R6, R7, R8, R9, STACK };
-
 /* Load the BPF program. The program's file descriptor, or -errno. */
 static int load(int table, int function)
 {
@@ -121,10 +92,7 @@ static int load(int table, int function)
 		.expected_attach_type = BPF_MODIFY_RETURN,
 		.attach_btf_id = function,
 	};
-	/*
-	 * It runs on update_socket_protocol(int family, int type, int protocol).
-	 * A jump's offset counts from the next instruction on.
-	 */
+	/* It runs on update_socket_protocol(int family, int type, int protocol). */
 	const struct bpf_insn program[] = {
 		COPY(R6, R1),			/* R6 points to the arguments */
 		LOAD(R1, R6, 0),
@@ -141,8 +109,8 @@ static int load(int table, int function)
 		CALL(BPF_FUNC_get_current_ancestor_cgroup_id),
 		IF_ZERO(R0, 9),			/* 0: below the process's cgroup */
 		STORE(STACK, -8, R0),
-		INSN(BPF_LD | BPF_IMM | BPF_DW, R1, BPF_PSEUDO_MAP_FD, 0, table),
-		INSN(0, 0, 0, 0, 0),		/* upper half of the 64-bit load */
+		LET_MAP(R1, table),
+		HALF(),
 		COPY(R2, STACK),
 		ADD(R2, -8),
 		CALL(BPF_FUNC_map_lookup_elem),
@@ -152,7 +120,7 @@ static int load(int table, int function)
 		LET(R0, 0),			/* 0: no override */
 		EXIT(),
 		LET(R1, 1),
-		COUNT(R0, R1),
+		COUNT(R0, 0, R1),
 		LET(R0, IPPROTO_MPTCP),
 		EXIT(),
 	};

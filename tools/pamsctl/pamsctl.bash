@@ -111,7 +111,7 @@ _pamsctl_options()
 _pamsctl_choices()
 {
 	case ${words[0]-} in
-	'') echo path conn stats monitor top sched rule mptcp load unload doctor peers caps metrics pair ;;
+	'') echo path conn stats monitor top sched rule mptcp first load unload doctor peers caps metrics pair ;;
 	path)
 		case ${words[1]-} in
 		'') echo show set del flush monitor ;;
@@ -133,6 +133,17 @@ _pamsctl_choices()
 		case ${#words[@]} in
 		1) echo show enable disable ;;
 		2) _pamsctl_cgroups ;;
+		esac ;;
+	first)
+		case ${#words[@]} in
+		1) echo show set del ;;
+		2)
+			case ${words[1]} in
+			set) echo default ;;
+			del)
+				pamsctl first show 2>/dev/null | sed -n '/^DESTINATION/!s/ .* [0-9]*$//p'
+				echo all ;;
+			esac ;;
 		esac ;;
 	pair) [ ${#words[@]} -lt 3 ] || _pamsctl_interfaces ;;
 	sched)

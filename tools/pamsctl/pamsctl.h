@@ -7,7 +7,7 @@
  *
  *	main.c			the table of commands, options, exit status
  *	overview.c doctor.c top.c path.c monitor.c conn.c stats.c sched.c rule.c
- *	mptcp.c load.c peers.c caps.c metrics.c pair.c
+ *	mptcp.c first.c load.c peers.c caps.c metrics.c pair.c
  *				the commands
  *	pair_read.c		sets up one end from what pair printed
  *	path_text.c		shows what was reported of a path, as text and as JSON
@@ -20,6 +20,7 @@
  *	helper.c		pamsplit, if this machine is a helper
  *	finding.c		doctor's findings, as text or as JSON
  *	pamsd.c			asks the daemon for its status
+ *	first_hook.c		where connections begin, by BPF
  *	hook.c			MPTCP for the programs of a cgroup, by BPF
  *	cgroup.c		cgroups by path, number and systemd's unit
  *	module.c		the module's file, and what loading it needs
@@ -149,6 +150,7 @@ int unix_connect(const char *path);	/* a file descriptor or -errno */
  * cgroup.c: a cgroup's (v2) id by its path from the hierarchy's root on, and the path by the
  * id; 0 or -errno. -EOPNOTSUPP: cgroup v2 isn't mounted; -ESTALE: the cgroup was removed.
  */
+int cgroup_root(void);		/* a file descriptor of the root's folder */
 int cgroup_find(const char *path, uint64_t *id);
 int cgroup_path(uint64_t id, char path[PATH_MAX]);
 /* Get a property of a unit from systemd; false if systemctl fails or isn't there. */
@@ -165,6 +167,7 @@ int top_command(struct words *words);
 int sched_command(struct words *words);
 int rule_command(struct words *words);
 int mptcp_command(struct words *words);
+int first_command(struct words *words);
 int load_command(struct words *words);
 int unload_command(struct words *words);
 int doctor_command(struct words *words);
