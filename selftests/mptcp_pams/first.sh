@@ -88,6 +88,21 @@ others_join()
 	check "bytes over the other path" "$(received c1)" ">" 300000
 }
 
+# A subflow that joins an address that the server announces goes as the routes say.
+joins_are_left()
+{
+	begin
+	ip -n "$client" mptcp endpoint flush
+	ip -n "$server" mptcp endpoint add 10.0.1.2 dev s1 signal
+	first set default "$far"
+	transfer --bytes 3000000
+	check "further subflows" "$(counter "$server" MPTcpExtMPJoinAckRx)" == 1
+	check "bytes over the other path" "$(received c1)" ">" 300000
+	check "connections by the entry" "$(begun)" == 1
+}
+
+begun() { first --json show | sed -n 's/.*"connections": *\([0-9]*\).*/\1/p'; }
+
 # What has chosen for itself keeps that: an address, a device, a mark; and plain TCP.
 leaves_alone()
 {
@@ -99,7 +114,7 @@ leaves_alone()
 	stop_server
 	start_server --tcp
 	only_over c1 --tcp
-	check "connections by the entry" "$(first --json show | sed -n 's/.*"connections": *\([0-9]*\).*/\1/p')" == 0
+	check "connections by the entry" "$(begun)" == 0
 }
 
 client_listens() { [ -n "$(on_client ss -Hltn "sport = $port")" ]; }
@@ -136,6 +151,10 @@ refuses()
 	refused "there is no entry for 10.9.0.0/16" del 10.9.0.0/16
 	refused "which destination?" set
 	refused "on which address?" set default
+	first set 10.9.0.0/16 "$far"
+	! nsenter --net="/run/netns/$client" setpriv --reuid 65534 --clear-groups "$pamsctl" first show 2>"$work/err" || fail "shown to anybody"
+	grep -q "Permission denied: run it as root" "$work/err" || fail "$(cat "$work/err")"
+	first del all
 	[ ! -e "$pins" ] || fail "this is left: $(ls "$pins")"
 }
 
@@ -167,6 +186,7 @@ add by_destination -4
 add by_destination -6
 add others_join -4
 add others_join -6
+add joins_are_left
 add leaves_alone
 add other_namespaces
 add refuses

@@ -10,8 +10,8 @@
  *
  * It leaves alone: sockets that are bound to an address or a device, or have a mark; all but
  * MPTCP's; destinations that are mapped IPv4; and whatever has no entry in its own network
- * namespace, whose cookie is the key's first part. If the address can't be bound the route's
- * choice stays.
+ * namespace, whose cookie is the key's first part. A subflow that joins is bound to a port by
+ * then, so binding it again fails. Where it fails the routes decide.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -191,7 +191,8 @@ static void put_bind(struct program *program, const struct kind *kind, int name)
 	for (unsigned int i = 0; i < kind->bytes; i += 4)
 		PUT(LOAD32(R1, R8, i), STORE32(STACK, address + i, R1));
 	PUT(COPY(R1, R6), COPY(R2, STACK), ADD(R2, name), LET(R3, bytes),
-	    CALL(BPF_FUNC_bind), IF_NOT_ZERO(R0, OUT),
+	    CALL(BPF_FUNC_bind), IF_NOT_ZERO(R0, OUT), LET(R1, 1),
+	    COUNT(R8, offsetof(struct value, connections), R1),
 	    COPY(R1, R6), LET(R2, SOL_SOCKET), LET(R3, SO_BINDTODEVICE), COPY(R4, R8),
 	    ADD(R4, offsetof(struct value, device)),
 	    LET(R5, sizeof(((struct value *)0)->device)),
@@ -210,8 +211,7 @@ static int load(const struct kind *kind, int table)
 	put_key(program, kind, key);
 	PUT(LET_MAP(R1, table), HALF(), COPY(R2, STACK), ADD(R2, key),
 	    CALL(BPF_FUNC_map_lookup_elem), IF_ZERO(R0, OUT),
-	    COPY(R8, R0), LET(R1, 1),
-	    COUNT(R8, offsetof(struct value, connections), R1));
+	    COPY(R8, R0));
 	put_bind(program, kind, name);
 	for (int i = 0; i < made.count; i++)
 		if (made.at[i].off == OUT)
@@ -444,10 +444,8 @@ int first_read(struct first *entries, int most)
 	uint32_t cookie[2];
 	int count, err;
 
-	if (access(FOLDER, F_OK) && errno == EACCES)
-		return failed(FOLDER, -EACCES);
 	if (!is_attached())
-		return 0;
+		return errno == ENOENT ? 0 : failed(FOLDER, -errno);
 	err = own_cookie(cookie);
 	count = err;
 	for (size_t i = 0; count >= 0 && i < KINDS; i++)
