@@ -49,16 +49,16 @@ only_over()
 	shift
 
 	[ "$device" = c2 ] || other=c2
-	before=$(received "$other")
-	one=$(received "$device")
-	out=$(sent "$other")
+	before=$(bytes "$other" rx)
+	one=$(bytes "$device" rx)
+	out=$(bytes "$other" tx)
 	transfer --bytes 200000 "$@"
-	check "bytes over $device" $(($(received "$device") - one)) ">" 200000
-	check "bytes over $other" $(($(received "$other") - before)) "<" 2000
-	check "bytes sent over $other" $(($(sent "$other") - out)) "<" 2000
+	check "bytes over $device" $(($(bytes "$device" rx) - one)) ">" 200000
+	check "bytes over $other" $(($(bytes "$other" rx) - before)) "<" 2000
+	check "bytes sent over $other" $(($(bytes "$other" tx) - out)) "<" 2000
 }
-sent() { ip -n "$client" -s -j link show dev "$1" | sed -n 's/.*"tx":{"bytes":\([0-9]*\).*/\1/p'; }
-received() { ip -n "$client" -s -j link show dev "$1" | sed -n 's/.*"rx":{"bytes":\([0-9]*\).*/\1/p'; }
+# bytes DEVICE tx|rx: that the client has sent or received there
+bytes() { ip -n "$client" -s -j link show dev "$1" | sed -n "s/.*\"$2\":{\"bytes\":\([0-9]*\).*/\1/p"; }
 
 # Without endpoints no other path joins: all goes where the connection begins.
 by_destination()
@@ -85,7 +85,7 @@ others_join()
 	first set default "$far"
 	transfer --bytes 3000000
 	check "further subflows" "$(counter "$server" MPTcpExtMPJoinAckRx)" == 1
-	check "bytes over the other path" "$(received c1)" ">" 300000
+	check "bytes over the other path" "$(bytes c1 rx)" ">" 300000
 }
 
 # A subflow that joins an address that the server announces goes as the routes say.
@@ -97,11 +97,11 @@ joins_are_left()
 	first set default "$far"
 	transfer --bytes 3000000
 	check "further subflows" "$(counter "$server" MPTcpExtMPJoinAckRx)" == 1
-	check "bytes over the other path" "$(received c1)" ">" 300000
+	check "bytes over the other path" "$(bytes c1 rx)" ">" 300000
 	check "connections by the entry" "$(begun)" == 1
 }
 
-begun() { first --json show | sed -n 's/.*"connections": *\([0-9]*\).*/\1/p'; }
+begun() { first --json show >"$work/entries" && of connections "$work/entries"; }
 
 # What has chosen for itself keeps that: an address, a device, a mark; and plain TCP.
 leaves_alone()
