@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* parse - parsers of words and quantities that the programs share */
+#include <arpa/inet.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -55,6 +56,18 @@ bool next_is(struct words *words, const char *keyword)
 		return false;
 	next_word(words);
 	return true;
+}
+
+bool inet_parse(const char *text, int *family, uint8_t bytes[16], const char **rest)
+{
+	char address[INET6_ADDRSTRLEN + 1];
+	size_t length = strcspn(text, "/");
+
+	memset(bytes, 0, 16);
+	*family = memchr(text, ':', length) ? AF_INET6 : AF_INET;
+	*rest = text[length] ? text + length + 1 : NULL;
+	snprintf(address, sizeof(address), "%.*s", (int)length, text);
+	return length < sizeof(address) && inet_pton(*family, address, bytes) == 1;
 }
 
 const char *wrong(const char *format, ...)

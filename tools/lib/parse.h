@@ -22,6 +22,12 @@ const char *next_word(struct words *words);
 /* Remove the first word if it is the keyword. Returns whether it was. */
 bool next_is(struct words *words, const char *keyword);
 
+/*
+ * Take an IPv4 or IPv6 address, up to a '/' or the end of the text; 4 of the bytes for IPv4, the
+ * others become 0. rest: what follows the slash, or NULL. Returns whether it is an address.
+ */
+bool inet_parse(const char *text, int *family, uint8_t bytes[16], const char **rest);
+
 /* Format the text that a parser returns. */
 const char *wrong(const char *format, ...)
 	__attribute__((format(printf, 1, 2)));

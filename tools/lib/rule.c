@@ -8,11 +8,11 @@
  * A file has one rule per line; # begins a comment. The number, which "pamsctl rule show"
  * prints, is ignored: the order of the lines counts.
  */
-#include <arpa/inet.h>
 #include <errno.h>
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include <linux/mptcp_pams.h>
 
@@ -98,21 +98,15 @@ static const char *parse_ports(const char *what, const char *text,
 
 static const char *parse_peer(const char *text, struct pams_rule *rule)
 {
-	char address[INET6_ADDRSTRLEN + 1];
-	size_t length = strcspn(text, "/");
-	const char *why;
+	const char *length, *why;
 	uint64_t bits;
 
-	rule->family = memchr(text, ':', length) ? AF_INET6 : AF_INET;
-	rule->prefix_len = rule->family == AF_INET ? 32 : 128;
-	snprintf(address, sizeof(address), "%.*s", (int)length, text);
-	if (length >= sizeof(address) ||
-	    inet_pton(rule->family, address, rule->address) != 1)
+	if (!inet_parse(text, &rule->family, rule->address, &length))
 		return wrong("peer '%s' is not ADDRESS[/LENGTH]", text);
-	if (!text[length])
+	rule->prefix_len = rule->family == AF_INET ? 32 : 128;
+	if (!length)
 		return NULL;
-	why = number_parse("prefix length", text + length + 1, 0,
-			   rule->prefix_len, &bits);
+	why = number_parse("prefix length", length, 0, rule->prefix_len, &bits);
 	if (!why)
 		rule->prefix_len = bits;
 	return why;

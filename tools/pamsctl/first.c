@@ -5,15 +5,15 @@
  * The entries are in a table in the kernel (first_hook.c), in no file: they stay until they are
  * deleted or the machine restarts.
  */
-#include <arpa/inet.h>
 #include <errno.h>
-#include <ifaddrs.h>
 #include <inttypes.h>
+#include <netinet/in.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "first_hook.h"
 #include "pamsctl.h"
+#include "pins.h"
 
 #define DEFAULT		"default"
 #define TEXT_MAX	(INET6_ADDRSTRLEN + 4)
@@ -22,15 +22,9 @@ static struct first entries[2 * FIRST_MAX];
 
 static int refuse_first(int err)
 {
-	if ((err == -EPERM || err == -EACCES) && geteuid())
-		return refuse(NOT_PERMITTED, "%s: run it as root", first_error());
-	if (err == -EPERM)
-		return refuse(NOT_PERMITTED, "%s: needs CAP_BPF, CAP_NET_ADMIN and "
-			      "CAP_PERFMON, and a kernel that is not locked down",
-			      first_error());
 	if (err == -ENOSPC)
 		return refuse(FAILED, "there are %d entries already", FIRST_MAX);
-	return refuse(FAILED, "%s", first_error());
+	return pins_refuse(err, "CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON");
 }
 
 /* --- text --- */
@@ -38,13 +32,6 @@ static int refuse_first(int err)
 static unsigned int bits_of(int family)
 {
 	return family == AF_INET ? 32 : 128;
-}
-
-static bool address_is(const char *text, int *family, uint8_t address[16])
-{
-	memset(address, 0, 16);
-	*family = strchr(text, ':') ? AF_INET6 : AF_INET;
-	return inet_pton(*family, text, address) == 1;
 }
 
 /* Clear the bits behind the prefix. */
@@ -57,21 +44,14 @@ static void mask(struct first *first)
 /* DESTINATION, but for "default": an address or a prefix. */
 static int parse_destination(const char *text, struct first *first)
 {
-	char address[TEXT_MAX];
-	const char *slash = strchr(text, '/');
-	size_t length = slash ? (size_t)(slash - text) : strlen(text);
+	const char *length;
 	uint64_t bits;
 
-	if (length < sizeof(address)) {
-		memcpy(address, text, length);
-		address[length] = 0;
-	}
-	if (length >= sizeof(address) ||
-	    !address_is(address, &first->family, first->prefix))
+	if (!inet_parse(text, &first->family, first->prefix, &length))
 		return refuse(USAGE, "first: '%s' is no address, prefix or \"" DEFAULT "\"",
 			      text);
 	bits = bits_of(first->family);
-	if (slash && parse_number("the prefix length", slash + 1, 0, bits, &bits))
+	if (length && parse_number("the prefix length", length, 0, bits, &bits))
 		return USAGE;
 	first->length = bits;
 	mask(first);
@@ -82,7 +62,7 @@ static const char *show_destination(char text[TEXT_MAX], const struct first *fir
 {
 	if (!first->length)
 		return DEFAULT;
-	inet_ntop(first->family, first->prefix, text, TEXT_MAX);
+	show_address(text, first->family, first->prefix);
 	if (first->length < bits_of(first->family))
 		snprintf(text + strlen(text), TEXT_MAX - strlen(text), "/%u", first->length);
 	return text;
@@ -90,38 +70,15 @@ static const char *show_destination(char text[TEXT_MAX], const struct first *fir
 
 /* --- the commands --- */
 
-/* Which interface has the source address; false: none has. */
-static bool find_device(struct first *first)
-{
-	struct ifaddrs *all, *one;
-	bool found = false;
-
-	if (getifaddrs(&all))
-		return false;
-	for (one = all; one && !found; one = one->ifa_next) {
-		const struct sockaddr *name = one->ifa_addr;
-
-		if (!name || name->sa_family != first->family)
-			continue;
-		found = first->family == AF_INET ?
-			!memcmp(first->source, &((const struct sockaddr_in *)name)->sin_addr, 4) :
-			!memcmp(first->source, &((const struct sockaddr_in6 *)name)->sin6_addr,
-				16);
-		if (found)
-			snprintf(first->device, sizeof(first->device), "%s", one->ifa_name);
-	}
-	freeifaddrs(all);
-	return found;
-}
-
 static int set(const char *destination, const char *source)
 {
-	const char *why = first_missing();
+	const char *why = pins_missing(), *length;
 	struct first first = { .length = 0 };
+	unsigned int ifindex;
 	char text[TEXT_MAX];
 	int family, err;
 
-	if (!address_is(source, &family, first.source))
+	if (!inet_parse(source, &family, first.source, &length) || length)
 		return refuse(USAGE, "first set: '%s' is no address", source);
 	first.family = family;
 	if (strcmp(destination, DEFAULT)) {
@@ -134,8 +91,10 @@ static int set(const char *destination, const char *source)
 			      destination, source);
 	if (why)
 		return refuse(FAILED, "first set: %s", why);
-	if (!find_device(&first))
+	ifindex = interface_of(family, first.source);
+	if (!ifindex)
 		return refuse(FAILED, "first set: %s is no address of this machine", source);
+	show_interface(first.device, ifindex);
 	err = first_set(&first);
 	if (err)
 		return refuse_first(err);
@@ -197,7 +156,7 @@ static int show(void)
 	for (int i = 0; i < count; i++) {
 		const char *to = show_destination(destination, &entries[i]);
 
-		inet_ntop(entries[i].family, entries[i].source, source, sizeof(source));
+		show_address(source, entries[i].family, entries[i].source);
 		append(list, json_pack("{s:s, s:s, s:s, s:I}", "destination", to, "address",
 				       source, "device", entries[i].device, "connections",
 				       (json_int_t)entries[i].connections));

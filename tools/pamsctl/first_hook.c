@@ -20,13 +20,9 @@
 
 #include "first_hook.h"
 #include "pamsctl.h"
+#include "pins.h"
 
 #ifndef HAVE_BPF
-
-const char *first_missing(void)
-{
-	return "this pamsctl was built without libbpf";
-}
 
 int first_set(const struct first *first)
 {
@@ -47,30 +43,19 @@ int first_read(struct first *entries, int most)
 	return 0;
 }
 
-const char *first_error(void)
-{
-	return first_missing();
-}
-
 #else
 
-#include <fcntl.h>
 #include <netinet/in.h>
 #include <stddef.h>
-#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
-#include <bpf/libbpf.h>
-#include <linux/magic.h>
 
 #include "insn.h"
 
-#define BPF_FOLDER	"/sys/fs/bpf"
-#define FOLDER		BPF_FOLDER "/mptcp_pams_first"
+#define FOLDER		PINS_FOLDER "/mptcp_pams_first"
 #define COOKIE_BITS	64
 #define OUT		INT16_MAX	/* a jump to the program's end */
 
@@ -105,14 +90,6 @@ static const struct kind kinds[] = {
 };
 
 #define KINDS	(sizeof(kinds) / sizeof(kinds[0]))
-
-static char error[256];
-
-static int failed(const char *what, int err)
-{
-	snprintf(error, sizeof(error), "%s: %s", what, strerror(-err));
-	return err;
-}
 
 /* --- the programs --- */
 
@@ -223,30 +200,6 @@ static int load(const struct kind *kind, int table)
 
 /* --- pins --- */
 
-const char *first_missing(void)
-{
-	struct statfs fs;
-
-	libbpf_set_print(NULL);
-	if (access("/sys/kernel/btf/vmlinux", F_OK))
-		return "this kernel has no type information (BTF), or no BPF";
-	if (statfs(BPF_FOLDER, &fs) || fs.f_type != BPF_FS_MAGIC)
-		return "no BPF file system: mount -t bpf none " BPF_FOLDER;
-	return NULL;
-}
-
-static int lock(void)
-{
-	int fd = open(BPF_FOLDER, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-	if (fd >= 0 && !flock(fd, LOCK_EX))
-		return fd;
-	failed(BPF_FOLDER, -errno);
-	if (fd >= 0)
-		close(fd);
-	return -errno;
-}
-
 static void unpin(void)
 {
 	for (size_t i = 0; i < KINDS; i++) {
@@ -265,16 +218,16 @@ static int attach(const struct kind *kind, int root)
 			       offsetof(struct key, address) + kind->bytes,
 			       sizeof(struct value), FIRST_MAX, &options);
 	if (table < 0)
-		return failed("the kernel refuses a BPF map", table);
+		return pins_failed("the kernel refuses a BPF map", table);
 	program = load(kind, table);
 	if (program < 0)
-		err = failed("the kernel refuses the BPF program", program);
+		err = pins_failed("the kernel refuses the BPF program", program);
 	else
 		link = bpf_link_create(program, root, kind->attach, NULL);
 	if (!err && link < 0)
-		err = failed("the BPF program can't be attached", link);
+		err = pins_failed("the BPF program can't be attached", link);
 	if (!err && (bpf_obj_pin(table, kind->table) || bpf_obj_pin(link, kind->link)))
-		err = failed("the BPF program can't be pinned in " FOLDER, -errno);
+		err = pins_failed("the BPF program can't be pinned in " FOLDER, -errno);
 	if (link >= 0)
 		close(link);
 	if (program >= 0)
@@ -295,9 +248,9 @@ static int attach_all(void)
 	unpin();	/* leftovers of a pamsctl that was killed meanwhile */
 	root = cgroup_root();
 	if (root < 0)
-		return failed("cgroup v2", root);
+		return pins_failed("cgroup v2", root);
 	if (mkdir(FOLDER, 0700))
-		err = failed(FOLDER, -errno);
+		err = pins_failed(FOLDER, -errno);
 	for (size_t i = 0; !err && i < KINDS; i++)
 		err = attach(&kinds[i], root);
 	close(root);
@@ -321,12 +274,12 @@ static int own_cookie(uint32_t cookie[2])
 	int err;
 
 	if (fd < 0)
-		return failed("a socket", -errno);
+		return pins_failed("a socket", -errno);
 	err = getsockopt(fd, SOL_SOCKET, SO_NETNS_COOKIE, &number, &length) ? -errno : 0;
 	close(fd);
 	cookie[0] = (uint32_t)number;
 	cookie[1] = number >> 32;
-	return err ? failed("the network namespace's cookie", err) : 0;
+	return err ? pins_failed("the network namespace's cookie", err) : 0;
 }
 
 static int key_of(const struct first *first, struct key *key)
@@ -341,14 +294,14 @@ static int open_table(const struct kind *kind)
 {
 	int table = bpf_obj_get(kind->table);
 
-	return table < 0 ? failed(kind->table, table) : table;
+	return table < 0 ? pins_failed(kind->table, table) : table;
 }
 
 int first_set(const struct first *first)
 {
 	const struct kind *kind = kind_of(first->family);
 	struct value value;
-	int locked = lock(), table, err;
+	int locked = pins_lock(), table, err;
 	struct key key;
 
 	if (locked < 0)
@@ -363,7 +316,7 @@ int first_set(const struct first *first)
 	if (table >= 0) {
 		err = bpf_map_update_elem(table, &key, &value, BPF_ANY);
 		if (err)
-			failed("the table of first paths", err);
+			pins_failed("the table of first paths", err);
 		close(table);
 	}
 	close(locked);
@@ -388,7 +341,7 @@ static bool all_empty(void)
 
 int first_remove(const struct first *first)
 {
-	int locked = lock(), table, err;
+	int locked = pins_lock(), table, err;
 	struct key key;
 
 	if (locked < 0)
@@ -401,7 +354,7 @@ int first_remove(const struct first *first)
 		err = bpf_map_delete_elem(table, &key);
 		close(table);
 		if (err && err != -ENOENT)
-			failed("the table of first paths", err);
+			pins_failed("the table of first paths", err);
 		if (all_empty())
 			unpin();
 	}
@@ -445,17 +398,12 @@ int first_read(struct first *entries, int most)
 	int count, err;
 
 	if (!is_attached())
-		return errno == ENOENT ? 0 : failed(FOLDER, -errno);
+		return errno == ENOENT ? 0 : pins_failed(FOLDER, -errno);
 	err = own_cookie(cookie);
 	count = err;
 	for (size_t i = 0; count >= 0 && i < KINDS; i++)
 		count = read_kind(&kinds[i], cookie, entries, count, most);
 	return count;
-}
-
-const char *first_error(void)
-{
-	return error;
 }
 
 #endif

@@ -17,17 +17,13 @@ struct first {
 	uint64_t connections;	/* begun there because of this entry; in answers only */
 };
 
-/* NULL, or why this pamsctl or this kernel can't do that; valid until the next call. */
-const char *first_missing(void);
-
 /*
  * All are of the caller's network namespace. They return 0, first_read() the number of entries,
- * or -errno; first_error() then says what failed. first_remove() returns -ENOENT if there is no
+ * or -errno; pins_refuse() then says what failed. first_remove() returns -ENOENT if there is no
  * such entry. The last entry of all namespaces takes the programs with it.
  */
 int first_set(const struct first *first);
 int first_remove(const struct first *first);
 int first_read(struct first *entries, int most);
-const char *first_error(void);
 
 #endif /* PAMSCTL_FIRST_HOOK_H */

@@ -17,12 +17,13 @@
 #include <string.h>
 
 #include "hook.h"
+#include "pins.h"
 
 #ifndef HAVE_BPF
 
 const char *hook_missing(void)
 {
-	return "this pamsctl was built without libbpf";
+	return pins_missing();
 }
 
 int hook_add(uint64_t id)
@@ -43,44 +44,27 @@ int hook_read(struct hook_cgroup cgroups[HOOK_CGROUPS_MAX])
 	return 0;
 }
 
-const char *hook_error(void)
-{
-	return hook_missing();
-}
-
 #else
 
 #include <fcntl.h>
 #include <netinet/in.h>
-#include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
-#include <linux/magic.h>
 
 #include "insn.h"
 
 #define FUNCTION	"update_socket_protocol"
-#define BPF_FOLDER	"/sys/fs/bpf"
-#define FOLDER		BPF_FOLDER "/mptcp_pams"
+#define FOLDER		PINS_FOLDER "/mptcp_pams"
 #define TABLE		FOLDER "/cgroups"
 #define LINK		FOLDER "/link"
 /* levels of the cgroup hierarchy that are looked up, from the root on */
 #define DEPTH_MAX	32
 /* the type in socket()'s second argument, without SOCK_NONBLOCK and SOCK_CLOEXEC */
 #define TYPE_MASK	0xf
-
-static char error[256];
-
-static int failed(const char *what, int err)
-{
-	snprintf(error, sizeof(error), "%s: %s", what, strerror(-err));
-	return err;
-}
 
 /* --- the program --- */
 
@@ -133,36 +117,14 @@ static int load(int table, int function)
 
 const char *hook_missing(void)
 {
-	struct statfs fs;
-
-	libbpf_set_print(NULL);
-	if (access("/sys/kernel/btf/vmlinux", F_OK))
-		return "this kernel has no type information (BTF), or no BPF";
-	if (libbpf_find_vmlinux_btf_id(FUNCTION, BPF_MODIFY_RETURN) < 0)
+	if (pins_types() &&
+	    libbpf_find_vmlinux_btf_id(FUNCTION, BPF_MODIFY_RETURN) < 0)
 		return "this kernel lets no program choose a socket's protocol "
 		       "(" FUNCTION "(), 6.6 or newer)";
-	if (statfs(BPF_FOLDER, &fs) || fs.f_type != BPF_FS_MAGIC)
-		return "no BPF file system: mount -t bpf none " BPF_FOLDER;
-	return NULL;
+	return pins_missing();
 }
 
 /* --- pins --- */
-
-/*
- * Wait until no other pamsctl changes the pins. A file descriptor whose closing releases the
- * lock, or -errno.
- */
-static int lock(void)
-{
-	int fd = open(BPF_FOLDER, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-	if (fd >= 0 && !flock(fd, LOCK_EX))
-		return fd;
-	failed(BPF_FOLDER, -errno);
-	if (fd >= 0)
-		close(fd);
-	return -errno;
-}
 
 static void unpin(void)
 {
@@ -179,10 +141,10 @@ static int open_table(void)
 	if (access(LINK, F_OK)) {
 		int err = -errno;
 
-		return err == -ENOENT ? err : failed(LINK, err);
+		return err == -ENOENT ? err : pins_failed(LINK, err);
 	}
 	table = bpf_obj_get(TABLE);
-	return table < 0 ? failed(TABLE, table) : table;
+	return table < 0 ? pins_failed(TABLE, table) : table;
 }
 
 static int attach(int table)
@@ -192,13 +154,13 @@ static int attach(int table)
 
 	program = load(table, function);
 	if (program < 0)
-		return failed("the kernel refuses the BPF program", program);
+		return pins_failed("the kernel refuses the BPF program", program);
 	link = bpf_link_create(program, 0, BPF_MODIFY_RETURN, NULL);
-	err = link < 0 ? failed("the BPF program can't be attached", link) : 0;
+	err = link < 0 ? pins_failed("the BPF program can't be attached", link) : 0;
 	/* the link last: open_table() takes its pin as the sign that the hook is complete */
 	if (!err && (bpf_obj_pin(table, TABLE) || bpf_obj_pin(link, LINK)))
-		err = failed("the BPF program can't be pinned in " FOLDER,
-			     -errno);
+		err = pins_failed("the BPF program can't be pinned in " FOLDER,
+				  -errno);
 	if (link >= 0)
 		close(link);
 	close(program);
@@ -214,9 +176,9 @@ static int make_table(void)
 			       sizeof(uint64_t), sizeof(uint64_t),
 			       HOOK_CGROUPS_MAX, NULL);
 	if (table < 0)
-		return failed("the kernel refuses a BPF map", table);
+		return pins_failed("the kernel refuses a BPF map", table);
 	if (mkdir(FOLDER, 0700))
-		err = failed(FOLDER, -errno);
+		err = pins_failed(FOLDER, -errno);
 	else
 		err = attach(table);
 	if (!err)
@@ -231,7 +193,7 @@ static int make_table(void)
 int hook_add(uint64_t id)
 {
 	const uint64_t none = 0;
-	int locked = lock(), table, err;
+	int locked = pins_lock(), table, err;
 
 	if (locked < 0)
 		return locked;
@@ -246,7 +208,7 @@ int hook_add(uint64_t id)
 	if (err == -EEXIST)
 		err = 0;
 	else if (err)
-		failed("the table of cgroups", err);
+		pins_failed("the table of cgroups", err);
 	close(table);
 	close(locked);
 	return err;
@@ -254,7 +216,7 @@ int hook_add(uint64_t id)
 
 int hook_remove(uint64_t id)
 {
-	int locked = lock(), table, err = 0;
+	int locked = pins_lock(), table, err = 0;
 	uint64_t left;
 
 	if (locked < 0)
@@ -289,11 +251,6 @@ int hook_read(struct hook_cgroup cgroups[HOOK_CGROUPS_MAX])
 	}
 	close(table);
 	return count;
-}
-
-const char *hook_error(void)
-{
-	return error;
 }
 
 #endif /* HAVE_BPF */

@@ -17,11 +17,10 @@ const char *hook_missing(void);
 
 /*
  * hook_add() and hook_remove() hold a lock and return 0, hook_read() returns the number of
- * cgroups; each returns -errno if it fails, and hook_error() then says what failed.
+ * cgroups; each returns -errno if it fails, and pins_refuse() then says what failed.
  */
 int hook_add(uint64_t id);
 int hook_remove(uint64_t id);		/* the last cgroup's removal removes the hook, too */
 int hook_read(struct hook_cgroup cgroups[HOOK_CGROUPS_MAX]);
-const char *hook_error(void);
 
 #endif /* PAMSCTL_HOOK_H */

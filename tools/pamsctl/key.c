@@ -70,24 +70,21 @@ static int look_up(const char *name, int *family, uint8_t bytes[16])
 static int parse_address(const char *text, struct words *words,
 			 struct pams_path *path)
 {
-	char address[INET6_ADDRSTRLEN + 1];
-	size_t length = strcspn(text, "/");
+	const char *length = NULL;
 	uint64_t number;
 	uint8_t bytes[16];
-	int family = memchr(text, ':', length) ? AF_INET6 : AF_INET;
+	int family;
 
-	snprintf(address, sizeof(address), "%.*s", (int)length, text);
 	if (is_host_name(text)) {
 		if (look_up(text, &family, bytes))
 			return USAGE;
-	} else if (length >= sizeof(address) ||
-		   inet_pton(family, address, bytes) != 1) {
+	} else if (!inet_parse(text, &family, bytes, &length)) {
 		return refuse(USAGE, "'%s' is not an address: a path is %s",
 			      text, KEYS);
 	}
 	pams_path_key_address(path, family, bytes, 0);
-	if (text[length] == '/') {
-		if (parse_number("prefix length", text + length + 1, 0,
+	if (length) {
+		if (parse_number("prefix length", length, 0,
 				 path->prefix_len, &number))
 			return USAGE;
 		path->prefix_len = number;

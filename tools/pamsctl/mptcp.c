@@ -14,6 +14,7 @@
 
 #include "hook.h"
 #include "pamsctl.h"
+#include "pins.h"
 
 /* An enabled cgroup that exists, and its path. */
 struct enabled {
@@ -23,16 +24,10 @@ struct enabled {
 
 static int refuse_hook(int err)
 {
-	if ((err == -EPERM || err == -EACCES) && geteuid())
-		return refuse(NOT_PERMITTED, "%s: run it as root", hook_error());
-	if (err == -EPERM)
-		return refuse(NOT_PERMITTED, "%s: needs CAP_BPF and "
-			      "CAP_PERFMON, and a kernel that is not locked down",
-			      hook_error());
 	if (err == -E2BIG)
 		return refuse(FAILED, "%d cgroups are enabled already",
 			      HOOK_CGROUPS_MAX);
-	return refuse(FAILED, "%s", hook_error());
+	return pins_refuse(err, "CAP_BPF and CAP_PERFMON");
 }
 
 /* Is it a cgroup's path rather than the name of a unit? */

@@ -22,6 +22,7 @@
  *	pamsd.c			asks the daemon for its status
  *	first_hook.c		where connections begin, by BPF
  *	hook.c			MPTCP for the programs of a cgroup, by BPF
+ *	pins.c			what pinned BPF programs need
  *	cgroup.c		cgroups by path, number and systemd's unit
  *	module.c		the module's file, and what loading it needs
  *	scheduler.c		the kernel's MPTCP schedulers
@@ -111,6 +112,9 @@ int parse_number(const char *what, const char *text, uint64_t min,
 		 uint64_t max, uint64_t *number);
 const char *show_count(char *buffer, uint64_t number);
 const char *show_rate(char *buffer, uint64_t byteps);
+
+/* route.c: the index of the interface that has the address, 0 if none has */
+unsigned int interface_of(int family, const void *address);
 
 /* key.c */
 #define KEY_TEXT_MAX		128

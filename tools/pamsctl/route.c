@@ -36,8 +36,7 @@ static bool is_address(const struct sockaddr *sa, int family,
 	       !memcmp(&((struct sockaddr_in6 *)sa)->sin6_addr, address, 16);
 }
 
-/* The index of the interface that has the address, 0 if none has. */
-static unsigned int owner_of(int family, const void *address)
+unsigned int interface_of(int family, const void *address)
 {
 	struct ifaddrs *list = NULL, *at;
 	unsigned int ifindex = 0;
@@ -161,7 +160,7 @@ void look_at_address(json_t *list, int family, const void *address,
 		     uint32_t ifindex, bool announced)
 {
 	struct nl_sock *sock = nl_socket_alloc();
-	unsigned int owner = owner_of(family, address), leaves = 0;
+	unsigned int owner = interface_of(family, address), leaves = 0;
 	char text[INET6_ADDRSTRLEN];
 	int err;
 
