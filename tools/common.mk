@@ -20,13 +20,15 @@ LIBRARY := $(BUILD)/libtools.a
 HERE := $(BUILD)/objects/$(NAME)
 
 PKG_CONFIG ?= pkg-config
+# Without libbpf (make BPF=) programs are the same, but choose no first path, and no sockets of MPTCP.
+BPF ?= $(shell $(PKG_CONFIG) --exists 'libbpf >= 1.0' && echo libbpf)
 CFLAGS ?= -O2 -g
 # A newer compiler may warn of more: packages are built with WERROR= .
 WERROR ?= -Werror
 WARNINGS := -Wall -Wextra $(WERROR)
 HARDENING := -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fPIE
 ALL_CFLAGS = $(CFLAGS) -std=gnu11 $(WARNINGS) $(HARDENING) -D_GNU_SOURCE \
-	     -DPAMS_VERSION='"$(VERSION)"' -I$(TOOLS)/lib -I$(BUILD)/include \
+	     -DPAMS_VERSION='"$(VERSION)"' $(if $(BPF),-DHAVE_BPF) -I$(TOOLS)/lib -I$(BUILD)/include \
 	     $(shell $(PKG_CONFIG) --cflags $(LIB_PACKAGES) $(PACKAGES))
 # pamsplit needs neither libnl nor libsodium of LIB_PACKAGES; not every compiler leaves out what is not used.
 ALL_LDFLAGS = $(LDFLAGS) -pie -Wl,-z,relro,-z,now,--as-needed

@@ -132,6 +132,26 @@ other_namespaces()
 	[ -z "$(nsenter --net="/run/netns/$server" "$pamsctl" --json first show | tr -d '[] \n')" ] || fail "entries are seen elsewhere"
 }
 
+# Connections to this host are no business of an entry for everything else.
+this_host()
+{
+	local to here=127.0.0.1
+	begin "$1"
+	[ "$1" = -4 ] || here=::1
+	stop_server
+	ip -n "$client" link set lo up
+	first set default "$far"
+	ip netns exec "$client" "$xfer" server -p "$port" ${1/-4/} &
+	server_pid=$!
+	within 50 client_listens || fail "the server does not come up"
+	first set "$near" none
+	first set "$far" none
+	for to in "$here" "$near" "$far"; do
+		on_client "$xfer" client --quiet ${1/-4/} --bytes 100000 "$to" "$port" || fail "$to can't be reached"
+	done
+	check "connections by the entries" "$(begun | sort -u)" == 0
+}
+
 refused()
 {
 	local why=$1
@@ -189,6 +209,8 @@ add others_join -6
 add joins_are_left
 add leaves_alone
 add other_namespaces
+add this_host -4
+add this_host -6
 add refuses
 add sooner
 add address_goes

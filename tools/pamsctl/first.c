@@ -16,6 +16,7 @@
 #include "pins.h"
 
 #define DEFAULT		"default"
+#define NONE		"none"		/* in place of an address: begin where the routes say */
 #define TEXT_MAX	(INET6_ADDRSTRLEN + 4)
 
 static struct first entries[2 * FIRST_MAX];
@@ -58,6 +59,19 @@ static int parse_destination(const char *text, struct first *first)
 	return DONE;
 }
 
+static bool leaves_alone(const struct first *first)
+{
+	return !first->device[0];
+}
+
+static const char *show_source(char text[TEXT_MAX], const struct first *first)
+{
+	if (leaves_alone(first))
+		return NONE;
+	show_address(text, first->family, first->source);
+	return text;
+}
+
 static const char *show_destination(char text[TEXT_MAX], const struct first *first)
 {
 	if (!first->length)
@@ -70,38 +84,68 @@ static const char *show_destination(char text[TEXT_MAX], const struct first *fir
 
 /* --- the commands --- */
 
-static int set(const char *destination, const char *source)
+/* The address that connections begin on, which this machine has, into *first. */
+static int find_source(const char *source, struct first *first)
 {
-	const char *why = pins_missing(), *length;
-	struct first first = { .length = 0 };
-	unsigned int ifindex;
-	char text[TEXT_MAX];
+	unsigned int ifindex = interface_of(first->family, first->source);
+
+	if (!ifindex)
+		return refuse(FAILED, "first set: %s is no address of this machine", source);
+	show_interface(first->device, ifindex);
+	return DONE;
+}
+
+/* The words of "set" into *first, but for the device. */
+static int parse(const char *destination, const char *source, struct first *first)
+{
+	bool none = !strcmp(source, NONE);
+	const char *length;
 	int family, err;
 
-	if (!inet_parse(source, &family, first.source, &length) || length)
-		return refuse(USAGE, "first set: '%s' is no address", source);
-	first.family = family;
-	if (strcmp(destination, DEFAULT)) {
-		err = parse_destination(destination, &first);
+	if (!none && (!inet_parse(source, &family, first->source, &length) || length))
+		return refuse(USAGE, "first set: '%s' is no address, and not \"" NONE "\"", source);
+	if (!strcmp(destination, DEFAULT)) {
+		if (none)
+			return refuse(USAGE, "first set: " NONE " is for a prefix; for all "
+				      "destinations: first del " DEFAULT);
+		first->family = family;
+		return DONE;
+	}
+	err = parse_destination(destination, first);
+	if (!err && !none && first->family != family)
+		return refuse(USAGE, "first set: %s and %s are of different families",
+			      destination, source);
+	return err;
+}
+
+static int set(const char *destination, const char *source)
+{
+	struct first first = { .length = 0 };
+	const char *why = pins_missing();
+	char text[TEXT_MAX];
+	int err;
+
+	err = parse(destination, source, &first);
+	if (err)
+		return err;
+	if (why)
+		return refuse(FAILED, "first set: %s", why);
+	if (strcmp(source, NONE)) {
+		err = find_source(source, &first);
 		if (err)
 			return err;
 	}
-	if (first.family != family)
-		return refuse(USAGE, "first set: %s and %s are of different families",
-			      destination, source);
-	if (why)
-		return refuse(FAILED, "first set: %s", why);
-	ifindex = interface_of(family, first.source);
-	if (!ifindex)
-		return refuse(FAILED, "first set: %s is no address of this machine", source);
-	show_interface(first.device, ifindex);
 	err = first_set(&first);
 	if (err)
 		return refuse_first(err);
 	if (options.json)
 		return print_json(json_object());
-	printf("MPTCP connections to %s begin on %s, %s, from now on\n",
-	       show_destination(text, &first), source, first.device);
+	if (leaves_alone(&first))
+		printf("MPTCP connections to %s begin where the routes say, from now on\n",
+		       show_destination(text, &first));
+	else
+		printf("MPTCP connections to %s begin on %s, %s, from now on\n",
+		       show_destination(text, &first), source, first.device);
 	return DONE;
 }
 
@@ -156,13 +200,14 @@ static int show(void)
 	for (int i = 0; i < count; i++) {
 		const char *to = show_destination(destination, &entries[i]);
 
-		show_address(source, entries[i].family, entries[i].source);
+		const char *from = show_source(source, &entries[i]);
+
 		append(list, json_pack("{s:s, s:s, s:s, s:I}", "destination", to, "address",
-				       source, "device", entries[i].device, "connections",
+				       from, "device", entries[i].device, "connections",
 				       (json_int_t)entries[i].connections));
 		table_row(table);
 		table_cell(table, to);
-		table_cell(table, source);
+		table_cell(table, from);
 		table_cell(table, entries[i].device);
 		table_number(table, entries[i].connections);
 	}

@@ -55,7 +55,7 @@ int hook_read(struct hook_cgroup cgroups[HOOK_CGROUPS_MAX])
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
-#include "insn.h"
+#include "../lib/insn.h"
 
 #define FUNCTION	"update_socket_protocol"
 #define FOLDER		PINS_FOLDER "/mptcp_pams"

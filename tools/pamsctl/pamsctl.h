@@ -20,7 +20,7 @@
  *	helper.c		pamsplit, if this machine is a helper
  *	finding.c		doctor's findings, as text or as JSON
  *	pamsd.c			asks the daemon for its status
- *	first_hook.c		where connections begin, by BPF
+ *	first_hook.c		where connections begin: pinned BPF
  *	hook.c			MPTCP for the programs of a cgroup, by BPF
  *	pins.c			what pinned BPF programs need
  *	cgroup.c		cgroups by path, number and systemd's unit

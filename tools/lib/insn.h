@@ -4,8 +4,8 @@
  *
  * A jump's offset counts from the next instruction on.
  */
-#ifndef PAMSCTL_INSN_H
-#define PAMSCTL_INSN_H
+#ifndef PAMS_INSN_H
+#define PAMS_INSN_H
 
 #include <linux/bpf.h>
 
@@ -51,4 +51,4 @@
 
 enum { R0, R1, R2, R3, R4, R5, R6, R7, R8, R9, STACK };
 
-#endif /* PAMSCTL_INSN_H */
+#endif /* PAMS_INSN_H */
