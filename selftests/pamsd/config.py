@@ -68,7 +68,7 @@ reporter {{
 
 # What is in the file, and the line and text that it is refused with.
 BAD = [
-    ("", ": has no server, reporter, rules or cap: there is nothing to do"),
+    ("", ": has no server, reporter, rules, cap or paths: there is nothing to do"),
     ("sever { }", ":1: no such option 'sever'"),
     (f'server {{\n {PEER}\n listn = {{"::"}}\n}}', ":3: no such option 'listn'"),
     ("server {\n}\n", ":2: server has no peer that may report"),

@@ -182,6 +182,26 @@ static void get_reporter(struct config *config, cfg_t *reporter)
 			      cfg_getnsec(reporter, "interface", i));
 }
 
+static void get_paths(struct config *config, cfg_t *section)
+{
+	struct paths_config *paths = &config->paths;
+
+	paths->kept = true;
+	paths->first = cfg_getbool(section, "first");
+	paths->also_count = cfg_size(section, "also");
+	paths->also = array_of(paths->also_count, sizeof(*paths->also));
+	for (unsigned int i = 0; i < paths->also_count; i++)
+		copy_name(paths->also[i], cfg_getnstr(section, "also", i));
+	paths->without_count = cfg_size(section, "without");
+	paths->without = array_of(paths->without_count, sizeof(*paths->without));
+	for (unsigned int i = 0; i < paths->without_count; i++)
+		copy_name(paths->without[i], cfg_getnstr(section, "without", i));
+	paths->not_first_count = cfg_size(section, "not-first");
+	paths->not_first = array_of(paths->not_first_count, sizeof(*paths->not_first));
+	for (unsigned int i = 0; i < paths->not_first_count; i++)
+		prefix_parse(&paths->not_first[i], cfg_getnstr(section, "not-first", i));
+}
+
 static void get_cap(struct cap_config *cap, cfg_t *section)
 {
 	cap->name = copy(cfg_title(section));
@@ -220,6 +240,8 @@ static struct config *convert(cfg_t *cfg)
 		config->rules_file = copy(cfg_getstr(cfg, "rules"));
 		config_take_rules(&config->rules);
 	}
+	if (cfg_size(cfg, "paths"))
+		get_paths(config, cfg_getsec(cfg, "paths"));
 	config->state = copy(cfg_getstr(cfg, "state"));
 	config->costs_as_backup = cfg_getbool(cfg, "costs-as-backup");
 	config->cap_count = cfg_size(cfg, "cap");
@@ -306,12 +328,20 @@ static cfg_t *parse(const char *file, char *text)
 		STR("then", NULL, CFGF_NODEFAULT, check_then),
 		CFG_END()
 	};
+	cfg_opt_t paths[] = {
+		STR_LIST("also", "{}", check_ifname),
+		STR_LIST("without", "{}", check_ifname),
+		BOOL("first", cfg_true, NULL),
+		STR_LIST("not-first", "{}", check_not_first),
+		CFG_END()
+	};
 	cfg_opt_t root[] = {
 		STR("control", PAMSD_CONTROL, CFGF_NONE, check_control),
 		STR("rules", NULL, CFGF_NODEFAULT, check_rules),
 		STR("state", PAMSD_STATE, CFGF_NONE, check_state),
 		BOOL("costs-as-backup", cfg_false, NULL),
 		SEC("cap", cap, MANY, check_cap),
+		SEC("paths", paths, CFGF_NODEFAULT, check_paths),
 		SEC("server", server, CFGF_NODEFAULT, check_server),
 		SEC("reporter", reporter, CFGF_NODEFAULT, check_reporter),
 		BOOL(END_NAME, cfg_false, NULL),
@@ -394,9 +424,9 @@ struct config *config_read(const char *file, void (*say_fault)(const char *))
 	cfg = read_tree(file, false);
 	if (cfg && !cfg_size(cfg, "server") && !cfg_size(cfg, "reporter") &&
 	    !cfg_size(cfg, "rules") && !cfg_size(cfg, "cap") &&
-	    !cfg_getbool(cfg, "costs-as-backup")) {
+	    !cfg_size(cfg, "paths") && !cfg_getbool(cfg, "costs-as-backup")) {
 		snprintf(line, sizeof(line), "%s: has no server, reporter, "
-			 "rules or cap: there is nothing to do", file);
+			 "rules, cap or paths: there is nothing to do", file);
 		tell(line);
 	} else if (cfg) {
 		config = convert(cfg);
@@ -466,6 +496,9 @@ void config_free(struct config *config)
 		free(config->caps[i].hours);
 	}
 	free(config->caps);
+	free(config->paths.also);
+	free(config->paths.without);
+	free(config->paths.not_first);
 	free(config->state);
 	free(config);
 }

@@ -55,6 +55,8 @@ int check_key_file(cfg_t *cfg, cfg_opt_t *opt);
 int check_listen(cfg_t *cfg, cfg_opt_t *opt);
 int check_loss_max(cfg_t *cfg, cfg_opt_t *opt);
 int check_measure(cfg_t *cfg, cfg_opt_t *opt);
+int check_not_first(cfg_t *cfg, cfg_opt_t *opt);
+int check_paths(cfg_t *cfg, cfg_opt_t *opt);
 int check_peer(cfg_t *cfg, cfg_opt_t *opt);
 int check_plugin(cfg_t *cfg, cfg_opt_t *opt);
 int check_port(cfg_t *cfg, cfg_opt_t *opt);

@@ -132,6 +132,16 @@ int check_about(cfg_t *cfg, cfg_opt_t *opt)
 	return about.source ? 0 : check_hosts(cfg, value(opt), &about.prefix);
 }
 
+int check_not_first(cfg_t *cfg, cfg_opt_t *opt)
+{
+	struct prefix prefix;
+
+	return refuse(cfg, value(opt), prefix_parse(&prefix, value(opt))) ?:
+	       check_hosts(cfg, value(opt), &prefix) ?:
+	       refuse(cfg, value(opt), prefix.len ? NULL :
+		      "is every destination: write first = false");
+}
+
 /* Check the first word of a command: an executable file's path, or its name in PATH. */
 int check_plugin(cfg_t *cfg, cfg_opt_t *opt)
 {
@@ -578,6 +588,20 @@ int check_cap(cfg_t *cfg, cfg_opt_t *opt)
 	else
 		return 0;
 	return -1;
+}
+
+/* An interface that is to be used and not to be used. */
+int check_paths(cfg_t *cfg, cfg_opt_t *opt)
+{
+	cfg_t *section = cfg_opt_getnsec(opt, 0);
+
+	for (unsigned int i = 0; i < cfg_size(section, "also"); i++)
+		for (unsigned int j = 0; j < cfg_size(section, "without"); j++)
+			if (!strcmp(cfg_getnstr(section, "also", i),
+				    cfg_getnstr(section, "without", j)))
+				return refuse(cfg, cfg_getnstr(section, "also", i),
+					      "is in also and in without");
+	return 0;
 }
 
 int check_server(cfg_t *cfg, cfg_opt_t *opt)

@@ -18,6 +18,7 @@
 #include "diag.h"
 
 #define TCP_STATE_ESTABLISHED	1
+#define TCP_STATE_SYN_SENT	2
 
 /* The callback for each socket of a dump. */
 struct dump {
@@ -53,21 +54,23 @@ static int on_socket(struct nl_msg *msg, void *arg)
 	prefix_from(&socket.local, diag->idiag_family, diag->id.idiag_src);
 	prefix_from(&socket.peer, diag->idiag_family, diag->id.idiag_dst);
 	socket.peer_port = ntohs(diag->id.idiag_dport);
+	socket.local_port = ntohs(diag->id.idiag_sport);
+	socket.opening = diag->idiag_state == TCP_STATE_SYN_SENT;
 	socket.info = nlmsg_find_attr(hdr, sizeof(*diag), INET_DIAG_INFO);
 	socket.ulp = nlmsg_find_attr(hdr, sizeof(*diag), INET_DIAG_ULP_INFO);
 	dump->fn(&socket, dump->arg);
 	return NL_OK;
 }
 
-static int dump_family(struct nl_sock *sock, int family, const void *filter,
-		       size_t filter_len)
+static int dump_family(struct nl_sock *sock, int family, unsigned int states,
+		       const void *filter, size_t filter_len)
 {
 	struct inet_diag_req_v2 req = {
 		.sdiag_family = family,
 		.sdiag_protocol = IPPROTO_TCP,
 		/* this also makes the kernel send the ULP's attributes */
 		.idiag_ext = 1 << (INET_DIAG_INFO - 1),
-		.idiag_states = 1 << TCP_STATE_ESTABLISHED,
+		.idiag_states = states,
 	};
 	struct nl_msg *msg = nlmsg_alloc_simple(SOCK_DIAG_BY_FAMILY,
 						NLM_F_DUMP);
@@ -84,8 +87,8 @@ static int dump_family(struct nl_sock *sock, int family, const void *filter,
 	return err < 0 ? err : nl_recvmsgs_default(sock);
 }
 
-int diag_established(struct nl_sock **sock, const void *filter,
-		     size_t filter_len, diag_fn fn, void *arg)
+static int dump_states(struct nl_sock **sock, unsigned int states, const void *filter,
+		       size_t filter_len, diag_fn fn, void *arg)
 {
 	struct dump dump = { .fn = fn, .arg = arg };
 	int err = source_open(sock, NETLINK_SOCK_DIAG);
@@ -93,11 +96,23 @@ int diag_established(struct nl_sock **sock, const void *filter,
 	if (err)
 		return err;
 	nl_socket_modify_cb(*sock, NL_CB_VALID, NL_CB_CUSTOM, on_socket, &dump);
-	err = dump_family(*sock, AF_INET, filter, filter_len);
+	err = dump_family(*sock, AF_INET, states, filter, filter_len);
 	if (err >= 0)
-		err = dump_family(*sock, AF_INET6, filter, filter_len);
+		err = dump_family(*sock, AF_INET6, states, filter, filter_len);
 	if (err >= 0)
 		return 0;
 	source_close(sock);
 	return -EIO;
+}
+
+int diag_established(struct nl_sock **sock, const void *filter,
+		     size_t filter_len, diag_fn fn, void *arg)
+{
+	return dump_states(sock, 1 << TCP_STATE_ESTABLISHED, filter, filter_len, fn, arg);
+}
+
+int diag_open(struct nl_sock **sock, diag_fn fn, void *arg)
+{
+	return dump_states(sock, 1 << TCP_STATE_ESTABLISHED | 1 << TCP_STATE_SYN_SENT,
+			   NULL, 0, fn, arg);
 }

@@ -13,7 +13,8 @@ struct nlattr;
 
 struct diag_socket {
 	struct prefix local, peer;
-	uint16_t peer_port;
+	uint16_t peer_port, local_port;
+	bool opening;		/* the peer hasn't answered yet; else established */
 	struct nlattr *info;	/* struct tcp_info, or NULL */
 	struct nlattr *ulp;	/* INET_ULP_INFO_*, or NULL: the socket has no ULP */
 };
@@ -27,5 +28,8 @@ typedef void (*diag_fn)(const struct diag_socket *socket, void *arg);
  */
 int diag_established(struct nl_sock **sock, const void *filter,
 		     size_t filter_len, diag_fn fn, void *arg);
+
+/* The same for all sockets that are established or being opened. */
+int diag_open(struct nl_sock **sock, diag_fn fn, void *arg);
 
 #endif /* PAMSD_DIAG_H */

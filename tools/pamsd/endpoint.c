@@ -234,3 +234,62 @@ int endpoint_remove(const struct endpoint *endpoint)
 {
 	return tell(MPTCP_PM_CMD_DEL_ADDR, endpoint, endpoint->flags);
 }
+
+struct limits {
+	uint32_t subflows, accepted;
+	bool known;
+};
+
+static int on_limits(struct nl_msg *msg, void *arg)
+{
+	struct nlattr *tb[MPTCP_PM_ATTR_MAX + 1];
+	struct limits *limits = arg;
+
+	if (genlmsg_parse(nlmsg_hdr(msg), 0, tb, MPTCP_PM_ATTR_MAX, NULL) ||
+	    !tb[MPTCP_PM_ATTR_SUBFLOWS] || !tb[MPTCP_PM_ATTR_RCV_ADD_ADDRS])
+		return NL_OK;
+	limits->subflows = nla_get_u32(tb[MPTCP_PM_ATTR_SUBFLOWS]);
+	limits->accepted = nla_get_u32(tb[MPTCP_PM_ATTR_RCV_ADD_ADDRS]);
+	limits->known = true;
+	return NL_OK;
+}
+
+static int set_limits(const struct limits *limits)
+{
+	struct nl_msg *msg = nlmsg_alloc();
+	int err = -NLE_MSGSIZE;
+
+	if (!msg)
+		return -ENOMEM;
+	if (genlmsg_put(msg, NL_AUTO_PORT, NL_AUTO_SEQ, family, 0, NLM_F_ACK,
+			MPTCP_PM_CMD_SET_LIMITS, MPTCP_PM_VER) &&
+	    !nla_put_u32(msg, MPTCP_PM_ATTR_RCV_ADD_ADDRS, limits->accepted) &&
+	    !nla_put_u32(msg, MPTCP_PM_ATTR_SUBFLOWS, limits->subflows))
+		err = nl_send_auto(sock, msg);
+	nlmsg_free(msg);
+	if (err >= 0)
+		err = nl_wait_for_ack(sock);
+	return err < 0 ? pams_errno(err) : 0;
+}
+
+int endpoint_limit(uint32_t *now, uint32_t set)
+{
+	struct limits limits = { };
+	int err = open_manager();
+
+	if (err)
+		return err;
+	nl_socket_modify_cb(sock, NL_CB_VALID, NL_CB_CUSTOM, on_limits, &limits);
+	err = genl_send_simple(sock, family, MPTCP_PM_CMD_GET_LIMITS, MPTCP_PM_VER, 0);
+	if (err >= 0)
+		err = nl_recvmsgs_default(sock);
+	if (err >= 0)
+		err = nl_wait_for_ack(sock);
+	if (err < 0 || !limits.known) {
+		endpoints_close();
+		return err < 0 ? pams_errno(err) : -EIO;
+	}
+	*now = limits.subflows;
+	limits.subflows = set;
+	return set ? set_limits(&limits) : 0;
+}

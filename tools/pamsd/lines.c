@@ -42,6 +42,8 @@ static json_t *status(const struct lines *lines)
 				    rules_status(lines->rules));
 	if (lines->caps)
 		json_object_set_new(object, "caps", caps_status(lines->caps));
+	if (lines->paths)
+		json_object_set_new(object, "paths", paths_status(lines->paths));
 	return object;
 }
 
@@ -79,13 +81,15 @@ static json_t *loss(const struct lines *lines, json_t *object,
 	if (spread_ms && (no_loss || !is_time(spread_ms, 0)))
 		return fault("spread_ms is not a whole number from 0 to "
 			     "86400000 beside loss_ms");
-	if (!lines->reporter)
+	if (!lines->reporter && !lines->paths)
 		return fault("no reporter is configured here");
 	prediction.loss = loss_ms;
 	prediction.loss_ms = json_integer_value(loss_ms);
 	prediction.spread_ms = json_integer_value(spread_ms);
 	prediction.ttl_ms = json_integer_value(ttl_ms);
-	why = reporter_predict(lines->reporter, interface, &prediction);
+	why = lines->paths ? paths_predict(lines->paths, interface, &prediction) : NULL;
+	if (lines->reporter)
+		why = reporter_predict(lines->reporter, interface, &prediction);
 	return why ? fault(why) : json_pack("{s:b}", "ok", 1);
 }
 

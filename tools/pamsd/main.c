@@ -30,6 +30,7 @@ struct roles {
 	struct reporter *reporter;
 	struct rules *rules;
 	struct caps *caps;
+	struct paths *paths;
 	struct plugins *plugins;
 	struct control *control;
 };
@@ -57,11 +58,18 @@ static void kernel_is_back(void *arg)
 		rules_feed(pamsd.roles.rules);
 	if (pamsd.roles.caps)
 		caps_feed(pamsd.roles.caps);
+	if (pamsd.roles.paths)
+		paths_feed(pamsd.roles.paths);
 }
 
-/* Free all roles but the caps, whose changes stay until the next caps take over. */
+/*
+ * Free all roles but the caps, whose changes stay until the next caps take over. What the paths
+ * have made stays, too.
+ */
 static void tear_down(struct roles *roles)
 {
+	paths_free(roles->paths);
+	roles->paths = NULL;
 	control_free(roles->control);
 	plugins_free(roles->plugins);
 	rules_free(roles->rules);
@@ -122,17 +130,28 @@ fail:
 	return -1;
 }
 
-/* Set up the caps last, once everything else works: they take effect at once. */
-static int set_up_caps(struct roles *roles)
+/* Needs the caps. */
+static int set_up_paths(struct roles *roles)
 {
-	if (!has_caps(roles->config))
+	if (!roles->config->paths.kept)
 		return 0;
-	roles->caps = caps_new(pamsd.base, roles->config, pamsd.kernel);
-	pamsd.lines.caps = roles->caps;
-	if (roles->caps)
-		return 0;
-	say("there is no memory for caps");
-	return -1;
+	roles->paths = paths_new(pamsd.base, roles->config, pamsd.kernel, roles->caps);
+	pamsd.lines.paths = roles->paths;
+	return roles->paths ? 0 : -1;
+}
+
+/* Set up caps and paths last, once everything else works: they take effect at once. */
+static int set_up_last(struct roles *roles)
+{
+	if (has_caps(roles->config)) {
+		roles->caps = caps_new(pamsd.base, roles->config, pamsd.kernel);
+		pamsd.lines.caps = roles->caps;
+		if (!roles->caps) {
+			say("there is no memory for caps");
+			return -1;
+		}
+	}
+	return set_up_paths(roles);
 }
 
 static void give_up(void)
@@ -161,10 +180,11 @@ static bool needs_privilege(const struct config *config)
 		    (config->target_count && names_subflows(interface)))
 			return true;
 	}
-	return config->server || config->rules_file || has_caps(config);
+	return config->server || config->rules_file || has_caps(config) ||
+	       config->paths.kept;
 }
 
-/* Replace the roles by new ones, which work, and set up their caps. */
+/* Replace the roles by new ones, which work, and set up their caps and paths. */
 static void replace(struct roles *new)
 {
 	/* only a common state file tells the new caps what the old ones changed: else undo that */
@@ -175,7 +195,7 @@ static void replace(struct roles *new)
 	caps_free(pamsd.roles.caps);
 	config_free(pamsd.roles.config);
 	pamsd.roles = *new;
-	if (set_up_caps(&pamsd.roles))
+	if (set_up_last(&pamsd.roles))
 		give_up();
 	else
 		say("the configuration was read again");
@@ -199,13 +219,17 @@ static void reload(void)
 	}
 	if (pamsd.roles.server)
 		server_revoke(pamsd.roles.server, new.config);
+	if (pamsd.roles.paths &&
+	    (!new.config->paths.kept ||
+	     strcmp(new.config->state, pamsd.roles.config->state)))
+		paths_release(pamsd.roles.paths);
 	tear_down(&pamsd.roles);
 	if (!set_up(&new)) {
 		replace(&new);
 		return;
 	}
 	config_free(new.config);
-	if (!set_up(&pamsd.roles)) {
+	if (!set_up(&pamsd.roles) && !set_up_paths(&pamsd.roles)) {
 		say("the old configuration is kept");
 		return;
 	}
@@ -252,6 +276,8 @@ static int run(void)
 	pamsd.unprivileged = !needs_privilege(pamsd.roles.config);
 	if (pamsd.roles.config->reporter)
 		traffic_open();
+	if (pamsd.roles.config->paths.first)
+		begin_open();
 	if (privilege_drop(pamsd.user, !pamsd.unprivileged))
 		goto free_config;
 	pamsd.base = base_new();
@@ -262,11 +288,13 @@ static int run(void)
 		goto free_base;
 	if (catch_signals() || set_up(&pamsd.roles))
 		goto free_signals;
-	if (set_up_caps(&pamsd.roles))
+	if (set_up_last(&pamsd.roles))
 		goto free_roles;
 	notify("READY=1");
 	event_base_dispatch(pamsd.base);
 	notify("STOPPING=1");
+	if (pamsd.roles.paths)
+		paths_release(pamsd.roles.paths);
 	if (pamsd.roles.caps)
 		caps_release(pamsd.roles.caps);
 	status = pamsd.broken ? EXIT_FAILURE : EXIT_SUCCESS;
@@ -282,6 +310,7 @@ free_signals:
 free_base:
 	event_base_free(pamsd.base);
 free_config:
+	begin_close();
 	traffic_close();
 	config_free(pamsd.roles.config);
 	return status;

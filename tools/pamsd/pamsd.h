@@ -9,6 +9,7 @@
  *	          control.c, plugin.c -------/      \------> kernel.c
  *	                  (lines.c)
  *
+ *	paths:    scene.c, seen.c -> paths.c (begin.c) -> scene.c, endpoint.c, begin.c
  *	rules:    config.c -> rules.c -> kernel.c
  *	caps:     counter.c, battery.c, metered.c, pamsplit.c -> caps.c (quota.c)
  *	                  caps.c -> caps_apply.c -> kernel.c, endpoint.c, exits.c,
@@ -37,6 +38,10 @@
  *	resolve.c		looks up the addresses of a server's name
  *	links.c			the state of the interfaces, from rtnetlink
  *	traffic.c		notices the first packet after a silence
+ *	paths.c			keeps the host's paths
+ *	begin.c			chooses on which of them connections begin
+ *	seen.c			what TCP sockets tell of them
+ *	scene.c			interfaces, addresses, routes and rules
  *	caps.c			limits on the use of interfaces
  *	caps_apply.c		tells the kernel what a cap asks for
  *	endpoint.c exits.c pamsplit.c
@@ -228,6 +233,18 @@ struct cap_config {
 	struct effect then;
 };
 
+/* Section "paths": pamsd keeps the host's paths. */
+struct paths_config {
+	bool kept;		/* the section is there */
+	bool first;		/* choose where connections begin */
+	char (*also)[IF_NAMESIZE]; /* bridges and tunnels that are paths */
+	unsigned int also_count;
+	char (*without)[IF_NAMESIZE]; /* interfaces that are none */
+	unsigned int without_count;
+	struct prefix *not_first; /* destinations that begin where the routes say */
+	unsigned int not_first_count;
+};
+
 struct config {
 	char *control;		/* path of the socket, NULL for none */
 	bool server, reporter;
@@ -243,6 +260,7 @@ struct config {
 	unsigned int interface_count;
 	char *rules_file;	/* NULL: the kernel's table isn't touched */
 	struct pams_rules rules;
+	struct paths_config paths;
 	char *state;		/* path of the caps' state file */
 	bool costs_as_backup;	/* costly endpoints become backups, so peers see MP_PRIO */
 	struct cap_config *caps;
@@ -376,6 +394,9 @@ void caps_release(struct caps *caps);
 /* Tell the module and pamsplit the effects of all caps. */
 void caps_feed(struct caps *caps);
 struct json_t *caps_status(const struct caps *caps);
+/* Does a cap forbid this interface now, and what do its caps make it cost? */
+bool caps_forbid(const struct caps *caps, const char *interface);
+uint8_t caps_cost(const struct caps *caps, const char *interface);
 
 /* --- peer.c, session.c, held.c: peers that report to this server, and their reports --- */
 
@@ -635,6 +656,33 @@ const char *reporter_predict(struct reporter *reporter, const char *interface,
 			     const struct prediction *prediction);
 struct json_t *reporter_status(const struct reporter *reporter);
 
+/* --- paths.c: keeps the host's paths --- */
+
+struct paths;
+
+/*
+ * Continues from what an earlier pamsd has made. caps: those that forbid paths, or NULL. Returns
+ * NULL after logging the reason.
+ */
+struct paths *paths_new(struct event_base *base, const struct config *config,
+			struct kernel *kernel, const struct caps *caps);
+/* Keeps what was made; the next paths_new() continues from it. */
+void paths_free(struct paths *paths);
+/* Undo what was made. */
+void paths_release(struct paths *paths);
+/* What the paths depend on may have changed. */
+void paths_feed(struct paths *paths);
+/* No connection begins on a path that is about to be lost. Returns NULL, or why not. */
+const char *paths_predict(struct paths *paths, const char *interface,
+			  const struct prediction *prediction);
+struct json_t *paths_status(const struct paths *paths);
+
+/* --- begin.c: on which path connections begin --- */
+
+/* Load the BPF programs, which privilege_drop() makes impossible. */
+void begin_open(void);
+void begin_close(void);
+
 /* --- subflows.c: this machine's subflows of MPTCP connections --- */
 
 #define SUBFLOWS_MAX	256
@@ -717,6 +765,7 @@ struct lines {
 	struct reporter *reporter;	/* or NULL */
 	struct rules *rules;		/* or NULL */
 	struct caps *caps;		/* or NULL */
+	struct paths *paths;		/* or NULL */
 };
 
 /*

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * begin - on which path connections begin
+ *
+ * The choice, and the BPF programs that carry it out (tools/lib/first.c). The programs run while
+ * the daemon lives: their links are held open and are pinned nowhere, so that nothing of them is
+ * left after a crash. They are loaded before privileges are dropped; to change their tables takes
+ * none.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <event2/event.h>
+
+#include "../lib/first.h"
+#include "paths.h"
+
+/* A short answer, by which paths are compared. */
+#define ANSWER_BYTES	65536
+#define ANSWER_RTTS	4
+/* From so long before a predicted loss on no connection begins on the path. */
+#define LOSS_NEAR_MS	5000
+
+/* --- the choice --- */
+
+/* Lower is better: paths that can't be used now, then what costs more. */
+static unsigned int rank_of(const struct path *path, uint64_t ms)
+{
+	bool dead = path->dead_ms && ms < path->again_ms;
+	bool lost = path->lost_ms && ms + LOSS_NEAR_MS >= path->lost_ms;
+
+	return (!path->up || dead || lost) * 256 + path->cost;
+}
+
+/* The time of a short answer in us, 0: unknown. */
+static uint64_t answer_us(const struct path *path, bool rates)
+{
+	if (!path->rtt_us)
+		return 0;
+	return ANSWER_RTTS * (uint64_t)path->rtt_us +
+	       (rates ? ANSWER_BYTES * 1000000ULL / path->rate_byteps : 0);
+}
+
+static bool is_better(const struct path *one, const struct path *than, unsigned int percent)
+{
+	bool rates = one->rate_byteps && than->rate_byteps;
+	uint64_t one_us = answer_us(one, rates), than_us = answer_us(than, rates);
+
+	return one_us && than_us && one_us * 100 < than_us * percent;
+}
+
+const struct path *begin_choose(const struct list *paths, int family,
+				const struct prefix *before, unsigned int percent,
+				uint64_t ms)
+{
+	const struct path *kept = NULL, *best = NULL;
+	unsigned int count = 0;
+
+	for_each(const struct path, path, paths) {
+		if (path->address.family != family)
+			continue;
+		count++;
+		if (!memcmp(&path->address, before, sizeof(*before)))
+			kept = path;
+		if (!best || rank_of(path, ms) < rank_of(best, ms) ||
+		    (rank_of(path, ms) == rank_of(best, ms) && is_better(path, best, 100)))
+			best = path;
+	}
+	if (count < 2)
+		return NULL;
+	if (kept && rank_of(kept, ms) == rank_of(best, ms) && !is_better(best, kept, percent))
+		return kept;
+	return best;
+}
+
+#ifndef HAVE_BPF
+
+void begin_open(void)
+{
+	say("this pamsd was built without libbpf: connections begin where the routes say");
+}
+
+void begin_close(void)
+{
+}
+
+struct begin *begin_new(struct event_base *base, void (*woken)(void *arg), void *arg)
+{
+	(void)base;
+	(void)woken;
+	(void)arg;
+	return NULL;
+}
+
+void begin_free(struct begin *begin)
+{
+	(void)begin;
+}
+
+int begin_tell(struct begin *begin, int family, const struct path *path)
+{
+	(void)begin;
+	(void)family;
+	(void)path;
+	return 0;
+}
+
+int begin_leave(struct begin *begin, const struct list *prefixes)
+{
+	(void)begin;
+	(void)prefixes;
+	return 0;
+}
+
+#else
+
+#include <fcntl.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#define CGROUP		"/sys/fs/cgroup"
+#define RING_BYTES	4096
+
+static const int families[] = { AF_INET, AF_INET6 };
+
+static struct {
+	int cgroup, ring;
+	int table[2], program[2];
+	bool open;
+} kernel;
+
+struct begin {
+	struct ring_buffer *ring;
+	struct event *event;
+	int link[2];		/* -1: no program runs */
+	bool full;		/* there is no room for all destinations without a choice */
+	void (*woken)(void *arg);
+	void *arg;
+};
+
+/* --- programs --- */
+
+static int load_all(void)
+{
+	kernel.cgroup = open(CGROUP, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (kernel.cgroup < 0)
+		return -errno;
+	kernel.ring = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "pams_begin", 0, 0,
+				     (uint32_t)sysconf(_SC_PAGESIZE), NULL);
+	if (kernel.ring < 0)
+		return kernel.ring;
+	for (unsigned int i = 0; i < ARRAY_SIZE(families); i++) {
+		kernel.table[i] = first_table(families[i]);
+		if (kernel.table[i] < 0)
+			return kernel.table[i];
+		kernel.program[i] = first_program(families[i], kernel.table[i], kernel.ring);
+		if (kernel.program[i] < 0)
+			return kernel.program[i];
+	}
+	return 0;
+}
+
+static void close_one(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+void begin_close(void)
+{
+	if (!kernel.open)
+		return;
+	for (unsigned int i = 0; i < ARRAY_SIZE(families); i++) {
+		close_one(&kernel.program[i]);
+		close_one(&kernel.table[i]);
+	}
+	close_one(&kernel.ring);
+	close_one(&kernel.cgroup);
+	kernel.open = false;
+}
+
+void begin_open(void)
+{
+	int err;
+
+	libbpf_set_print(NULL);
+	kernel.cgroup = -1;
+	kernel.ring = -1;
+	memset(kernel.table, -1, sizeof(kernel.table));
+	memset(kernel.program, -1, sizeof(kernel.program));
+	kernel.open = true;
+	err = load_all();
+	if (!err)
+		return;
+	begin_close();
+	say("connections begin where the routes say, as BPF programs can't be used: %s",
+	    strerror(-err));
+}
+
+static unsigned int index_of(int family)
+{
+	return family == AF_INET6;
+}
+
+/* Run the program, after others at the same place. */
+static int attach(struct begin *begin, int family)
+{
+	unsigned int i = index_of(family);
+
+	if (begin->link[i] >= 0)
+		return 0;
+	begin->link[i] = first_attach(family, kernel.program[i], kernel.cgroup);
+	return begin->link[i] < 0 ? begin->link[i] : 0;
+}
+
+/* --- the table --- */
+
+static int on_record(void *arg, void *data, size_t len)
+{
+	(void)arg;
+	(void)data;
+	(void)len;
+	return 0;
+}
+
+static void on_ring(evutil_socket_t fd, short what, void *arg)
+{
+	struct begin *begin = arg;
+
+	(void)fd;
+	(void)what;
+	ring_buffer__consume(begin->ring);
+	begin->woken(begin->arg);
+}
+
+struct begin *begin_new(struct event_base *base, void (*woken)(void *arg), void *arg)
+{
+	struct begin *begin = kernel.open ? calloc(1, sizeof(*begin)) : NULL;
+
+	if (!begin)
+		return NULL;
+	begin->link[0] = -1;
+	begin->link[1] = -1;
+	begin->woken = woken;
+	begin->arg = arg;
+	begin->ring = ring_buffer__new(kernel.ring, on_record, NULL, NULL);
+	if (begin->ring)
+		begin->event = event_new(base, ring_buffer__epoll_fd(begin->ring),
+					 EV_READ | EV_PERSIST, on_ring, begin);
+	if (begin->event && !event_add(begin->event, NULL))
+		return begin;
+	say("connections begin where the routes say: the ring buffer can't be used");
+	begin_free(begin);
+	return NULL;
+}
+
+static int remove_all(unsigned int which, bool defaults)
+{
+	static struct first entries[FIRST_MAX];
+	int count = first_table_read(kernel.table[which], families[which], entries, 0,
+				     FIRST_MAX);
+
+	for (int i = 0; i < count; i++)
+		if (!entries[i].length == defaults)
+			first_table_del(kernel.table[which], &entries[i]);
+	return count < 0 ? count : 0;
+}
+
+void begin_free(struct begin *begin)
+{
+	if (!begin)
+		return;
+	for (unsigned int i = 0; i < ARRAY_SIZE(families); i++) {
+		remove_all(i, true);
+		remove_all(i, false);
+		close_one(&begin->link[i]);
+	}
+	if (begin->event)
+		event_free(begin->event);
+	ring_buffer__free(begin->ring);
+	free(begin);
+}
+
+int begin_tell(struct begin *begin, int family, const struct path *path)
+{
+	unsigned int i = index_of(family);
+	struct first first = { .family = family };
+	int err;
+
+	if (!path || begin->full) {
+		err = first_table_del(kernel.table[i], &first);
+		close_one(&begin->link[i]);
+		return err == -ENOENT ? 0 : err;
+	}
+	memcpy(first.source, path->address.address, sizeof(first.source));
+	memcpy(first.device, path->interface, sizeof(first.device));
+	err = first_table_set(kernel.table[i], &first);
+	return err ?: attach(begin, family);
+}
+
+static int add_all(const struct list *prefixes)
+{
+	int err = 0;
+
+	for_each(const struct prefix, prefix, prefixes) {
+		struct first first = { .family = prefix->family, .length = prefix->len };
+
+		memcpy(first.prefix, prefix->address, sizeof(first.prefix));
+		err = err ?: first_table_set(kernel.table[index_of(prefix->family)], &first);
+	}
+	return err;
+}
+
+int begin_leave(struct begin *begin, const struct list *prefixes)
+{
+	int err = 0;
+
+	for (unsigned int i = 0; i < ARRAY_SIZE(families); i++)
+		err = remove_all(i, false) ?: err;
+	err = err ?: add_all(prefixes);
+	begin->full = err;
+	return err;
+}
+
+#endif

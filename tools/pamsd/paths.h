@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * paths - declarations shared by the files that keep the host's paths
+ *
+ * A path is an interface with an address of one family and a default route. For each of them the
+ * path manager gets an endpoint, and routing a table of its own, so that what is sent from the
+ * address leaves by the interface.
+ */
+#ifndef PAMSD_PATHS_H
+#define PAMSD_PATHS_H
+
+#include "caps.h"
+#include "pamsd.h"
+
+/* --- scene.c: interfaces, addresses, routes and rules, as the kernel has them now --- */
+
+/* Marks routes and rules that pamsd made: unused by others, see rtnetlink(7), rtm_protocol. */
+#define OUR_PROTOCOL	173
+/* The table of an interface's paths is this plus its index. */
+#define OUR_TABLE	20000
+/* Priorities of our rules: this, and the next two. */
+#define OUR_PRIORITY	20000
+
+struct scene_link {
+	unsigned int ifindex;
+	char name[IF_NAMESIZE];
+	char kind[16];		/* "bridge", "tun", ... or "" */
+	bool loopback;
+	bool slave;		/* part of a bridge or bond, which has the addresses */
+	bool up;		/* with carrier */
+};
+
+struct scene_address {
+	unsigned int ifindex;
+	struct prefix address;	/* a host's */
+	unsigned int subnet;	/* bits of its subnet */
+	uint32_t flags;		/* IFA_F_ */
+	bool own;		/* pamsd has an endpoint for it */
+};
+
+struct scene_route {
+	struct prefix to;
+	uint32_t table;
+	unsigned int ifindex;	/* 0: none, or several */
+	uint32_t metric;
+	struct prefix gateway;	/* family 0: none */
+	bool ours;
+};
+
+/* What comes from "from" looks the table up, without routes of at most "suppress" bits. */
+struct scene_rule {
+	struct prefix from;
+	uint32_t table;
+	uint32_t priority;
+	int suppress;		/* -1: all routes count */
+};
+
+struct list {
+	void *at;
+	unsigned int count, room;
+};
+
+struct scene {
+	struct list links;	/* of struct scene_link */
+	struct list addresses;
+	struct list routes;	/* unicast ones, and local ones of hosts */
+	struct list rules;	/* ours */
+};
+
+/* The new last element, all zero. Ends the daemon if there is no memory. */
+void *list_add(struct list *list, size_t size);
+void list_free(struct list *list);
+
+#define for_each(type, one, list)					\
+	for (type *one = (list)->at;					\
+	     one && one < (type *)(list)->at + (list)->count; one++)
+
+/* Returns 0 or -errno. Frees what *scene had before. */
+int scene_read(struct scene *scene);
+void scene_free(struct scene *scene);
+struct scene_link *scene_link(const struct scene *scene, unsigned int ifindex);
+/* The interface to which the routes send what isn't for any special destination; 0: none. */
+unsigned int scene_exit(int family);
+/* Add or remove what is ours. Return 0 or -errno. */
+int scene_route(const struct scene_route *route, bool add);
+int scene_rule(const struct scene_rule *rule, bool add);
+void scene_close(void);
+
+/* --- begin.c: on which path connections begin --- */
+
+struct path {
+	struct prefix address;
+	unsigned int ifindex;
+	char interface[IF_NAMESIZE];
+	bool up;
+	uint64_t down_ms;	/* when the carrier was lost; 0: it never was there */
+	bool listed;		/* it was there in the last scene */
+	uint8_t cost;
+	uint64_t lost_ms;	/* a loss is predicted for then; 0: none */
+	uint64_t dead_ms;	/* no answer came since then; 0: it lives */
+	uint64_t again_ms;	/* a dead path counts as living again from then on */
+	unsigned int deaths;	/* without a sign of life in between */
+	uint32_t rtt_us;	/* to peers that another path reaches, too; 0: unknown */
+	uint64_t rate_byteps;	/* the most that it carried lately; 0: unknown */
+	uint64_t rate_us;	/* when that was */
+	uint64_t sum_bytes;	/* of this look */
+	uint64_t moved_bytes;	/* by the connections over it, at the last look */
+	uint64_t moved_us;	/* when that was */
+};
+
+struct begin;
+
+/* A sign from the kernel that a connection begins: calls woken(). NULL: no memory. */
+struct begin *begin_new(struct event_base *base, void (*woken)(void *arg), void *arg);
+/* Connections begin as the routes say from now on. */
+void begin_free(struct begin *begin);
+
+/*
+ * Choose the path on which connections of this family begin, among those of the list; NULL: there
+ * is only one, or none. before: the address chosen last, or the routes' choice. It stays while it
+ * lives, costs no more than another path, and isn't "percent" of the time slower.
+ */
+const struct path *begin_choose(const struct list *paths, int family,
+				const struct prefix *before, unsigned int percent,
+				uint64_t ms);
+
+/* Put the choice into the kernel's table; NULL: none. 0 or -errno. */
+int begin_tell(struct begin *begin, int family, const struct path *path);
+/*
+ * Replace the destinations for which there is no choice. Returns 0, or -errno: then there is no
+ * choice for any.
+ */
+int begin_leave(struct begin *begin, const struct list *prefixes);
+
+/* --- seen.c: what this machine's TCP sockets tell of the paths --- */
+
+/* Update rtt_us, rate_byteps and signs of life. Returns how many connections are being opened. */
+int seen_read(const struct list *paths, uint64_t us);
+void seen_close(void);
+
+#endif /* PAMSD_PATHS_H */
