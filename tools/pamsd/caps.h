@@ -133,11 +133,9 @@ int endpoint_set_backup(const struct endpoint *endpoint, bool backup);
 /* Returns 0 or -errno; -EBUSY: another endpoint has the id. For id 0 the kernel picks one. */
 int endpoint_add(const struct endpoint *endpoint);
 int endpoint_remove(const struct endpoint *endpoint);
-/*
- * Read how many subflows a connection may have besides the first; set: change it to this, unless
- * 0. Returns 0 or -errno.
- */
-int endpoint_limit(uint32_t *now, uint32_t set);
+/* How many subflows a connection may have besides the first. Return 0 or -errno. */
+int endpoint_limit(uint32_t *subflows);
+int endpoint_set_limit(uint32_t subflows);
 void endpoints_close(void);
 
 /* --- exits.c: the default routes --- */

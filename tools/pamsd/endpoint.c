@@ -272,24 +272,39 @@ static int set_limits(const struct limits *limits)
 	return err < 0 ? pams_errno(err) : 0;
 }
 
-int endpoint_limit(uint32_t *now, uint32_t set)
+static int read_limits(struct limits *limits)
 {
-	struct limits limits = { };
 	int err = open_manager();
 
 	if (err)
 		return err;
-	nl_socket_modify_cb(sock, NL_CB_VALID, NL_CB_CUSTOM, on_limits, &limits);
+	memset(limits, 0, sizeof(*limits));
+	nl_socket_modify_cb(sock, NL_CB_VALID, NL_CB_CUSTOM, on_limits, limits);
 	err = genl_send_simple(sock, family, MPTCP_PM_CMD_GET_LIMITS, MPTCP_PM_VER, 0);
 	if (err >= 0)
 		err = nl_recvmsgs_default(sock);
 	if (err >= 0)
 		err = nl_wait_for_ack(sock);
-	if (err < 0 || !limits.known) {
-		endpoints_close();
-		return err < 0 ? pams_errno(err) : -EIO;
-	}
-	*now = limits.subflows;
-	limits.subflows = set;
-	return set ? set_limits(&limits) : 0;
+	if (err >= 0 && limits->known)
+		return 0;
+	endpoints_close();
+	return err < 0 ? pams_errno(err) : -EIO;
+}
+
+int endpoint_limit(uint32_t *subflows)
+{
+	struct limits limits = { };
+	int err = read_limits(&limits);
+
+	*subflows = limits.subflows;
+	return err;
+}
+
+int endpoint_set_limit(uint32_t subflows)
+{
+	struct limits limits;
+	int err = read_limits(&limits);
+
+	limits.subflows = subflows;
+	return err ?: set_limits(&limits);
 }

@@ -28,6 +28,10 @@
  *	peer.c			authenticates reports and answers them
  *	held.c			the paths that peers have reported
  *	session.c		sessions of peers, and the age of their reports
+ *	paths.c			keeps the host's paths
+ *	begin.c			chooses on which of them connections begin
+ *	seen.c			what TCP sockets tell of them
+ *	scene.c			interfaces, addresses, routes and rules
  *	reporter.c		decides when to report which state of a path
  *	source_*.c		measure an interface's throughput and backlog
  *	flows.c estimate.c	sum up TCP flows, and estimate a rate from samples
@@ -38,10 +42,6 @@
  *	resolve.c		looks up the addresses of a server's name
  *	links.c			the state of the interfaces, from rtnetlink
  *	traffic.c		notices the first packet after a silence
- *	paths.c			keeps the host's paths
- *	begin.c			chooses on which of them connections begin
- *	seen.c			what TCP sockets tell of them
- *	scene.c			interfaces, addresses, routes and rules
  *	caps.c			limits on the use of interfaces
  *	caps_apply.c		tells the kernel what a cap asks for
  *	endpoint.c exits.c pamsplit.c

@@ -84,7 +84,7 @@ struct paths {
 	unsigned int exits[2];
 	uint64_t settled_ms;	/* when the plan was carried out last */
 	uint64_t woken_ms;	/* when a connection began last */
-	uint32_t limit_before;	/* of further subflows, before it was raised; 0: it wasn't */
+	uint32_t limit_before;	/* of further subflows, before it was raised, and 1; 0: it wasn't */
 	struct begin *begin;	/* NULL: connections begin where the routes say */
 	struct prefix chosen[2];
 	bool compared[2];	/* a choice was made by round trips */
@@ -575,7 +575,7 @@ static void raise_limit(struct paths *paths, const struct plan *plan)
 {
 	unsigned int wanted = plan->endpoints.count;
 	uint32_t now;
-	int err = endpoint_limit(&now, 0);
+	int err = endpoint_limit(&now);
 
 	if (wanted > SUBFLOWS_MOST)
 		wanted = SUBFLOWS_MOST;
@@ -585,18 +585,15 @@ static void raise_limit(struct paths *paths, const struct plan *plan)
 		paths->limit_before = now + 1;
 		save(paths);
 	}
-	err = endpoint_limit(&now, wanted);
+	err = endpoint_set_limit(wanted);
 	if (err)
 		complain(paths, "a higher limit of subflows", "mptcp", err);
 }
 
-/* Put the limit back, unless somebody has changed it since. */
 static void lower_limit(struct paths *paths)
 {
-	uint32_t now;
-
-	if (paths->limit_before && !endpoint_limit(&now, 0))
-		endpoint_limit(&now, paths->limit_before - 1);
+	if (paths->limit_before)
+		endpoint_set_limit(paths->limit_before - 1);
 	paths->limit_before = 0;
 }
 

@@ -4,7 +4,8 @@
  *
  * Only the module's path table and the tokens of subflows need a privilege,
  * CAP_NET_ADMIN. The daemon keeps it if its configuration needs one of the two; a
- * plugin never has it. CAP_NET_RAW is needed only at the start, see traffic.c.
+ * plugin never has it. CAP_NET_RAW is needed only at the start, see traffic.c, as are CAP_BPF and
+ * CAP_PERFMON, see begin.c.
  */
 #include <errno.h>
 #include <grp.h>
@@ -19,6 +20,8 @@
 
 #define NET_ADMIN	CAP_TO_MASK(CAP_NET_ADMIN)
 #define NET_RAW		CAP_TO_MASK(CAP_NET_RAW)
+/* of the second part */
+#define BPF		(CAP_TO_MASK(CAP_BPF) | CAP_TO_MASK(CAP_PERFMON))
 
 /* Capabilities 0 to 31, and 32 to 63. */
 struct capabilities {
@@ -83,6 +86,9 @@ int privilege_drop(const char *user, bool to_tell)
 		caps.part[0].effective &= rest;
 		caps.part[0].permitted &= rest;
 		caps.part[0].inheritable &= rest;
+		caps.part[1].effective &= ~BPF;
+		caps.part[1].permitted &= ~BPF;
+		caps.part[1].inheritable &= ~BPF;
 		if (!set(&caps))
 			return 0;
 	}

@@ -12,11 +12,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <linux/tcp.h>
 #include <netlink/attr.h>
 
 #include "diag.h"
 #include "paths.h"
+#include "tcpinfo.h"
 
 /* Connections that are being opened, and for how long: by both ports, addresses are the path's. */
 #define OPENING_MAX	64
@@ -109,7 +109,7 @@ static void lives(struct path *path)
 }
 
 static void take_opening(struct look *look, struct path *path,
-			 const struct diag_socket *socket, const struct tcp_info *info)
+			 const struct diag_socket *socket, const struct tcpinfo *info)
 {
 	uint64_t patience_us = path->rtt_us ? (uint64_t)path->rtt_us * PATIENCE_RTTS : 0;
 	const struct opening *opening = find_opening(socket, look->us);
@@ -117,7 +117,7 @@ static void take_opening(struct look *look, struct path *path,
 	look->opening++;
 	if (patience_us < PATIENCE_US)
 		patience_us = PATIENCE_US;
-	if (info->tcpi_total_retrans || look->us - opening->since_us >= patience_us)
+	if (info->retransmits || look->us - opening->since_us >= patience_us)
 		is_dead(path, look->us / 1000);
 }
 
@@ -143,23 +143,22 @@ static void take_socket(const struct diag_socket *socket, void *arg)
 {
 	struct path *path;
 	struct look *look = arg;
-	struct tcp_info info = { };
+	struct tcpinfo info;
 
 	path = path_at(look->paths, &socket->local);
 	if (!path || !socket->info)
 		return;
-	memcpy(&info, nla_data(socket->info), nla_len(socket->info) < (int)sizeof(info) ?
-	       (size_t)nla_len(socket->info) : sizeof(info));
+	tcpinfo_parse(&info, nla_data(socket->info), nla_len(socket->info));
 	if (socket->opening) {
 		take_opening(look, path, socket, &info);
 		return;
 	}
 	/* answered after it died */
-	if (path->dead_ms && info.tcpi_last_ack_recv < look->us / 1000 - path->dead_ms)
+	if (path->dead_ms && info.acked_ms < look->us / 1000 - path->dead_ms)
 		lives(path);
-	path->sum_bytes += info.tcpi_bytes_received + info.tcpi_bytes_acked;
-	if (info.tcpi_min_rtt && info.tcpi_min_rtt != UINT32_MAX)
-		take_trip(look, path, &socket->peer, info.tcpi_min_rtt);
+	path->sum_bytes += info.received_bytes + info.acked_bytes;
+	if (info.min_rtt_us)
+		take_trip(look, path, &socket->peer, info.min_rtt_us);
 }
 
 static bool is_compared(const struct list *trips, const struct trip *trip)

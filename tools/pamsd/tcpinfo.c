@@ -18,6 +18,9 @@ void tcpinfo_parse(struct tcpinfo *tcpinfo, const void *data, size_t len)
 	/* The struct of an older or newer kernel is shorter or longer. */
 	memcpy(&info, data, len < sizeof(info) ? len : sizeof(info));
 	tcpinfo->acked_bytes = info.tcpi_bytes_acked;
+	tcpinfo->received_bytes = info.tcpi_bytes_received;
+	tcpinfo->acked_ms = info.tcpi_last_ack_recv;
+	tcpinfo->retransmits = info.tcpi_total_retrans;
 	tcpinfo->waiting_bytes = info.tcpi_notsent_bytes +
 				 (uint64_t)info.tcpi_unacked *
 				 info.tcpi_snd_mss;

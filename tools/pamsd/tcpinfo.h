@@ -11,10 +11,13 @@
 
 struct tcpinfo {
 	uint64_t acked_bytes;
+	uint64_t received_bytes;
 	uint64_t waiting_bytes;	/* not sent, or not acknowledged */
 	uint64_t rate_byteps;	/* delivery rate */
 	bool limited;		/* the application limited the delivery rate */
 	uint32_t min_rtt_us;	/* 0: unknown yet */
+	uint32_t acked_ms;	/* since the last acknowledgment came */
+	uint32_t retransmits;	/* segments, ever */
 };
 
 void tcpinfo_parse(struct tcpinfo *tcpinfo, const void *data, size_t len);

@@ -1,0 +1,318 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# pamsd keeps the host's paths (section "paths"): endpoints, rules and tables, and where connections begin.
+#
+#	client                                     server
+#	10.0.1.1 c1 ---- 10 Mbit/s 20 ms ---- s1   default routes by both, over c1 with the lower metric
+#	10.0.2.1 c2 ---- 10 Mbit/s  5 ms ---- s2   10.0.0.2 or fd00::2
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
+
+begin()
+{
+	family=${1--4}
+	need_tool "$pamsd"
+	trap 'clean_up; end_case' EXIT
+	paths default 10mbit,20ms 10mbit,5ms
+	ip -n "$client" mptcp endpoint flush
+	ip -n "$client" mptcp limits set subflow 0 add_addr_accepted 0
+	net=10.0. host=. bits=24
+	[ "$family" = -4 ] || net=fd00: host=:: bits=64
+	near=${net}1${host}1 far=${net}2${host}1
+	way 1
+	way 2
+	start_server
+	config 'paths { first = false }'
+}
+
+# way I: link I has a default route, none for the server alone
+way()
+{
+	ip -n "$client" "$family" route del "$address" dev "c$1" || true
+	ip -n "$client" "$family" route add default via "$net$1${host}2" dev "c$1" metric "$1"
+}
+
+config() { printf '%s\n' "control = \"$work/socket\"" "state = \"$work/caps.json\"" "$@" >"$work/pamsd.conf"; }
+
+clean_up()
+{
+	local status=$?
+
+	set +e
+	[ -z "$daemon" ] || kill -9 "$daemon"
+	wait "$daemon"
+	sed 's/^/# pamsd: /' "$work/err"
+	[ -z "$cgroups" ] || umount "$cgroups"
+	return "$status"
+}
+daemon=
+cgroups=
+
+keep()
+{
+	ip netns exec "$client" "$pamsd" -c "$work/pamsd.conf" 2>>"$work/err" &
+	daemon=$!
+	within 50 answers || fail "pamsd does not come up"
+}
+
+# In the test's mounts, where there are cgroups; it begins in the client's namespace.
+keep_first()
+{
+	[ -e /sys/kernel/btf/vmlinux ] || never "this kernel has no BTF"
+	! grep -q "User Mode Linux" /proc/cpuinfo || never "this kernel has no BPF for cgroups"
+	if ! mountpoint -q /sys/fs/cgroup; then
+		cgroups=/sys/fs/cgroup
+		mount -t cgroup2 none "$cgroups"
+	fi
+	local caps=+net_admin,+net_raw,+bpf,+perfmon
+	config 'paths { }'
+	chown 65534 "$work" "$work/pamsd.conf"
+	# as systemd starts it
+	nsenter --net="/run/netns/$client" setpriv --reuid 65534 --clear-groups --inh-caps "$caps" --ambient-caps "$caps" \
+		"$pamsd" -c "$work/pamsd.conf" 2>>"$work/err" &
+	daemon=$!
+	within 50 answers || fail "pamsd does not come up"
+}
+
+answers() { "$pamsd" -c "$work/pamsd.conf" --tell '{"command": "status"}' >"$work/status" 2>&1; }
+end() { kill "$daemon"; wait "$daemon" || say "pamsd ended with $?"; daemon=; }
+endpoints() { ip -n "$client" mptcp endpoint show | sed 's/ id [0-9]*//; s/ *$//' | sort | tr '\n' ';'; }
+ours() { { ip -n "$client" "$family" rule show; ip -n "$client" "$family" route show table all; } | grep -c 'proto 173'; }
+has_ours() { [ "$(ours)" = "$1" ]; }
+has_endpoints() { [ "$(endpoints)" = "$1" ]; }
+await() { within 60 has_endpoints "$1" || fail "the endpoints are: $(endpoints)"; }
+both() { echo "$near subflow dev c1;$far subflow dev c2;"; }
+# leaves_by ADDRESS DEVICE: what comes from there
+leaves_by()
+{
+	local got
+	got=$(ip -n "$client" "$family" route get "$address" from "$1" | grep -o "dev [a-z0-9]*")
+	[ "$got" = "dev $2" ] || fail "from $1: $got"
+}
+bytes() { ip -n "$client" -s -j link show dev "$1" | sed -n "s/.*\"$2\":{\"bytes\":\([0-9]*\).*/\1/p"; }
+
+two_links()
+{
+	begin "$1"
+	keep
+	await "$(both)"
+	leaves_by "$near" c1
+	leaves_by "$far" c2
+	transfer --bytes 3000000
+	check "further subflows" "$(counter "$server" MPTcpExtMPJoinAckRx)" == 1
+	check "bytes over the other path" "$(bytes c2 rx)" ">" 300000
+	end
+	await ""
+	check "rules and routes left" "$(ours)" == 0
+	check "the limit" "$(ip -n "$client" mptcp limits show | sed 's/.*subflows \([0-9]*\).*/\1/')" == 0
+}
+
+# A strict filter of sources lets what comes over the second link pass, by its rules.
+strict()
+{
+	begin
+	on_client sysctl -qw net.ipv4.conf.all.rp_filter=1
+	keep
+	await "$(both)"
+	transfer --bytes 3000000
+	check "bytes over the other path" "$(bytes c2 rx)" ">" 300000
+}
+
+# Two homes of the same make: the same subnet and the same gateway on both links.
+same_subnet()
+{
+	begin
+	ip -n "$client" -batch - <<-END
+		addr flush dev c2
+		addr add 10.0.1.3/24 dev c2
+		route add default via 10.0.1.2 dev c2 metric 2
+	END
+	ip -n "$server" -batch - <<-END
+		addr flush dev s2
+		addr add 10.0.1.2/32 dev s2
+		route add 10.0.1.3/32 dev s2
+	END
+	far=10.0.1.3
+	keep
+	await "$(both)"
+	leaves_by "$far" c2
+	transfer --bytes 3000000
+	check "further subflows" "$(counter "$server" MPTcpExtMPJoinAckRx)" == 1
+	check "bytes over the other path" "$(bytes c2 rx)" ">" 300000
+}
+
+# As after DHCP's renewal: another address; and a link that goes and comes.
+changes()
+{
+	begin
+	keep
+	await "$(both)"
+	ip -n "$client" addr del 10.0.2.1/24 dev c2
+	ip -n "$client" addr add 10.0.2.77/24 dev c2
+	ip -n "$client" route add default via 10.0.2.2 dev c2 metric 2
+	await "10.0.1.1 subflow dev c1;10.0.2.77 subflow dev c2;"
+	leaves_by 10.0.2.77 c2
+	ip -n "$client" link set c2 down
+	await "10.0.1.1 subflow dev c1;"
+	within 20 has_ours 5 || fail "rules and routes: $(ours)"
+	ip -n "$client" link set c2 up
+	ip -n "$client" route add default via 10.0.2.2 dev c2 metric 2
+	await "10.0.1.1 subflow dev c1;10.0.2.77 subflow dev c2;"
+}
+
+# A carrier that is gone for a moment costs no subflow; for longer, the endpoint.
+carrier()
+{
+	begin
+	keep
+	await "$(both)"
+	ip -n "$server" link set s2 down
+	sleep 1
+	has_endpoints "$(both)" || fail "the endpoints are: $(endpoints)"
+	ip -n "$server" link set s2 up
+	sleep 3
+	has_endpoints "$(both)" || fail "the endpoints are: $(endpoints)"
+	ip -n "$server" link set s2 down
+	await "10.0.1.1 subflow dev c1;"
+	ip -n "$server" link set s2 up
+	await "$(both)"
+}
+
+killed()
+{
+	begin
+	keep
+	await "$(both)"
+	kill -9 "$daemon"
+	wait "$daemon" || true
+	ip -n "$client" route del default dev c2
+	keep
+	await "10.0.1.1 subflow dev c1;"
+	within 20 has_ours 5 || fail "rules and routes: $(ours)"
+	end
+	await ""
+	check "rules and routes left" "$(ours)" == 0
+	check "the limit" "$(ip -n "$client" mptcp limits show | sed 's/.*subflows \([0-9]*\).*/\1/')" == 0
+}
+
+others_stay()
+{
+	begin
+	ip -n "$client" -batch - <<-END
+		mptcp endpoint add 10.0.2.1 dev c2 id 9 subflow backup
+		mptcp endpoint add 10.9.9.9 id 10 signal
+		rule add from 10.0.2.1 table 77 priority 77
+		route add default via 10.0.2.2 dev c2 table 77
+	END
+	before=$(endpoints)
+	keep
+	await "10.0.1.1 subflow dev c1;$before"
+	end
+	await "$before"
+	check "rules and routes of others" "$({ ip -n "$client" rule show; ip -n "$client" route show table 77; } | grep -c '77\|10.0.2.2')" == 2
+}
+
+# All goes through a tunnel: paths would lead around it.
+tunnel()
+{
+	begin
+	ip -n "$client" link add wg0 type dummy
+	ip -n "$client" -batch - <<-END
+		addr add 10.8.0.2/24 dev wg0
+		link set wg0 up
+		route add default dev wg0 metric 0
+	END
+	keep
+	sleep 1
+	await ""
+	ip -n "$client" link del wg0
+	await "$(both)"
+	ip -n "$client" -batch - <<-END
+		link add wg1 type dummy
+		addr add 10.7.0.2/24 dev wg1
+		link set wg1 up
+		route add default via 10.7.0.1 dev wg1 metric 9
+	END
+	sleep 1
+	await "$(both)"
+	sed -i 's/first = false/& also = {"wg1"}/' "$work/pamsd.conf"
+	kill -HUP "$daemon"
+	await "$(both)10.7.0.2 subflow dev wg1;"
+}
+
+privacy()
+{
+	begin -6
+	keep
+	await "$(both)"
+	ip -n "$client" addr add fd00:2::99/64 dev c2 nodad
+	ip -n "$client" addr change fd00:2::1/64 dev c2 preferred_lft 0
+	await "fd00:1::1 subflow dev c1;fd00:2::99 subflow dev c2;"
+	ip -n "$client" addr change fd00:2::1/64 dev c2 preferred_lft forever
+	sleep 1
+	await "fd00:1::1 subflow dev c1;fd00:2::99 subflow dev c2;"
+}
+
+alone()
+{
+	begin
+	keep
+	await "$(both)"
+	sed -i "s|$work/socket|$work/other|" "$work/pamsd.conf"
+	! ip netns exec "$client" "$pamsd" -c "$work/pamsd.conf" 2>"$work/second" || fail "a second one runs"
+	grep -q "another pamsd keeps this network namespace's paths" "$work/second" || fail "$(cat "$work/second")"
+	has_endpoints "$(both)" || fail "the endpoints are: $(endpoints)"
+}
+
+# Connections begin on the path that answers sooner, as soon as both are known.
+sooner()
+{
+	local slow_us
+	begin "$1"
+	transfer --bytes 10000 --requests 5 --cold
+	slow_us=$(of fct_us | sum)
+	keep_first
+	await "$(both)"
+	transfer --bytes 300000
+	sleep 1
+	transfer --bytes 10000 --requests 5 --cold
+	answers
+	cat "$work/status"
+	check "us for five answers" "$(of fct_us | sum)" "<" "$slow_us * 6 / 10"
+	end
+	transfer --bytes 10000 --requests 5 --cold
+	check "us without it" "$(of fct_us | sum)" ">" "$slow_us * 8 / 10"
+}
+
+# The default route is dead though its interface is up: the first connection notices that, the next one begins elsewhere.
+dead()
+{
+	local begun
+	begin
+	keep_first
+	await "$(both)"
+	ip -n "$server" link set s1 down
+	ip -n "$server" link set s1 up
+	tc -n "$client" qdisc change dev c1 root netem loss 100%
+	begun=$(now_ms)
+	! on_client timeout 1 "$xfer" client --quiet --bytes 10000 "$address" "$port" || fail "the path is not dead"
+	check "ms until the next" $(($(now_ms) - begun)) "<" 1500
+	transfer --bytes 10000 --requests 3 --cold
+	check "us for three answers" "$(duration_us)" "<" 500000
+}
+
+add two_links -4
+add two_links -6
+add strict
+add same_subnet
+add changes
+add carrier
+add killed
+add others_stay
+add tunnel
+add privacy
+add alone
+add sooner -4
+add sooner -6
+add dead
+run_cases "$@"
