@@ -65,9 +65,8 @@
 /* A sample of TCP's delivery rate: @scaled / 10^6 bytes were acknowledged within @rtt_us, the
  * last packet's round trip, of which that packet spent @queue_us in queues. @interval_us is TCP's
  * interval, the longer one of sending and of delivering these bytes, and @carried_byteps the
- * rate in that interval. @sparse: the bytes were sent more slowly than the path would have
- * carried them. @new_bytes were acknowledged since the last look that saw an acknowledgment,
- * within @new_us.
+ * rate in that interval. @new_bytes were acknowledged since the last look that saw an
+ * acknowledgment, within @new_us.
  */
 struct learn_sample {
 	u64 scaled;
@@ -77,7 +76,6 @@ struct learn_sample {
 	u32 queue_us;
 	u32 new_bytes;
 	u32 new_us;
-	bool sparse;
 };
 
 static u32 rate_of(u64 scaled, u32 span_us)
@@ -159,7 +157,7 @@ static void learn_capacity(struct pams_subflow *sub, const struct tcp_sock *tp,
 	/* n / rtt if the path was busy during the whole sample, else n / (rtt - m). After a loss
 	 * TCP sends more slowly than the queue drains, so n / TCP's interval would be too low.
 	 */
-	span_us = now_us - sub->empty_us > sample->interval_us && !sample->sparse ?
+	span_us = now_us - sub->empty_us > sample->interval_us ?
 		  min(sample->interval_us, sample->rtt_us) : sample->queue_us;
 	bound = span_us == sample->interval_us ? sample->carried_byteps :
 						 rate_of(sample->scaled, span_us);
@@ -196,7 +194,6 @@ static void learn_sample(struct pams_subflow *sub, const struct tcp_sock *tp,
 	sample.new_us = min((u32)READ_ONCE(tp->delivered_mstamp) - sub->acked_us,
 			    MODEL_SPAN_MAX_US);
 	sub->acked_us = READ_ONCE(tp->delivered_mstamp);
-	sample.sparse = sample.interval_us > sample.rtt_us + sample.rtt_us / 2;
 	if (!learn_carried(sub, &sample, rtt_us, few) && packets_out) {
 		if (few)
 			learn_guess(sub, &sample, rtt_us);
