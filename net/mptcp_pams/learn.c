@@ -324,34 +324,22 @@ static bool is_unanswered(const struct tcp_sock *tp, u32 packets_out)
 	       (u32)READ_ONCE(tp->first_tx_mstamp) == (u32)READ_ONCE(tp->delivered_mstamp);
 }
 
-/* The model's due_us. Positive: how long until the first acknowledgment of a burst.
- * Negative: how long an acknowledgment is overdue, which was due after one and a half round
- * trips and the time of two packets, since a receiver may wait for a second packet before it
- * acknowledges.
- */
-static s32 due_us(const struct pams_subflow *sub, const struct tcp_sock *tp,
-		  u32 packets_out, bool tail, u32 *now_us)
+/* The model's due_us: how long until the first acknowledgment of a burst. */
+static u32 due_us(const struct pams_model *model, const struct tcp_sock *tp,
+		  u32 packets_out, u32 *now_us)
 {
-	const struct pams_model *model = &sub->model;
-	u32 rtt_us = model->rtt_us;
-	u32 since_us, limit_us;
+	u32 since_us;
 
 	if (!packets_out)
-		return rtt_us;
-	if (!model->unanswered && !tail)
+		return model->rtt_us;
+	if (!model->unanswered)
 		return 0;
 
 	/* reading the clock costs as much as looking at a subflow: read it once for all */
 	if (!*now_us)
 		*now_us = (u32)tcp_clock_us() ?: 1;
 	since_us = model_since_us(*now_us, READ_ONCE(tp->delivered_mstamp));
-	if (model->unanswered && since_us < rtt_us)
-		return rtt_us - since_us;
-	since_us = min(since_us, *now_us - sub->burst_us);
-	limit_us = rtt_us + rtt_us / 2 +
-		   div_u64(2ULL * READ_ONCE(tp->mss_cache) * USEC_PER_SEC,
-			   model->rate_byteps);
-	return tail && (s32)(since_us - limit_us) > 0 ? (s32)(limit_us - since_us) : 0;
+	return model->rtt_us - min(since_us, model->rtt_us);
 }
 
 /* TCP's clock in seconds, low half. It wraps after 18 hours; an old false alarm then counts
@@ -428,10 +416,6 @@ static noinline void learn_all(struct pams_subflow *sub, const struct sock *ssk,
 	model->outstanding = packets_out || unsent;
 	model->in_flight = packets_out && !loss;
 	model->moving = model->outstanding && !loss;
-	/* the receiver may have delayed the single packet's acknowledgment until now */
-	if (model->alone && packets_out > 1)
-		sub->burst_us = (u32)READ_ONCE(tp->tcp_mstamp);
-	model->alone = packets_out == 1;
 	model->unanswered = is_unanswered(tp, packets_out);
 	model->stopped = false;
 	model_set_room(model, ssk, cwnd, in_flight, ahead_us, unsent);
@@ -446,12 +430,11 @@ static noinline void learn_all(struct pams_subflow *sub, const struct sock *ssk,
  * @ssk:	its TCP socket
  * @ahead_us:	how much more than its window the subflow may be given, as time at its
  *		pacing rate
- * @tail:	nothing new can be sent, so find overdue acknowledgments, too
  * @now_us:	low half of TCP's clock; 0: not read yet, set once it is read; NULL: the
  *		scheduler doesn't use @due_us
  */
 void pams_learn(struct pams_subflow *sub, const struct sock *ssk, u32 ahead_us,
-		bool tail, u32 *now_us)
+		u32 *now_us)
 {
 	const struct tcp_sock *tp = tcp_sk(ssk);
 	u32 write_seq = READ_ONCE(tp->write_seq);
@@ -460,7 +443,7 @@ void pams_learn(struct pams_subflow *sub, const struct sock *ssk, u32 ahead_us,
 	/* with nothing outstanding the window shrinks as time passes (window_packets()) */
 	u32 seen_us = packets ? (u32)READ_ONCE(tp->tcp_mstamp) : tcp_jiffies32;
 	bool acknowledged = delivered != sub->seen_delivered;
-	s32 due;
+	u32 due;
 
 	if (unlikely(sub->silent))
 		pams_learn_answer(sub, ssk);
@@ -477,7 +460,7 @@ void pams_learn(struct pams_subflow *sub, const struct sock *ssk, u32 ahead_us,
 	}
 	if (!now_us)
 		return;
-	due = due_us(sub, tp, packets, tail, now_us);
+	due = due_us(&sub->model, tp, packets, now_us);
 	if (due != sub->model.due_us)
 		sub->pad_of_bytes = 0;
 	sub->model.due_us = due;

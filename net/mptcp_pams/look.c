@@ -187,7 +187,6 @@ static void view_learn(struct pams_conn *conn, struct msk_look *look, struct pam
 		       bool arrival)
 {
 	u32 ahead_us = READ_ONCE(conn->net->queue_ahead_us);
-	bool tail = pams_nothing_new(look);
 	unsigned int i, nr = 0;
 	u32 now_us = 0;
 
@@ -200,7 +199,7 @@ static void view_learn(struct pams_conn *conn, struct msk_look *look, struct pam
 			pams_report_new(sub, look->ssk[i]);
 		look->ssk[nr] = look->ssk[i];
 		look->id[nr] = look->id[i];
-		pams_learn(sub, look->ssk[i], ahead_us, tail, arrival ? &now_us : NULL);
+		pams_learn(sub, look->ssk[i], ahead_us, arrival ? &now_us : NULL);
 		if (unlikely(sub->model.pipe_byteps))
 			model_clear_pipe(sub);
 		/* a subflow that becomes usable again may still be silent */

@@ -141,13 +141,13 @@ void model_trust_guess(struct pams_model *model)
 static u64 passed_bytes(const struct pams_model *model, u32 rate_byteps)
 {
 	return released_bytes(rate_byteps,
-			      model->rtt_us - min(model_pause_us(model), model->rtt_us));
+			      model->rtt_us - min(model->due_us, model->rtt_us));
 }
 
 /* What is in flight and hasn't left the bottleneck. */
 static u64 queued_bytes(const struct pams_model *model)
 {
-	u64 left = model_pause_us(model) ? passed_bytes(model, model->proven_byteps) :
+	u64 left = model->due_us ? passed_bytes(model, model->proven_byteps) :
 					   model->window_bytes;
 
 	return model->flight_bytes - min_t(u64, model->flight_bytes, left);
@@ -197,7 +197,7 @@ static u64 window_bytes(const struct pams_model *model, u64 span_us)
  */
 static u32 line_byteps(const struct pams_model *model)
 {
-	return model_pause_us(model) || model->guessed ?
+	return model->due_us || model->guessed ?
 	       model->proven_byteps : max(model->proven_byteps, model->rate_byteps);
 }
 
@@ -239,7 +239,7 @@ static u32 path_arrival_us(const struct pams_model *model, u32 bytes)
 	u64 us = behind_us(model, handed);
 
 	if (all > model->window_bytes && !is_full(model))
-		us = max(us, model_pause_us(model) +
+		us = max(us, model->due_us +
 			     window_us(model, all - model->window_bytes));
 	return model->rtt_us / 2 + min_t(u64, us, MODEL_SPAN_MAX_US);
 }
@@ -280,7 +280,7 @@ u32 model_arrival_us(const struct pams_model *model, u32 bytes)
 /* How much the path alone has carried @span_us after the first byte can have arrived. */
 static u64 path_carried_bytes(const struct pams_model *model, u32 span_us)
 {
-	u32 pause_us = model_pause_us(model);
+	u32 pause_us = model->due_us;
 	u64 bytes = behind_bytes(model, span_us), all;
 
 	if (!is_full(model)) {

@@ -36,9 +36,8 @@
  * @backlog_bytes:	B, bytes handed over and not sent, or lost and not sent again
  * @room_bytes:		how much may be handed over now
  * @once_bytes:		bytes held by the subflow or a helper and not sent again elsewhere
- * @due_us:		positive: how long until the first acknowledgment of a burst, before
- *			which nothing beyond the window leaves; negative: how long an
- *			acknowledgment is overdue; 0: neither
+ * @due_us:		how long until the first acknowledgment of a burst, before which
+ *			nothing beyond the window leaves; or 0
  * @horizon_us:		how long until the path is lost, less the guard; or
  *			MODEL_HORIZON_NONE
  * @pipe_byteps:	capacity of the pipe behind a helper; 0 if no pipe is known
@@ -54,8 +53,6 @@
  *			or is spared for its cost; not idle then, unless every subflow is
  *			stopped
  * @split:		the helper ends TCP, so TCP's round trips end at the helper
- * @alone:		one packet is outstanding, whose acknowledgment the receiver may
- *			delay
  * @growing:		the window doubles each round trip (slow start)
  * @guessed:		@limit_byteps is unknown, and @proven_byteps is a guess from the
  *			first few packets
@@ -81,7 +78,7 @@ struct pams_model {
 	u32 backlog_bytes;
 	u32 room_bytes;
 	u32 once_bytes;
-	s32 due_us;
+	u32 due_us;
 	u32 horizon_us;
 	u32 pipe_byteps;
 	u32 pipe_delay_us;
@@ -92,23 +89,12 @@ struct pams_model {
 	u16 outstanding:1;
 	u16 stopped:1;
 	u16 split:1;
-	u16 alone:1;
 	u16 growing:1;
 	u16 guessed:1;
 	u16 moving:1;
 	u16 unanswered:1;
 	u16 interface:13;
 };
-
-static inline u32 model_pause_us(const struct pams_model *model)
-{
-	return model->due_us > 0 ? model->due_us : 0;
-}
-
-static inline u32 model_overdue_us(const struct pams_model *model)
-{
-	return model->due_us < 0 ? -model->due_us : 0;
-}
 
 /* How long ago @then_us was; both are low halves of TCP's clock. 0 if @then_us is still to come:
  * pacing gives packets such times, and an acknowledgment may be processed after @now_us was read.

@@ -192,8 +192,6 @@ struct pams_subflow {
 	 * see the connection's @paths_high (report.c)
 	 */
 	u32 generation;
-	/* low half of tcp_mstamp when more packets followed one that was alone in flight */
-	u32 burst_us;
 };
 
 /* The state of one connection.
@@ -402,7 +400,7 @@ u32 pams_split_head_wait_us(const struct pams_conn *conn, u32 *id);
 
 /* learn.c */
 void pams_learn(struct pams_subflow *sub, const struct sock *ssk, u32 ahead_us,
-		bool tail, u32 *now_us);
+		u32 *now_us);
 void pams_learn_answer(struct pams_subflow *sub, const struct sock *ssk);
 u32 pams_silence_limit_us(const struct pams_subflow *sub, const struct tcp_sock *tp);
 u32 pams_answer_limit_us(const struct pams_subflow *sub, const struct tcp_sock *tp);

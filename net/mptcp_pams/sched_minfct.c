@@ -80,9 +80,7 @@ static int minfct_pick(const struct pams_view *view, u32 *bytes)
 	return PAMS_PICK_DEFER;
 }
 
-/* The idle subflow where a packet arrives first, and when. A subflow with an overdue
- * acknowledgment is left out, since nobody knows when it answers.
- */
+/* The idle subflow where a packet arrives first, and when. */
 static int minfct_best(const struct pams_view *view, u32 *best_us)
 {
 	int best = PAMS_PICK_NONE;
@@ -92,7 +90,7 @@ static int minfct_best(const struct pams_view *view, u32 *best_us)
 		const struct pams_model *sub = view->sub[i];
 		u32 us;
 
-		if (!sub->idle || (model_overdue_us(sub) && !sub->alone))
+		if (!sub->idle)
 			continue;
 		us = model_arrival_us(sub, PICK_PACKET_BYTES);
 		if (best < 0 || us < *best_us) {
@@ -119,7 +117,7 @@ static u32 minfct_latest_us(const struct pams_view *view, const struct pams_mode
 	model.flight_bytes = min(model.flight_bytes, once);
 	model.backlog_bytes = min(model.backlog_bytes, once - model.flight_bytes);
 	model.pipe_backlog_bytes = min(model.pipe_backlog_bytes, once);
-	return model_arrival_us(&model, 0) + model_overdue_us(&model);
+	return model_arrival_us(&model, 0);
 }
 
 /**
@@ -127,9 +125,6 @@ static u32 minfct_latest_us(const struct pams_view *view, const struct pams_mode
  * @view:		the connection's view
  * @eta_percent:	not used: minfct has MINFCT_LATE_TIMES
  * @bytes:		set to U64_MAX: all data that the subflow holds
- *
- * A subflow whose acknowledgments are overdue is expected to take as long again as they
- * have been overdue.
  *
  * Return: an index into @sub, or PAMS_PICK_NONE.
  */

@@ -180,12 +180,11 @@ static struct pams_model model(const u64 *in)
 		.window_bytes = (u32)in[4],
 		.flight_bytes = (u32)in[5],
 		.backlog_bytes = (u32)in[6],
-		.due_us = (s32)(u32)in[7],
+		.due_us = (u32)in[7],
 		.growing = in[8] & 1,
 		.moving = in[8] >> 1 & 1,
-		.alone = in[8] >> 2 & 1,
-		.guessed = in[8] >> 3 & 1,
-		.split = in[8] >> 4 & 1,
+		.guessed = in[8] >> 2 & 1,
+		.split = in[8] >> 3 & 1,
 		.horizon_us = (u32)in[9],
 		.pipe_byteps = (u32)in[10],
 		.pipe_delay_us = (u32)in[11],
@@ -288,7 +287,7 @@ static void draw_state(u64 *seed, u64 *in)
 	in[5] = flight;
 	in[6] = draw(seed) % 2 ? draw_below(seed, 65536) : 0;
 	in[7] = !flight ? rtt_us : draw(seed) % 2 ? draw_below(seed, rtt_us) : 0;
-	in[8] = (one.rate_byteps < limit && draw(seed) % 2) | split << 4;
+	in[8] = (one.rate_byteps < limit && draw(seed) % 2) | split << 3;
 	in[9] = MODEL_HORIZON_NONE;
 	in[10] = pipe;
 	in[11] = split ? draw_below(seed, 50000) : 0;

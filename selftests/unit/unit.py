@@ -188,7 +188,7 @@ def cost(subs, *, delay_ms=0, percent=0, waiting=0, unscheduled=U64_MAX, sent=0,
 
 
 def model(rate, rtt_us, window, flight=0, backlog=0, *, limit=None, proven=None, due_us=0,
-          growing=False, moving=None, alone=False, guessed=False,
+          growing=False, moving=None, guessed=False,
           horizon_us=NEVER, pipe=0, pipe_delay_us=None, pipe_backlog=0, th=0, owd_us=0, cwnd=0):
     """A subflow's model; its capacity is known and reached unless it is said otherwise.
 
@@ -197,9 +197,9 @@ def model(rate, rtt_us, window, flight=0, backlog=0, *, limit=None, proven=None,
     limit = rate if limit is None else limit
     proven = rate if proven is None else proven
     moving = bool(flight + backlog) if moving is None else moving
-    return (rate, limit, proven, rtt_us, window, flight, backlog, due_us & U32_MAX,
-            int(growing) | int(moving) << 1 | int(alone) << 2 | int(guessed) << 3 |
-            int(pipe_delay_us is not None) << 4,
+    return (rate, limit, proven, rtt_us, window, flight, backlog, due_us,
+            int(growing) | int(moving) << 1 | int(guessed) << 2 |
+            int(pipe_delay_us is not None) << 3,
             horizon_us, pipe, pipe_delay_us or 0, pipe_backlog, th, owd_us, cwnd)
 
 
@@ -210,9 +210,9 @@ def any_model(rand):
     delay_us = rand.choice((None, spread(rand, 0, OWD_MAX_US))) if pipe else None
     return model(rate, spread(rand, 1, SPAN_MAX_US), *(spread(rand, 0, U32_MAX) for _ in range(3)),
                  limit=spread(rand, rate, U32_MAX), proven=spread(rand, 1, U32_MAX),
-                 due_us=rand.choice((0, spread(rand, 0, SPAN_MAX_US), -spread(rand, 0, 2**31 - 1))),
+                 due_us=rand.choice((0, spread(rand, 0, SPAN_MAX_US))),
                  growing=rand.random() < 0.5, moving=rand.random() < 0.5,
-                 alone=rand.random() < 0.5, guessed=rand.random() < 0.5,
+                 guessed=rand.random() < 0.5,
                  horizon_us=rand.choice((NEVER, NEVER, spread(rand, 0, U32_MAX))),
                  pipe=pipe, pipe_delay_us=delay_us, pipe_backlog=spread(rand, 0, U32_MAX),
                  th=spread(rand, 0, U64_MAX), owd_us=spread(rand, 0, U32_MAX),
