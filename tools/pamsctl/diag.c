@@ -18,14 +18,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <netlink/msg.h>
+#include <netlink/attr.h>
 #include <netlink/netlink.h>
 
-#include <linux/inet_diag.h>
 #include <linux/mptcp.h>
-#include <linux/sock_diag.h>
 
 #include "pamsctl.h"
+#include "sockdiag.h"
 
 #define SHOWN_MAX	20	/* sockets shown of each kind */
 #define SOCKETS_MAX	65536	/* sockets read of each protocol */
@@ -54,79 +53,37 @@ struct sockets {
 
 /* --- listing the sockets --- */
 
-static bool is_below_mptcp(struct nlattr *ulp)
+static void on_socket(const struct sockdiag *found, void *arg)
 {
-	struct nlattr *name = nla_find(nla_data(ulp), nla_len(ulp),
-				       INET_ULP_INFO_NAME);
-
-	return name && !nla_strcmp(name, "mptcp");
-}
-
-static int on_socket(struct nl_msg *msg, void *arg)
-{
-	struct nlmsghdr *hdr = nlmsg_hdr(msg);
 	struct sockets *sockets = arg;
-	struct inet_diag_msg *diag = nlmsg_data(hdr);
 	struct mptcp_info info = { };
 	struct socket *s;
-	struct nlattr *attr;
 
-	if (nlmsg_datalen(hdr) < (int)sizeof(*diag))
-		return NL_SKIP;
 	if (sockets->count == SOCKETS_MAX) {
 		sockets->all = false;
-		return NL_SKIP;
+		return;
 	}
 	s = reallocarray(sockets->at, sockets->count + 1, sizeof(*s));
 	if (!s)
-		return NL_SKIP;
+		return;
 	sockets->at = s;
 	s += sockets->count++;
 
 	memset(s, 0, sizeof(*s));
-	s->family = diag->idiag_family;
-	s->state = diag->idiag_state;
-	memcpy(s->local, diag->id.idiag_src, sizeof(s->local));
-	memcpy(s->remote, diag->id.idiag_dst, sizeof(s->remote));
-	s->local_port = ntohs(diag->id.idiag_sport);
-	s->remote_port = ntohs(diag->id.idiag_dport);
-	s->inode = diag->idiag_inode;
-	attr = nlmsg_find_attr(hdr, sizeof(*diag), INET_DIAG_INFO);
-	if (attr && sockets->protocol == IPPROTO_MPTCP) {
-		nla_memcpy(&info, attr, sizeof(info));
+	s->family = found->family;
+	s->state = found->state;
+	memcpy(s->local, found->local, sizeof(s->local));
+	memcpy(s->remote, found->remote, sizeof(s->remote));
+	s->local_port = found->local_port;
+	s->remote_port = found->remote_port;
+	s->inode = found->inode;
+	if (found->info && sockets->protocol == IPPROTO_MPTCP) {
+		nla_memcpy(&info, found->info, sizeof(info));
 		s->token = info.mptcpi_token;
 		s->subflows = info.mptcpi_subflows;
 		s->fell_back = info.mptcpi_flags & MPTCP_INFO_FLAG_FALLBACK;
 	}
-	attr = nlmsg_find_attr(hdr, sizeof(*diag), INET_DIAG_ULP_INFO);
-	s->over_mptcp = attr && is_below_mptcp(attr);
-	return NL_OK;
-}
-
-static int dump(struct nl_sock *sock, int family, uint32_t protocol,
-		uint32_t states)
-{
-	/* the kernel adds INET_DIAG_ULP_INFO only to answers with INET_DIAG_INFO */
-	struct inet_diag_req_v2 request = {
-		.sdiag_family = family,
-		.sdiag_protocol = protocol,
-		.idiag_ext = 1 << (INET_DIAG_INFO - 1),
-		.idiag_states = states,
-	};
-	struct nl_msg *msg = nlmsg_alloc_simple(SOCK_DIAG_BY_FAMILY,
-						NLM_F_DUMP);
-	int err;
-
-	if (!msg)
-		return -NLE_NOMEM;
-	err = nlmsg_append(msg, &request, sizeof(request), NLMSG_ALIGNTO);
-	/* IPPROTO_MPTCP doesn't fit into the 8 bits of sdiag_protocol */
-	if (!err && protocol > UINT8_MAX)
-		err = nla_put_u32(msg, INET_DIAG_REQ_PROTOCOL, protocol);
-	if (!err)
-		err = nl_send_auto(sock, msg);
-	nlmsg_free(msg);
-	return err < 0 ? err : nl_recvmsgs_default(sock);
+	s->over_mptcp = sockdiag_is_mptcp(found->ulp);
 }
 
 /* 0 or libnl's error. The caller frees sockets->at. */
@@ -141,15 +98,11 @@ static int list_sockets(struct sockets *sockets, uint32_t protocol,
 	sockets->all = true;
 	if (!sock)
 		return -NLE_NOMEM;
-	nl_socket_modify_cb(sock, NL_CB_VALID, NL_CB_CUSTOM, on_socket,
-			    sockets);
 	err = nl_connect(sock, NETLINK_SOCK_DIAG);
 	if (!err)
-		err = dump(sock, AF_INET, protocol, states);
-	if (err >= 0)
-		err = dump(sock, AF_INET6, protocol, states);
+		err = sockdiag_dump(sock, protocol, states, NULL, 0, on_socket, sockets);
 	nl_socket_free(sock);
-	return err < 0 ? err : 0;
+	return err;
 }
 
 /* --- owners --- */

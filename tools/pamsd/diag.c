@@ -8,13 +8,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include <linux/sock_diag.h>
-#include <netlink/attr.h>
-#include <netlink/errno.h>
-#include <netlink/msg.h>
 #include <netlink/netlink.h>
-#include <netlink/socket.h>
 
+#include "../lib/sockdiag.h"
 #include "diag.h"
 
 #define TCP_STATE_ESTABLISHED	1
@@ -41,50 +37,20 @@ static void prefix_from(struct prefix *prefix, int family, const void *address)
 	memcpy(prefix->address, address, prefix->len / 8);
 }
 
-static int on_socket(struct nl_msg *msg, void *arg)
+static void on_socket(const struct sockdiag *found, void *arg)
 {
-	struct nlmsghdr *hdr = nlmsg_hdr(msg);
-	struct inet_diag_msg *diag = nlmsg_data(hdr);
-	struct diag_socket socket = { };
+	struct diag_socket socket = {
+		.peer_port = found->remote_port,
+		.local_port = found->local_port,
+		.opening = found->state == TCP_STATE_SYN_SENT,
+		.info = found->info,
+		.ulp = found->ulp,
+	};
 	const struct dump *dump = arg;
 
-	if (hdr->nlmsg_type != SOCK_DIAG_BY_FAMILY ||
-	    !nlmsg_valid_hdr(hdr, sizeof(*diag)))
-		return NL_OK;
-	prefix_from(&socket.local, diag->idiag_family, diag->id.idiag_src);
-	prefix_from(&socket.peer, diag->idiag_family, diag->id.idiag_dst);
-	socket.peer_port = ntohs(diag->id.idiag_dport);
-	socket.local_port = ntohs(diag->id.idiag_sport);
-	socket.opening = diag->idiag_state == TCP_STATE_SYN_SENT;
-	socket.info = nlmsg_find_attr(hdr, sizeof(*diag), INET_DIAG_INFO);
-	socket.ulp = nlmsg_find_attr(hdr, sizeof(*diag), INET_DIAG_ULP_INFO);
+	prefix_from(&socket.local, found->family, found->local);
+	prefix_from(&socket.peer, found->family, found->remote);
 	dump->fn(&socket, dump->arg);
-	return NL_OK;
-}
-
-static int dump_family(struct nl_sock *sock, int family, unsigned int states,
-		       const void *filter, size_t filter_len)
-{
-	struct inet_diag_req_v2 req = {
-		.sdiag_family = family,
-		.sdiag_protocol = IPPROTO_TCP,
-		/* this also makes the kernel send the ULP's attributes */
-		.idiag_ext = 1 << (INET_DIAG_INFO - 1),
-		.idiag_states = states,
-	};
-	struct nl_msg *msg = nlmsg_alloc_simple(SOCK_DIAG_BY_FAMILY,
-						NLM_F_DUMP);
-	int err;
-
-	if (!msg)
-		return -NLE_NOMEM;
-	err = nlmsg_append(msg, &req, sizeof(req), NLMSG_ALIGNTO);
-	if (!err && filter_len)
-		err = nla_put(msg, INET_DIAG_REQ_BYTECODE, filter_len, filter);
-	if (!err)
-		err = nl_send_auto(sock, msg);
-	nlmsg_free(msg);
-	return err < 0 ? err : nl_recvmsgs_default(sock);
 }
 
 static int dump_states(struct nl_sock **sock, unsigned int states, const void *filter,
@@ -95,11 +61,9 @@ static int dump_states(struct nl_sock **sock, unsigned int states, const void *f
 
 	if (err)
 		return err;
-	nl_socket_modify_cb(*sock, NL_CB_VALID, NL_CB_CUSTOM, on_socket, &dump);
-	err = dump_family(*sock, AF_INET, states, filter, filter_len);
-	if (err >= 0)
-		err = dump_family(*sock, AF_INET6, states, filter, filter_len);
-	if (err >= 0)
+	err = sockdiag_dump(*sock, IPPROTO_TCP, states, filter,
+			    filter_len, on_socket, &dump);
+	if (!err)
 		return 0;
 	source_close(sock);
 	return -EIO;

@@ -36,7 +36,7 @@
  *	source_*.c		measure an interface's throughput and backlog
  *	flows.c estimate.c	sum up TCP flows, and estimate a rate from samples
  *	subflows.c		the subflows of MPTCP connections, by interface
- *	diag.c tcpinfo.c	TCP sockets, read by sock_diag
+ *	diag.c			TCP sockets, read by sock_diag
  *	target.c		sends reports to a server
  *	announce.c		repeats a report until the server acknowledges it
  *	resolve.c		looks up the addresses of a server's name

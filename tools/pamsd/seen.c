@@ -16,7 +16,7 @@
 
 #include "diag.h"
 #include "paths.h"
-#include "tcpinfo.h"
+#include "../lib/tcpinfo.h"
 
 /* Connections that are being opened, and for how long: by both ports, addresses are the path's. */
 #define OPENING_MAX	64

@@ -22,9 +22,9 @@
 
 #include <netlink/attr.h>
 
+#include "../lib/tcpinfo.h"
 #include "diag.h"
 #include "pamsd.h"
-#include "tcpinfo.h"
 
 #define PAUSE			50
 #define PAUSE_MAX_US		500000

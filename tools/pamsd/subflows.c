@@ -17,9 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <linux/mptcp.h>
-#include <netlink/attr.h>
-
+#include "../lib/sockdiag.h"
 #include "diag.h"
 #include "pamsd.h"
 
@@ -81,26 +79,17 @@ static void learn_owners(const struct subflows *subflows)
 
 static void take_subflow(const struct diag_socket *socket, void *arg)
 {
-	struct nlattr *ulp[INET_ULP_INFO_MAX + 1];
-	struct nlattr *mptcp[MPTCP_SUBFLOW_ATTR_MAX + 1];
 	struct subflows *subflows = arg;
+	struct sockdiag_subflow known;
 	struct subflow *subflow;
 
-	if (subflows->count == SUBFLOWS_MAX || !socket->ulp ||
-	    nla_parse_nested(ulp, INET_ULP_INFO_MAX, socket->ulp, NULL) ||
-	    !ulp[INET_ULP_INFO_MPTCP] ||
-	    nla_parse_nested(mptcp, MPTCP_SUBFLOW_ATTR_MAX,
-			     ulp[INET_ULP_INFO_MPTCP], NULL) ||
-	    !mptcp[MPTCP_SUBFLOW_ATTR_TOKEN_REM] ||
-	    !mptcp[MPTCP_SUBFLOW_ATTR_TOKEN_LOC] ||
-	    !mptcp[MPTCP_SUBFLOW_ATTR_ID_LOC] ||
-	    !mptcp[MPTCP_SUBFLOW_ATTR_ID_REM])
+	if (subflows->count == SUBFLOWS_MAX || !sockdiag_subflow(socket->ulp, &known))
 		return;
 	subflow = &subflows->list[subflows->count];
-	subflow->token = nla_get_u32(mptcp[MPTCP_SUBFLOW_ATTR_TOKEN_REM]);
-	subflow->own_token = nla_get_u32(mptcp[MPTCP_SUBFLOW_ATTR_TOKEN_LOC]);
-	subflow->local_id = nla_get_u8(mptcp[MPTCP_SUBFLOW_ATTR_ID_LOC]);
-	subflow->remote_id = nla_get_u8(mptcp[MPTCP_SUBFLOW_ATTR_ID_REM]);
+	subflow->token = known.remote_token;
+	subflow->own_token = known.local_token;
+	subflow->local_id = known.local_id;
+	subflow->remote_id = known.remote_id;
 	subflow->peer_port = socket->peer_port;
 	subflow->local = socket->local;
 	subflow->peer = socket->peer;

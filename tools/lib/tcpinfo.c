@@ -2,8 +2,8 @@
 /*
  * tcpinfo - parses struct tcp_info
  *
- * This isn't in source_tcp.c, since both libnl's headers and the kernel's header, which
- * has newer fields, define struct tcp_info.
+ * This isn't in a file that includes libnl's headers, since both these and the kernel's
+ * header, which has newer fields, define struct tcp_info.
  */
 #include <string.h>
 
@@ -17,6 +17,7 @@ void tcpinfo_parse(struct tcpinfo *tcpinfo, const void *data, size_t len)
 
 	/* The struct of an older or newer kernel is shorter or longer. */
 	memcpy(&info, data, len < sizeof(info) ? len : sizeof(info));
+	tcpinfo->sent_bytes = info.tcpi_bytes_sent;
 	tcpinfo->acked_bytes = info.tcpi_bytes_acked;
 	tcpinfo->received_bytes = info.tcpi_bytes_received;
 	tcpinfo->acked_ms = info.tcpi_last_ack_recv;
@@ -26,6 +27,7 @@ void tcpinfo_parse(struct tcpinfo *tcpinfo, const void *data, size_t len)
 				 info.tcpi_snd_mss;
 	tcpinfo->rate_byteps = info.tcpi_delivery_rate;
 	tcpinfo->limited = info.tcpi_delivery_rate_app_limited;
+	tcpinfo->srtt_us = info.tcpi_rtt;
 	tcpinfo->min_rtt_us = info.tcpi_min_rtt == UINT32_MAX ?
 			      0 : info.tcpi_min_rtt;
 }
