@@ -14,7 +14,7 @@ struct nlattr;
 
 struct sockdiag {
 	uint8_t state;
-	int family;		/* of the socket; a connection over IPv6 may have IPv4-mapped addresses */
+	int family;		/* of the socket: AF_INET6 may have IPv4-mapped addresses */
 	uint8_t local[16];	/* the first 4 bytes for AF_INET */
 	uint8_t remote[16];
 	uint16_t local_port;
@@ -22,7 +22,7 @@ struct sockdiag {
 	uint32_t ifindex;	/* the socket is bound to this interface; 0: to none */
 	uint32_t inode;		/* 0: no process has it */
 	struct nlattr *info;	/* struct tcp_info or mptcp_info, or NULL */
-	struct nlattr *ulp;	/* INET_ULP_INFO_*, or NULL: it has none, or the caller may not know */
+	struct nlattr *ulp;	/* INET_ULP_INFO_*; NULL: none, or none to be told */
 };
 
 typedef void (*sockdiag_fn)(const struct sockdiag *socket, void *arg);

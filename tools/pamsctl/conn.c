@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
-/* conn - the connections, as the schedulers see them */
+/*
+ * conn - the connections, as the schedulers see them, and what went over each subflow
+ */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <net/if.h>
 #include <string.h>
 
+#include "flows.h"
 #include "pamsctl.h"
+#include "sockdiag.h"
 
 #define US_PER_MS	1000
 #define NS_PER_US	1000
@@ -34,8 +38,24 @@ static void add_flag(json_t *object, const char *name, bool flag)
 	json_object_set_new(object, name, json_boolean(flag));
 }
 
-json_t *subflow_json(const struct pams_subflow *s)
+/* The TCP connection that the subflow is; NULL: not known. */
+static const struct flow *flow_of(const struct flows *flows, const struct pams_subflow *s)
 {
+	int family = s->family, remote_family = s->family;
+	uint8_t local[16], remote[16];
+
+	if (!flows || family == AF_UNSPEC)
+		return NULL;
+	memcpy(local, s->local, sizeof(local));
+	memcpy(remote, s->remote, sizeof(remote));
+	sockdiag_unmap(&family, local);
+	sockdiag_unmap(&remote_family, remote);
+	return flows_find(flows, family, local, s->local_port, remote, s->remote_port);
+}
+
+json_t *subflow_json(const struct pams_subflow *s, const struct flows *flows)
+{
+	const struct flow *flow = flow_of(flows, s);
 	json_t *object = json_object();
 	char name[IF_NAMESIZE];
 
@@ -74,10 +94,12 @@ json_t *subflow_json(const struct pams_subflow *s)
 				    json_integer(s->loss_ms));
 	add_number(object, "reinjected_bytes", s->reinjected_bytes);
 	add_number(object, "stops", s->stops);
+	if (flow)
+		flow_add_json(object, flow);
 	return object;
 }
 
-json_t *conn_json(const struct pams_conn *conn)
+json_t *conn_json(const struct pams_conn *conn, const struct flows *flows)
 {
 	json_t *object = json_object(), *list = json_array();
 	char token[TOKEN_TEXT_MAX];
@@ -101,7 +123,7 @@ json_t *conn_json(const struct pams_conn *conn)
 	add_number(object, "stops", conn->stops);
 	add_number(object, "reinjected_bytes", conn->reinjected_bytes);
 	for (i = 0; i < conn->subflows; i++)
-		json_array_append_new(list, subflow_json(&conn->subflow[i]));
+		json_array_append_new(list, subflow_json(&conn->subflow[i], flows));
 	json_object_set_new(object, "subflows", list);
 	return object;
 }
@@ -183,8 +205,29 @@ static void add_notes(struct table *table, const struct pams_subflow *s,
 	table_note(table, line);
 }
 
+/* Which columns a connection's table has. */
+struct shown {
+	bool carried;		/* the bytes of a subflow are known */
+	bool measured;		/* and what went over it lately */
+};
+
+static struct shown look_at_flows(const struct pams_conn *conn, const struct flows *flows)
+{
+	struct shown shown = { };
+
+	for (unsigned int i = 0; i < conn->subflows; i++) {
+		const struct flow *flow = flow_of(flows, &conn->subflow[i]);
+
+		if (!flow)
+			continue;
+		shown.carried = true;
+		shown.measured |= flow->measured;
+	}
+	return shown;
+}
+
 static void add_subflow(struct table *table, const struct pams_subflow *s,
-			int room)
+			struct shown shown, const struct flow *flow, int room)
 {
 	char text[QUANTITY_MAX], name[IF_NAMESIZE];
 
@@ -201,14 +244,19 @@ static void add_subflow(struct table *table, const struct pams_subflow *s,
 	table_cell(table, show_rate(text, s->rate_byteps));
 	table_cell(table, s->has_pad ? show_time(text, s->pad_ns / NS_PER_US) :
 		   "none");
+	if (shown.measured)
+		flow_rate_cells(table, flow);
+	if (shown.carried)
+		flow_byte_cells(table, flow);
 	table_number(table, s->reinjected_bytes);
 	table_number(table, s->stops);
 	add_notes(table, s, room);
 }
 
-void conn_lines(const struct pams_conn *conn, double decisions_ps, int width,
-		line_fn emit, void *arg)
+void conn_lines(const struct pams_conn *conn, const struct flows *flows, double decisions_ps,
+		int width, line_fn emit, void *arg)
 {
+	struct shown shown = look_at_flows(conn, flows);
 	struct table *table;
 	char text[QUANTITY_MAX], headings[160];
 	unsigned int i;
@@ -242,55 +290,63 @@ void conn_lines(const struct pams_conn *conn, double decisions_ps, int width,
 	table_number(table, conn->stops);
 	table_number(table, conn->reinjected_bytes);
 	table_print(table, 0, width, emit, arg);
-	table = table_new("ID> DEV STATE SRTT> MIN>:3 CWND>:1 FLIGHT>:2 "
-			  "UNSENT> OUT>:4 RATE> PAD> REINJECTED>:5 STOPS>:6");
+	snprintf(headings, sizeof(headings),
+		 "ID> DEV STATE SRTT> MIN>:6 CWND>:4 FLIGHT>:5 UNSENT>:3 OUT>:7 "
+		 "RATE>:2 PAD>:1 %s%sREINJECTED>:8 STOPS>:9",
+		 shown.measured ? "SENDING> RECEIVING> " : "",
+		 shown.carried ? "SENT> RECEIVED> " : "");
+	table = table_new(headings);
 	for (i = 0; i < conn->subflows; i++)
-		add_subflow(table, &conn->subflow[i], width - 8);
+		add_subflow(table, &conn->subflow[i], shown,
+			    flow_of(flows, &conn->subflow[i]), width - 8);
 	table_print(table, 2, width, emit, arg);
 	emit("", arg);
 }
 
-static void conn_print(const struct pams_conn *conn)
-{
-	conn_lines(conn, -1, terminal_width(), line_to_stdout, NULL);
-}
+struct showing {
+	json_t *list;
+	struct flows flows;
+};
 
 static int collect(const struct pams_conn *conn, void *arg)
 {
+	struct showing *showing = arg;
+
 	if (options.json)
-		return append(arg, conn_json(conn));
-	conn_print(conn);
+		return append(showing->list, conn_json(conn, &showing->flows));
+	conn_lines(conn, &showing->flows, -1, terminal_width(), line_to_stdout, NULL);
 	return 0;
 }
 
 int conn_show(struct words *words)
 {
 	const char *text = next_word(words);
-	json_t *list = json_array();
+	struct showing showing;
 	struct pams_nl *nl = NULL;
 	uint32_t token = 0;
 	int err, status;
 
-	if ((text && parse_token(text, &token)) || no_more_words(words)) {
-		json_decref(list);
+	if ((text && parse_token(text, &token)) || no_more_words(words))
 		return USAGE;
-	}
+	flows_read(&showing.flows);	/* without them it shows less */
+	showing.list = json_array();
 	err = pams_nl_open(&nl);
 	if (!err && text)
-		err = pams_nl_conn_get(nl, token, collect, list);
+		err = pams_nl_conn_get(nl, token, collect, &showing);
 	else if (!err)
-		err = pams_nl_conn_dump(nl, collect, list);
+		err = pams_nl_conn_dump(nl, collect, &showing);
 	if (err < 0)
 		status = refuse_kernel(nl, "conn show", err);
 	else if (options.json)
-		status = print_json(json_incref(text ? json_array_get(list, 0) :
-					       list));
+		status = print_json(json_incref(text ? json_array_get(showing.list, 0) :
+						       showing.list));
 	else
 		status = DONE;
 	if (err > 0)
 		fprintf(stderr, "pamsctl: the connections changed all the "
 				"time: some may be missing\n");
-	json_decref(list);
+	json_decref(showing.list);
+	flows_free(&showing.flows);
 	pams_nl_close(nl);
 	return status;
 }

@@ -17,7 +17,6 @@
 
 #define DEFAULT		"default"
 #define NONE		"none"		/* in place of an address: begin where the routes say */
-#define TEXT_MAX	(INET6_ADDRSTRLEN + 4)
 
 static struct first entries[2 * FIRST_MAX];
 
@@ -64,7 +63,7 @@ static bool leaves_alone(const struct first *first)
 	return !first->device[0];
 }
 
-static const char *show_source(char text[TEXT_MAX], const struct first *first)
+static const char *show_source(char text[DESTINATION_MAX], const struct first *first)
 {
 	if (leaves_alone(first))
 		return NONE;
@@ -72,13 +71,13 @@ static const char *show_source(char text[TEXT_MAX], const struct first *first)
 	return text;
 }
 
-static const char *show_destination(char text[TEXT_MAX], const struct first *first)
+const char *show_destination(char text[DESTINATION_MAX], const struct first *first)
 {
 	if (!first->length)
 		return DEFAULT;
 	show_address(text, first->family, first->prefix);
 	if (first->length < bits_of(first->family))
-		snprintf(text + strlen(text), TEXT_MAX - strlen(text), "/%u", first->length);
+		snprintf(text + strlen(text), DESTINATION_MAX - strlen(text), "/%u", first->length);
 	return text;
 }
 
@@ -122,7 +121,7 @@ static int set(const char *destination, const char *source)
 {
 	struct first first = { .length = 0 };
 	const char *why = pins_missing();
-	char text[TEXT_MAX];
+	char text[DESTINATION_MAX];
 	int err;
 
 	err = parse(destination, source, &first);
@@ -185,7 +184,7 @@ static int del(const char *destination)
 static int show(void)
 {
 	int count = first_read(entries, sizeof(entries) / sizeof(entries[0]));
-	char destination[TEXT_MAX], source[TEXT_MAX];
+	char destination[DESTINATION_MAX], source[DESTINATION_MAX];
 	struct table *table;
 	json_t *list;
 

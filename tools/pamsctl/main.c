@@ -29,6 +29,10 @@ static const struct command commands[] = {
 	{ "conn", conn_command, 0,
 	  "conn show [TOKEN]          connections and subflows, as the "
 	  "schedulers see them" },
+	{ "links", links_command, OPT_INTERVAL,
+	  "links show [INTERFACE]     links, if MPTCP can use them, and what goes "
+	  "over each\n"
+	  "links conn [TOKEN]         what goes over each path of a connection" },
 	{ "stats", stats_command, 0,
 	  "stats                      totals of the network namespace" },
 	{ "monitor", monitor_command, OPT_COUNT | OPT_TIMEOUT,
@@ -93,7 +97,8 @@ static const char option_text[] =
 	"    --count N        monitor: end after N events; top: after N "
 	"pictures\n"
 	"    --timeout TIME   monitor: end after that time\n"
-	"    --interval TIME  top: from picture to picture, 1s\n"
+	"    --interval TIME  top: from picture to picture, 1s; links: measure so "
+	"long, 500ms\n"
 	"    --once, --batch  top: plain text, one picture or one after the "
 	"other\n"
 	"    --dry-run        load: only say what would be done\n"

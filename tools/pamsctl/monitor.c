@@ -63,7 +63,7 @@ static void print_event_json(const struct pams_event *event)
 	if (event->path)
 		json_object_set_new(object, "path", path_json(event->path));
 	if (event->conn)
-		json_object_set_new(object, "conn", conn_json(event->conn));
+		json_object_set_new(object, "conn", conn_json(event->conn, NULL));
 	print_json_line(object);
 }
 

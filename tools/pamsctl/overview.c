@@ -2,10 +2,12 @@
 /* overview - what pamsctl shows without a command: all paths and connections */
 #include <errno.h>
 
+#include "flows.h"
 #include "pamsctl.h"
 
 struct overview {
 	json_t *paths, *conns;
+	struct flows flows;
 };
 
 static int add_path(const struct pams_path *path, void *arg)
@@ -26,8 +28,9 @@ static int add_conn(const struct pams_conn *conn, void *arg)
 	if (!options.json && !json_array_size(all->conns))
 		puts("Connections:");
 	if (!options.json)
-		conn_lines(conn, -1, terminal_width(), line_to_stdout, NULL);
-	return append(all->conns, conn_json(conn));
+		conn_lines(conn, &all->flows, -1, terminal_width(), line_to_stdout,
+			   NULL);
+	return append(all->conns, conn_json(conn, &all->flows));
 }
 
 int overview(void)
@@ -38,6 +41,7 @@ int overview(void)
 	struct pams_nl *nl = NULL;
 	int err, status = DONE;
 
+	flows_read(&all.flows);	/* without them it shows less */
 	err = pams_nl_open(&nl);
 	if (!err)
 		err = pams_nl_path_dump(nl, add_path, &all);
@@ -55,6 +59,7 @@ int overview(void)
 		puts("Connections: none has one of the module's schedulers");
 	json_decref(all.paths);
 	json_decref(all.conns);
+	flows_free(&all.flows);
 	pams_nl_close(nl);
 	return status;
 }

@@ -99,6 +99,7 @@ _pamsctl_options()
 	case ${words[0]-} in
 	'') echo --version ;;
 	monitor | path) echo --count --timeout ;;
+	links) echo --interval ;;
 	top) echo --once --batch --count --interval ;;
 	load) echo --dry-run --module ;;
 	doctor) echo --module --control ;;
@@ -111,7 +112,7 @@ _pamsctl_options()
 _pamsctl_choices()
 {
 	case ${words[0]-} in
-	'') echo path conn stats monitor top sched rule mptcp first load unload doctor peers caps metrics pair ;;
+	'') echo path conn links stats monitor top sched rule mptcp first load unload doctor peers caps metrics pair ;;
 	path)
 		case ${words[1]-} in
 		'') echo show set del flush monitor ;;
@@ -121,6 +122,12 @@ _pamsctl_choices()
 		case ${#words[@]} in
 		1) echo show ;;
 		2) _pamsctl_tokens ;;
+		esac ;;
+	links)
+		case ${#words[@]},${words[1]-} in
+		1,) echo show conn ;;
+		2,show) _pamsctl_interfaces ;;
+		2,conn) pamsctl links conn --interval 100ms 2>/dev/null | sed -n 's/^\(0x[0-9a-f]*\) .*/\1/p' ;;
 		esac ;;
 	rule)
 		case ${words[1]-} in

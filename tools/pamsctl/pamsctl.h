@@ -6,13 +6,18 @@
  * it out. The map of the files; a file calls only files below it (selftests/downward):
  *
  *	main.c			the table of commands, options, exit status
- *	overview.c doctor.c top.c path.c monitor.c conn.c stats.c sched.c rule.c
- *	mptcp.c first.c load.c peers.c caps.c metrics.c pair.c
+ *	overview.c doctor.c top.c path.c monitor.c conn.c links.c stats.c sched.c
+ *	rule.c mptcp.c first.c load.c peers.c caps.c metrics.c pair.c
  *				the commands
+ *	links_look.c		judges the links, and sums up what goes over them
  *	pair_read.c		sets up one end from what pair printed
  *	path_text.c		shows what was reported of a path, as text and as JSON
  *	endpoints.c		the path manager's endpoints and limits
- *	route.c			through which interface an endpoint's packets leave
+ *	manager.c		reads these
+ *	interfaces.c		interfaces, their addresses and default routes
+ *	route.c			through which interface an address's packets leave
+ *	flow_text.c		shows what went over a subflow
+ *	flows.c			MPTCP's subflows, as TCP has them
  *	diag.c			MPTCP and TCP sockets, and their processes
  *	buffers.c		TCP's maximum buffers against what the paths need
  *	probe.c			checks if a server speaks MPTCP
@@ -48,6 +53,9 @@
 #include "netlink.h"
 #include "parse.h"
 #include "rule.h"
+
+struct first;
+struct flows;
 
 /* The exit status; see pamsctl(8). */
 enum {
@@ -165,6 +173,7 @@ bool unit_property(const char *unit, const char *name, char *value,
 int path_command(struct words *words);
 extern const char path_values[];	/* for the help, which completion reads */
 int conn_command(struct words *words);
+int links_command(struct words *words);
 int stats_command(struct words *words);
 int monitor_command(struct words *words);
 int top_command(struct words *words);
@@ -187,16 +196,21 @@ json_t *path_json(const struct pams_path *path);
 void path_print_line(const struct pams_path *path);
 int path_monitor(struct words *words);	/* monitor.c */
 void path_print(const struct pams_path *path);
-json_t *conn_json(const struct pams_conn *conn);
-json_t *subflow_json(const struct pams_subflow *subflow);
+/* flows: NULL, or without those of the connection: what its subflows carried isn't shown */
+json_t *conn_json(const struct pams_conn *conn, const struct flows *flows);
+json_t *subflow_json(const struct pams_subflow *subflow, const struct flows *flows);
 int path_show(struct words *words);
 int conn_show(struct words *words);
 /* decisions_ps: decisions per second; below 0: not known, and no column */
-void conn_lines(const struct pams_conn *conn, double decisions_ps, int width,
-		line_fn emit, void *arg);
+void conn_lines(const struct pams_conn *conn, const struct flows *flows, double decisions_ps,
+		int width, line_fn emit, void *arg);
 void subflow_line(char *buffer, size_t room, const struct pams_subflow *s);
 #define SUBFLOW_LINE_MAX	512
 json_t *stats_json(const struct pams_stats *stats);
+
+/* first.c: DESTINATION as it is written */
+#define DESTINATION_MAX	64
+const char *show_destination(char text[DESTINATION_MAX], const struct first *first);
 
 /* scheduler.c */
 #define SCHEDULERS_MAX	512

@@ -21,6 +21,7 @@
 #include <netlink/netlink.h>
 
 #include "pamsctl.h"
+#include "way.h"
 
 /* Addresses reserved for documentation: only the default route leads to them. */
 #define FAR4	"198.51.100.1"
@@ -52,39 +53,56 @@ unsigned int interface_of(int family, const void *address)
 
 static int on_route(struct nl_msg *msg, void *arg)
 {
-	struct nlattr *oif = nlmsg_find_attr(nlmsg_hdr(msg),
-					     sizeof(struct rtmsg), RTA_OIF);
-	unsigned int *ifindex = arg;
+	struct nlmsghdr *hdr = nlmsg_hdr(msg);
+	struct rtmsg *header = nlmsg_data(hdr);
+	struct nlattr *tb[RTA_MAX + 1];
+	struct way *way = arg;
 
-	if (oif && nla_len(oif) >= 4)
-		*ifindex = nla_get_u32(oif);
+	if (nlmsg_parse(hdr, sizeof(*header), tb, RTA_MAX, NULL))
+		return NL_OK;
+	if (tb[RTA_OIF] && nla_len(tb[RTA_OIF]) >= 4)
+		way->ifindex = nla_get_u32(tb[RTA_OIF]);
+	way_gateway(way, header->rtm_family, tb[RTA_GATEWAY], tb[RTA_VIA]);
+	if (tb[RTA_PREFSRC] && nla_len(tb[RTA_PREFSRC]) <= 16)
+		memcpy(way->source, nla_data(tb[RTA_PREFSRC]), nla_len(tb[RTA_PREFSRC]));
 	return NL_OK;
 }
 
-/*
- * Set *ifindex to the interface through which a packet from that address leaves, sent by a
- * socket that is bound to the interface "bound" (0: not bound). 0 or libnl's error.
- */
-static int look_up_route(struct nl_sock *sock, int family, const void *from,
-			 uint32_t bound, unsigned int *ifindex)
+void way_gateway(struct way *way, int family, const struct nlattr *gateway,
+		 const struct nlattr *via)
+{
+	const struct rtvia *other = via ? nla_data(via) : NULL;
+
+	if (gateway && nla_len(gateway) == (family == AF_INET ? 4 : 16)) {
+		way->gateway_family = family;
+		memcpy(way->gateway, nla_data(gateway), nla_len(gateway));
+	} else if (via && nla_len(via) == (int)sizeof(*other) + 16 &&
+		   other->rtvia_family == AF_INET6) {
+		/* IPv4 through a router that has an IPv6 address only */
+		way->gateway_family = AF_INET6;
+		memcpy(way->gateway, other->rtvia_addr, 16);
+	}
+}
+
+static int ask(struct nl_sock *sock, int family, const void *to, const void *from,
+	       uint32_t bound, unsigned int flags, struct way *way)
 {
 	struct rtmsg header = {
 		.rtm_family = family,
-		.rtm_src_len = family == AF_INET ? 32 : 128,
+		.rtm_src_len = from ? family == AF_INET ? 32 : 128 : 0,
 		.rtm_dst_len = family == AF_INET ? 32 : 128,
+		.rtm_flags = flags,
 	};
 	int length = family == AF_INET ? 4 : 16, err;
 	struct nl_msg *msg = nlmsg_alloc_simple(RTM_GETROUTE, 0);
-	uint8_t to[16];
 
 	if (!msg)
 		return -NLE_NOMEM;
-	inet_pton(family, family == AF_INET ? FAR4 : FAR6, to);
-	nl_socket_modify_cb(sock, NL_CB_VALID, NL_CB_CUSTOM, on_route,
-			    ifindex);
+	nl_socket_modify_cb(sock, NL_CB_VALID, NL_CB_CUSTOM, on_route, way);
 	nlmsg_append(msg, &header, sizeof(header), NLMSG_ALIGNTO);
 	nla_put(msg, RTA_DST, length, to);
-	nla_put(msg, RTA_SRC, length, from);
+	if (from)
+		nla_put(msg, RTA_SRC, length, from);
 	if (bound)
 		nla_put_u32(msg, RTA_OIF, bound);
 	err = nl_send_auto(sock, msg);
@@ -94,6 +112,33 @@ static int look_up_route(struct nl_sock *sock, int family, const void *from,
 	if (err >= 0)
 		err = nl_wait_for_ack(sock);
 	return err < 0 ? err : 0;
+}
+
+static void far_away(int family, uint8_t to[16])
+{
+	inet_pton(family, family == AF_INET ? FAR4 : FAR6, to);
+}
+
+int way_out(struct nl_sock *sock, int family, const void *from, uint32_t bound, struct way *way)
+{
+	struct way matched;
+	uint8_t to[16];
+	int err;
+
+	far_away(family, to);
+	memset(way, 0, sizeof(*way));
+	err = ask(sock, family, to, from, bound, 0, way);
+	/* For a socket that is bound, IPv4 takes all to be on the link where no route matches. */
+	if (!err && bound && family == AF_INET)
+		err = ask(sock, family, to, from, bound, RTM_F_FIB_MATCH, &matched);
+	return err;
+}
+
+unsigned int way_to(struct nl_sock *sock, int family, const void *to, const void *from)
+{
+	struct way way = { };
+
+	return ask(sock, family, to, from, 0, 0, &way) ? 0 : way.ifindex;
 }
 
 static int number_in(const char *format, const char *name)
@@ -160,8 +205,10 @@ void look_at_address(json_t *list, int family, const void *address,
 		     uint32_t ifindex, bool announced)
 {
 	struct nl_sock *sock = nl_socket_alloc();
-	unsigned int owner = interface_of(family, address), leaves = 0;
+	unsigned int owner = interface_of(family, address);
 	char text[INET6_ADDRSTRLEN];
+	struct way way = { };
+	uint8_t to[16];
 	int err;
 
 	show_address(text, family, address);
@@ -170,8 +217,9 @@ void look_at_address(json_t *list, int family, const void *address,
 			"no interface here has the address %s of an endpoint",
 			text);
 	} else if (sock && !nl_connect(sock, NETLINK_ROUTE)) {
-		err = look_up_route(sock, family, address, ifindex, &leaves);
-		judge(list, family, text, owner, leaves, err);
+		far_away(family, to);
+		err = ask(sock, family, to, address, ifindex, 0, &way);
+		judge(list, family, text, owner, way.ifindex, err);
 	}
 	if (announced && is_private(family, address))
 		finding(list, NOTE, "endpoint",

@@ -14,7 +14,7 @@
 
 #include "pamsctl.h"
 
-#define COLUMNS_MAX	16
+#define COLUMNS_MAX	20
 #define GAP		2
 #define NOTE_INDENT	6
 #define WIDTH_DEFAULT	80

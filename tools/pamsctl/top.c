@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "flows.h"
 #include "pamsctl.h"
 
 #define LINE_MAX_BYTES	TABLE_LINE_MAX
@@ -30,6 +31,7 @@ struct picture {
 	size_t lines;
 	struct seen *seen;
 	size_t conns;
+	struct flows flows;
 	json_t *list;		/* of connections, with --json */
 	uint64_t at_us;
 	const struct picture *before;
@@ -72,6 +74,7 @@ static void wipe(struct picture *picture)
 		free(picture->line[--picture->lines]);
 	free(picture->line);
 	free(picture->seen);
+	flows_free(&picture->flows);
 	json_decref(picture->list);
 	memset(picture, 0, sizeof(*picture));
 }
@@ -107,8 +110,8 @@ static int add_conn(const struct pams_conn *conn, void *arg)
 	picture->seen = more;
 	more[picture->conns].token = conn->token;
 	more[picture->conns++].decisions = conn->decisions;
-	json_array_append_new(picture->list, conn_json(conn));
-	conn_lines(conn, rate, terminal_width(), on_line, picture);
+	json_array_append_new(picture->list, conn_json(conn, &picture->flows));
+	conn_lines(conn, &picture->flows, rate, terminal_width(), on_line, picture);
 	return 0;
 }
 
@@ -122,6 +125,9 @@ static int take_picture(struct pams_nl *nl, struct picture *picture,
 
 	picture->at_us = now_us();
 	picture->list = json_array();
+	flows_read(&picture->flows);	/* without them it shows less */
+	if (picture->before)
+		flows_rates(&picture->flows, &picture->before->flows);
 	if (!err)
 		err = add_line(picture, "mptcp_pams: %" PRIu32
 			       " connections, %" PRIu32 " paths, %s decisions, "
