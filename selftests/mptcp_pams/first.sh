@@ -60,6 +60,9 @@ only_over()
 # bytes DEVICE tx|rx: that the client has sent or received there
 bytes() { ip -n "$client" -s -j link show dev "$1" | sed -n "s/.*\"$2\":{\"bytes\":\([0-9]*\).*/\1/p"; }
 
+# names DEVICE LINE: pamsctl links says so of the link
+names() { nsenter --net="/run/netns/$client" "$pamsctl" links show "$1" | grep -q "^ *$2$" || fail "links doesn't say so of $1: $2"; }
+
 # Without endpoints no other path joins: all goes where the connection begins.
 by_destination()
 {
@@ -69,6 +72,7 @@ by_destination()
 	first set default "$far"
 	only_over c2
 	first set "$address" "$near"
+	names c2 "$far.*, first for default" && names c1 "$near.*, first for $address"
 	only_over c1
 	first del "$address"
 	only_over c2
