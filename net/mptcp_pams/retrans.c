@@ -226,12 +226,8 @@ int pams_retransmit(struct mptcp_sock *msk, const struct pams_sched *of_socket)
 	if (conn)
 		pams_resend_repair_stale(conn);
 	ssk = own;
-	if (ssk && banked_id)
-		ssk = other_than(msk, ssk, banked_id);
 	if (ssk && conn)
-		ssk = not_lost(conn, ssk);
-	if (ssk && conn)
-		ssk = cheapest(conn, ssk);
+		ssk = cheapest(conn, not_lost(conn, other_than(msk, ssk, banked_id)));
 	/* the exceptions are for the first fragment: a further one goes where the kernel would
 	 * send it, or waits
 	 */
