@@ -417,6 +417,11 @@ static noinline void learn_all(struct pams_subflow *sub, const struct sock *ssk,
 	model->in_flight = packets_out && !loss;
 	model->moving = model->outstanding && !loss;
 	model->unanswered = is_unanswered(tp, packets_out);
+	/* what report.c and split.c put in at the last look, this look may not have */
+	model->pipe_byteps = 0;
+	model->pipe_delay_us = 0;
+	model->pipe_backlog_bytes = 0;
+	model->split = false;
 	model->stopped = false;
 	model_set_room(model, ssk, cwnd, in_flight, ahead_us, unsent);
 	sub->pad_of_bytes = 0;

@@ -47,20 +47,6 @@ static void model_keep_to_window(struct pams_model *model)
 	model->idle &= model->room_bytes > 0;
 }
 
-/* Remove the pipe that report.c or split.c put into the model at the last look: at this look
- * they may have none.
- */
-static noinline void model_clear_pipe(struct pams_subflow *sub)
-{
-	struct pams_model *model = &sub->model;
-
-	model->pipe_byteps = 0;
-	model->pipe_delay_us = 0;
-	model->pipe_backlog_bytes = 0;
-	model->split = false;
-	sub->pad_of_bytes = 0;
-}
-
 /* Set the models' pad_ns, in the way that the scheduler wants (@detail). */
 static void view_set_pads(struct pams_view *view, enum pams_detail detail)
 {
@@ -200,8 +186,6 @@ static void view_learn(struct pams_conn *conn, struct msk_look *look, struct pam
 		look->ssk[nr] = look->ssk[i];
 		look->id[nr] = look->id[i];
 		pams_learn(sub, look->ssk[i], ahead_us, arrival ? &now_us : NULL);
-		if (unlikely(sub->model.pipe_byteps))
-			model_clear_pipe(sub);
 		/* a subflow that becomes usable again may still be silent */
 		conn->silent |= sub->silent;
 		view->sub[nr++] = &sub->model;
