@@ -209,8 +209,9 @@ static noinline struct pams_conn *conn_add(struct mptcp_sock *msk,
 	conn->net = pams_net(sock_net(sk));
 	conn->msk = msk;
 	conn->sched = sched;
-	conn->server = msk_is_server(msk);
 	conn->local_key = msk_local_key(msk);
+	conn->first_seq = msk_snd_nxt(msk);
+	conn->state.copied = conn->first_seq;
 	conn->epoch_begin = tcp_jiffies32;
 	conn->stale_at = tcp_jiffies32;
 	u64_stats_init(&conn->counting);

@@ -229,10 +229,6 @@ void pams_look(struct pams_conn *conn, enum pams_detail detail,
 {
 	msk_look(conn->msk, &conn->window, look);
 	look->window_end = window_end(conn, look);
-	if (unlikely(!conn->first_seq)) {
-		conn->first_seq = look->snd_nxt;
-		conn->state.copied = look->snd_nxt;
-	}
 	view_begin(conn, look, view);
 	view_learn(conn, look, view, detail == PAMS_DETAIL_ARRIVAL);
 	if (unlikely(pams_report_any(conn)))

@@ -227,7 +227,6 @@ struct pams_conn {
 	u8 deferring:1;	/* the last decision was to wait, until @defer_end_ns at most */
 	u8 backed_off:1;		/* @pause_us was doubled since nothing arrived */
 	u8 costly:1;	/* a usable subflow costs more than another one that isn't stopped */
-	u8 server:1;			/* the connection was accepted here, not opened here */
 	u8 refusing:1;	/* decisions are refused while the kernel's stale check runs */
 	/* the receive window was closed at the last look, or is still for a subflow */
 	u8 shut:1;
@@ -274,7 +273,7 @@ struct pams_conn {
 	u32 rules_generation;
 	struct cost_overflow overflow;	/* by the rule, what costlier paths are used for */
 	struct cost_state cost;		/* credit of the costlier paths (cost.c) */
-	u64 first_seq;			/* next data sequence number at the first look */
+	u64 first_seq;	/* next data sequence number when the state was made */
 	struct pams_counts counts;	/* totals; written with pams_count() */
 	struct u64_stats_sync counting;	/* lets conn.c read @counts without owning the msk */
 	/* states of the usable subflows in the connection's order; behind them those of other

@@ -121,7 +121,7 @@ static bool rule_fits(const struct pams_rule *rule, const struct pams_conn *conn
 	struct sock *sk = (struct sock *)conn->msk;
 
 	return (rule->side == PAMS_RULE_BOTH ||
-		(rule->side == PAMS_RULE_SERVER) == conn->server) &&
+		(rule->side == PAMS_RULE_SERVER) == msk_is_server(conn->msk)) &&
 	       fits_ports(rule, sk) &&
 	       !((READ_ONCE(sk->sk_mark) ^ rule->mark) & rule->mask) &&
 	       (!uid_valid(rule->uid) || uid_eq(READ_ONCE(sk->sk_uid), rule->uid)) &&
