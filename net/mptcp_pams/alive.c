@@ -75,7 +75,7 @@ bool pams_alive_any_silent(struct pams_conn *conn, const struct pams_view *view,
 			return true;
 	}
 	for (; i < conn->nr; i++) {
-		const struct sock *ssk = pams_look_beyond(conn, i);
+		const struct sock *ssk = msk_backup_find(conn->msk, conn->sub[i]->model.id);
 
 		if (ssk && seems_silent(conn->sub[i], tcp_sk(ssk)))
 			return true;
@@ -222,11 +222,7 @@ bool pams_alive_reopened(struct pams_conn *conn, const struct msk_look *look)
 {
 	struct sock *ssk;
 
-	if (!before64(look->snd_nxt, look->window_end)) {
-		conn->shut = true;
-		return false;
-	}
-	if (likely(!conn->shut))
+	if (!conn->shut || !before64(look->snd_nxt, look->window_end))
 		return false;
 
 	/* each subflow learns of the open window from its own acknowledgments */

@@ -209,6 +209,8 @@ static noinline struct pams_conn *conn_add(struct mptcp_sock *msk,
 	conn->net = pams_net(sock_net(sk));
 	conn->msk = msk;
 	conn->sched = sched;
+	conn->rules = sched == &pams_sched_rules;
+	conn->copies = !!sched->copy;
 	conn->local_key = msk_local_key(msk);
 	conn->first_seq = msk_snd_nxt(msk);
 	conn->state.copied = conn->first_seq;

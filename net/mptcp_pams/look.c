@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-/* One look at a connection: updates the models of its usable subflows from their TCP, adds
- * what was reported of their paths, and makes the view that a scheduler chooses from.
+/* One look at a connection: updates the models of its usable subflows from their TCP, and makes
+ * the view that a scheduler chooses from. What only some connections have is added by stages.c.
  *
  * Called with the msk owned, or with its data lock held and no owner.
  */
@@ -24,14 +24,6 @@ static u64 window_end(const struct pams_conn *conn, const struct msk_look *look)
 	if (!look->several)
 		return look->window_end;
 	return look->window_end - ((look->window_end - look->snd_una) >> shift);
-}
-
-/* How many of the connection's first bytes are to be sent on two subflows. */
-static u64 first_bytes(const struct pams_conn *conn)
-{
-	if (!conn->sched->copy)
-		return 0;
-	return conn->first_bytes ?: READ_ONCE(conn->net->redundant_bytes) ?: U64_MAX;
 }
 
 /* Limit a subflow's room to what its congestion window lets TCP send now. Until a burst's first
@@ -68,70 +60,6 @@ static void view_set_pads(struct pams_view *view, enum pams_detail detail)
 	}
 }
 
-static struct cost_overflow overflow_of(const struct pams_conn *conn)
-{
-	if (conn->overflow.said)
-		return conn->overflow;
-	return (struct cost_overflow){
-		.delay_ms = READ_ONCE(conn->net->overflow_ms),
-		.percent = READ_ONCE(conn->net->overflow_percent),
-	};
-}
-
-/* Take costlier paths out of the view, by the rule for this kind of data: new data, data
- * that is sent again (@again), or data that is sent on two subflows.
- */
-static noinline void view_spare(struct pams_conn *conn, const struct msk_look *look,
-				struct pams_view *view, bool again)
-{
-	struct cost_overflow overflow = overflow_of(conn);
-
-	conn->costly = cost_differs(view);
-	if (!conn->costly)
-		return;
-	if (overflow.copies && (again || view->sent_bytes < view->first_bytes))
-		return;
-	if (again)
-		cost_spare(view);
-	else
-		cost_spare_but(view, &overflow, &conn->cost,
-			       look->write_seq - look->snd_nxt);
-}
-
-/**
- * pams_look_beyond - find a usable backup that the view leaves out
- * @conn:	the connection, owned or with its data lock held
- * @place:	index of the subflow's state in @conn->sub, from the view's @nr on
- *
- * A view has no backups while a regular subflow is usable. But a subflow that has just become
- * a backup may still hold data.
- *
- * Return: the backup's TCP socket, or NULL if the subflow isn't a usable backup.
- */
-struct sock *pams_look_beyond(struct pams_conn *conn, unsigned int place)
-{
-	struct sock *ssk = msk_subflow_find(conn->msk, conn->sub[place]->model.id);
-
-	return ssk && msk_subflow_is_backup(ssk) && msk_subflow_is_usable(ssk) ? ssk : NULL;
-}
-
-/* End the silence of backups outside the view that have answered. Backups that are still silent
- * keep @conn's @silent set; stale or closed ones don't.
- */
-static noinline void look_beyond(struct pams_conn *conn, unsigned int nr)
-{
-	unsigned int i;
-
-	for (i = nr; i < conn->nr; i++) {
-		struct pams_subflow *sub = conn->sub[i];
-		const struct sock *ssk = sub->silent ? pams_look_beyond(conn, i) : NULL;
-
-		if (ssk)
-			pams_learn_answer(sub, ssk);
-		conn->silent |= ssk && sub->silent;
-	}
-}
-
 /* Fill in what a view tells of the connection itself, without its subflows. */
 static void view_begin(struct pams_conn *conn, const struct msk_look *look,
 		       struct pams_view *view)
@@ -140,12 +68,6 @@ static void view_begin(struct pams_conn *conn, const struct msk_look *look,
 
 	view->unscheduled_bytes = look->unscheduled_bytes;
 	view->left_bytes = look->unscheduled_bytes;
-	if (unlikely(conn->unit.end)) {
-		unit_follow(&conn->unit, look->snd_nxt);
-		view->left_bytes = unit_unscheduled_bytes(&conn->unit, look->write_seq,
-							  look->snd_nxt,
-							  look->unscheduled_bytes);
-	}
 	/* PADs are computed for the rest of the next fragment. But minfct, which cuts fragments,
 	 * compares the other subflows' PADs with the arrival of a full packet on its target. So
 	 * its PADs are computed for a full packet, too; those of a smaller rest might have it
@@ -153,7 +75,7 @@ static void view_begin(struct pams_conn *conn, const struct msk_look *look,
 	 */
 	view->fragment_bytes = conn->sched->cuts ? PICK_PACKET_BYTES : look->fragment_bytes;
 	view->sent_bytes = look->snd_nxt - conn->first_seq;
-	view->first_bytes = first_bytes(conn);
+	view->first_bytes = 0;
 	view->snd_nxt = look->snd_nxt;
 	view->snd_una = look->snd_una;
 	view->now_ms = jiffies64_to_msecs(get_jiffies_64());
@@ -187,7 +109,8 @@ static void view_learn(struct pams_conn *conn, struct msk_look *look, struct pam
 		look->id[nr] = look->id[i];
 		pams_learn(sub, look->ssk[i], ahead_us, arrival ? &now_us : NULL);
 		/* a subflow that becomes usable again may still be silent */
-		conn->silent |= sub->silent;
+		if (unlikely(sub->silent))
+			conn->silent = true;
 		view->sub[nr++] = &sub->model;
 	}
 	look->nr = nr;
@@ -229,15 +152,14 @@ void pams_look(struct pams_conn *conn, enum pams_detail detail,
 {
 	msk_look(conn->msk, &conn->window, look);
 	look->window_end = window_end(conn, look);
+	if (unlikely(!before64(look->snd_nxt, look->window_end)))
+		conn->shut = true;
 	view_begin(conn, look, view);
 	view_learn(conn, look, view, detail == PAMS_DETAIL_ARRIVAL);
-	if (unlikely(pams_report_any(conn)))
-		pams_report_apply(conn, look, view);
-	if (unlikely(conn->nr > view->nr))
-		look_beyond(conn, view->nr);
-	pams_split_look(conn, look, view);
+	if (!conn->banks)
+		pams_split_find(conn, look, view);
+	if (unlikely(conn->stages || READ_ONCE(conn->net->paths.nr) || conn->nr > view->nr))
+		pams_stages_view(conn, look, view, again);
 	view_set_pads(view, detail);
-	if (unlikely(conn->reported || conn->costly))
-		view_spare(conn, look, view, again);
 	view_bound(conn, look, view);
 }

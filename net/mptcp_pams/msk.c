@@ -345,6 +345,16 @@ struct sock *msk_subflow_find(struct mptcp_sock *msk, u32 id)
 	return NULL;
 }
 
+/* A usable backup of this number, or NULL. A look has no backups while a regular subflow is usable;
+ * but a subflow that has just become a backup may still hold data.
+ */
+struct sock *msk_backup_find(struct mptcp_sock *msk, u32 id)
+{
+	struct sock *ssk = msk_subflow_find(msk, id);
+
+	return ssk && msk_subflow_is_backup(ssk) && msk_subflow_is_usable(ssk) ? ssk : NULL;
+}
+
 /* MPTCP's ids of the subflow's local and remote address. */
 void msk_subflow_ids(const struct sock *ssk, u8 *local_id, u8 *remote_id)
 {

@@ -182,6 +182,7 @@ bool msk_may_send(const struct sock *sk);
 struct sock *msk_first_subflow(struct mptcp_sock *msk);
 struct sock *msk_next_subflow(struct mptcp_sock *msk, struct sock *ssk);
 struct sock *msk_subflow_find(struct mptcp_sock *msk, u32 id);
+struct sock *msk_backup_find(struct mptcp_sock *msk, u32 id);
 u32 msk_subflow_id(const struct sock *ssk);
 void msk_subflow_ids(const struct sock *ssk, u8 *local_id, u8 *remote_id);
 bool msk_subflow_is_backup(const struct sock *ssk);

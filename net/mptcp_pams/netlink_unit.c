@@ -59,6 +59,7 @@ static int mark_unit(void *arg)
 		return -ENOMEM;
 
 	unit_mark(&conn->unit, msk_write_seq(msk), msk_snd_nxt(msk), mark->bytes);
+	conn->units = !!conn->unit.end;
 	return 0;
 }
 

@@ -16,6 +16,7 @@
  *   tell_conn.c sends netlink events about connections
  *   resend.c    sends late or lost data again on another subflow, or copies it
  *   look.c      one look at every subflow of a connection -> struct pams_view
+ *   stages.c    what only some connections need of a look, behind one test
  *   split.c     finds helpers that end TCP, puts the data they hold into the models
  *   learn.c     a subflow's model, from its TCP
  *   report.c    puts reported pipes and loss times into the models
@@ -221,13 +222,31 @@ struct pams_conn {
 	 * WATCH_OWNED_SHIFT_MAX; used by @timer alone
 	 */
 	u8 owned;
-	bool silent;			/* at least one subflow is silent */
-	bool reported;			/* at least one subflow has @reported set */
+	/* stages before a decision's look (sched.c); all of them: @begins */
+	union {
+		struct {
+			u8 rules:1;	/* rules choose @sched */
+			u8 again:1;	/* a range was made pending again, and isn't settled */
+			u8 refusing:1;	/* no decision: the kernel's stale check runs */
+		};
+		u8 begins;
+	};
+	/* stages of a look (stages.c); all of them: @stages */
+	union {
+		struct {
+			u8 units:1;	/* the application has marked a unit */
+			u8 copies:1;	/* @sched wants data on two subflows */
+			u8 silent:1;	/* at least one subflow is silent */
+			u8 reported:1;	/* at least one subflow has @reported set */
+			u8 banks:1;	/* there is a @bank, or one is wanted (split.c) */
+			/* a usable subflow costs more than another one that isn't stopped */
+			u8 costly:1;
+		};
+		u8 stages;
+	};
 	bool events;			/* at least one subflow has @events set */
 	u8 deferring:1;	/* the last decision was to wait, until @defer_end_ns at most */
 	u8 backed_off:1;		/* @pause_us was doubled since nothing arrived */
-	u8 costly:1;	/* a usable subflow costs more than another one that isn't stopped */
-	u8 refusing:1;	/* decisions are refused while the kernel's stale check runs */
 	/* the receive window was closed at the last look, or is still for a subflow */
 	u8 shut:1;
 	u8 reopened:1;	/* the next kick has TCP send at once what a closed window didn't take */
@@ -373,7 +392,6 @@ bool pams_copy_wanted(const struct pams_conn *conn, const struct pams_view *view
 /* look.c */
 void pams_look(struct pams_conn *conn, enum pams_detail detail,
 	       struct msk_look *look, struct pams_view *view, bool again);
-struct sock *pams_look_beyond(struct pams_conn *conn, unsigned int place);
 
 /* Is there nothing to send for the first time? Either all data was given to subflows, or
  * the receive window has no room for a packet of every subflow.
@@ -384,7 +402,13 @@ static inline bool pams_nothing_new(const struct msk_look *look)
 	       !before64(look->snd_nxt + look->mss_bytes, look->window_end);
 }
 
+/* stages.c */
+void pams_stages_view(struct pams_conn *conn, const struct msk_look *look,
+		      struct pams_view *view, bool again);
+
 /* split.c */
+void pams_split_find(struct pams_conn *conn, const struct msk_look *look,
+		     const struct pams_view *view);
 void pams_split_look(struct pams_conn *conn, const struct msk_look *look,
 		     struct pams_view *view);
 u32 pams_split_once_bytes(const struct pams_conn *conn, u32 id);
@@ -419,12 +443,6 @@ void pams_report_apply(struct pams_conn *conn, const struct msk_look *look,
 		       struct pams_view *view);
 bool pams_report_is_lost(struct pams_conn *conn, const struct pams_subflow *sub);
 
-/* May pams_report_apply() have something to put into @conn's models? */
-static inline bool pams_report_any(const struct pams_conn *conn)
-{
-	return READ_ONCE(conn->net->paths.nr) || conn->silent || conn->reported;
-}
-
 /* Has nothing changed since @sub's paths were looked up? If so they may be used, under RCU. */
 static inline bool pams_report_is_current(const struct pams_conn *conn,
 					  const struct pams_subflow *sub)
@@ -433,16 +451,6 @@ static inline bool pams_report_is_current(const struct pams_conn *conn,
 
 	return sub->generation == (u32)generation &&
 	       conn->paths_high == (u16)(generation >> 32);
-}
-
-/* @conn, or NULL; if rules choose its scheduler (rules.c), with the one of today's rules. */
-static inline struct pams_conn *pams_rules_follow(struct pams_conn *conn,
-						  const struct pams_sched *of_socket)
-{
-	if (conn && of_socket == &pams_sched_rules &&
-	    unlikely(conn->rules_generation != READ_ONCE(conn->net->rules.generation)))
-		pams_rules_resolve(conn);
-	return conn;
 }
 
 /* conn.c */

@@ -323,7 +323,7 @@ void pams_report_apply(struct pams_conn *conn, const struct msk_look *look,
 	/* Unusable subflows count, too: their reports may be removed before they are usable. */
 	for (; i < conn->nr; i++)
 		reported |= conn->sub[i]->reported;
-	WRITE_ONCE(conn->reported, reported);	/* for pams_watch_wake() */
+	conn->reported = reported;
 	if (known)
 		report_put_in_all(conn, look, view);
 	rcu_read_unlock();

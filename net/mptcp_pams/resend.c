@@ -81,7 +81,8 @@ static int beyond_lost(struct pams_conn *conn, struct pams_view *view, struct ms
 
 	for (i = view->nr; i < conn->nr; i++) {
 		struct pams_subflow *sub = conn->sub[i];
-		struct sock *ssk = sub->silent ? pams_look_beyond(conn, i) : NULL;
+		struct sock *ssk = sub->silent ?
+			msk_backup_find(conn->msk, sub->model.id) : NULL;
 
 		if (!ssk)
 			continue;
@@ -390,6 +391,7 @@ bool pams_resend(struct pams_conn *conn)
 	pams_look(conn, conn->sched->detail, &look, &view, true);
 	if (look.fallback || look.pending_again)
 		return false;
-	return resend_lost(conn, &view, &look) || resend_copy(conn, &view, &look) ||
-	       resend_late(conn, &view, &look);
+	conn->again = resend_lost(conn, &view, &look) || resend_copy(conn, &view, &look) ||
+		      resend_late(conn, &view, &look);
+	return conn->again;
 }

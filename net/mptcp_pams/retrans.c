@@ -196,12 +196,14 @@ static bool is_further(const struct pams_conn *conn)
  */
 int pams_retransmit(struct mptcp_sock *msk, const struct pams_sched *of_socket)
 {
-	struct pams_conn *conn = pams_rules_follow(pams_conn_known(msk), of_socket);
-	const struct pams_sched *sched = conn ? conn->sched : of_socket;
+	struct pams_conn *conn = pams_conn_known(msk);
+	const struct pams_sched *sched = of_socket;
 	u32 wait_us, banked_id = 0;
 	struct sock *ssk, *own;
 
 	if (conn) {
+		pams_rules_follow(conn);
+		sched = conn->sched;
 		msk_window_restore(msk, &conn->window);
 		pams_resend_count_excess(conn);
 		pams_resend_repair_stale(conn);

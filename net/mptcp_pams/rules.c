@@ -74,7 +74,7 @@ bool pams_rules_replace(struct pams_rules *rules, struct pams_rule_table *table,
 	if (taken) {
 		table = rcu_replace_pointer(rules->table, table,
 					    lockdep_is_held(&rules->lock));
-		/* pairs with pams_rules_resolve(): who sees the generation sees the table */
+		/* pairs with pams_rules_follow(): who sees the generation sees the table */
 		smp_store_release(&rules->generation, rules->generation + 1 ?: 1);
 	}
 	mutex_unlock(&rules->lock);
@@ -138,6 +138,7 @@ static void conn_choose(struct pams_conn *conn, const struct pams_choice *choice
 		return;
 
 	WRITE_ONCE(conn->sched, choice->sched);
+	conn->copies = !!choice->sched->copy;
 	/* the former scheduler's state and PADs mean nothing to the new one */
 	conn->state = (struct pick_state){ .copied = msk_snd_nxt(conn->msk) };
 	conn->deferring = false;
@@ -154,12 +155,12 @@ const struct pams_sched pams_sched_rules = {
 };
 
 /**
- * pams_rules_resolve - choose the scheduler of a connection
+ * pams_rules_follow - choose the scheduler of a connection, if rules do and were changed
  * @conn:	the connection, owned or with its data lock held
  *
  * If neither a rule nor the table's default names a scheduler, the connection gets minfct.
  */
-void pams_rules_resolve(struct pams_conn *conn)
+void pams_rules_follow(struct pams_conn *conn)
 {
 	const struct pams_sched *otherwise = &pams_sched_minfct;
 	struct pams_rules *rules = &conn->net->rules;
@@ -167,6 +168,8 @@ void pams_rules_resolve(struct pams_conn *conn)
 	const struct pams_rule_table *table;
 	unsigned int i;
 
+	if (!conn->rules || conn->rules_generation == READ_ONCE(rules->generation))
+		return;
 	/* pairs with pams_rules_replace() */
 	conn->rules_generation = smp_load_acquire(&rules->generation);
 	conn->rule = 0;

@@ -105,7 +105,7 @@ void pams_rules_free(struct pams_rule_table *table);
 struct pams_rule_table *pams_rules_locked(const struct pams_rules *rules);
 bool pams_rules_replace(struct pams_rules *rules, struct pams_rule_table *table,
 			const u32 *generation);
-void pams_rules_resolve(struct pams_conn *conn);
+void pams_rules_follow(struct pams_conn *conn);
 void pams_rules_init(struct pams_rules *rules);
 void pams_rules_exit(struct pams_rules *rules);
 

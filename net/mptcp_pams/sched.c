@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /* One decision:
  *
- *   look (look.c), pick (sched_*.c), hand over (msk_send.c)
+ *   look (msk.c, look.c), learn (learn.c), model (model.c), pick (sched_*.c), send (msk_send.c)
+ *
+ * What only some connections need is a stage beside that way, behind one test: begin_stages()
+ * has those before the look, stages.c those of the look.
  *
  * Context: the msk is owned (process), or its data lock is held and nobody owns it
  * (softirq).
@@ -31,13 +34,14 @@ static int pick_again(const struct pams_view *view, const struct msk_resend *res
 }
 
 /* Find out what is sent next, after a range may have been sent again. Returns true if data is
- * pending; false if none is, or if more data of a lost path has to go first: the kick makes
- * that data pending.
+ * pending, and in @again if it is that range; false if none is, or if more data of a lost path
+ * has to go first: the kick makes that data pending.
  */
-static bool after_resend(struct pams_conn *conn)
+static bool after_resend(struct pams_conn *conn, bool *again)
 {
 	pams_resend_count_excess(conn);
-	if (msk_is_resending(conn->msk, &conn->resend))
+	*again = msk_is_resending(conn->msk, &conn->resend);
+	if (*again)
 		return true;
 
 	msk_resend_skip(conn->msk, &conn->resend);
@@ -145,24 +149,6 @@ static int send_by_kernel(struct pams_conn *conn)
 	return msk_schedule_any(conn->msk) ? 0 : -EAGAIN;
 }
 
-/* Look at all subflows, for a decision about new data or about data that is sent again (@again). */
-static void look_around(struct pams_conn *conn, struct msk_look *look, struct pams_view *view,
-			bool again)
-{
-	const struct pams_sched *sched = conn->sched;
-
-	/* pick_again() compares PADs, whatever the scheduler does */
-	pams_look(conn, again ? max(sched->detail, PAMS_DETAIL_PAD) : sched->detail, look, view,
-		  again);
-	if (unlikely(pams_alive_reopened(conn, look)))
-		pams_watch_kick(conn);
-	/* A subflow was closed, so the kernel sends all unacknowledged data again. That data
-	 * needs no copies any more, and new data doesn't wait for them.
-	 */
-	if (sched->copy && look->pending_again && !again)
-		conn->state.copied = look->snd_nxt;
-}
-
 /* Choose the subflow that is given data. Returns its index in the view, or a negative value if
  * no subflow is given any now. May lower @bytes, the most that the subflow is given.
  */
@@ -178,6 +164,15 @@ static int choose(struct pams_conn *conn, const struct msk_look *look, struct pa
 	if (target != PAMS_PICK_DEFER)
 		conn->deferring = false;
 	return target;
+}
+
+/* The stages before the look. Returns false if nothing is sent now, and in @again whether the
+ * decision is about data that is sent again.
+ */
+static noinline bool begin_stages(struct pams_conn *conn, bool *again)
+{
+	pams_rules_follow(conn);
+	return !conn->refusing && (!conn->again || after_resend(conn, again));
 }
 
 /* Have the kick copy data to another subflow, if this decision leaves some to be copied. */
@@ -199,29 +194,30 @@ static void copy_later(struct pams_conn *conn, struct pams_view *view, int targe
  */
 int pams_decide(struct mptcp_sock *msk, const struct pams_sched *of_socket)
 {
-	struct pams_conn *conn = pams_rules_follow(pams_conn_get(msk, of_socket), of_socket);
+	struct pams_conn *conn = pams_conn_get(msk, of_socket);
 	/* zeroing both would cost as much as the decision; pams_look() sets .nr entries */
 	struct pams_view view __uninitialized;
 	struct msk_look look __uninitialized;
 	u32 bytes = U32_MAX;
-	bool again;
+	bool again = false;
 	int target;
 
 	if (unlikely(!conn))
 		return msk_schedule_any(msk) ? 0 : -EAGAIN;
-	if (unlikely(conn->refusing))
-		return -EAGAIN;
 	pams_count(conn, &conn->counts.decisions, 1);
-	if (conn->counts.reinjected_bytes && !after_resend(conn))
+	if (unlikely(conn->begins) && !begin_stages(conn, &again))
 		return send_nothing(conn);
 
-	again = conn->counts.reinjected_bytes && msk_is_resending(msk, &conn->resend);
-	look_around(conn, &look, &view, again);
+	/* pick_again() compares PADs, whatever the scheduler does */
+	pams_look(conn, max(conn->sched->detail, again ? PAMS_DETAIL_PAD : PAMS_DETAIL_ROOM),
+		  &look, &view, again);
+	if (unlikely(conn->shut) && pams_alive_reopened(conn, &look))
+		pams_watch_kick(conn);
 	if (unlikely(!view.nr))
 		return send_by_kernel(conn);
 	msk_set_timeout(msk, look.timeout);
 	target = choose(conn, &look, &view, again, &bytes);
-	if (conn->sched->copy)
+	if (unlikely(conn->copies))
 		copy_later(conn, &view, target);
 	if (target < 0)
 		return send_nothing(conn);

@@ -99,20 +99,19 @@ static bool much_is_open(const struct msk_look *look)
 	return open >= SPLIT_OPEN_BYTES;
 }
 
-static void split_find(struct pams_conn *conn, const struct msk_look *look,
-		       const struct pams_view *view)
+/* Set @conn's @banks if a helper seems to hold data: then pams_split_look() begins the log. */
+void pams_split_find(struct pams_conn *conn, const struct msk_look *look,
+		     const struct pams_view *view)
 {
+	if (!look->several || look->nr < 2 || look->fallback)
+		return;
 	if (conn->split_nr != look->nr ||
 	    (s32)(conn->split_mark - (u32)look->snd_una) <= 0) {
 		set_marks(conn, look, view);
 		return;
 	}
-	if (!(conn->reported && much_is_open(look)) && !mark_says_bank(conn, look, view))
-		return;
-	if (pams_conn_open_bank(conn))
-		bank_begin(conn->bank, look->snd_nxt, look->snd_una, (u32)tcp_clock_us());
-	else
-		set_marks(conn, look, view);
+	if ((conn->reported && much_is_open(look)) || mark_says_bank(conn, look, view))
+		conn->banks = true;
 }
 
 static void model_keep_bank(struct pams_model *model, u32 banked, u32 rate)
@@ -151,7 +150,7 @@ static void model_set_bank(struct pams_subflow *sub, const struct bank_path *pat
 
 /**
  * pams_split_look - put the data that helpers hold into the models of a view
- * @conn:	the connection
+ * @conn:	the connection; its log is begun if it has none
  * @look:	the look that @view was made from
  * @view:	complete but for banks and PADs
  */
@@ -162,8 +161,10 @@ void pams_split_look(struct pams_conn *conn, const struct msk_look *look,
 	unsigned int i;
 
 	if (!conn->bank) {
-		if (look->several && look->nr > 1 && !look->fallback)
-			split_find(conn, look, view);
+		conn->banks = pams_conn_open_bank(conn);
+		if (conn->banks)
+			bank_begin(conn->bank, look->snd_nxt, look->snd_una,
+				   (u32)tcp_clock_us());
 		return;
 	}
 	for (i = 0; i < look->nr; i++) {

@@ -165,7 +165,8 @@ static void wake(struct pams_conn *conn, const void *key)
 {
 	if (!msk_is_pending(conn->msk) && msk_is_acknowledged(conn->msk))
 		return;
-	if (key ? !is_about(conn, key) : !READ_ONCE(conn->reported))
+	/* the owner may write it: then it looks, too */
+	if (key ? !is_about(conn, key) : data_race(!conn->reported))
 		return;
 	WRITE_ONCE(conn->wake, true);
 	pams_watch_kick(conn);
@@ -229,9 +230,10 @@ static bool is_held_beyond(struct pams_conn *conn, unsigned int nr)
 	unsigned int i;
 
 	for (i = nr; i < conn->nr; i++) {
-		const struct sock *ssk = pams_look_beyond(conn, i);
+		const struct pams_subflow *sub = conn->sub[i];
+		const struct sock *ssk = msk_backup_find(conn->msk, sub->model.id);
 
-		if (ssk && !conn->sub[i]->silent && READ_ONCE(tcp_sk(ssk)->packets_out))
+		if (ssk && !sub->silent && READ_ONCE(tcp_sk(ssk)->packets_out))
 			return true;
 	}
 	return false;
