@@ -439,11 +439,8 @@ u32 pams_conn_sum(const struct pams_net *net, struct pams_counts *sum)
 	return nr;
 }
 
-/**
- * pams_conn_open_bank - allocate a connection's log of the data that its subflows are given
- * @conn:	the connection, which has no log yet
- *
- * The log is freed with the connection's state. Return: false if there is no memory.
+/* Allocate @conn's log of the data that its subflows are given, which is freed with @conn. Returns
+ * false if there is no memory.
  */
 bool pams_conn_open_bank(struct pams_conn *conn)
 {

@@ -213,12 +213,10 @@ int pams_retransmit(struct mptcp_sock *msk, const struct pams_sched *of_socket)
 		msk_set_timeout(msk, usecs_to_jiffies(wait_us));
 		return -EINVAL;
 	}
-	if (conn) {
-		wait_us = pams_split_head_wait_us(conn, &banked_id);
-		if (wait_us) {
-			msk_set_timeout(msk, usecs_to_jiffies(wait_us));
-			return -EINVAL;
-		}
+	wait_us = conn ? pams_split_head_wait_us(conn, &banked_id) : 0;
+	if (wait_us) {
+		msk_set_timeout(msk, usecs_to_jiffies(wait_us));
+		return -EINVAL;
 	}
 	/* An earlier call that returned -EINVAL, to wait, may have set a shorter timeout, by
 	 * which the kernel would take subflows for stale too soon.

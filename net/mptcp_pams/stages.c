@@ -25,24 +25,18 @@ static void look_beyond(struct pams_conn *conn, unsigned int nr)
 	}
 }
 
-static struct cost_overflow overflow_of(const struct pams_conn *conn)
-{
-	if (conn->overflow.said)
-		return conn->overflow;
-	return (struct cost_overflow){
-		.delay_ms = READ_ONCE(conn->net->overflow_ms),
-		.percent = READ_ONCE(conn->net->overflow_percent),
-	};
-}
-
 /* Take costlier paths out of the view, by the rule for this kind of data: new data, data
  * that is sent again (@again), or data that is sent on two subflows.
  */
 static void view_spare(struct pams_conn *conn, const struct msk_look *look,
 		       struct pams_view *view, bool again)
 {
-	struct cost_overflow overflow = overflow_of(conn);
+	struct cost_overflow overflow = conn->overflow;
 
+	if (!overflow.said) {
+		overflow.delay_ms = READ_ONCE(conn->net->overflow_ms);
+		overflow.percent = READ_ONCE(conn->net->overflow_percent);
+	}
 	conn->costly = cost_differs(view);
 	if (!conn->costly)
 		return;

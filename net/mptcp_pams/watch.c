@@ -230,10 +230,9 @@ static bool is_held_beyond(struct pams_conn *conn, unsigned int nr)
 	unsigned int i;
 
 	for (i = nr; i < conn->nr; i++) {
-		const struct pams_subflow *sub = conn->sub[i];
-		const struct sock *ssk = msk_backup_find(conn->msk, sub->model.id);
+		const struct sock *ssk = msk_backup_find(conn->msk, conn->sub[i]->model.id);
 
-		if (ssk && !sub->silent && READ_ONCE(tcp_sk(ssk)->packets_out))
+		if (ssk && !conn->sub[i]->silent && READ_ONCE(tcp_sk(ssk)->packets_out))
 			return true;
 	}
 	return false;
