@@ -8,9 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <mntent.h>
-#include <spawn.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "pamsctl.h"
@@ -117,26 +115,8 @@ bool unit_property(const char *unit, const char *name, char *value, size_t room)
 {
 	const char * const words[] = { "systemctl", "show", "--property", name,
 				       "--value", "--", unit, NULL };
-	posix_spawn_file_actions_t actions;
-	ssize_t length = 0, got;
-	int ends[2], status, err;
-	pid_t pid;
+	int status = program_run(words, false, value, room);
 
-	if (pipe2(ends, O_CLOEXEC))
-		return false;
-	posix_spawn_file_actions_init(&actions);
-	posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-	posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null",
-					 O_WRONLY, 0);
-	err = posix_spawnp(&pid, words[0], &actions, NULL,
-			   (char **)(uintptr_t)words, environ);
-	posix_spawn_file_actions_destroy(&actions);
-	close(ends[1]);
-	while (!err && length < (ssize_t)room - 1 &&
-	       (got = read(ends[0], value + length, room - 1 - length)) > 0)
-		length += got;
-	close(ends[0]);
-	value[length] = 0;
 	value[strcspn(value, "\n")] = 0;
-	return !err && waitpid(pid, &status, 0) == pid && !status;
+	return !status;
 }

@@ -272,3 +272,38 @@ void look_at_sockets(json_t *list)
 	free(mptcp.at);
 	free(tcp.at);
 }
+
+static void tell_listeners(const struct sockets *sockets, bool mptcp, listener_fn fn, void *arg)
+{
+	for (size_t i = 0; i < sockets->count; i++) {
+		const struct socket *s = &sockets->at[i];
+		struct listener one = { .mptcp = mptcp, .family = s->family,
+					.port = s->local_port };
+		const char *pid = strrchr(s->owner, '[');
+
+		if (s->over_mptcp || !pid)
+			continue;
+		memcpy(one.address, s->local, sizeof(one.address));
+		one.pid = atoi(pid + 1);
+		snprintf(one.name, sizeof(one.name), "%.*s", (int)(pid - s->owner), s->owner);
+		fn(&one, arg);
+	}
+}
+
+int each_listener(listener_fn fn, void *arg)
+{
+	struct sockets mptcp, tcp = { };
+	int err;
+
+	err = list_sockets(&mptcp, IPPROTO_MPTCP, 1 << TCP_LISTEN);
+	if (!err)
+		err = list_sockets(&tcp, IPPROTO_TCP, 1 << TCP_LISTEN);
+	if (!err) {
+		find_owners(&mptcp, &tcp);
+		tell_listeners(&mptcp, true, fn, arg);
+		tell_listeners(&tcp, false, fn, arg);
+	}
+	free(mptcp.at);
+	free(tcp.at);
+	return err;
+}

@@ -183,15 +183,8 @@ void look_at_pamsd(json_t *list)
 	json_decref(status);
 }
 
-int doctor_command(struct words *words)
+void look_at_all(json_t *list)
 {
-	const char *peer = next_word(words);
-	json_t *list;
-	int status = DONE;
-
-	if (no_more_words(words))
-		return USAGE;
-	list = json_array();
 	look_at_release(list);
 	look_at_kernel(list);
 	look_at_module(list);
@@ -206,6 +199,18 @@ int doctor_command(struct words *words)
 	look_at_buffers(list);
 	look_at_pamsd(list);
 	look_at_pamsplit(list);
+}
+
+int doctor_command(struct words *words)
+{
+	const char *peer = next_word(words);
+	json_t *list;
+	int status = DONE;
+
+	if (no_more_words(words))
+		return USAGE;
+	list = json_array();
+	look_at_all(list);
 	if (peer)
 		status = look_at_peer(list, peer);
 	if (status) {

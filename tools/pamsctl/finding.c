@@ -29,6 +29,15 @@ static const char *string_of(json_t *object, const char *name)
 	return json_string_value(json_object_get(object, name));
 }
 
+void only_wrong(json_t *list)
+{
+	size_t i = json_array_size(list);
+
+	while (i--)
+		if (!strcmp(string_of(json_array_get(list, i), "grade"), grades[FINE]))
+			json_array_remove(list, i);
+}
+
 /* Print the findings and free the list. The exit status: FAILED if one of them is BAD. */
 int print_findings(json_t *list)
 {

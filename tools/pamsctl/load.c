@@ -80,26 +80,45 @@ static json_t *module_json(const struct module *module,
 	return object;
 }
 
-static int load(const struct module *module, const char *parameters)
+static int insert(const struct module *module, const char *parameters, char *why, size_t room)
 {
 	int log = open_log(), status = DONE, err;
-	char why[512];
+	char words[512];
 
 	err = loader_insert(module, parameters);
 	if (err && err != -EEXIST) {
-		if (!last_words(log, why, sizeof(why)))
-			snprintf(why, sizeof(why), "nothing%s",
+		if (!last_words(log, words, sizeof(words)))
+			snprintf(words, sizeof(words), "nothing%s",
 				 module->must_be_signed ?
 				 ": was its key enrolled (mokutil --import)?" :
 				 "");
-		status = refuse(FAILED,
-				"%s can't be loaded: %s; the kernel's log says: "
-				"%s", module->file, err < 0 ? strerror(-err) :
-				"modprobe.d prevents it", why);
+		snprintf(why, room, "%.2000s can't be loaded: %s; the kernel's log says: %s",
+			 module->file, err < 0 ? strerror(-err) :
+			 "modprobe.d prevents it", words);
+		status = FAILED;
 	}
 	if (log >= 0)
 		close(log);
 	return status;
+}
+
+static int load(const struct module *module, const char *parameters)
+{
+	char why[512];
+
+	if (insert(module, parameters, why, sizeof(why)))
+		return refuse(FAILED, "%s", why);
+	return DONE;
+}
+
+int module_load(const char *file, char *why, size_t room)
+{
+	char parameters[PARAMETERS_MAX];
+	struct module module;
+
+	module_look(&module, file);
+	module_parameters(&module, parameters);
+	return insert(&module, parameters, why, room);
 }
 
 static int print_result(const struct module *module, const char *parameters,

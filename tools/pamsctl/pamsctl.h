@@ -29,6 +29,7 @@
  *	hook.c			MPTCP for the programs of a cgroup, by BPF
  *	pins.c			what pinned BPF programs need
  *	cgroup.c		cgroups by path, number and systemd's unit
+ *	program.c		runs another program
  *	module.c		the module's file, and what loading it needs
  *	scheduler.c		the kernel's MPTCP schedulers
  *	loader.c		loads and unloads the module
@@ -159,6 +160,12 @@ int unix_connect(const char *path);	/* a file descriptor or -errno */
 #define PAMSD_CONTROL	"/run/pamsd/control"
 
 /*
+ * program.c: run a program of PATH; what it prints, with or without its errors. Its exit status;
+ * -1: it couldn't be run, or was killed.
+ */
+int program_run(const char * const words[], bool errors, char *output, size_t room);
+
+/*
  * cgroup.c: a cgroup's (v2) id by its path from the hierarchy's root on, and the path by the
  * id; 0 or -errno. -EOPNOTSUPP: cgroup v2 isn't mounted; -ESTALE: the cgroup was removed.
  */
@@ -217,6 +224,7 @@ const char *show_destination(char text[DESTINATION_MAX], const struct first *fir
 bool mptcp_is_there(void);
 bool scheduler_chosen(char *name, size_t room);
 bool scheduler_list(char *names, size_t room);
+int scheduler_choose(const char *name);	/* 0 or -errno; -ENOENT: there is none of that name */
 /* Is it one of the module's schedulers that this pamsctl was built with? */
 bool is_ours(const char *name);
 bool in_list(const char *names, const char *name);
@@ -241,6 +249,9 @@ bool module_is_loaded(void);
 void module_look(struct module *module, const char *file);
 void module_advice(const struct module *module, json_t *advice);
 
+/* load.c: load that file, or the module's own with NULL; DONE, or FAILED and why */
+int module_load(const char *file, char *why, size_t room);
+
 /* loader.c: true if found; 0 or a negative errno, above 0: modprobe.d prevents loading */
 bool loader_find(char *file, size_t room);
 int loader_insert(const struct module *module, const char *parameters);
@@ -253,10 +264,26 @@ void finding(json_t *list, enum grade grade, const char *what,
 	     const char *advice, const char *format, ...)
 	__attribute__((format(printf, 5, 6)));
 int print_findings(json_t *list);
+/* Take those out that are fine. */
+void only_wrong(json_t *list);
+/* doctor.c: all that doctor finds but what it finds of a peer */
+void look_at_all(json_t *list);
 
 /* doctor's checks: each adds its findings to the list */
 void look_at_endpoints(json_t *list);
 void look_at_sockets(json_t *list);
+/* diag.c: a socket that listens, with the first process that has it */
+struct listener {
+	bool mptcp;
+	int family;
+	uint8_t address[16];
+	uint16_t port;
+	int pid;
+	char name[64];
+};
+
+typedef void (*listener_fn)(const struct listener *listener, void *arg);
+int each_listener(listener_fn fn, void *arg);	/* 0, or libnl's error */
 void look_at_counters(json_t *list);
 void look_at_pamsd(json_t *list);
 void look_at_pamsplit(json_t *list);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* sched - which scheduler new MPTCP sockets of this network namespace get */
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -74,31 +73,26 @@ static int refuse_name(const char *name, const char *names)
 static int set(const char *name)
 {
 	char names[SCHEDULERS_MAX] = "";
-	size_t length = strlen(name);
-	int fd, err = 0;
+	int err;
 
 	if (!mptcp_is_there() || access(FILE_NAME, F_OK))
 		return no_choice();
-	if (!length || strpbrk(name, " \t\n"))
+	if (!*name || strpbrk(name, " \t\n"))
 		return refuse(USAGE, "'%s' is not the name of a scheduler",
 			      name);
 	if (scheduler_list(names, sizeof(names)) && !in_list(names, name))
 		return refuse_name(name, names);
 
-	fd = open(FILE_NAME, O_WRONLY);
-	if (fd < 0 || write(fd, name, length) != (ssize_t)length)
-		err = errno;
-	if (fd >= 0)
-		close(fd);
-	if (err == EACCES || err == EPERM || err == EROFS)
+	err = scheduler_choose(name);
+	if (err == -EACCES || err == -EPERM || err == -EROFS)
 		return refuse(NOT_PERMITTED, "the scheduler can't be set: %s "
 					     "(run it as root)",
-			      strerror(err));
-	if (err == ENOENT)
+			      strerror(-err));
+	if (err == -ENOENT)
 		return refuse_name(name, names);
 	if (err)
 		return refuse(FAILED, "the scheduler can't be set: %s",
-			      strerror(err));
+			      strerror(-err));
 	if (options.json)
 		return print_json(json_pack("{s:s}", "chosen", name));
 	printf("%s: for sockets made from now on; restart servers that are to "

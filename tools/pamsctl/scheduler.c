@@ -5,6 +5,8 @@
  * The sysctl keeps the name of a scheduler that has been unloaded, and new sockets
  * then quietly use "default": only the list shows which schedulers are available.
  */
+#include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -38,6 +40,21 @@ bool scheduler_chosen(char *name, size_t room)
 bool scheduler_list(char *names, size_t room)
 {
 	return read_line(SYSCTL "available_schedulers", names, room);
+}
+
+int scheduler_choose(const char *name)
+{
+	char line[SCHEDULERS_MAX];
+	int length = snprintf(line, sizeof(line), "%s\n", name);
+	int fd, err = 0;
+
+	fd = open(SYSCTL "scheduler", O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (write(fd, line, length) != length)
+		err = -errno;
+	close(fd);
+	return err;
 }
 
 bool is_ours(const char *name)
