@@ -18,6 +18,12 @@ struct command {
 };
 
 static const struct command commands[] = {
+	{ "up", up_command, OPT_DRY_RUN | OPT_MODULE | OPT_SERVER | OPT_RESTART,
+	  "up                         use all links: module, scheduler and pamsd, now and "
+	  "at each boot\n"
+	  "up --server                a server: module and scheduler" },
+	{ "down", down_command, OPT_DRY_RUN,
+	  "down                       undo what up has changed" },
 	{ "path", path_command, OPT_COUNT | OPT_TIMEOUT,
 	  "path show [KEY]            what was reported\n"
 	  "path set KEY VALUE...      report a path, or renew what is given of "
@@ -101,8 +107,10 @@ static const char option_text[] =
 	"long, 500ms\n"
 	"    --once, --batch  top: plain text, one picture or one after the "
 	"other\n"
-	"    --dry-run        load: only say what would be done\n"
-	"    --module FILE    load, doctor: the module's file\n"
+	"    --dry-run        up, down, load: only say what would be done\n"
+	"    --server         up: this machine serves, and has no paths to keep\n"
+	"    --restart        up --server: restart services that listen with another scheduler\n"
+	"    --module FILE    up, load, doctor: the module's file\n"
 	"    --control PATH   peers, caps, metrics, doctor: pamsd's control socket\n"
 	"    --read END       pair: server or reporter, from standard input\n"
 	"-h, --help\n"
@@ -134,7 +142,7 @@ static int help(const struct command *only)
 }
 
 enum { LONG_FIRST = 256, COUNT, INTERVAL, TIMEOUT, MODULE, ONCE, BATCH,
-       DRY_RUN, CONTROL, READ };
+       DRY_RUN, CONTROL, READ, SERVER, RESTART };
 
 static const struct option long_options[] = {
 	{ "batch", no_argument, NULL, BATCH },
@@ -147,6 +155,8 @@ static const struct option long_options[] = {
 	{ "module", required_argument, NULL, MODULE },
 	{ "once", no_argument, NULL, ONCE },
 	{ "read", required_argument, NULL, READ },
+	{ "restart", no_argument, NULL, RESTART },
+	{ "server", no_argument, NULL, SERVER },
 	{ "timeout", required_argument, NULL, TIMEOUT },
 	{ "version", no_argument, NULL, 'V' },
 	{ }
@@ -194,6 +204,12 @@ static int take_option(int option, bool *help_wanted, bool *version_wanted)
 	case READ:
 		options.given |= OPT_READ;
 		options.read = optarg;
+		return DONE;
+	case SERVER:
+		options.given |= OPT_SERVER;
+		return DONE;
+	case RESTART:
+		options.given |= OPT_RESTART;
 		return DONE;
 	case ONCE:
 		options.given |= OPT_ONCE;
@@ -258,6 +274,10 @@ static const char *option_name(unsigned int bit)
 		return "--control";
 	case OPT_READ:
 		return "--read";
+	case OPT_SERVER:
+		return "--server";
+	case OPT_RESTART:
+		return "--restart";
 	}
 	return "--module";
 }

@@ -101,6 +101,8 @@ _pamsctl_options()
 	monitor | path) echo --count --timeout ;;
 	links) echo --interval ;;
 	top) echo --once --batch --count --interval ;;
+	up) echo --dry-run --module --server --restart ;;
+	down) echo --dry-run ;;
 	load) echo --dry-run --module ;;
 	doctor) echo --module --control ;;
 	peers | caps | metrics) echo --control ;;
@@ -112,7 +114,7 @@ _pamsctl_options()
 _pamsctl_choices()
 {
 	case ${words[0]-} in
-	'') echo path conn links stats monitor top sched rule mptcp first load unload doctor peers caps metrics pair ;;
+	'') echo up down path conn links stats monitor top sched rule mptcp first load unload doctor peers caps metrics pair ;;
 	path)
 		case ${words[1]-} in
 		'') echo show set del flush monitor ;;

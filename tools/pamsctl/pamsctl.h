@@ -6,6 +6,14 @@
  * it out. The map of the files; a file calls only files below it (selftests/downward):
  *
  *	main.c			the table of commands, options, exit status
+ *	up.c			up and down: what is to be changed, and the order
+ *	up_listen.c		services whose listening sockets are to be made anew
+ *	up_service.c		pamsd as systemd's or procd's service
+ *	up_conf.c		the section "paths" in pamsd.conf
+ *	up_kernel.c		the module, and the scheduler
+ *	up_line.c		a line more in a file of the system's
+ *	up_record.c		what up has changed
+ *	up_file.c		files, each whole or not at all
  *	overview.c doctor.c top.c path.c monitor.c conn.c links.c stats.c sched.c
  *	rule.c mptcp.c first.c load.c peers.c caps.c metrics.c pair.c
  *				the commands
@@ -78,6 +86,8 @@ enum {
 	OPT_MODULE = 64,
 	OPT_CONTROL = 128,
 	OPT_READ = 256,
+	OPT_SERVER = 512,
+	OPT_RESTART = 1024,
 };
 
 struct options {
@@ -195,6 +205,8 @@ int peers_command(struct words *words);
 int caps_command(struct words *words);
 int metrics_command(struct words *words);
 int pair_command(struct words *words);
+int up_command(struct words *words);
+int down_command(struct words *words);
 int overview(void);			/* pamsctl without a command */
 
 /* path_text.c, conn.c, stats.c: shown by other commands, too */

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0
+/* up_kernel - the module, and the scheduler of new sockets */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "pamsctl.h"
+#include "up.h"
+
+#define BOOT_ID	"/proc/sys/kernel/random/boot_id"
+
+/* --- the module --- */
+
+json_t *module_plan(struct up *up, bool needed, bool *there, bool *installed)
+{
+	json_t *advice = json_array(), *step = NULL;
+	struct module module;
+
+	module_look(&module, options.module);
+	module_advice(&module, advice);
+	*installed = module.installed;
+	*there = true;
+	if (module.loaded)
+		goto out;
+	if (!json_array_size(advice)) {
+		step = json_pack("{s:s, s:s}", "what", "module", "file", module.file);
+		goto out;
+	}
+	*there = false;
+	if (needed)
+		up_fail(up, module.may_load ? FAILED : NOT_PERMITTED, "%s",
+			json_string_value(json_array_get(advice, 0)));
+	else if (module.file[0])
+		up_note(up, "left out the module: %s",
+			json_string_value(json_array_get(advice, 0)));
+	else
+		up_note(up, "there is no module here: a client that only downloads needs none");
+out:
+	json_decref(advice);
+	return step;
+}
+
+int module_carry_out(struct up *up, json_t *step)
+{
+	char why[512];
+
+	if (!up->dry_run && module_load(options.module, why, sizeof(why)))
+		return up_fail(up, FAILED, "%s", why);
+	up_say(up, "load", "loaded", "the module mptcp_pams: %s", up_string(step, "file"));
+	return DONE;
+}
+
+int module_undo(struct up *up, json_t *step)
+{
+	int err = 0;
+
+	(void)step;
+	if (!module_is_loaded())
+		return DONE;
+	if (!up->dry_run)
+		err = loader_remove();
+	if (err == -EAGAIN)
+		return up_stays(up, "the module mptcp_pams is in use by sockets that have one of "
+				"its schedulers: end their programs (ss -M -p shows them), wait a "
+				"minute, and repeat pamsctl down");
+	if (err && err != -ENOENT)
+		return up_stays(up, "the module mptcp_pams can't be unloaded: %s", strerror(-err));
+	up_say(up, "unload", "unloaded", "the module mptcp_pams");
+	return DONE;
+}
+
+/* --- the scheduler --- */
+
+/* When it was chosen, for up_listen.c: since the boot, and which boot. */
+static void add_time(json_t *step)
+{
+	char boot[64] = "";
+	struct timespec now;
+	FILE *f = fopen(BOOT_ID, "r");
+
+	if (f && fgets(boot, sizeof(boot), f))
+		boot[strcspn(boot, "\n")] = 0;
+	if (f)
+		fclose(f);
+	clock_gettime(CLOCK_BOOTTIME, &now);
+	json_object_set_new(step, "boot", json_string(boot));
+	json_object_set_new(step, "since", json_integer(now.tv_sec));
+}
+
+json_t *scheduler_plan(struct up *up)
+{
+	char chosen[SCHEDULERS_MAX];
+	json_t *step;
+
+	if (!mptcp_is_there() || !scheduler_chosen(chosen, sizeof(chosen))) {
+		up_fail(up, FAILED, "this kernel has no choice of MPTCP schedulers");
+		return NULL;
+	}
+	if (!strcmp(chosen, UP_SCHEDULER))
+		return NULL;
+	if (is_ours(chosen)) {
+		up_note(up, "left the scheduler %s, which is one of the module's: see pamsctl "
+			"sched set", chosen);
+		return NULL;
+	}
+	step = json_pack("{s:s, s:s, s:s}", "what", "scheduler", "before", chosen, "after",
+			 UP_SCHEDULER);
+	add_time(step);
+	return step;
+}
+
+int scheduler_carry_out(struct up *up, json_t *step)
+{
+	int err = up->dry_run ? 0 : scheduler_choose(UP_SCHEDULER);
+
+	if (err)
+		return up_fail(up, err == -EPERM || err == -EACCES || err == -EROFS ?
+			       NOT_PERMITTED : FAILED, "the scheduler can't be set: %s",
+			       err == -ENOENT ? "the module has no " UP_SCHEDULER : strerror(-err));
+	up_say(up, "choose", "chose", "the scheduler " UP_SCHEDULER " for new sockets, in place of "
+	       "%s", up_string(step, "before"));
+	return DONE;
+}
+
+int scheduler_undo(struct up *up, json_t *step)
+{
+	const char *before = up_string(step, "before"), *after = up_string(step, "after");
+	char chosen[SCHEDULERS_MAX] = "";
+	int err = 0;
+
+	if (!scheduler_chosen(chosen, sizeof(chosen)) || !strcmp(chosen, before))
+		return DONE;
+	if (strcmp(chosen, after)) {
+		up_note(up, "left the scheduler %s, which was chosen since", chosen);
+		return DONE;
+	}
+	if (!up->dry_run)
+		err = scheduler_choose(before);
+	if (err == -ENOENT) {
+		before = "default";	/* that one is gone */
+		err = scheduler_choose(before);
+	}
+	if (err)
+		return up_stays(up, "the scheduler can't be set to %s: %s", before, strerror(-err));
+	up_say(up, "choose", "chose", "the scheduler %s again", before);
+	return DONE;
+}
