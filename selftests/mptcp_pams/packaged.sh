@@ -35,7 +35,7 @@ in_use_over_two_paths()
 	on_client ip mptcp endpoint flush
 
 	# `sudo apt install` of the packages was the first command
-	typed "$(commands "Choose a scheduler" "modprobe\|sched set")"
+	typed "$(commands "Install it" "up --server")"
 	on_client ip mptcp endpoint add 10.0.2.1 dev c2 subflow
 	on_server mptcpize run iperf3 -s -1 >"$work/server" 2>&1 &
 	within 50 iperf3_listens
@@ -48,7 +48,7 @@ in_use_over_two_paths()
 	wait
 	grep receiver "$work/client" || fail "$(cat "$work/client" "$work/server")"
 	unused
-	typed "$(commands "Go back" "sysctl\|modprobe\|rm -f\|disable")"
+	typed "$(commands "Go back" "pamsctl")"
 	! lsmod | grep mptcp_pams || fail "the module is still there"
 	[ "$(on_server sysctl -n net.mptcp.scheduler)" = default ] || fail "the scheduler is another one"
 }
@@ -68,7 +68,7 @@ rules_are_taken()
 
 	command -v pamsctl >/dev/null || skip "the packages aren't installed here"
 	paths default 10mbit,10ms 10mbit,15ms
-	typed "$(commands "Choose a scheduler" "sudo modprobe")"
+	typed "$(commands "Install it" "up --server")"
 	# shellcheck disable=SC2016 # Markdown's quotes
 	while read -r rule; do
 		typed "$rule"
@@ -79,7 +79,8 @@ rules_are_taken()
 	done < <(grep -o '`sudo pamsctl rule add [^`]*`' "$readme" | tr -d '`')
 	check "rules" "$(grep -c use "$work/shown")" == 3
 	on_server pamsctl rule del all
-	unload
+	unused
+	typed "$(commands "Go back" "pamsctl down")"
 }
 
 add in_use_over_two_paths
