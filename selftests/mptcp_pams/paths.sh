@@ -56,23 +56,28 @@ keep()
 }
 
 # In the test's mounts, where there are cgroups; it begins in the client's namespace.
-keep_first()
+need_cgroups()
 {
 	[ -e /sys/kernel/btf/vmlinux ] || never "this kernel has no BTF"
 	! grep -q "User Mode Linux" /proc/cpuinfo || never "this kernel has no BPF for cgroups"
-	if ! mountpoint -q /sys/fs/cgroup; then
-		cgroups=/sys/fs/cgroup
-		mount -t cgroup2 none "$cgroups"
-	fi
+	! mountpoint -q /sys/fs/cgroup || return 0
+	cgroups=/sys/fs/cgroup
+	mount -t cgroup2 none "$cgroups"
+}
+
+# As systemd starts it.
+start()
+{
 	local caps=+net_admin,+net_raw,+bpf,+perfmon
-	config 'paths { }'
+
 	chown 65534 "$work" "$work/pamsd.conf"
-	# as systemd starts it
 	nsenter --net="/run/netns/$client" setpriv --reuid 65534 --clear-groups --inh-caps "$caps" --ambient-caps "$caps" \
 		"$pamsd" -c "$work/pamsd.conf" 2>>"$work/err" &
 	daemon=$!
 	within 50 answers || fail "pamsd does not come up"
 }
+
+keep_first() { need_cgroups; config 'paths { }'; start; }
 
 answers() { "$pamsd" -c "$work/pamsd.conf" --tell '{"command": "status"}' >"$work/status" 2>&1; }
 end() { kill "$daemon"; wait "$daemon" || say "pamsd ended with $?"; daemon=; }
@@ -240,6 +245,53 @@ tunnel()
 	await "$(both)10.7.0.2 subflow dev wg1;"
 }
 
+# A cap forbids the default route's link: the other one stays, and connections begin there; it comes back as it was.
+forbidden()
+{
+	begin
+	need_cgroups
+	config 'paths { }' 'cap "c1" { interface = "c1" then = "forbid" }'
+	start
+	await "$far subflow dev c2;"
+	within 50 begins_on c2 || fail "the first connections: $(cat "$work/status")"
+	config 'paths { }'
+	kill -HUP "$daemon"
+	await "$(both)"
+	end
+	await ""
+}
+begins_on() { answers && grep -q "\"interface\": *\"$1\"[^}]*\"first\": *true" "$work/status"; }
+
+# A predicted loss holds connections off for as long as it was said to; somebody else's unanswered connection doesn't.
+predicted()
+{
+	begin
+	keep_first
+	await "$(both)"
+	within 20 begins_on c1 || fail "$(cat "$work/status")"
+	"$pamsd" -c "$work/pamsd.conf" --tell '{"interface": "c1", "loss_ms": 500, "ttl_ms": 1000}'
+	begins_on c2 || fail "$(cat "$work/status")"
+	sleep 2
+	"$pamsd" -c "$work/pamsd.conf" --tell '{"interface": "c2", "loss_ms": 500}'
+	begins_on c1 || fail "it is lost for ever: $(cat "$work/status")"
+}
+
+# Nothing answers at that address, but the path carries a transfer: it isn't dead.
+unanswered()
+{
+	local pid
+	begin
+	keep_first
+	await "$(both)"
+	ip -n "$server" route add blackhole 10.0.0.99 || true
+	on_client "$xfer" client --quiet --tcp --bytes 1000 10.0.0.99 "$port" >"$work/none" 2>&1 &
+	pid=$!
+	transfer --bytes 2000000
+	kill "$pid" || true
+	wait "$pid" || true
+	! grep "nothing is answered" "$work/err" || fail "a path counts as dead"
+}
+
 privacy()
 {
 	begin -6
@@ -310,6 +362,9 @@ add carrier
 add killed
 add others_stay
 add tunnel
+add forbidden
+add predicted
+add unanswered
 add privacy
 add alone
 add sooner -4

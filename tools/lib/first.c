@@ -176,7 +176,8 @@ static void put_key(struct program *program, const struct kind *kind, int key)
 		/* 127.0.0.0/8, 169.254.0.0/16 */
 		PUT(COPY(R2, R1),
 		    AND(R2, (int32_t)htonl(0xff000000)), IF_IS(R2, (int32_t)htonl(0x7f000000), OUT),
-		    AND(R1, (int32_t)htonl(0xffff0000)), IF_IS(R1, (int32_t)htonl(0xa9fe0000), OUT));
+		    AND(R1, (int32_t)htonl(0xffff0000)),
+		    IF_IS(R1, (int32_t)htonl(0xa9fe0000), OUT));
 	else
 		/* ::1 and its likes, ::ffff:0:0/96, fe80::/10 */
 		PUT(IF_NOT(R1, 0, 5),

@@ -33,7 +33,7 @@ int first_table(int family);
  */
 int first_program(int family, int table, int ring);
 
-/* Run the program at each connect() of processes in this cgroup, until the returned link is closed. */
+/* Run the program at each connect() in this cgroup, until the returned link is closed. */
 int first_attach(int family, int program, int cgroup);
 
 /* Add or replace an entry. -ENOSPC: the table is full. */

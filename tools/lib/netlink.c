@@ -58,6 +58,12 @@ int pams_errno(int nl_error)
 		return -EPERM;
 	case NLE_BUSY:
 		return -EBUSY;
+	case NLE_EXIST:
+		return -EEXIST;
+	case NLE_INVAL:
+		return -EINVAL;
+	case NLE_NODEV:
+		return -ENODEV;
 	case NLE_AF_NOSUPPORT:
 		return -EAFNOSUPPORT;
 	case NLE_OPNOTSUPP:

@@ -29,7 +29,8 @@
 static unsigned int rank_of(const struct path *path, uint64_t ms)
 {
 	bool dead = path->dead_ms && ms < path->again_ms;
-	bool lost = path->lost_ms && ms + LOSS_NEAR_MS >= path->lost_ms;
+	bool lost = path->lost_ms && ms + LOSS_NEAR_MS >= path->lost_ms &&
+		    ms < path->lost_until_ms;
 
 	return (!path->up || dead || lost) * 256 + path->cost;
 }
@@ -56,20 +57,16 @@ const struct path *begin_choose(const struct list *paths, int family,
 				uint64_t ms)
 {
 	const struct path *kept = NULL, *best = NULL;
-	unsigned int count = 0;
 
 	for_each(const struct path, path, paths) {
 		if (path->address.family != family)
 			continue;
-		count++;
 		if (!memcmp(&path->address, before, sizeof(*before)))
 			kept = path;
 		if (!best || rank_of(path, ms) < rank_of(best, ms) ||
 		    (rank_of(path, ms) == rank_of(best, ms) && is_better(path, best, 100)))
 			best = path;
 	}
-	if (count < 2)
-		return NULL;
 	if (kept && rank_of(kept, ms) == rank_of(best, ms) && !is_better(best, kept, percent))
 		return kept;
 	return best;
@@ -258,14 +255,24 @@ struct begin *begin_new(struct event_base *base, void (*woken)(void *arg), void 
 	return NULL;
 }
 
-static int remove_all(unsigned int which, bool defaults)
+static bool is_in(const struct list *prefixes, const struct first *first)
+{
+	for_each(const struct prefix, prefix, prefixes)
+		if (prefix->family == first->family && prefix->len == first->length &&
+		    !memcmp(prefix->address, first->prefix, sizeof(first->prefix)))
+			return true;
+	return false;
+}
+
+/* Remove the entries but the default and those of the list; "all": every one. */
+static int remove_others(unsigned int which, const struct list *but, bool all)
 {
 	static struct first entries[FIRST_MAX];
 	int count = first_table_read(kernel.table[which], families[which], entries, 0,
 				     FIRST_MAX);
 
 	for (int i = 0; i < count; i++)
-		if (!entries[i].length == defaults)
+		if (all || (entries[i].length && !is_in(but, &entries[i])))
 			first_table_del(kernel.table[which], &entries[i]);
 	return count < 0 ? count : 0;
 }
@@ -275,9 +282,8 @@ void begin_free(struct begin *begin)
 	if (!begin)
 		return;
 	for (unsigned int i = 0; i < ARRAY_SIZE(families); i++) {
-		remove_all(i, true);
-		remove_all(i, false);
 		close_one(&begin->link[i]);
+		remove_others(i, NULL, true);
 	}
 	if (begin->event)
 		event_free(begin->event);
@@ -320,7 +326,7 @@ int begin_leave(struct begin *begin, const struct list *prefixes)
 	int err = 0;
 
 	for (unsigned int i = 0; i < ARRAY_SIZE(families); i++)
-		err = remove_all(i, false) ?: err;
+		err = remove_others(i, prefixes, false) ?: err;
 	err = err ?: add_all(prefixes);
 	begin->full = err;
 	return err;

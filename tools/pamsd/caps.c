@@ -186,11 +186,14 @@ static struct effect effect_of(const struct caps *caps,
 static void apply(struct caps *caps, uint64_t us)
 {
 	bool holds = caps->held_count || caps->config->costs_as_backup;
-	bool changed = false;
+	bool changed = false, news = false;
 
 	for (unsigned int i = 0; i < caps->capped_count; i++) {
 		struct capped *capped = &caps->capped[i];
 		struct effect effect = effect_of(caps, capped);
+
+		news |= effect.forbid != capped->effect.forbid ||
+			effect.cost != capped->effect.cost;
 
 		changed |= effect.cost != capped->effect.cost ||
 			   effect.lend_nothing != capped->effect.lend_nothing;
@@ -202,6 +205,14 @@ static void apply(struct caps *caps, uint64_t us)
 		caps_settle_endpoints(caps);
 	if (changed || !caps->told_us || us - caps->told_us >= TELL_US)
 		caps_tell(caps);
+	if (news && caps->news)
+		caps->news(caps->news_arg);
+}
+
+void caps_on_change(struct caps *caps, void (*news)(void *arg), void *arg)
+{
+	caps->news = news;
+	caps->news_arg = arg;
 }
 
 /* Has enough changed to save it? A crash of the machine may lose less than the slack. */

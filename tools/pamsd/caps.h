@@ -193,6 +193,8 @@ struct caps {
 	struct json_t *kept_quotas, *kept_interfaces;
 	uint8_t least_cost;	/* with costs-as-backup: of the cheapest usable interface */
 	bool released;		/* all effects are undone */
+	void (*news)(void *arg); /* or NULL */
+	void *news_arg;
 	struct seldom unsaved, unread, refused, full;
 };
 

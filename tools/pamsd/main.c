@@ -293,10 +293,10 @@ static int run(void)
 	notify("READY=1");
 	event_base_dispatch(pamsd.base);
 	notify("STOPPING=1");
-	if (pamsd.roles.paths)
-		paths_release(pamsd.roles.paths);
 	if (pamsd.roles.caps)
 		caps_release(pamsd.roles.caps);
+	if (pamsd.roles.paths)
+		paths_release(pamsd.roles.paths);
 	status = pamsd.broken ? EXIT_FAILURE : EXIT_SUCCESS;
 free_roles:
 	tear_down(&pamsd.roles);

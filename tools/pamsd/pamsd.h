@@ -397,6 +397,8 @@ struct json_t *caps_status(const struct caps *caps);
 /* Does a cap forbid this interface now, and what do its caps make it cost? */
 bool caps_forbid(const struct caps *caps, const char *interface);
 uint8_t caps_cost(const struct caps *caps, const char *interface);
+/* Call news() whenever that may have changed; NULL: call nothing. */
+void caps_on_change(struct caps *caps, void (*news)(void *arg), void *arg);
 
 /* --- peer.c, session.c, held.c: peers that report to this server, and their reports --- */
 
@@ -665,7 +667,7 @@ struct paths;
  * NULL after logging the reason.
  */
 struct paths *paths_new(struct event_base *base, const struct config *config,
-			struct kernel *kernel, const struct caps *caps);
+			struct kernel *kernel, struct caps *caps);
 /* Keeps what was made; the next paths_new() continues from it. */
 void paths_free(struct paths *paths);
 /* Undo what was made. */

@@ -28,6 +28,7 @@
 #include <jansson.h>
 #include <linux/if_addr.h>
 #include <linux/mptcp.h>
+#include <linux/mptcp_pams.h>
 #include <linux/rtnetlink.h>
 #include <netlink/msg.h>
 #include <netlink/netlink.h>
@@ -51,6 +52,9 @@
 #define LATER_PERCENT	50
 #define ADDRESS_BYTES	16
 
+/* More destinations without a choice don't fit into the kernel's tables. */
+#define LEFT_MOST	2048
+
 /* The path manager's limit of further subflows. */
 #define SUBFLOWS_MOST	8
 
@@ -67,12 +71,12 @@ struct plan {
 	struct list routes;	/* of struct scene_route */
 	struct list rules;
 	struct list endpoints;	/* of struct made */
-	struct list left;	/* of struct prefix: destinations that aren't behind a default route */
+	struct list left;	/* of struct prefix: destinations with a route of their own */
 };
 
 struct paths {
 	const struct paths_config *config;
-	const struct caps *caps;	/* or NULL */
+	struct caps *caps;	/* or NULL */
 	struct kernel *kernel;
 	char *file;
 	int lock;		/* a name that only one pamsd of the namespace has */
@@ -82,11 +86,14 @@ struct paths {
 	struct list paths;	/* of struct path */
 	struct list made;	/* of struct made */
 	unsigned int exits[2];
+	uint64_t due_ms;	/* when settle is due, if it is pending */
 	uint64_t settled_ms;	/* when the plan was carried out last */
 	uint64_t woken_ms;	/* when a connection began last */
-	uint32_t limit_before;	/* of further subflows, before it was raised, and 1; 0: it wasn't */
+	bool unsaved;		/* less was made than the file says */
+	uint32_t limit_before;	/* of further subflows before it was raised, plus 1; or 0 */
 	struct begin *begin;	/* NULL: connections begin where the routes say */
 	struct prefix chosen[2];
+	bool crowded;		/* too many destinations have routes of their own */
 	bool compared[2];	/* a choice was made by round trips */
 	struct prefix told[2];	/* what the kernel's table has; family 0: nothing */
 	struct seldom unread, refused, full;
@@ -118,9 +125,9 @@ static bool names(char (*list)[IF_NAMESIZE], unsigned int count, const char *nam
 static bool leads_over_others(const struct scene_link *link)
 {
 	static const char * const kinds[] = {
-		"bridge", "dummy", "erspan", "geneve", "gre", "gretap", "ifb", "ip6gre",
-		"ip6tnl", "ipip", "ipvlan", "openvswitch", "ovpn", "sit", "tun", "vrf", "vti",
-		"vti6", "vxlan", "wireguard", "xfrm",
+		"batadv", "bridge", "dummy", "erspan", "geneve", "gre", "gretap", "ifb",
+		"ip6erspan", "ip6gre", "ip6gretap", "ip6tnl", "ipip", "ipvlan",
+		"l2tp_eth", "openvswitch", "ovpn", "sit", "tun", "vrf", "vti", "vti6", "vxlan", "wireguard", "xfrm",
 	};
 
 	for (unsigned int i = 0; i < ARRAY_SIZE(kinds); i++)
@@ -129,8 +136,8 @@ static bool leads_over_others(const struct scene_link *link)
 	return false;
 }
 
-/* NULL, or why the interface is no path. */
-static const char *why_not(const struct paths *paths, const struct scene_link *link)
+/* NULL, or why the interface can't be a path. */
+static const char *why_never(const struct paths *paths, const struct scene_link *link)
 {
 	const struct paths_config *config = paths->config;
 
@@ -144,9 +151,17 @@ static const char *why_not(const struct paths *paths, const struct scene_link *l
 		return "it is a part of another interface";
 	if (leads_over_others(link))
 		return "it leads over other interfaces, and \"also\" doesn't name it";
-	if (paths->caps && caps_forbid(paths->caps, link->name))
-		return "a cap forbids it";
 	return NULL;
+}
+
+/* NULL, or why the interface is no path now. */
+static const char *why_not(const struct paths *paths, const struct scene_link *link)
+{
+	const char *why = why_never(paths, link);
+
+	if (!why && paths->caps && caps_forbid(paths->caps, link->name))
+		why = "a cap forbids it";
+	return why;
 }
 
 static bool wants_temporary(const char *interface)
@@ -237,6 +252,14 @@ static void plan_route(struct plan *plan, const struct prefix *to, unsigned int 
 	route->metric = to->family == AF_INET6 ? 1024 : 0;
 }
 
+static struct made *find_made(const struct list *list, const struct prefix *address)
+{
+	for_each(struct made, made, list)
+		if (!memcmp(&made->address, address, sizeof(*address)))
+			return made;
+	return NULL;
+}
+
 static struct path *find_path(const struct paths *paths, const struct prefix *address)
 {
 	for_each(struct path, path, &paths->paths)
@@ -255,10 +278,15 @@ static void list_path(struct paths *paths, const struct scene_link *link,
 		memset(path, 0, sizeof(*path));
 		path->address = *address;
 		path->ifindex = link->ifindex;
+		/* the kernel's table has the interface, too */
+		memset(&paths->told[address->family == AF_INET6], 0, sizeof(paths->told[0]));
 	}
 	memcpy(path->interface, link->name, sizeof(path->interface));
 	if (path->up && !link->up)
 		path->down_ms = now_ms();
+	/* what was predicted has happened, and is over */
+	if (!path->up && link->up)
+		path->lost_ms = 0;
 	path->up = link->up;
 	path->listed = true;
 }
@@ -277,6 +305,9 @@ static void plan_path(struct paths *paths, struct plan *plan, const struct scene
 	uint32_t table = OUR_TABLE + link->ifindex;
 	struct made *endpoint;
 
+	/* the first of two interfaces that have it */
+	if (find_made(&plan->endpoints, from))
+		return;
 	list_path(paths, link, from);
 	if (is_gone(find_path(paths, from)))
 		return;
@@ -298,7 +329,7 @@ static bool leads_around(const struct paths *paths, int family)
 	const struct scene_link *exit = scene_link(&paths->scene,
 						   paths->exits[family == AF_INET6]);
 
-	return exit && !exit->loopback && why_not(paths, exit);
+	return exit && !exit->loopback && why_never(paths, exit);
 }
 
 static bool has(const struct list *prefixes, const struct prefix *one)
@@ -314,8 +345,11 @@ static void plan_left(const struct paths *paths, struct plan *plan)
 {
 	const struct paths_config *config = paths->config;
 
+	if (!paths->begin)
+		return;
 	for_each(const struct scene_route, route, &paths->scene.routes)
-		if (route->to.len && !route->ours && !has(&plan->left, &route->to))
+		if (plan->left.count <= LEFT_MOST && route->to.len && !route->ours &&
+		    !has(&plan->left, &route->to))
 			*(struct prefix *)list_add(&plan->left, sizeof(route->to)) = route->to;
 	for (unsigned int i = 0; i < config->not_first_count; i++)
 		if (!has(&plan->left, &config->not_first[i]))
@@ -393,8 +427,9 @@ static void restore(struct paths *paths)
 		say("%s: %s", paths->file, why);
 	if (state && !strcmp(boot, json_string_value(json_object_get(state, "boot")) ?: "")) {
 		json_array_foreach(json_object_get(state, "endpoints"), i, one) {
-			struct made made = { .ifindex = json_integer_value(json_object_get(one, "ifindex")) };
+			struct made made = { };
 
+			made.ifindex = json_integer_value(json_object_get(one, "ifindex"));
 			address = json_string_value(json_object_get(one, "address"));
 			if (address && !prefix_parse(&made.address, address))
 				*(struct made *)list_add(&paths->made, sizeof(made)) = made;
@@ -451,7 +486,9 @@ static bool has_rule(const struct list *rules, const struct scene_rule *one)
 /* What was taken away meanwhile need not be removed, what was added need not be added. */
 static bool failed(int err, bool add)
 {
-	return err && err != (add ? -EEXIST : -ENOENT) && (add || (err != -ESRCH && err != -ENODEV));
+	if (add)
+		return err && err != -EEXIST;
+	return err && err != -ENOENT && err != -ENODEV;
 }
 
 static void settle_routes(struct paths *paths, const struct plan *plan)
@@ -493,22 +530,16 @@ static const struct endpoint *endpoint_at(const struct endpoint *list, int count
 {
 	for (int i = 0; i < count; i++)
 		if (list[i].family == address->family && !list[i].port &&
+		    !(list[i].flags & MPTCP_PM_ADDR_FLAG_IMPLICIT) &&
 		    !memcmp(list[i].address, address->address, ADDRESS_BYTES))
 			return &list[i];
-	return NULL;
-}
-
-static struct made *find_made(const struct list *list, const struct prefix *address)
-{
-	for_each(struct made, made, list)
-		if (!memcmp(&made->address, address, sizeof(*address)))
-			return made;
 	return NULL;
 }
 
 static void forget_made(struct paths *paths, struct made *made)
 {
 	*made = ((struct made *)paths->made.at)[--paths->made.count];
+	paths->unsaved = true;
 }
 
 static void add_endpoint(struct paths *paths, const struct made *wanted)
@@ -544,14 +575,19 @@ static void settle_endpoints(struct paths *paths, const struct plan *plan)
 		return;
 	}
 	/* new ones first: connections go over to them */
-	for_each(const struct made, wanted, &plan->endpoints)
-		if (!endpoint_at(list, count, &wanted->address)) {
-			struct made *made = find_made(&paths->made, &wanted->address);
+	for_each(const struct made, wanted, &plan->endpoints) {
+		const struct endpoint *there = endpoint_at(list, count, &wanted->address);
+		struct made *made = find_made(&paths->made, &wanted->address);
 
-			if (made)
-				forget_made(paths, made);
-			add_endpoint(paths, wanted);
-		}
+		/* the address has moved to another interface */
+		if (made && there && there->ifindex != wanted->ifindex && !endpoint_remove(there))
+			there = NULL;
+		if (there)
+			continue;
+		if (made)
+			forget_made(paths, made);
+		add_endpoint(paths, wanted);
+	}
 	for (unsigned int i = before < paths->made.count ? before : paths->made.count; i--;) {
 		struct made *made = (struct made *)paths->made.at + i;
 		const struct endpoint *there = endpoint_at(list, count, &made->address);
@@ -559,16 +595,21 @@ static void settle_endpoints(struct paths *paths, const struct plan *plan)
 
 		if (find_made(&plan->endpoints, &made->address))
 			continue;
+		/* the caps give it back */
+		if (!there && paths->caps &&
+		    caps_forbid(paths->caps, name_of(paths, made->ifindex)))
+			continue;
 		err = there ? endpoint_remove(there) : 0;
 		if (failed(err, false) && err != -EINVAL) {
-			complain(paths, "to remove an endpoint", name_of(paths, made->ifindex), err);
+			complain(paths, "to remove an endpoint",
+				 name_of(paths, made->ifindex), err);
 			continue;
 		}
 		say("%s: no path any more", name_of(paths, made->ifindex));
 		forget_made(paths, made);
 	}
-	if (paths->made.count != before)
-		save(paths);
+	if (paths->unsaved && !save(paths))
+		paths->unsaved = false;
 }
 
 static void raise_limit(struct paths *paths, const struct plan *plan)
@@ -608,6 +649,15 @@ static struct prefix by_routes(const struct paths *paths, unsigned int i)
 	return (struct prefix){ };
 }
 
+/* Is it the only one, and the routes lead there? */
+static bool is_alone(const struct paths *paths, const struct path *path)
+{
+	for_each(const struct path, other, &paths->paths)
+		if (other != path && other->address.family == path->address.family)
+			return false;
+	return path->ifindex == paths->exits[path->address.family == AF_INET6];
+}
+
 static void choose_one(struct paths *paths, unsigned int i)
 {
 	const struct path *path;
@@ -624,6 +674,10 @@ static void choose_one(struct paths *paths, unsigned int i)
 		address = path->address;
 		paths->compared[i] |= path->rtt_us;
 		paths->chosen[i] = address;
+	}
+	if (paths->crowded || (path && is_alone(paths, path))) {
+		path = NULL;
+		memset(&address, 0, sizeof(address));
 	}
 	if (!memcmp(&paths->told[i], &address, sizeof(address)))
 		return;
@@ -655,22 +709,44 @@ static void leave(struct paths *paths, const struct plan *plan)
 {
 	int err = paths->begin ? begin_leave(paths->begin, &plan->left) : 0;
 
+	paths->crowded = err;
 	if (!err)
 		return;
 	say_seldom(&paths->full, "connections begin where the routes say: %u destinations have "
 		   "routes of their own: %s", plan->left.count, strerror(-err));
+	for (unsigned int i = 0; i < ARRAY_SIZE(families); i++)
+		begin_tell(paths->begin, families[i], NULL);
 	memset(paths->told, 0, sizeof(paths->told));
 }
 
 /* --- events --- */
 
-static void arm_hold(struct paths *paths)
+/* Settle at this time, or sooner if that is due. */
+static void arm_settle(struct paths *paths, uint64_t at_ms)
 {
 	uint64_t ms = now_ms();
 
+	if (evtimer_pending(paths->settle, NULL) && paths->due_ms <= at_ms)
+		return;
+	paths->due_ms = at_ms;
+	arm(paths->settle, at_ms > ms ? at_ms - ms : 0);
+}
+
+static void arm_hold(struct paths *paths)
+{
 	for_each(const struct path, path, &paths->paths)
 		if (!path->up && path->down_ms && !is_gone(path))
-			arm(paths->settle, add_ms(path->down_ms, HOLD_MS) - ms + 1);
+			arm_settle(paths, add_ms(path->down_ms, HOLD_MS) + 1);
+}
+
+/* Until paths can be compared, the choice is the routes'. */
+static void take_exit(struct paths *paths, unsigned int i)
+{
+	unsigned int exit = scene_exit(families[i]);
+
+	if (exit != paths->exits[i] && !paths->compared[i])
+		memset(&paths->chosen[i], 0, sizeof(paths->chosen[i]));
+	paths->exits[i] = exit;
 }
 
 static void settle(struct paths *paths)
@@ -682,11 +758,11 @@ static void settle(struct paths *paths)
 	if (err) {
 		say_seldom(&paths->unread, "addresses and routes can't be read: %s",
 			   strerror(-err));
-		arm(paths->settle, SPACING_MS);
+		arm_settle(paths, add_ms(paths->settled_ms, SPACING_MS));
 		return;
 	}
 	for (unsigned int i = 0; i < ARRAY_SIZE(families); i++)
-		paths->exits[i] = scene_exit(families[i]);
+		take_exit(paths, i);
 	for_each(struct scene_address, address, &paths->scene.addresses)
 		address->own = find_made(&paths->made, &address->address);
 	make_plan(paths, &plan);
@@ -717,7 +793,8 @@ static void on_look(evutil_socket_t fd, short what, void *arg)
 	(void)fd;
 	(void)what;
 	choose(paths);
-	if (ms < add_ms(paths->woken_ms, LOOK_FAST_FOR_MS) || opening > 0)
+	if (ms < add_ms(paths->woken_ms, LOOK_FAST_FOR_MS) ||
+	    (opening > 0 && ms < add_ms(paths->woken_ms, LOOK_FOR_MS)))
 		arm(paths->look, LOOK_MS);
 	else if (ms < add_ms(paths->woken_ms, LOOK_FOR_MS))
 		arm(paths->look, LOOK_SLOW_MS);
@@ -738,10 +815,12 @@ static void changed(struct paths *paths)
 {
 	uint64_t ms = now_ms(), next = add_ms(paths->settled_ms, SPACING_MS);
 
-	if (evtimer_pending(paths->settle, NULL) && next <= ms)
-		evtimer_del(paths->settle);
-	if (!evtimer_pending(paths->settle, NULL))
-		arm(paths->settle, next > add_ms(ms, SETTLE_MS) ? next - ms : SETTLE_MS);
+	arm_settle(paths, next > add_ms(ms, SETTLE_MS) ? next : add_ms(ms, SETTLE_MS));
+}
+
+static void on_caps(void *arg)
+{
+	changed(arg);
 }
 
 /* A change that pamsd has made itself needs no look. */
@@ -818,7 +897,7 @@ static char *file_beside(const char *state)
 }
 
 struct paths *paths_new(struct event_base *base, const struct config *config,
-			struct kernel *kernel, const struct caps *caps)
+			struct kernel *kernel, struct caps *caps)
 {
 	struct paths *paths = calloc(1, sizeof(*paths));
 
@@ -838,8 +917,12 @@ struct paths *paths_new(struct event_base *base, const struct config *config,
 	}
 	if (config->paths.first)
 		paths->begin = begin_new(base, on_begin, paths);
+	if (config->paths.first && !paths->begin)
+		say("connections begin where the routes say, until pamsd is restarted");
 	restore(paths);
 	settle(paths);
+	if (caps)
+		caps_on_change(caps, on_caps, paths);
 	return paths;
 }
 
@@ -853,13 +936,16 @@ void paths_release(struct paths *paths)
 	settle_rules(paths, &nothing, false);
 	settle_routes(paths, &nothing);
 	lower_limit(paths);
-	unlink(paths->file);
+	if (!paths->made.count)
+		unlink(paths->file);
 }
 
 void paths_free(struct paths *paths)
 {
 	if (!paths)
 		return;
+	if (paths->caps)
+		caps_on_change(paths->caps, NULL, NULL);
 	begin_free(paths->begin);
 	if (paths->event)
 		event_free(paths->event);
@@ -892,6 +978,8 @@ const char *paths_predict(struct paths *paths, const char *interface,
 	for_each(struct path, path, &paths->paths)
 		if (!strcmp(path->interface, interface)) {
 			path->lost_ms = prediction->loss ? now_ms() + prediction->loss_ms + 1 : 0;
+			path->lost_until_ms = path->lost_ms +
+				(prediction->ttl_ms ?: MPTCP_PAMS_LOSS_TTL_DEFAULT_MS);
 			why = NULL;
 		}
 	choose(paths);
@@ -910,7 +998,8 @@ static json_t *status_of(const struct paths *paths, const struct path *path)
 			   "address", prefix_text(text, &path->address), "state",
 			   !path->up ? "down" : path->dead_ms ? "dead" : "up",
 			   "made", find_made(&paths->made, &path->address) ? 1 : 0,
-			   "cost", path->cost, "loss_predicted", path->lost_ms ? 1 : 0,
+			   "cost", path->cost, "loss_predicted",
+			   path->lost_ms && now_ms() < path->lost_until_ms,
 			   "first", !memcmp(&paths->told[i], &path->address,
 					    sizeof(path->address)));
 	if (path->rtt_us)

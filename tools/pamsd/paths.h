@@ -97,9 +97,13 @@ struct path {
 	bool listed;		/* it was there in the last scene */
 	uint8_t cost;
 	uint64_t lost_ms;	/* a loss is predicted for then; 0: none */
+	uint64_t lost_until_ms;	/* how long it holds */
 	uint64_t dead_ms;	/* no answer came since then; 0: it lives */
 	uint64_t again_ms;	/* a dead path counts as living again from then on */
 	unsigned int deaths;	/* without a sign of life in between */
+	uint64_t answered_us;	/* the last answer over it */
+	uint64_t waiting_us;	/* since when the last overdue opening waits; 0: none does */
+	uint32_t reach_us;	/* the longest least round trip to any peer; 0: unknown */
 	uint32_t rtt_us;	/* to peers that another path reaches, too; 0: unknown */
 	uint64_t rate_byteps;	/* the most that it carried lately; 0: unknown */
 	uint64_t rate_us;	/* when that was */
@@ -117,7 +121,7 @@ void begin_free(struct begin *begin);
 
 /*
  * Choose the path on which connections of this family begin, among those of the list; NULL: there
- * is only one, or none. before: the address chosen last, or the routes' choice. It stays while it
+ * is none. before: the address chosen last, or the routes' choice. It stays while it
  * lives, costs no more than another path, and isn't "percent" of the time slower.
  */
 const struct path *begin_choose(const struct list *paths, int family,

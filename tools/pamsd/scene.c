@@ -229,13 +229,14 @@ static int on_message(struct nl_msg *msg, void *arg)
 /* --- requests --- */
 
 /* A dump that a change interrupts is asked for again, a few times. */
-static int dump(struct scene *scene, int type, size_t header)
+static int dump(struct list *list, int type, size_t header)
 {
 	int err = -NLE_DUMP_INTR;
 
 	for (int tries = 0; tries < 5 && err == -NLE_DUMP_INTR; tries++) {
 		struct nl_msg *msg = nlmsg_alloc_simple(type, NLM_F_DUMP);
 
+		list->count = 0;
 		if (!msg || !nlmsg_reserve(msg, header, NLMSG_ALIGNTO))
 			err = -NLE_NOMEM;
 		else
@@ -244,8 +245,7 @@ static int dump(struct scene *scene, int type, size_t header)
 		if (err >= 0)
 			err = nl_recvmsgs_default(sock);
 	}
-	(void)scene;
-	return err < 0 && err != -NLE_DUMP_INTR ? pams_errno(err) : 0;
+	return err == -NLE_DUMP_INTR ? -EAGAIN : err < 0 ? pams_errno(err) : 0;
 }
 
 int scene_read(struct scene *scene)
@@ -256,10 +256,10 @@ int scene_read(struct scene *scene)
 	if (err)
 		return err;
 	nl_socket_modify_cb(sock, NL_CB_VALID, NL_CB_CUSTOM, on_message, scene);
-	err = dump(scene, RTM_GETLINK, sizeof(struct ifinfomsg));
-	err = err ?: dump(scene, RTM_GETADDR, sizeof(struct ifaddrmsg));
-	err = err ?: dump(scene, RTM_GETROUTE, sizeof(struct rtmsg));
-	err = err ?: dump(scene, RTM_GETRULE, sizeof(struct fib_rule_hdr));
+	err = dump(&scene->links, RTM_GETLINK, sizeof(struct ifinfomsg));
+	err = err ?: dump(&scene->addresses, RTM_GETADDR, sizeof(struct ifaddrmsg));
+	err = err ?: dump(&scene->routes, RTM_GETROUTE, sizeof(struct rtmsg));
+	err = err ?: dump(&scene->rules, RTM_GETRULE, sizeof(struct fib_rule_hdr));
 	if (err)
 		source_close(&sock);
 	return err;

@@ -3,10 +3,10 @@
  * seen - what this machine's TCP sockets tell of the paths
  *
  * Round trips are compared only between connections to the same peer: another path may lead to
- * other peers only, nearer or farther. A path is dead while a connection that is being opened on
- * it is waiting for longer than a path takes to answer, and nothing else on it was answered
- * meanwhile. It counts as living again as soon as something is, and after a while without: what
- * keeps connections off a path must not need connections on it to end.
+ * other peers only, nearer or farther. A path is dead if a connection that is being opened on it
+ * waits for longer than its peers take to answer, and nothing on it was answered meanwhile. It
+ * counts as living again as soon as something is, and after a while without: what keeps
+ * connections off a path must not need connections on it to end.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -109,16 +109,17 @@ static void lives(struct path *path)
 }
 
 static void take_opening(struct look *look, struct path *path,
-			 const struct diag_socket *socket, const struct tcpinfo *info)
+			 const struct diag_socket *socket)
 {
-	uint64_t patience_us = path->rtt_us ? (uint64_t)path->rtt_us * PATIENCE_RTTS : 0;
+	uint32_t rtt_us = path->rtt_us > path->reach_us ? path->rtt_us : path->reach_us;
+	uint64_t patience_us = (uint64_t)rtt_us * PATIENCE_RTTS;
 	const struct opening *opening = find_opening(socket, look->us);
 
 	look->opening++;
 	if (patience_us < PATIENCE_US)
 		patience_us = PATIENCE_US;
-	if (info->retransmits || look->us - opening->since_us >= patience_us)
-		is_dead(path, look->us / 1000);
+	if (look->us - opening->since_us >= patience_us && opening->since_us > path->waiting_us)
+		path->waiting_us = opening->since_us;
 }
 
 static void take_trip(struct look *look, const struct path *path, const struct prefix *peer,
@@ -144,18 +145,23 @@ static void take_socket(const struct diag_socket *socket, void *arg)
 	struct path *path;
 	struct look *look = arg;
 	struct tcpinfo info;
+	uint64_t ago_us;
 
 	path = path_at(look->paths, &socket->local);
 	if (!path || !socket->info)
 		return;
 	tcpinfo_parse(&info, nla_data(socket->info), nla_len(socket->info));
 	if (socket->opening) {
-		take_opening(look, path, socket, &info);
+		take_opening(look, path, socket);
 		return;
 	}
-	/* answered after it died */
-	if (path->dead_ms && info.acked_ms < look->us / 1000 - path->dead_ms)
+	ago_us = info.acked_ms * 1000ULL;
+	if (ago_us < look->us && look->us - ago_us > path->answered_us)
+		path->answered_us = look->us - ago_us;
+	if (path->dead_ms && path->answered_us / 1000 > path->dead_ms)
 		lives(path);
+	if (info.min_rtt_us > path->reach_us)
+		path->reach_us = info.min_rtt_us;
 	path->sum_bytes += info.received_bytes + info.acked_bytes;
 	if (info.min_rtt_us)
 		take_trip(look, path, &socket->peer, info.min_rtt_us);
@@ -212,13 +218,18 @@ int seen_read(const struct list *paths, uint64_t us)
 	struct look look = { .paths = paths, .us = us };
 	int err;
 
-	for_each(struct path, path, paths)
+	for_each(struct path, path, paths) {
 		path->sum_bytes = 0;
+		path->waiting_us = 0;
+	}
 	err = diag_open(&sock, take_socket, &look);
 	if (!err) {
 		settle(&look);
-		for_each(struct path, path, paths)
+		for_each(struct path, path, paths) {
 			take_rate(path, us);
+			if (path->waiting_us > path->answered_us)
+				is_dead(path, us / 1000);
+		}
 	}
 	list_free(&look.trips);
 	return err ?: (int)look.opening;
