@@ -139,19 +139,19 @@ other_namespaces()
 # Connections to this host are no business of an entry for everything else.
 this_host()
 {
-	local to here=127.0.0.1
+	local to here=127.0.0.1 six=()
 	begin "$1"
-	[ "$1" = -4 ] || here=::1
+	[ "$1" = -4 ] || here=::1 six=(-6)
 	stop_server
 	ip -n "$client" link set lo up
 	first set default "$far"
-	ip netns exec "$client" "$xfer" server -p "$port" ${1/-4/} &
+	ip netns exec "$client" "$xfer" server -p "$port" "${six[@]}" &
 	server_pid=$!
 	within 50 client_listens || fail "the server does not come up"
 	first set "$near" none
 	first set "$far" none
 	for to in "$here" "$near" "$far"; do
-		on_client "$xfer" client --quiet ${1/-4/} --bytes 100000 "$to" "$port" || fail "$to can't be reached"
+		on_client "$xfer" client --quiet "${six[@]}" --bytes 100000 "$to" "$port" || fail "$to can't be reached"
 	done
 	check "connections by the entries" "$(begun | sort -u)" == 0
 }

@@ -28,7 +28,7 @@ begin()
 # way I: link I has a default route, none for the server alone
 way()
 {
-	ip -n "$client" "$family" route del "$address" dev "c$1" || true
+	ip -n "$client" "$family" route del "$address" dev "c$1"
 	ip -n "$client" "$family" route add default via "$net$1${host}2" dev "c$1" metric "$1"
 }
 
@@ -189,7 +189,7 @@ killed()
 	keep
 	await "$(both)"
 	kill -9 "$daemon"
-	wait "$daemon" || true
+	wait "$daemon" || say "pamsd was killed"
 	ip -n "$client" route del default dev c2
 	keep
 	await "10.0.1.1 subflow dev c1;"
@@ -283,12 +283,12 @@ unanswered()
 	begin
 	keep_first
 	await "$(both)"
-	ip -n "$server" route add blackhole 10.0.0.99 || true
+	ip -n "$server" route add blackhole 10.0.0.99
 	on_client "$xfer" client --quiet --tcp --bytes 1000 10.0.0.99 "$port" >"$work/none" 2>&1 &
 	pid=$!
 	transfer --bytes 2000000
-	kill "$pid" || true
-	wait "$pid" || true
+	kill "$pid"
+	wait "$pid" || say "nothing answered"
 	! grep "nothing is answered" "$work/err" || fail "a path counts as dead"
 }
 
@@ -303,6 +303,15 @@ privacy()
 	ip -n "$client" addr change fd00:2::1/64 dev c2 preferred_lft forever
 	sleep 1
 	await "fd00:1::1 subflow dev c1;fd00:2::99 subflow dev c2;"
+}
+
+# Two who choose: the command that has no effect says so.
+two_choose()
+{
+	begin
+	keep_first
+	! nsenter --net="/run/netns/$client" "$pamsctl" --control "$work/socket" first set default "$far" 2>"$work/why" || fail "accepted"
+	grep -q "pamsd chooses where connections begin: write first = false" "$work/why" || fail "$(cat "$work/why")"
 }
 
 alone()
@@ -366,6 +375,7 @@ add forbidden
 add predicted
 add unanswered
 add privacy
+add two_choose
 add alone
 add sooner -4
 add sooner -6

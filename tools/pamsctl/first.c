@@ -117,6 +117,18 @@ static int parse(const char *destination, const char *source, struct first *firs
 	return err;
 }
 
+/* Its program runs beside the one here, and which of them was there first counts. */
+static bool is_pamsds(void)
+{
+	int err;
+	json_t *status = pamsd_status(options.control ?: PAMSD_CONTROL, &err);
+	json_t *paths = json_object_get(status, "paths");
+	bool chooses = json_is_true(json_object_get(paths, "chooses_first"));
+
+	json_decref(status);
+	return chooses;
+}
+
 static int set(const char *destination, const char *source)
 {
 	struct first first = { .length = 0 };
@@ -127,6 +139,10 @@ static int set(const char *destination, const char *source)
 	err = parse(destination, source, &first);
 	if (err)
 		return err;
+	if (is_pamsds())
+		return refuse(FAILED, "first set: pamsd chooses where connections begin: write "
+			      "first = false into section paths of pamsd.conf, or not-first for "
+			      "some destinations, and restart pamsd");
 	if (why)
 		return refuse(FAILED, "first set: %s", why);
 	if (strcmp(source, NONE)) {

@@ -60,9 +60,9 @@ static const struct command commands[] = {
 	  "mptcp show                 whose programs get MPTCP unasked\n"
 	  "mptcp enable UNIT|CGROUP   give it to those of a unit or cgroup (v2)\n"
 	  "mptcp disable UNIT|CGROUP|all" },
-	{ "first", first_command, 0,
+	{ "first", first_command, OPT_CONTROL,
 	  "first show                 on which address connections begin\n"
-	  "first set DESTINATION ADDRESS   those to an address, a prefix or default\n"
+	  "first set DESTINATION ADDRESS|none   those to an address, a prefix or default\n"
 	  "first del DESTINATION|all" },
 	{ "load", load_command, OPT_DRY_RUN | OPT_MODULE,
 	  "load                       load the module, or say what prevents it" },

@@ -105,7 +105,7 @@ _pamsctl_options()
 	down) echo --dry-run ;;
 	load) echo --dry-run --module ;;
 	doctor) echo --module --control ;;
-	peers | caps | metrics) echo --control ;;
+	peers | caps | metrics | first) echo --control ;;
 	pair) echo --read ;;
 	esac
 }

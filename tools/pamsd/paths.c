@@ -127,7 +127,8 @@ static bool leads_over_others(const struct scene_link *link)
 	static const char * const kinds[] = {
 		"batadv", "bridge", "dummy", "erspan", "geneve", "gre", "gretap", "ifb",
 		"ip6erspan", "ip6gre", "ip6gretap", "ip6tnl", "ipip", "ipvlan",
-		"l2tp_eth", "openvswitch", "ovpn", "sit", "tun", "vrf", "vti", "vti6", "vxlan", "wireguard", "xfrm",
+		"l2tp_eth", "openvswitch", "ovpn", "sit", "tun", "vrf", "vti", "vti6", "vxlan",
+		"wireguard", "xfrm",
 	};
 
 	for (unsigned int i = 0; i < ARRAY_SIZE(kinds); i++)
