@@ -17,8 +17,7 @@ first() { nsenter --net="/run/netns/$client" "$pamsctl" first "$@"; }
 begin()
 {
 	need_tool "$pamsctl"
-	[ -e /sys/kernel/btf/vmlinux ] || never "this kernel has no BTF"
-	! grep -q "User Mode Linux" /proc/cpuinfo || never "this kernel has no BPF for cgroups"
+	need_cgroup_bpf
 	[ ! -e "$pins" ] || skip "first paths are set on this machine"
 	family=${1--4}
 	mkdir -p "$cgroups"
@@ -57,8 +56,6 @@ only_over()
 	check "bytes over $other" $(($(bytes "$other" rx) - before)) "<" 2000
 	check "bytes sent over $other" $(($(bytes "$other" tx) - out)) "<" 2000
 }
-# bytes DEVICE tx|rx: that the client has sent or received there
-bytes() { ip -n "$client" -s -j link show dev "$1" | sed -n "s/.*\"$2\":{\"bytes\":\([0-9]*\).*/\1/p"; }
 
 # names DEVICE LINE: pamsctl links says so of the link
 names() { nsenter --net="/run/netns/$client" "$pamsctl" links show "$1" | grep -q "^ *$2$" || fail "links doesn't say so of $1: $2"; }

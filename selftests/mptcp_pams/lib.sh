@@ -218,6 +218,12 @@ need_module()
 	loaded || load || fail "the module does not load"
 }
 
+need_btf() { [ -e /sys/kernel/btf/vmlinux ] || never "this kernel has no BTF"; }
+need_cgroup_bpf()
+{
+	need_btf
+	! grep -q "User Mode Linux" /proc/cpuinfo || never "this kernel has no BPF for cgroups"
+}
 need_tool() { [ -x "$1" ] || skip "no ${1##*/} here: make tools"; }
 
 # --- the network: N paths between client and server ---
@@ -428,6 +434,9 @@ stick()
 }
 
 # --- looking at it ---
+
+# bytes DEVICE tx|rx: that the client has sent or received there
+bytes() { ip -n "$client" -s -j link show dev "$1" | sed -n "s/.*\"$2\":{\"bytes\":\([0-9]*\).*/\1/p"; }
 
 sum() { awk '{ s += $1 } END { print s + 0 }'; }
 

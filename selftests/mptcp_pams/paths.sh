@@ -58,8 +58,7 @@ keep()
 # In the test's mounts, where there are cgroups; it begins in the client's namespace.
 need_cgroups()
 {
-	[ -e /sys/kernel/btf/vmlinux ] || never "this kernel has no BTF"
-	! grep -q "User Mode Linux" /proc/cpuinfo || never "this kernel has no BPF for cgroups"
+	need_cgroup_bpf
 	! mountpoint -q /sys/fs/cgroup || return 0
 	cgroups=/sys/fs/cgroup
 	mount -t cgroup2 none "$cgroups"
@@ -94,7 +93,6 @@ leaves_by()
 	got=$(ip -n "$client" "$family" route get "$address" from "$1" | grep -o "dev [a-z0-9]*")
 	[ "$got" = "dev $2" ] || fail "from $1: $got"
 }
-bytes() { ip -n "$client" -s -j link show dev "$1" | sed -n "s/.*\"$2\":{\"bytes\":\([0-9]*\).*/\1/p"; }
 
 two_links()
 {

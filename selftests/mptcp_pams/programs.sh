@@ -22,7 +22,7 @@ ours=/pams-$$			# a cgroup, one in it, and one beside it
 begin()
 {
 	need_tool "$pamsctl"
-	[ -e /sys/kernel/btf/vmlinux ] || never "this kernel has no BTF"
+	need_btf
 	! grep -q "User Mode Linux" /proc/cpuinfo || never "user-mode Linux attaches no BPF program to a function"
 	[ ! -e "$pins" ] || skip "cgroups are enabled on this machine"
 	mkdir -p "$cgroups"

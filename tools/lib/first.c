@@ -259,17 +259,21 @@ int first_table(int family)
 			      sizeof(struct value), FIRST_MAX, &options);
 }
 
+/* A program stays in its network namespace: ask once. */
 static int own_cookie(uint32_t cookie[2])
 {
-	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	socklen_t length = sizeof(uint64_t);
-	uint64_t number;
-	int err;
+	static uint64_t number;	/* 0: not asked yet */
+	socklen_t length = sizeof(number);
+	int fd, err = 0;
 
-	if (fd < 0)
-		return -errno;
-	err = getsockopt(fd, SOL_SOCKET, SO_NETNS_COOKIE, &number, &length) ? -errno : 0;
-	close(fd);
+	if (!number) {
+		fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+		if (fd < 0)
+			return -errno;
+		if (getsockopt(fd, SOL_SOCKET, SO_NETNS_COOKIE, &number, &length))
+			err = -errno;
+		close(fd);
+	}
 	cookie[0] = (uint32_t)number;
 	cookie[1] = number >> 32;
 	return err;

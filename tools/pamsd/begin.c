@@ -104,9 +104,8 @@ int begin_tell(struct begin *begin, int family, const struct path *path)
 	return 0;
 }
 
-int begin_leave(struct begin *begin, const struct list *prefixes)
+int begin_leave(const struct list *prefixes)
 {
-	(void)begin;
 	(void)prefixes;
 	return 0;
 }
@@ -133,7 +132,6 @@ struct begin {
 	struct ring_buffer *ring;
 	struct event *event;
 	int link[2];		/* -1: no program runs */
-	bool full;		/* there is no room for all destinations without a choice */
 	void (*woken)(void *arg);
 	void *arg;
 };
@@ -297,7 +295,7 @@ int begin_tell(struct begin *begin, int family, const struct path *path)
 	struct first first = { .family = family };
 	int err;
 
-	if (!path || begin->full) {
+	if (!path) {
 		err = first_table_del(kernel.table[i], &first);
 		close_one(&begin->link[i]);
 		return err == -ENOENT ? 0 : err;
@@ -321,15 +319,13 @@ static int add_all(const struct list *prefixes)
 	return err;
 }
 
-int begin_leave(struct begin *begin, const struct list *prefixes)
+int begin_leave(const struct list *prefixes)
 {
 	int err = 0;
 
 	for (unsigned int i = 0; i < ARRAY_SIZE(families); i++)
 		err = remove_others(i, prefixes, false) ?: err;
-	err = err ?: add_all(prefixes);
-	begin->full = err;
-	return err;
+	return err ?: add_all(prefixes);
 }
 
 #endif

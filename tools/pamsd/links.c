@@ -75,14 +75,14 @@ static struct link *by_index(struct links *links, unsigned int ifindex)
 	return NULL;
 }
 
-static bool prefers_temporary(const struct link *link)
+bool link_prefers_temporary(const char *name)
 {
 	char path[64 + IF_NAMESIZE];
 	int value = 0;
 	FILE *file;
 
 	snprintf(path, sizeof(path), "/proc/sys/net/ipv6/conf/%s/use_tempaddr",
-		 link->name);
+		 name);
 	file = fopen(path, "re");
 	if (file && fscanf(file, "%d", &value) != 1)
 		value = 0;
@@ -111,7 +111,7 @@ static int rank_of(const struct link_address *address, bool temporary)
 static const struct link_address *best_address(const struct link *link,
 					       int family)
 {
-	bool temporary = family == AF_INET6 && prefers_temporary(link);
+	bool temporary = family == AF_INET6 && link_prefers_temporary(link->name);
 	const struct link_address *best = NULL;
 	int best_rank = -1;
 

@@ -543,6 +543,8 @@ struct link {
 
 struct links;
 
+/* Do connections over IPv6 prefer temporary addresses on this interface (use_tempaddr 2)? */
+bool link_prefers_temporary(const char *name);
 /*
  * Calls changed() at once when a link's up has changed, and addressed() when a link gets its
  * first address of a family.

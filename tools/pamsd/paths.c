@@ -50,7 +50,6 @@
 /* How much sooner another path's short answer has to be, in percent: the first time, and later. */
 #define FIRST_PERCENT	80
 #define LATER_PERCENT	50
-#define ADDRESS_BYTES	16
 
 /* More destinations without a choice don't fit into the kernel's tables. */
 #define LEFT_MOST	2048
@@ -98,11 +97,6 @@ struct paths {
 	struct prefix told[2];	/* what the kernel's table has; family 0: nothing */
 	struct seldom unread, refused, full;
 };
-
-static uint64_t add_ms(uint64_t ms, unsigned int more)
-{
-	return ms + more;
-}
 
 static void arm(struct event *event, unsigned int ms)
 {
@@ -165,21 +159,6 @@ static const char *why_not(const struct paths *paths, const struct scene_link *l
 	return why;
 }
 
-static bool wants_temporary(const char *interface)
-{
-	char path[64 + IF_NAMESIZE];
-	int value = 0;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/sys/net/ipv6/conf/%s/use_tempaddr", interface);
-	file = fopen(path, "re");
-	if (file && fscanf(file, "%d", &value) != 1)
-		value = 0;
-	if (file)
-		fclose(file);
-	return value > 1;
-}
-
 /* The higher the better, below 0: not usable (yet). */
 static int rank_of(const struct scene_address *address, bool temporary)
 {
@@ -196,7 +175,7 @@ static int rank_of(const struct scene_address *address, bool temporary)
 static const struct scene_address *best_address(const struct scene *scene,
 						const struct scene_link *link, int family)
 {
-	bool temporary = family == AF_INET6 && wants_temporary(link->name);
+	bool temporary = family == AF_INET6 && link_prefers_temporary(link->name);
 	const struct scene_address *best = NULL;
 
 	for_each(const struct scene_address, address, &scene->addresses)
@@ -295,7 +274,7 @@ static void list_path(struct paths *paths, const struct scene_link *link,
 /* Has the path been without carrier for too long? */
 static bool is_gone(const struct path *path)
 {
-	return !path->up && (!path->down_ms || now_ms() >= add_ms(path->down_ms, HOLD_MS));
+	return !path->up && (!path->down_ms || now_ms() >= path->down_ms + HOLD_MS);
 }
 
 static void plan_path(struct paths *paths, struct plan *plan, const struct scene_link *link,
@@ -532,7 +511,7 @@ static const struct endpoint *endpoint_at(const struct endpoint *list, int count
 	for (int i = 0; i < count; i++)
 		if (list[i].family == address->family && !list[i].port &&
 		    !(list[i].flags & MPTCP_PM_ADDR_FLAG_IMPLICIT) &&
-		    !memcmp(list[i].address, address->address, ADDRESS_BYTES))
+		    !memcmp(list[i].address, address->address, sizeof(address->address)))
 			return &list[i];
 	return NULL;
 }
@@ -708,16 +687,13 @@ static void choose(struct paths *paths)
 
 static void leave(struct paths *paths, const struct plan *plan)
 {
-	int err = paths->begin ? begin_leave(paths->begin, &plan->left) : 0;
+	int err = paths->begin ? begin_leave(&plan->left) : 0;
 
 	paths->crowded = err;
 	if (!err)
 		return;
 	say_seldom(&paths->full, "connections begin where the routes say: %u destinations have "
 		   "routes of their own: %s", plan->left.count, strerror(-err));
-	for (unsigned int i = 0; i < ARRAY_SIZE(families); i++)
-		begin_tell(paths->begin, families[i], NULL);
-	memset(paths->told, 0, sizeof(paths->told));
 }
 
 /* --- events --- */
@@ -737,7 +713,7 @@ static void arm_hold(struct paths *paths)
 {
 	for_each(const struct path, path, &paths->paths)
 		if (!path->up && path->down_ms && !is_gone(path))
-			arm_settle(paths, add_ms(path->down_ms, HOLD_MS) + 1);
+			arm_settle(paths, path->down_ms + HOLD_MS + 1);
 }
 
 /* Until paths can be compared, the choice is the routes'. */
@@ -759,7 +735,7 @@ static void settle(struct paths *paths)
 	if (err) {
 		say_seldom(&paths->unread, "addresses and routes can't be read: %s",
 			   strerror(-err));
-		arm_settle(paths, add_ms(paths->settled_ms, SPACING_MS));
+		arm_settle(paths, paths->settled_ms + SPACING_MS);
 		return;
 	}
 	for (unsigned int i = 0; i < ARRAY_SIZE(families); i++)
@@ -794,10 +770,10 @@ static void on_look(evutil_socket_t fd, short what, void *arg)
 	(void)fd;
 	(void)what;
 	choose(paths);
-	if (ms < add_ms(paths->woken_ms, LOOK_FAST_FOR_MS) ||
-	    (opening > 0 && ms < add_ms(paths->woken_ms, LOOK_FOR_MS)))
+	if (ms < paths->woken_ms + LOOK_FAST_FOR_MS ||
+	    (opening > 0 && ms < paths->woken_ms + LOOK_FOR_MS))
 		arm(paths->look, LOOK_MS);
-	else if (ms < add_ms(paths->woken_ms, LOOK_FOR_MS))
+	else if (ms < paths->woken_ms + LOOK_FOR_MS)
 		arm(paths->look, LOOK_SLOW_MS);
 }
 
@@ -806,31 +782,31 @@ static void on_begin(void *arg)
 	struct paths *paths = arg;
 
 	paths->woken_ms = now_ms();
-	if (!evtimer_pending(paths->look, NULL))
-		arm(paths->look, LOOK_MS);
+	/* each look chooses, too */
+	if (evtimer_pending(paths->look, NULL))
+		return;
+	arm(paths->look, LOOK_MS);
 	/* paths that are dead for long enough may be tried again */
 	choose(paths);
 }
 
-static void changed(struct paths *paths)
+void paths_feed(struct paths *paths)
 {
-	uint64_t ms = now_ms(), next = add_ms(paths->settled_ms, SPACING_MS);
+	uint64_t ms = now_ms(), next = paths->settled_ms + SPACING_MS;
 
-	arm_settle(paths, next > add_ms(ms, SETTLE_MS) ? next : add_ms(ms, SETTLE_MS));
+	arm_settle(paths, next > ms + SETTLE_MS ? next : ms + SETTLE_MS);
 }
 
 static void on_caps(void *arg)
 {
-	changed(arg);
+	paths_feed(arg);
 }
 
-/* A change that pamsd has made itself needs no look. */
+/* A route that pamsd has added itself needs no look. */
 static bool is_own(struct nlmsghdr *hdr)
 {
-	return (hdr->nlmsg_type == RTM_NEWROUTE || hdr->nlmsg_type == RTM_DELROUTE) &&
-	       nlmsg_valid_hdr(hdr, sizeof(struct rtmsg)) &&
-	       ((struct rtmsg *)nlmsg_data(hdr))->rtm_protocol == OUR_PROTOCOL &&
-	       hdr->nlmsg_type == RTM_NEWROUTE;
+	return hdr->nlmsg_type == RTM_NEWROUTE && nlmsg_valid_hdr(hdr, sizeof(struct rtmsg)) &&
+	       ((struct rtmsg *)nlmsg_data(hdr))->rtm_protocol == OUR_PROTOCOL;
 }
 
 static int on_change(struct nl_msg *msg, void *arg)
@@ -850,7 +826,7 @@ static void on_news(evutil_socket_t fd, short what, void *arg)
 	nl_socket_modify_cb(paths->news, NL_CB_VALID, NL_CB_CUSTOM, on_change, &news);
 	/* an error: the buffer overflowed, so anything may have changed */
 	if (nl_recvmsgs_default(paths->news) < 0 || news)
-		changed(paths);
+		paths_feed(paths);
 }
 
 /* --- begin and end --- */
@@ -964,11 +940,6 @@ void paths_free(struct paths *paths)
 		close(paths->lock);
 	free(paths->file);
 	free(paths);
-}
-
-void paths_feed(struct paths *paths)
-{
-	changed(paths);
 }
 
 const char *paths_predict(struct paths *paths, const char *interface,

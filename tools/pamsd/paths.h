@@ -134,7 +134,7 @@ int begin_tell(struct begin *begin, int family, const struct path *path);
  * Replace the destinations for which there is no choice. Returns 0, or -errno: then there is no
  * choice for any.
  */
-int begin_leave(struct begin *begin, const struct list *prefixes);
+int begin_leave(const struct list *prefixes);
 
 /* --- seen.c: what this machine's TCP sockets tell of the paths --- */
 
