@@ -120,6 +120,7 @@ def _parser():
                                 "against the default scheduler, in real time")
     price.add_argument("--rounds", type=_count("--rounds", 1, 1000), default=30,
                        help="of the throughput (30)")
+    price.add_argument("--quick", action="store_true", help="end when the limits are met")
     price.add_argument("--json", action="store_true")
     kernel = commands.add_parser("kernel", help="build the kernel; print where it is")
     kernel.add_argument("--config", choices=("default", "debug", "export"),
