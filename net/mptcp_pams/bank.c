@@ -50,6 +50,7 @@
 #include "bank.h"
 #include "model.h"
 
+/* and for this long: a receiver acknowledges data sooner */
 #define BANK_SPLIT_US		20000U
 /* a sample of the rate takes at least this time, and this many bytes or ten times the time */
 #define BANK_SAMPLE_US		20000U
@@ -58,6 +59,9 @@
  * reset has no pamsplit.
  */
 #define BANK_STILL_US		500000U
+/* A pipe that never brings what is missing last may have become faster: each time its rate grows
+ * by a quarter.
+ */
 #define BANK_RAISE_US		100000U
 #define BANK_RANGE_MAX		0xffffU
 /* Data that was sent before the log began is sent again for a lost path only if it is no more

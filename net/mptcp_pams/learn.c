@@ -58,6 +58,7 @@
  * a bit more than an acknowledgment may be delayed (40 ms).
  */
 #define LEARN_SILENCE_MIN_US	(50 * USEC_PER_MSEC)
+/* Each false alarm doubles that time; eight times as much is longer than TCP's own timeout. */
 #define LEARN_ALARMS_MAX	3
 /* A false alarm is forgotten after this time: a train's tunnels come at such intervals. */
 #define LEARN_ALARM_AGE_S	30

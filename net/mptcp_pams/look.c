@@ -9,6 +9,9 @@
 #include "pams.h"
 #include "trace.h"
 
+/* This part of the receive window stays free, 1/16: what comes out of order takes more memory
+ * than it counts.
+ */
 #define LOOK_WINDOW_SHIFT	4
 
 /* The data sequence number up to which data may be sent. With several subflows a part of the

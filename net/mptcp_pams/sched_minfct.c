@@ -33,7 +33,9 @@
  * then the time that is saved is worth the bytes that are sent twice.
  */
 #define MINFCT_LATE_TIMES	4
-/* At most what the application wrote, divided by this, is sent again for being late. */
+/* At most what the application wrote, divided by this, is sent again for being late; a tenth
+ * left the head of a tail out, and with it the whole gain.
+ */
 #define MINFCT_LATE_SHARE	4
 
 /* How much the faster subflows carry until @bytes have arrived on @target. These are subflows for
@@ -160,7 +162,7 @@ const struct pams_sched pams_sched_minfct = {
 	.late		= minfct_late,
 	.late_share	= MINFCT_LATE_SHARE,
 	.detail		= PAMS_DETAIL_ARRIVAL,
-	.window_shift	= 3,
+	.window_shift	= 3,	/* 1/8 stays free, see LOOK_WINDOW_SHIFT */
 	.cuts		= true,
 	.keeps_to_window = true,
 	.closely	= true,

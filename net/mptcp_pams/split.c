@@ -31,7 +31,9 @@
 #define SPLIT_MARK_UNIT		BIT(SPLIT_MARK_SHIFT)
 #define SPLIT_MARKS		BIT(11)	/* number of values of a subflow's split_mark */
 #define SPLIT_MARK_MAX_BYTES	(SPLIT_MARK_UNIT * (SPLIT_MARKS / 2 - 1))
+/* open on a reported path, before a log of it is worth its time and memory */
 #define SPLIT_OPEN_BYTES	65536
+/* What a pipe is given ahead stays banked while the path to the server is slow. */
 #define SPLIT_AHEAD_US		(300 * USEC_PER_MSEC)
 /* A first missing byte that is banked is sent again after this time without any DATA_ACK, or more
  * (head_limit_us()).

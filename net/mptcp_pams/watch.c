@@ -33,6 +33,7 @@
 
 /* No wait is longer, whatever the PAD: by then TCP doesn't expect an acknowledgment any more. */
 #define WATCH_WAIT_MAX_NS	(2ULL * NSEC_PER_SEC)
+/* the longest pause between looks at a tail while nothing arrives */
 #define WATCH_PAUSE_MAX_US	(1U * USEC_PER_SEC)
 /* While a process owns the socket the timer tries again, after PAMS_CLOSE_US at first and twice
  * as long each time, up to 2^7 times PAMS_CLOSE_US.

@@ -105,7 +105,6 @@ def _parser():
     _random_parser(commands)
     _sweep_parser(commands)
     _recorded_parser(commands)
-    _constants_parser(commands)
     _bench_parser(commands)
     _loss_parser(commands)
     _drives_parser(commands)
@@ -258,17 +257,6 @@ def _recorded_parser(commands):
                         help="so many of the worst (12)")
     parser.add_argument("--json", metavar="FILE", help="every row, and how to run it again")
     parser.add_argument("--fresh", action="store_true", help="run again what was run before")
-    _common(parser)
-
-
-def _constants_parser(commands):
-    parser = commands.add_parser("constants", help="what half and double of each constant of "
-                                 "the module cost: half an hour and more")
-    _drawn_arguments(parser, count=48, half="tune")
-    parser.add_argument("--only", default="", metavar="NAME[,NAME...]",
-                        help="these constants alone (all of tools/lab/constants.toml)")
-    parser.add_argument("--json", metavar="FILE", help="all figures, after each constant")
-    parser.add_argument("--out", metavar="FILE", help="the page, Documentation/constants.md")
     _common(parser)
 
 
@@ -501,14 +489,6 @@ def command_recorded(args):
     return pairs.command(args, means, schedulers)
 
 
-def command_constants(args):
-    """lab constants"""
-    import constants    # pylint: disable=import-outside-toplevel
-    if args.module:
-        raise BadInput("--module: constants builds its own")
-    return constants.command(args, means_of(args, ["pams"]))
-
-
 def command_loss(args):
     """lab loss"""
     import loss     # pylint: disable=import-outside-toplevel
@@ -565,7 +545,7 @@ def command_demo(args):
 
 
 COMMANDS = {"run": command_run, "random": command_random,
-            "sweep": command_sweep, "recorded": command_recorded, "constants": command_constants, "bench": command_bench,
+            "sweep": command_sweep, "recorded": command_recorded, "bench": command_bench,
             "demo": command_demo,
             "loss": command_loss, "drives": command_drives, "pull": command_pull,
             "video": command_video,

@@ -222,6 +222,13 @@ def geometric_mean(values):
     return math.exp(statistics.fmean(map(math.log, values))) if values else None
 
 
+def error_of(ratios):
+    """Standard error of their geometric mean, as a share."""
+    if len(ratios) < 2:
+        return 0
+    return statistics.stdev(map(math.log, ratios)) / math.sqrt(len(ratios))
+
+
 def percentile(values, part):
     """The value that this part of them does not exceed."""
     ordered = sorted(values)

@@ -15,10 +15,10 @@ from dataclasses import replace
 import runs
 import seeds
 from checks import Checks
-from constants import error_of
 from player import LADDER_BPS, START_S
 from progress import Progress
 from scenario import Change, Scenario
+from sweep import error_of
 
 PLAYED_S = 90
 SEGMENTS_S = (2, 6)
