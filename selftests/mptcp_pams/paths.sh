@@ -337,6 +337,8 @@ sooner()
 	transfer --bytes 10000 --requests 5 --cold
 	answers
 	cat "$work/status"
+	in_ns "$client" "$pamsctl" --control "$work/socket" links | tee "$work/links"
+	grep -A1 "^ *c2" "$work/links" | grep "first for" || fail "links doesn't say that connections begin on c2"
 	check "us for five answers" "$(of fct_us | sum)" "<" "$slow_us * 6 / 10"
 	end
 	transfer --bytes 10000 --requests 5 --cold
@@ -355,6 +357,8 @@ dead()
 	! on_client timeout 1 "$xfer" client --quiet --bytes 10000 "$address" "$port" || fail "the path is not dead"
 	transfer --bytes 10000 --requests 3 --cold
 	check "us for three answers" "$(duration_us)" "<" 500000
+	in_ns "$client" "$pamsctl" --control "$work/socket" links | tee "$work/links"
+	grep "^ *c1 .*dead" "$work/links" || fail "links doesn't say that c1 is dead"
 }
 
 add two_links -4

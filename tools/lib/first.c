@@ -93,9 +93,15 @@ struct key {
 	uint8_t address[16];	/* 4 bytes for IPv4, and the key is shorter */
 };
 
+/*
+ * A value of an LPM trie begins where the key ends, with IPv4 at an odd multiple of 4 bytes. An
+ * atomic instruction of 64 bits would fault there on processors without FEAT_LSE2 (Raspberry Pi
+ * 4 and 5), and the verifier doesn't refuse it.
+ */
 struct value {
 	uint8_t source[16];
-	uint64_t connections;
+	uint32_t connections;
+	uint32_t unused;
 	char device[16];
 };
 
@@ -204,7 +210,7 @@ static void put_bind(struct program *program, const struct kind *kind, int name)
 		PUT(LOAD32(R1, R8, i), STORE32(STACK, address + i, R1));
 	PUT(COPY(R1, R6), COPY(R2, STACK), ADD(R2, name), LET(R3, bytes),
 	    CALL(BPF_FUNC_bind), IF_NOT_ZERO(R0, OUT), LET(R1, 1),
-	    COUNT(R8, offsetof(struct value, connections), R1),
+	    COUNT32(R8, offsetof(struct value, connections), R1),
 	    COPY(R1, R6), LET(R2, SOL_SOCKET), LET(R3, SO_BINDTODEVICE), COPY(R4, R8),
 	    ADD(R4, offsetof(struct value, device)),
 	    LET(R5, sizeof(((struct value *)0)->device)),

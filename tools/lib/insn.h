@@ -31,6 +31,8 @@
 	INSN(BPF_ST | BPF_MEM | BPF_W, to, 0, where, number)
 #define COUNT(to, where, from)						\
 	INSN(BPF_STX | BPF_ATOMIC | BPF_DW, to, from, where, BPF_ADD)
+#define COUNT32(to, where, from)					\
+	INSN(BPF_STX | BPF_ATOMIC | BPF_W, to, from, where, BPF_ADD)
 /* A map's address takes two instructions: HALF() has to follow. */
 #define LET_MAP(to, fd)							\
 	INSN(BPF_LD | BPF_IMM | BPF_DW, to, BPF_PSEUDO_MAP_FD, 0, fd)

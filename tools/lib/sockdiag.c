@@ -20,6 +20,7 @@
 struct dump {
 	sockdiag_fn fn;
 	void *arg;
+	int err;	/* of libnl, from the end of the dump */
 };
 
 static int on_socket(struct nl_msg *msg, void *arg)
@@ -43,6 +44,23 @@ static int on_socket(struct nl_msg *msg, void *arg)
 	socket.info = nlmsg_find_attr(hdr, sizeof(*diag), INET_DIAG_INFO);
 	socket.ulp = nlmsg_find_attr(hdr, sizeof(*diag), INET_DIAG_ULP_INFO);
 	dump->fn(&socket, dump->arg);
+	return NL_OK;
+}
+
+/*
+ * A dump's error comes with its end, where libnl doesn't look: -ENOENT if the kernel has no
+ * module that lists this protocol's sockets.
+ */
+static int on_end(struct nl_msg *msg, void *arg)
+{
+	struct nlmsghdr *hdr = nlmsg_hdr(msg);
+	struct dump *dump = arg;
+	int err = 0;
+
+	if (nlmsg_valid_hdr(hdr, sizeof(err)))
+		memcpy(&err, nlmsg_data(hdr), sizeof(err));
+	if (err < 0)
+		dump->err = -nl_syserr2nlerr(err);
 	return NL_OK;
 }
 
@@ -80,10 +98,11 @@ int sockdiag_dump(struct nl_sock *sock, uint32_t protocol, uint32_t states,
 	int err;
 
 	nl_socket_modify_cb(sock, NL_CB_VALID, NL_CB_CUSTOM, on_socket, &dump);
+	nl_socket_modify_cb(sock, NL_CB_FINISH, NL_CB_CUSTOM, on_end, &dump);
 	err = dump_family(sock, AF_INET, protocol, states, filter, filter_len);
 	if (err >= 0)
 		err = dump_family(sock, AF_INET6, protocol, states, filter, filter_len);
-	return err < 0 ? err : 0;
+	return err < 0 ? err : dump.err;
 }
 
 void sockdiag_unmap(int *family, uint8_t address[16])

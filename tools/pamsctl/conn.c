@@ -39,7 +39,8 @@ static void add_flag(json_t *object, const char *name, bool flag)
 }
 
 /* The TCP connection that the subflow is; NULL: not known. */
-static const struct flow *flow_of(const struct flows *flows, const struct pams_subflow *s)
+static const struct flow *flow_of(const struct flows *flows, uint32_t token,
+				  const struct pams_subflow *s)
 {
 	int family = s->family, remote_family = s->family;
 	uint8_t local[16], remote[16];
@@ -50,12 +51,12 @@ static const struct flow *flow_of(const struct flows *flows, const struct pams_s
 	memcpy(remote, s->remote, sizeof(remote));
 	sockdiag_unmap(&family, local);
 	sockdiag_unmap(&remote_family, remote);
-	return flows_find(flows, family, local, s->local_port, remote, s->remote_port);
+	return flows_find(flows, token, family, local, s->local_port, remote, s->remote_port);
 }
 
-json_t *subflow_json(const struct pams_subflow *s, const struct flows *flows)
+json_t *subflow_json(uint32_t token, const struct pams_subflow *s, const struct flows *flows)
 {
-	const struct flow *flow = flow_of(flows, s);
+	const struct flow *flow = flow_of(flows, token, s);
 	json_t *object = json_object();
 	char name[IF_NAMESIZE];
 
@@ -123,7 +124,7 @@ json_t *conn_json(const struct pams_conn *conn, const struct flows *flows)
 	add_number(object, "stops", conn->stops);
 	add_number(object, "reinjected_bytes", conn->reinjected_bytes);
 	for (i = 0; i < conn->subflows; i++)
-		json_array_append_new(list, subflow_json(&conn->subflow[i], flows));
+		json_array_append_new(list, subflow_json(conn->token, &conn->subflow[i], flows));
 	json_object_set_new(object, "subflows", list);
 	return object;
 }
@@ -216,7 +217,7 @@ static struct shown look_at_flows(const struct pams_conn *conn, const struct flo
 	struct shown shown = { };
 
 	for (unsigned int i = 0; i < conn->subflows; i++) {
-		const struct flow *flow = flow_of(flows, &conn->subflow[i]);
+		const struct flow *flow = flow_of(flows, conn->token, &conn->subflow[i]);
 
 		if (!flow)
 			continue;
@@ -298,7 +299,7 @@ void conn_lines(const struct pams_conn *conn, const struct flows *flows, double 
 	table = table_new(headings);
 	for (i = 0; i < conn->subflows; i++)
 		add_subflow(table, &conn->subflow[i], shown,
-			    flow_of(flows, &conn->subflow[i]), width - 8);
+			    flow_of(flows, conn->token, &conn->subflow[i]), width - 8);
 	table_print(table, 2, width, emit, arg);
 	emit("", arg);
 }

@@ -57,9 +57,10 @@ static const struct kind kinds[] = {
 
 /* --- pins --- */
 
+/* What is_attached() looks at goes first: whoever is killed in between leaves nothing in use. */
 static void unpin(void)
 {
-	for (size_t i = 0; i < KINDS; i++) {
+	for (size_t i = KINDS; i--;) {
 		unlink(kinds[i].link);
 		unlink(kinds[i].table);
 	}

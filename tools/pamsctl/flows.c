@@ -18,6 +18,7 @@
 #include <netlink/errno.h>
 #include <netlink/netlink.h>
 
+#include <linux/capability.h>
 #include <linux/mptcp.h>
 
 #include "flows.h"
@@ -112,8 +113,8 @@ int flows_read(struct flows *flows)
 		err = sockdiag_dump(sock, IPPROTO_TCP, states, NULL, 0, on_socket, &reading);
 	if (!err && reading.short_of_memory)
 		err = -NLE_NOMEM;
-	/* There are connections, but no subflow: the kernel doesn't tell. */
-	if (!err && !reading.told)
+	/* There are connections, but no subflow: the kernel doesn't tell everybody. */
+	if (!err && !reading.told && !has_capability(CAP_NET_ADMIN))
 		err = sockdiag_dump(sock, IPPROTO_MPTCP, 1 << TCP_ESTABLISHED, NULL, 0, on_mptcp,
 				    &flows->hidden);
 	clock_gettime(CLOCK_MONOTONIC, &now);
@@ -132,14 +133,33 @@ void flows_free(struct flows *flows)
 	memset(flows, 0, sizeof(*flows));
 }
 
-const struct flow *flows_find(const struct flows *flows, int family, const uint8_t *local,
-			      uint16_t local_port, const uint8_t *remote, uint16_t remote_port)
+/* The number of the first flow whose token is no less. */
+static size_t first_of(const struct flows *flows, uint32_t token)
+{
+	size_t from = 0, to = flows->count;
+
+	while (from < to) {
+		size_t middle = from + (to - from) / 2;
+
+		if (flows->at[middle].token < token)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return from;
+}
+
+const struct flow *flows_find(const struct flows *flows, uint32_t token, int family,
+			      const uint8_t *local, uint16_t local_port,
+			      const uint8_t *remote, uint16_t remote_port)
 {
 	size_t bytes = family == AF_INET ? 4 : 16;
 
-	for (size_t i = 0; i < flows->count; i++) {
+	for (size_t i = first_of(flows, token); i < flows->count; i++) {
 		const struct flow *flow = &flows->at[i];
 
+		if (flow->token != token)
+			break;
 		if (flow->family == family && flow->local_port == local_port &&
 		    flow->remote_port == remote_port && !memcmp(flow->local, local, bytes) &&
 		    !memcmp(flow->remote, remote, bytes))
@@ -159,12 +179,11 @@ void flows_rates(struct flows *flows, const struct flows *before)
 
 	for (size_t i = 0; i < flows->count; i++) {
 		struct flow *flow = &flows->at[i];
-		const struct flow *old = flows_find(before, flow->family, flow->local,
-						    flow->local_port, flow->remote,
-						    flow->remote_port);
+		const struct flow *old = flows_find(before, flow->token, flow->family,
+						    flow->local, flow->local_port,
+						    flow->remote, flow->remote_port);
 
-		/* the ports may be those of an earlier connection */
-		flow->measured = old && old->token == flow->token;
+		flow->measured = old;
 		if (!flow->measured)
 			continue;
 		flow->sending_byteps = per_second(flow->sent_bytes, old->sent_bytes, us);

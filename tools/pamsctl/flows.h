@@ -47,9 +47,10 @@ struct flows {
 int flows_read(struct flows *flows);
 void flows_free(struct flows *flows);
 
-/* The flow with those addresses and ports, or NULL. */
-const struct flow *flows_find(const struct flows *flows, int family, const uint8_t *local,
-			      uint16_t local_port, const uint8_t *remote, uint16_t remote_port);
+/* The connection's flow with those addresses and ports, or NULL. */
+const struct flow *flows_find(const struct flows *flows, uint32_t token, int family,
+			      const uint8_t *local, uint16_t local_port,
+			      const uint8_t *remote, uint16_t remote_port);
 
 /* Set the rates from what went over each flow since "before" was read. */
 void flows_rates(struct flows *flows, const struct flows *before);

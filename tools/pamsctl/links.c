@@ -23,6 +23,7 @@
 
 static const char * const states[] = {
 	[LINK_READY] = "ready",
+	[LINK_DEAD] = "dead",
 	[LINK_LOST] = "lost",
 	[LINK_NO_SUBFLOWS] = "no subflows",
 	[LINK_NO_ENDPOINT] = "no endpoint",

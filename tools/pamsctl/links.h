@@ -11,6 +11,7 @@
 /* The lower, the better. */
 enum link_state {
 	LINK_READY,
+	LINK_DEAD,		/* pamsd says so */
 	LINK_LOST,		/* somebody reported so to the module */
 	LINK_NO_SUBFLOWS,	/* the path manager's limit is 0 */
 	LINK_NO_ENDPOINT,	/* nothing joins here, and nothing begins here */
@@ -36,6 +37,7 @@ struct link_address {
 	const struct endpoint *endpoint; /* NULL: it has none, or endpoints can't be read */
 	struct way way;		/* its gateway; ifindex 0: it has no way out */
 	bool by_routes;		/* what the routes choose for a new connection */
+	bool dead;		/* connections over it go unanswered, as pamsd says */
 	struct verdict verdict;
 };
 
@@ -56,7 +58,7 @@ struct outlook {
 	struct manager manager;
 	bool manages;		/* the kernel's path manager is in charge */
 	bool endpoints_known;
-	struct first *first;	/* entries of pamsctl first */
+	struct first *first;	/* entries of pamsctl first, and what pamsd has chosen */
 	int first_count;	/* < 0: they can't be read */
 	struct flows flows;
 	int flows_error;	/* of libnl; 0: they were read */
@@ -74,6 +76,12 @@ void outlook_free(struct outlook *outlook);
 
 /* Read the open subflows, and measure their rates for so long if there are any. */
 int flows_measure(struct flows *flows, uint64_t interval_us);
+
+/*
+ * Add what pamsd knows of the links, if it runs: to the addresses which of them are dead, to
+ * @first on which connections begin. Returns 0, or -1 if there is no memory.
+ */
+int links_ask_pamsd(struct outlook *outlook);
 
 /* The interface over which a flow goes: the one that has its address; 0: not known. */
 unsigned int flow_interface(const struct interfaces *interfaces, const struct flow *flow);

@@ -60,7 +60,8 @@ static void fix(struct verdict *verdict, unsigned int nr, const char *format, ..
 	va_end(args);
 }
 
-static const struct endpoint *endpoint_of(const struct manager *manager,
+/* The endpoint of that address: the kernel takes one for an address, whatever its device is. */
+static const struct endpoint *endpoint_at(const struct manager *manager,
 					  const struct own_address *own)
 {
 	for (size_t i = 0; i < manager->count; i++)
@@ -68,6 +69,17 @@ static const struct endpoint *endpoint_of(const struct manager *manager,
 		    !memcmp(manager->endpoints[i].address, own->bytes, sizeof(own->bytes)))
 			return &manager->endpoints[i];
 	return NULL;
+}
+
+/* The same, unless another interface has it. */
+static const struct endpoint *endpoint_of(const struct manager *manager,
+					  const struct own_address *own,
+					  const struct interface *interface)
+{
+	const struct endpoint *endpoint = endpoint_at(manager, own);
+
+	return endpoint && endpoint->ifindex && endpoint->ifindex != interface->ifindex ?
+	       NULL : endpoint;
 }
 
 /* A default route of the interface in whatever table, the one that the lowest table has. */
@@ -117,7 +129,8 @@ static bool family_has_endpoint(const struct outlook *outlook, const struct link
 {
 	for (size_t i = 0; i < link->interface->count; i++)
 		if (link->interface->addresses[i].family == family &&
-		    endpoint_of(&outlook->manager, &link->interface->addresses[i]))
+		    endpoint_of(&outlook->manager, &link->interface->addresses[i],
+				link->interface))
 			return true;
 	return false;
 }
@@ -143,10 +156,10 @@ static void judge_route(const struct look *look, const struct link *link,
 	show_address(text, address->own->family, address->own->bytes);
 	if (!route) {
 		judge(&address->verdict, LINK_NO_ROUTE, "no default route leads out through it");
-		fix(&address->verdict, 0, "ip %srule add from %s table 1%02u", six, text,
-		    interface->ifindex % 100);
-		fix(&address->verdict, 1, "ip %sroute add default via GATEWAY dev %s table 1%02u",
-		    six, interface->name, interface->ifindex % 100);
+		fix(&address->verdict, 0, "ip %srule add from %s table %u", six, text,
+		    OWN_TABLE + interface->ifindex);
+		fix(&address->verdict, 1, "ip %sroute add default via GATEWAY dev %s table %u",
+		    six, interface->name, OWN_TABLE + interface->ifindex);
 		return;
 	}
 	address->way = route->way;
@@ -160,6 +173,23 @@ static void judge_route(const struct look *look, const struct link *link,
 		    route->table);
 	else
 		fix_endpoint(address, text, interface->name);
+}
+
+static void judge_endpoint(const struct outlook *outlook, const struct link *link,
+			   struct link_address *address, const char *text)
+{
+	const struct endpoint *others = endpoint_at(&outlook->manager, address->own);
+	char name[IF_NAMESIZE];
+
+	if (others) {
+		judge(&address->verdict, LINK_NO_ENDPOINT,
+		      "no subflow joins over it: MPTCP takes one endpoint for an address, and "
+		      "%s has it", show_interface(name, others->ifindex));
+		return;
+	}
+	judge(&address->verdict, LINK_NO_ENDPOINT, "no subflow joins over it");
+	fix(&address->verdict, 0, "ip mptcp endpoint add %s dev %s subflow", text,
+	    link->interface->name);
 }
 
 static void judge_address(const struct look *look, const struct link *link,
@@ -197,9 +227,7 @@ static void judge_address(const struct look *look, const struct link *link,
 	if (!outlook->manages || begins)
 		return;
 	if (outlook->endpoints_known && !family_has_endpoint(outlook, link, own->family)) {
-		judge(&address->verdict, LINK_NO_ENDPOINT, "no subflow joins over it");
-		fix(&address->verdict, 0, "ip mptcp endpoint add %s dev %s subflow", text,
-		    link->interface->name);
+		judge_endpoint(outlook, link, address, text);
 	} else if (outlook->manager.has_limits && !outlook->manager.subflows) {
 		judge(&address->verdict, LINK_NO_SUBFLOWS, "the limit of further subflows is 0");
 		fix(&address->verdict, 0, "ip mptcp limits set subflows 2");
@@ -225,6 +253,9 @@ static void judge_link(const struct look *look, struct link *link)
 			struct link_address *address = &link->addresses[i];
 
 			judge_address(look, link, address);
+			if (address->dead && address->verdict.state == LINK_READY)
+				judge(&address->verdict, LINK_DEAD,
+				      "connections over it go unanswered, as pamsd sees them");
 			if (!(address->own->flags & IFA_F_DEPRECATED) &&
 			    (address->verdict.state < verdict->state ||
 			     verdict->state == LINK_NO_ADDRESS))
@@ -268,7 +299,7 @@ static int add_link(struct look *look, const struct interface *interface)
 		const struct way *begins;
 
 		address->own = &interface->addresses[i];
-		address->endpoint = endpoint_of(&outlook->manager, address->own);
+		address->endpoint = endpoint_of(&outlook->manager, address->own, interface);
 		begins = &look->begins[address->own->family == AF_INET6];
 		address->by_routes = begins->ifindex == interface->ifindex &&
 				     !memcmp(begins->source, address->own->bytes, 16);
@@ -449,6 +480,8 @@ int outlook_take(struct outlook *outlook, const char *name, uint64_t interval_us
 	for (size_t i = 0; !err && i < outlook->interfaces.count; i++)
 		if (is_shown(&outlook->interfaces.at[i], name))
 			err = add_link(&look, &outlook->interfaces.at[i]);
+	if (!err && links_ask_pamsd(outlook))
+		err = -NLE_NOMEM;
 	if (!err) {
 		take_paths(outlook);
 		take_flows(outlook, interval_us);

@@ -35,7 +35,7 @@ static const struct command commands[] = {
 	{ "conn", conn_command, 0,
 	  "conn show [TOKEN]          connections and subflows, as the "
 	  "schedulers see them" },
-	{ "links", links_command, OPT_INTERVAL,
+	{ "links", links_command, OPT_INTERVAL | OPT_CONTROL,
 	  "links show [INTERFACE]     links, if MPTCP can use them, and what goes "
 	  "over each\n"
 	  "links conn [TOKEN]         what goes over each path of a connection" },
@@ -111,7 +111,7 @@ static const char option_text[] =
 	"    --server         up: this machine serves, and has no paths to keep\n"
 	"    --restart        up --server: restart services that listen with another scheduler\n"
 	"    --module FILE    up, load, doctor: the module's file\n"
-	"    --control PATH   peers, caps, metrics, doctor: pamsd's control socket\n"
+	"    --control PATH   links, peers, caps, metrics, doctor: pamsd's control socket\n"
 	"    --read END       pair: server or reporter, from standard input\n"
 	"-h, --help\n"
 	"-V, --version\n";

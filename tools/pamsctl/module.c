@@ -124,7 +124,7 @@ static bool secure_boot(void)
 	return on;
 }
 
-static bool has_capability(unsigned int number)
+bool has_capability(unsigned int number)
 {
 	struct __user_cap_header_struct header = {
 		.version = _LINUX_CAPABILITY_VERSION_3,

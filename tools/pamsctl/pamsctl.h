@@ -18,6 +18,7 @@
  *	rule.c mptcp.c first.c load.c peers.c caps.c metrics.c pair.c
  *				the commands
  *	links_look.c		judges the links, and sums up what goes over them
+ *	links_pamsd.c		what pamsd knows of the links
  *	pair_read.c		sets up one end from what pair printed
  *	path_text.c		shows what was reported of a path, as text and as JSON
  *	endpoints.c		the path manager's endpoints and limits
@@ -217,7 +218,8 @@ int path_monitor(struct words *words);	/* monitor.c */
 void path_print(const struct pams_path *path);
 /* flows: NULL, or without those of the connection: what its subflows carried isn't shown */
 json_t *conn_json(const struct pams_conn *conn, const struct flows *flows);
-json_t *subflow_json(const struct pams_subflow *subflow, const struct flows *flows);
+json_t *subflow_json(uint32_t token, const struct pams_subflow *subflow,
+		     const struct flows *flows);
 int path_show(struct words *words);
 int conn_show(struct words *words);
 /* decisions_ps: decisions per second; below 0: not known, and no column */
@@ -257,6 +259,7 @@ struct module {
 	bool may_load;		/* CAP_SYS_MODULE */
 };
 
+bool has_capability(unsigned int number);
 bool module_is_loaded(void);
 void module_look(struct module *module, const char *file);
 void module_advice(const struct module *module, json_t *advice);

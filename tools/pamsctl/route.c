@@ -180,10 +180,10 @@ static void judge(json_t *list, int family, const char *text,
 
 	show_interface(own, owner);
 	snprintf(advice, sizeof(advice),
-		 "ip %srule add from %s table 1%02u; ip %sroute add default via "
-		 "GATEWAY dev %s table 1%02u", family == AF_INET ? "" : "-6 ",
-		 text, owner % 100, family == AF_INET ? "" : "-6 ", own,
-		 owner % 100);
+		 "ip %srule add from %s table %u; ip %sroute add default via "
+		 "GATEWAY dev %s table %u", family == AF_INET ? "" : "-6 ",
+		 text, OWN_TABLE + owner, family == AF_INET ? "" : "-6 ", own,
+		 OWN_TABLE + owner);
 	if (err || !leaves)
 		finding(list, BAD, "route", advice,
 			"packets from %s have no route to other networks",

@@ -8,6 +8,9 @@
 struct nl_sock;
 struct nlattr;
 
+/* The routing table that is advised for a link: this and its number, which no other link has. */
+#define OWN_TABLE	1000
+
 struct way {
 	unsigned int ifindex;	/* 0: there is none */
 	int gateway_family;	/* AF_UNSPEC: without a gateway, as over PPP */
