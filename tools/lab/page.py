@@ -55,9 +55,13 @@ def _parts(data):
 
 def _table(table):
     """One of the seeds' tables; the best figure of a row is bold."""
-    schedulers = table["columns"]
+    schedulers, rows = table["columns"], table["rows"]
+    papers = {row["paper"] for row in rows}
+    said = "" if len(papers) > 1 or papers == {""} else f"; the paper: {papers.pop()}"
+    head = ["", *(["paper"] if len(papers) > 1 else []), *schedulers,
+            *(["note"] if any(row["note"] for row in rows) else [])]
     body = []
-    for row in table["rows"]:
+    for row in rows:
         known = [row["cells"].get(name) for name in schedulers
                  if name not in ("bound", "sum", "path 0", "path 1")]
         known = [value for value in known if value is not None]
@@ -67,10 +71,11 @@ def _table(table):
             value = row["cells"].get(name)
             text = _cell(value, table["digits"])
             cells.append(f"**{text}**" if value is not None and value == best else text)
-        body.append([row["label"], row["paper"], *cells, row["note"]])
+        body.append([row["label"], *([row["paper"]] if "paper" in head else []), *cells,
+                     *([row["note"]] if "note" in head else [])])
     return [f"### {table['title']}", "", table["source"] + ".", *([table["note"]] if
-            table["note"] else []), "", f"In {table['unit']}; {table['better']} is better.", "",
-            *_rows(["", "paper", *schedulers, "note"], body), ""]
+            table["note"] else []), "", f"In {table['unit']}; {table['better']} is better{said}.", "",
+            *_rows(head, body), ""]
 
 
 def _published(names):
@@ -82,30 +87,33 @@ def _published(names):
 def _seeds(data):
     names = {name for table in data["tables"] for name in table["columns"]}
     lines = ["## The seeds' tables", "",
-             "Each table of the papers that the project starts from, with the paper's figure "
-             "beside those measured here; the best of a row is bold. The tables are made by "
-             "tools/lab/mpbond.py and tools/lab/seeds.py." + _published(names), ""]
+             "The tables of the papers that the project starts from (tools/lab/mpbond.py, seeds.py); "
+             "the best of a row is bold." + _published(names), ""]
     for table in data["tables"]:
         lines += _table(table)
     return lines + ["### Not in these tables", "", *(f"- {text}" for text in data["missing"]), ""]
 
 
-def _summary(rows, names):
+COLUMNS = [             # heading, what of sweep.summary_of(), its form; SHORT: where little room is
+    ("/default", "default_mean", ".3f"), ("/single", "single_mean", ".3f"),
+    ("> 1.05", "single_harmed", "d"), ("worst", "single_worst", ".2f"),
+    ("/joined", "joined_mean", ".3f"), ("> 1.05", "joined_harmed", "d"),
+    ("p90", "joined_p90", ".2f"), ("worst", "joined_worst", ".2f"),
+    ("/bound", "bound_median", ".3f"), ("of", "bound_scenarios", "d"), ("/peers worst", "peers_worst", ".2f"),
+    ("/p99", "tail_mean", ".3f"), ("duplicates mean", "duplicates_mean", ".1%"),
+    ("max", "duplicates_max", ".1%"), ("failed", "failed", "d")]
+SHORT_KEYS = ("default_mean", "single_mean", "joined_mean", "joined_harmed", "joined_worst",
+              "tail_mean", "duplicates_mean")
+
+
+def _summary(rows, names, keys=None):
+    columns = [column for column in COLUMNS if not keys or column[1] in keys]
     body = []
     for name in names:
         line = sweep.summary_of(rows, name)
-        body.append([name, _cell(line["default_mean"], 3), _cell(line["single_mean"], 3),
-                     str(line["single_harmed"]), _cell(line["single_p90"]),
-                     _cell(line["single_worst"]), _cell(line["joined_mean"], 3),
-                     str(line["joined_harmed"]),
-                     _cell(line["joined_p90"]), _cell(line["joined_worst"]),
-                     f"{_cell(line['bound_median'], 3)} ({line['bound_scenarios']})",
-                     _cell(line["peers_worst"]), str(line["peers_over"]),
-                     _cell(line["tail_mean"], 3), _percent(line["duplicates_mean"]), _percent(line["duplicates_max"]),
-                     str(line["failed"])])
-    return _rows(["", "/default", "/single", "> 1.05", "p90", "worst", "/joined", "> 1.05", "p90",
-                  "worst", "/bound (of)", "/peers worst", "> 1.10", "/p99", "duplicates mean", "max",
-                  "failed"], body)
+        body.append([name, *("-" if line[key] is None else format(line[key], form).replace("%", " %")
+                             for _, key, form in columns)])
+    return _rows(["", *(heading for heading, *_ in columns)], body)
 
 
 def _worst_of(rows, against):
@@ -117,48 +125,26 @@ def _worst_of(rows, against):
     return found
 
 
-def _worst(kinds):
-    """A row for each scenario; a figure that the first column has isn't said again."""
-    body, (_, first) = [], kinds[0]
-    for key in sorted({key for _, found in kinds for key in found}):
-        cells = [", ".join(f"{name} {times}" for name, times in found.get(key, {}).items()
-                           if found is first or first.get(key, {}).get(name) != times)
-                 for _, found in kinds]
-        if any(cells):
-            body.append([*key, *cells])
-    return _rows(["name", "scenario", *(title for title, _ in kinds)], body)
+def _worst(rows):
+    """A row for each scenario."""
+    return _rows(["name", "scenario", "times the best single path from its join on"],
+                 [[*key, ", ".join(f"{name} {times}" for name, times in found.items())]
+                  for key, found in sorted(_worst_of(rows, sweep.against_joined).items())])
 
 
 def _sweep(data):
     lines = ["## The sweep", "",
-             f"{len(_transfers(data))} of {data['count']} scenarios drawn with seed "
-             f"{data['seed']} (tools/lab/drawn.py), and pages. "
-             "/default and /single: geometric means of the time against the default scheduler's "
-             "and the best single path's. /joined: against the best single path, where one that "
-             "a cold connection has yet to join counts as that much later. /bound: median "
-             "against the fluid bound of the loss-free ones of one connection whose bound is "
-             "over 1 s. /peers: against the best of all others and the best single path. "
-             "/p99: geometric mean of the 99th percentiles of the completion times against the "
-             "best single path's, beside the duplicates, which buy it. "
-             "Duplicates: bytes that arrived beyond the payload, less what TCP itself sent "
-             "twice."
-             + _published(sweep.names_of(data["rows"])), ""]
+             f"{len(_transfers(data))} of {data['count']} scenarios drawn with seed {data['seed']}, and "
+             "pages. lab.md says what is drawn, and what each column means (\"The sweep\").", ""]
     for title, rows in _parts(data):
-        names = sweep.names_of(rows)
-        best = sweep.best_of_all(rows) if "default" in names else None
+        first = title == _parts(data)[0][0]
         lines += [f"### {title[0].upper()}{title[1:]}: {len(rows)} scenarios", "",
-                  *_summary(rows, names), "",
-                  f"Taking the best of all in each scenario gives {_cell(best, 3)} of default's "
-                  "time.", ""]
+                  *_summary(rows, sweep.names_of(rows), None if first else SHORT_KEYS), ""]
     lines += ["![time against the best single path](results/harm.svg)", "",
               "![time against default](results/default.svg)", "", "### Worst cases", "",
               f"Of each scheduler the {sweep.WORST_SHOWN} worst. Paths in Mbit/s / one-way ms / loss. "
              "`lab sweep --only NAME` runs one again.", ""]
-    rows = _transfers(data)
-    lines += [*_worst([(title, _worst_of(rows, against)) for title, against in (
-        ("times the best single path", sweep.against_single),
-        ("once it has joined, where that differs", sweep.against_joined),
-        ("times the best of the others, where that differs", sweep.against_peers))]), ""]
+    lines += [*_worst(_transfers(data)), ""]
     if "minfct" in data["schedulers"]:
         lines += _harmed(data, "minfct")
     return lines + _pages(data)
@@ -167,19 +153,13 @@ def _sweep(data):
 def _pages(data):
     """First pages and later ones, apart."""
     lines = ["## Pages", "",
-             "Three pages of 10 to 60 objects, each object over a new connection, six at a time. "
-             "A page counts from the first connect to the last byte, against the same page over "
-             "the best single path alone.", ""]
+             "Three pages of 10 to 60 objects, each object over a new connection, six at a time.", ""]
     for part, title in (("first", "First pages"), ("later", "Later pages")):
         rows = _reported(data, part)
         if not rows:
             continue
-        names = sweep.names_of(rows)
-        lines += [f"### {title}: {len(rows)} scenarios", "", *_summary(rows, names), ""]
-        lines += [*_worst([("times the best single path",
-                            _worst_of(rows, sweep.against_single)),
-                           ("from its join on, where that differs",
-                            _worst_of(rows, sweep.against_joined))]), ""]
+        lines += [f"### {title}: {len(rows)} scenarios", "",
+                  *_summary(rows, sweep.names_of(rows), SHORT_KEYS), "", *_worst(rows), ""]
     return lines
 
 
@@ -219,13 +199,11 @@ def _harmed(data, name):
                      f"{_cell(times[best] / joined_s)} ({best})"])
     return [f"### Where {name} is slower than the best path alone", "",
             _first_path(_reported(data), name), "",
-            f"{len(body)} of the half that is reported, in times of the best single path, which "
-            "counts as much later as its join takes (/single: without that). Possible: "
-            "the bound of a cold connection whose scheduler knows every path (tools/lab/oracle.py), "
-            f"which exceeds {sweep.HARM} itself in {never} of them. Unforeseen: of one that gives the "
-            "first path its first window, since no other has joined yet, and sends no more than "
-            f"{DUPLICATES_MAX * 100:.0f} % twice; it does so in {blind}. Best other: of all other "
-            f"schedulers, and in {none} of them none of those is within {sweep.HARM} either.", "",
+            f"{len(body)} scenarios. Possible: the least time of a cold connection whose scheduler knows "
+            f"every path (tools/lab/oracle.py), over {sweep.HARM} itself in {never} of them. Unforeseen: "
+            "the same if the first path gets its first window, since no other has joined yet, and "
+            f"at most {DUPLICATES_MAX * 100:.0f} % is sent twice: over {sweep.HARM} in {blind}. Best other: of "
+            f"all other schedulers; in {none} of the scenarios none is within {sweep.HARM}.", "",
             *_rows(["name", "scenario", "/joined", "/single", "possible", "unforeseen",
                     "best other"], body), ""]
 
@@ -236,12 +214,10 @@ def _recorded(data):
     lines = ["## Recorded links", "",
              ("No recordings were given (`--traces DIR`), so that they are left out. Their source: "
               f"{pairs.SOURCE}." if data["left_out"] else
-              "Two links, either first, from several places in the recordings: cold connections, and "
-              "pages of 40 objects, six at a time over new connections; tools/lab/pairs.py says "
-              f"which delays and queues are taken. The recordings: {pairs.SOURCE}."), "",
-             "steps, blocked: trains over links as over satellites and millimetre waves, which are "
-             "drawn, beside a steady one. /better: against the better of pams and minfct; the other "
-             "columns as in the sweep.", "",
+              "Two links, either first: cold connections, and pages of 40 objects (lab.md, \"Pairs of "
+              f"recorded links\"). The recordings: {pairs.SOURCE}."), "",
+             "steps, blocked: drawn links as over satellites and millimetre waves, beside a steady one. "
+             "/better: against the better of pams and minfct.", "",
              *_rows(["", "rows", "", *pairs.HEAD], pairs.summary(rows)), "",
              "Where minfct is slowest against the best link alone; times in s.", "",
              *_rows(["", "/single", *names, "first alone", "second alone"],
@@ -250,12 +226,14 @@ def _recorded(data):
 
 
 def _video(data):
-    lines = ["## Video", "", data["text"], ""]
+    """Bitrates, and stalls where there are any: a line for each setting."""
+    names = [row[0] for row in data["tables"][0]["rows"]]
+    body = []
     for table in data["tables"]:
-        lines += [f"### {table['title']}", "",
-                  *_rows(["", *table["columns"]], [[row[0], *map(str, row[1:])]
-                                                   for row in table["rows"]]), ""]
-    return lines
+        cells = {row[0]: f"{row[1]}, stalls: {row[2]}" if int(row[2]) else str(row[1])
+                 for row in table["rows"]}
+        body.append([table["title"], *(cells.get(name, "-") for name in names)])
+    return ["## Video", "", data["text"], "", "Bitrate in Mbit/s:", "", *_rows(["", *names], body), ""]
 
 
 def _calls(data):
@@ -426,9 +404,9 @@ def _short(data):
                     "over 5 % slower than the best link from its join on", "data that arrived twice",
                     "4 MB while a link falls from 5 to 1 Mbit/s"],
                    [row for _, row in sorted(body)]), "",
-            "The two times are factors, geometric means: 0.62 is 38 % less time. In the last "
-            "column two links of 5 Mbit/s and 25 ms carry the transfer, and one falls at 2 s, as "
-            f"in the picture; the least possible is {_cell(collapse.get('bound'))} s.", "",
+            "The two times are geometric means: 0.62 is 38 % less time. In the last column two links "
+            "of 5 Mbit/s and 25 ms carry the transfer, and one falls at 2 s, as in the picture; the "
+            f"least possible is {_cell(collapse.get('bound'))} s.", "",
             "![bytes over time while a link falls to 1 Mbit/s](results/collapse.svg)", ""]
 
 

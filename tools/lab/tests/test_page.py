@@ -91,12 +91,18 @@ class Page(unittest.TestCase):
         text = page.text(_data(), "6.12")
         self.assertIn("| steady | 100 | 400 | 100 |", text)
 
-    def test_worst_says_nothing_twice(self):
-        first = {("a", "A"): {"pams": "2.00", "minfct": "1.50"}}
-        again = {("a", "A"): {"pams": "2.00", "minfct": "1.20"}, ("b", "B"): {"pams": "1.10"}}
-        rows = page._worst([("x", first), ("y", again)])    # pylint: disable=protected-access
-        self.assertEqual(rows[2:], ["| a | A | pams 2.00, minfct 1.50 | minfct 1.20 |",
-                                    "| b | B |  | pams 1.10 |"])
+    def test_what_a_table_leaves_out(self):
+        """A note that no row has, and the paper's figure where all rows have the same one."""
+        data = _data()
+        row = data["seeds"]["tables"][0]["rows"][0]
+        self.assertIn("|  | default | pams |\n", page.text(data, "6.12"))
+        row["paper"] = "-5 %"
+        self.assertIn("less is better; the paper: -5 %.", page.text(data, "6.12"))
+        data["seeds"]["tables"][0]["rows"].append({**row, "paper": "", "note": "N"})
+        self.assertIn("| one to 1 Mbit/s | -5 % | 9.00 | **4.50** |  |", page.text(data, "6.12"))
+
+    def test_video(self):
+        self.assertIn("| fades | 2.00 | 4.00, stalls: 1 | 3.00, stalls: 2 |", page.text(_data(), "6.12"))
 
     def test_only_the_reported_half(self):
         data = _data()
