@@ -45,9 +45,9 @@ def _parts(data):
     found = [("the half that is reported, odd numbers", reported)]
     if len(reported) < len(every):
         found.append(("all", every))
-    for title, counts in (("warm connections only", lambda scenario: not scenario.cold),
-                          ("cold connections only", lambda scenario: scenario.cold),
-                          ("BBR only", lambda scenario: scenario.congestion == "bbr")):
+    for title, counts in (("warm connections", lambda scenario: not scenario.cold),
+                          ("cold connections", lambda scenario: scenario.cold),
+                          ("BBR", lambda scenario: scenario.congestion == "bbr")):
         found.append((title, [row for row in every
                               if counts(drawn.named(row["name"]).scenario)]))
     return [(title, rows) for title, rows in found if rows]
@@ -94,7 +94,7 @@ def _seeds(data):
     return lines + ["### Not in these tables", "", *(f"- {text}" for text in data["missing"]), ""]
 
 
-COLUMNS = [             # heading, what of sweep.summary_of(), its form; SHORT: where little room is
+COLUMNS = [             # heading, what of sweep.summary_of(), its form
     ("/default", "default_mean", ".3f"), ("/single", "single_mean", ".3f"),
     ("> 1.05", "single_harmed", "d"), ("worst", "single_worst", ".2f"),
     ("/joined", "joined_mean", ".3f"), ("> 1.05", "joined_harmed", "d"),
@@ -102,64 +102,65 @@ COLUMNS = [             # heading, what of sweep.summary_of(), its form; SHORT: 
     ("/bound", "bound_median", ".3f"), ("of", "bound_scenarios", "d"), ("/peers worst", "peers_worst", ".2f"),
     ("/p99", "tail_mean", ".3f"), ("duplicates mean", "duplicates_mean", ".1%"),
     ("max", "duplicates_max", ".1%"), ("failed", "failed", "d")]
-SHORT_KEYS = ("default_mean", "single_mean", "joined_mean", "joined_harmed", "joined_worst",
-              "tail_mean", "duplicates_mean")
+OF_A_PART = [COLUMNS[0], *COLUMNS[4:6], COLUMNS[7]]
 
 
-def _summary(rows, names, keys=None):
-    columns = [column for column in COLUMNS if not keys or column[1] in keys]
-    body = []
-    for name in names:
-        line = sweep.summary_of(rows, name)
-        body.append([name, *("-" if line[key] is None else format(line[key], form).replace("%", " %")
-                             for _, key, form in columns)])
-    return _rows(["", *(heading for heading, *_ in columns)], body)
+def _figures(rows, name, columns):
+    line = sweep.summary_of(rows, name)
+    return ["-" if line[key] is None else format(line[key], form).replace("%", " %")
+            for _, key, form in columns]
 
 
-def _worst_of(rows, against):
-    """{(scenario's name, its text): {scheduler: how many times}} of each scheduler's worst"""
-    found = {}
-    for name in sweep.names_of(rows):
-        for ratio, row in sweep.ratios(rows, name, against)[:sweep.WORST_SHOWN]:
-            found.setdefault((row["name"], row["text"]), {})[name] = _cell(ratio)
-    return found
+def _summary(rows):
+    return _rows(["", *(heading for heading, *_ in COLUMNS)],
+                 [[name, *_figures(rows, name, COLUMNS)] for name in sweep.names_of(rows)])
+
+
+def _side_by_side(parts):
+    """[(title, rows)]: a few figures of each part."""
+    head = [f"{title} ({len(rows)}): {heading}" if heading == OF_A_PART[0][0] else heading
+            for title, rows in parts for heading, *_ in OF_A_PART]
+    return _rows(["", *head],
+                 [[name, *(cell for _, rows in parts for cell in _figures(rows, name, OF_A_PART))]
+                  for name in sweep.names_of(parts[0][1])])
 
 
 def _worst(rows):
-    """A row for each scenario."""
+    """Each scheduler's worst, from the best path's join on: a row for each scenario."""
+    found = {}
+    for name in sweep.names_of(rows):
+        for ratio, row in sweep.ratios(rows, name, sweep.against_joined)[:sweep.WORST_SHOWN]:
+            found.setdefault((row["name"], row["text"]), {})[name] = _cell(ratio)
     return _rows(["name", "scenario", "times the best single path from its join on"],
-                 [[*key, ", ".join(f"{name} {times}" for name, times in found.items())]
-                  for key, found in sorted(_worst_of(rows, sweep.against_joined).items())])
+                 [[*key, ", ".join(f"{name} {times}" for name, times in cells.items())]
+                  for key, cells in sorted(found.items())])
 
 
 def _sweep(data):
+    (title, first), *parts = _parts(data)
     lines = ["## The sweep", "",
              f"{len(_transfers(data))} of {data['count']} scenarios drawn with seed {data['seed']}, and "
-             "pages. lab.md says what is drawn, and what each column means (\"The sweep\").", ""]
-    for title, rows in _parts(data):
-        first = title == _parts(data)[0][0]
-        lines += [f"### {title[0].upper()}{title[1:]}: {len(rows)} scenarios", "",
-                  *_summary(rows, sweep.names_of(rows), None if first else SHORT_KEYS), ""]
+             "pages. lab.md says what is drawn, and what each column means (\"The sweep\").", "",
+             f"### {title[0].upper()}{title[1:]}: {len(first)} scenarios", "", *_summary(first), ""]
+    if parts:
+        lines += ["### Parts of it", "", *_side_by_side(parts), ""]
     lines += ["![time against the best single path](results/harm.svg)", "",
-              "![time against default](results/default.svg)", "", "### Worst cases", "",
-              f"Of each scheduler the {sweep.WORST_SHOWN} worst. Paths in Mbit/s / one-way ms / loss. "
-             "`lab sweep --only NAME` runs one again.", ""]
-    lines += [*_worst(_transfers(data)), ""]
+              "![time against default](results/default.svg)", ""]
     if "minfct" in data["schedulers"]:
         lines += _harmed(data, "minfct")
     return lines + _pages(data)
 
 
 def _pages(data):
-    """First pages and later ones, apart."""
+    """First pages and later ones, side by side."""
+    parts = [(title, _reported(data, part))
+             for part, title in (("first", "first pages"), ("later", "later pages"))]
     lines = ["## Pages", "",
              "Three pages of 10 to 60 objects, each object over a new connection, six at a time.", ""]
-    for part, title in (("first", "First pages"), ("later", "Later pages")):
-        rows = _reported(data, part)
-        if not rows:
-            continue
-        lines += [f"### {title}: {len(rows)} scenarios", "",
-                  *_summary(rows, sweep.names_of(rows), SHORT_KEYS), "", *_worst(rows), ""]
+    parts = [(title, rows) for title, rows in parts if rows]
+    if parts:
+        lines += [*_side_by_side(parts), "", f"Of each scheduler the {sweep.WORST_SHOWN} worst:", "",
+                  *_worst([row for _, rows in parts for row in rows]), ""]
     return lines
 
 
@@ -199,8 +200,9 @@ def _harmed(data, name):
                      f"{_cell(times[best] / joined_s)} ({best})"])
     return [f"### Where {name} is slower than the best path alone", "",
             _first_path(_reported(data), name), "",
-            f"{len(body)} scenarios. Possible: the least time of a cold connection whose scheduler knows "
-            f"every path (tools/lab/oracle.py), over {sweep.HARM} itself in {never} of them. Unforeseen: "
+            f"{len(body)} scenarios, paths in Mbit/s / one-way ms / loss. Possible: the least time of a cold "
+            "connection whose scheduler knows every path (tools/lab/oracle.py), over "
+            f"{sweep.HARM} itself in {never} of them. Unforeseen: "
             "the same if the first path gets its first window, since no other has joined yet, and "
             f"at most {DUPLICATES_MAX * 100:.0f} % is sent twice: over {sweep.HARM} in {blind}. Best other: of "
             f"all other schedulers; in {none} of the scenarios none is within {sweep.HARM}.", "",

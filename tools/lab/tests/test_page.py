@@ -61,8 +61,8 @@ class Page(unittest.TestCase):
 
     def test_text(self):
         text = page.text(_data(), "6.12")
-        for part in ("odd numbers: 4 scenarios", "All: 8 scenarios", "First pages: 2 scenarios",
-                     "Later pages: 2 scenarios"):
+        for part in ("odd numbers: 4 scenarios", "all (8): /default", "first pages (2): /default",
+                     "later pages (2): /default"):
             self.assertIn(part, text)
 
     def test_recordings_left_out(self):
@@ -110,7 +110,7 @@ class Page(unittest.TestCase):
                                  if row["name"][-1] in "13579"]
         text = page.text(data, "6.12")
         self.assertIn("odd numbers: 4 scenarios", text)
-        self.assertNotIn("All: ", text)
+        self.assertNotIn("all (", text)
 
 
 class Segments(unittest.TestCase):
