@@ -7,6 +7,8 @@
  * (softirq). TCP state of subflows is read without their locks; a torn read makes one choice
  * less good. Functions that lock a subflow say so.
  */
+#include <crypto/sha2.h>
+
 #include "msk_private.h"
 #include "compat/tcp.h"
 
@@ -201,6 +203,23 @@ const struct mptcp_sched_ops *msk_sched(const struct mptcp_sock *msk)
 u32 msk_token(const struct mptcp_sock *msk)
 {
 	return READ_ONCE(msk->token);
+}
+
+/**
+ * msk_peer_token - the token that the connection has at its peer
+ * @msk:	the connection
+ * @token:	set to the token, which MPTCP makes of the peer's key
+ *
+ * Return: false if the peer's key isn't known (yet).
+ */
+bool msk_peer_token(const struct mptcp_sock *msk, u32 *token)
+{
+	__be64 key = cpu_to_be64(msk_read_u64(&msk->remote_key));
+	__be32 digest[SHA256_DIGEST_SIZE / sizeof(__be32)];
+
+	sha256((const u8 *)&key, sizeof(key), (u8 *)digest);
+	*token = be32_to_cpu(digest[0]);
+	return key;
 }
 
 /**

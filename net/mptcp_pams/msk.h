@@ -168,6 +168,7 @@ u64 msk_snd_nxt(const struct mptcp_sock *msk);
 u64 msk_local_key(const struct mptcp_sock *msk);
 const struct mptcp_sched_ops *msk_sched(const struct mptcp_sock *msk);
 u32 msk_token(const struct mptcp_sock *msk);
+bool msk_peer_token(const struct mptcp_sock *msk, u32 *token);
 int msk_run_unowned(struct mptcp_sock *msk, unsigned long *waited, int (*run)(void *arg),
 		    void *arg);
 bool msk_lock_or_wait(struct mptcp_sock *msk, struct wait_queue_entry *wait,

@@ -120,8 +120,9 @@ static const struct nla_policy mptcp_pams_path_get_nl_policy[MPTCP_PAMS_A_PATH_I
 };
 
 /* MPTCP_PAMS_CMD_CONN_GET - do */
-static const struct nla_policy mptcp_pams_conn_get_nl_policy[MPTCP_PAMS_A_CONN_TOKEN + 1] = {
+static const struct nla_policy mptcp_pams_conn_get_nl_policy[MPTCP_PAMS_A_CONN_PEER_TOKEN + 1] = {
 	[MPTCP_PAMS_A_CONN_TOKEN] = { .type = NLA_U32, },
+	[MPTCP_PAMS_A_CONN_PEER_TOKEN] = { .type = NLA_U32, },
 };
 
 /* MPTCP_PAMS_CMD_RULES_SET - do */
@@ -178,7 +179,7 @@ static const struct genl_split_ops mptcp_pams_nl_ops[] = {
 		.cmd		= MPTCP_PAMS_CMD_CONN_GET,
 		.doit		= mptcp_pams_nl_conn_get_doit,
 		.policy		= mptcp_pams_conn_get_nl_policy,
-		.maxattr	= MPTCP_PAMS_A_CONN_TOKEN,
+		.maxattr	= MPTCP_PAMS_A_CONN_PEER_TOKEN,
 		.flags		= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 	{

@@ -108,6 +108,22 @@ static int put_conn_msg(struct sk_buff *skb, struct pams_conn *conn, u32 portid,
 	return err;
 }
 
+/* If the request says the peer's token, that has to be right. It isn't sent on the way, unless this
+ * end joins subflows: a MP_JOIN shows the token of the end that it goes to. (Whoever has seen the
+ * connection begin has both keys and may take it over, as MPTCP is made.)
+ */
+static int check_peer(struct genl_info *info, const struct pams_conn *conn)
+{
+	const struct nlattr *attr = info->attrs[MPTCP_PAMS_A_CONN_PEER_TOKEN];
+	u32 token;
+
+	if (!attr || (msk_peer_token(conn->msk, &token) && token == nla_get_u32(attr)))
+		return 0;
+	NL_SET_BAD_ATTR(info->extack, attr);
+	GENL_SET_ERR_MSG(info, "the connection's peer has another token");
+	return -EACCES;
+}
+
 int mptcp_pams_nl_conn_get_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	const struct pams_net *net = pams_net(genl_info_net(info));
@@ -129,7 +145,8 @@ int mptcp_pams_nl_conn_get_doit(struct sk_buff *skb, struct genl_info *info)
 
 	while (err == 1 && (conn = pams_conn_next(net, &bucket, &skip))) {
 		if (msk_token(conn->msk) == token)
-			err = put_conn_msg(answer, conn, info->snd_portid,
+			err = check_peer(info, conn) ?:
+			      put_conn_msg(answer, conn, info->snd_portid,
 					   info->snd_seq, 0, &waited);
 		pams_conn_put(conn);
 	}

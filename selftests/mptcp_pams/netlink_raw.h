@@ -76,6 +76,7 @@ static const struct attribute path_attributes[] = {
 
 static const struct attribute conn_attributes[] = {
 	{ A(CONN_TOKEN, U32, 4, 0x0badbad) },
+	{ A(CONN_PEER_TOKEN, U32, 4, 0x0badbad) },
 };
 
 static const struct attribute unit_attributes[] = {
@@ -95,7 +96,7 @@ static const struct command commands[] = {
 	{ MPTCP_PAMS_CMD_PATH_SET, "path-set", path_attributes, 17 },
 	{ MPTCP_PAMS_CMD_PATH_DEL, "path-del", path_attributes, 8 },
 	{ MPTCP_PAMS_CMD_PATH_GET, "path-get", path_attributes, 8 },
-	{ MPTCP_PAMS_CMD_CONN_GET, "conn-get", conn_attributes, 1 },
+	{ MPTCP_PAMS_CMD_CONN_GET, "conn-get", conn_attributes, 2 },
 	{ MPTCP_PAMS_CMD_UNIT_SET, "unit-set", unit_attributes, 2 },
 };
 
@@ -377,9 +378,9 @@ static inline void put_others(struct message *m, const struct command *command,
 		MPTCP_PAMS_A_PATH_LOCAL_ID, MPTCP_PAMS_A_PATH_REMOTE_ID };
 	size_t i;
 
-	for (i = 0; command->attributes == unit_attributes && i < 2; i++)
-		if (unit_attributes[i].type != type)
-			put_good(m, &unit_attributes[i]);
+	for (i = 0; command->attributes != path_attributes && i < command->count; i++)
+		if (command->attributes[i].type != type)
+			put_good(m, &command->attributes[i]);
 	if (command->attributes != path_attributes)
 		return;
 	for (i = 0; token && i < COUNT(subflow); i++)

@@ -261,6 +261,10 @@ static const struct field conn_fields[MPTCP_PAMS_A_CONN_MAX + 1] = {
 		.name = "unit-left", .wire = WIRE_UINT,
 		.offset = offsetof(struct pams_conn, unit_left_bytes),
 	},
+	[MPTCP_PAMS_A_CONN_PEER_TOKEN] = {
+		.name = "peer-token", .wire = WIRE_U32,
+		.offset = offsetof(struct pams_conn, token),
+	},
 };
 
 static const struct field stats_fields[MPTCP_PAMS_A_STATS_MAX + 1] = {

@@ -488,19 +488,33 @@ int pams_nl_conn_dump(struct pams_nl *nl, pams_conn_fn fn, void *arg)
 	return end(&ex, err);
 }
 
-int pams_nl_conn_get(struct pams_nl *nl, uint32_t token, pams_conn_fn fn,
-		     void *arg)
+static int get_conn(struct pams_nl *nl, uint32_t token, const uint32_t *peer_token,
+		    pams_conn_fn fn, void *arg)
 {
 	struct exchange ex;
 	int err = begin(&ex, nl, MPTCP_PAMS_CMD_CONN_GET, 0);
 
 	if (err)
 		return err;
-	err = nla_put_u32(ex.request, MPTCP_PAMS_A_CONN_TOKEN, token) ?
+	err = nla_put_u32(ex.request, MPTCP_PAMS_A_CONN_TOKEN, token) ||
+	      (peer_token &&
+	       nla_put_u32(ex.request, MPTCP_PAMS_A_CONN_PEER_TOKEN, *peer_token)) ?
 	      -EMSGSIZE : exchange(&ex);
 	if (!err)
 		err = give_conns(&ex, fn, arg);
 	return end(&ex, err);
+}
+
+int pams_nl_conn_get(struct pams_nl *nl, uint32_t token, pams_conn_fn fn,
+		     void *arg)
+{
+	return get_conn(nl, token, NULL, fn, arg);
+}
+
+int pams_nl_conn_get_as(struct pams_nl *nl, uint32_t token, uint32_t peer_token,
+			pams_conn_fn fn, void *arg)
+{
+	return get_conn(nl, token, &peer_token, fn, arg);
 }
 
 int pams_nl_rules_get(struct pams_nl *nl, struct pams_rules *rules)

@@ -299,6 +299,10 @@ int pams_nl_path_dump(struct pams_nl *nl, pams_path_fn fn, void *arg);
 int pams_nl_conn_get(struct pams_nl *nl, uint32_t token, pams_conn_fn fn,
 		     void *arg);
 
+/* The same for somebody who says to be its peer: -EACCES unless the peer has this token. */
+int pams_nl_conn_get_as(struct pams_nl *nl, uint32_t token, uint32_t peer_token,
+			pams_conn_fn fn, void *arg);
+
 /* Call fn for all connections, as pams_nl_path_dump() does for paths. */
 int pams_nl_conn_dump(struct pams_nl *nl, pams_conn_fn fn, void *arg);
 
