@@ -415,6 +415,83 @@ dead_link_is_no_way_for_its_loss()
 	wait "$transfer_pid" || fail "the transfer did not survive"
 }
 
+# Whoever reads the join of another's connection, on either path, has its token, and a key of its own for this server. It isn't
+# believed: not as before there were proofs, not with the other numbers of the join, not from the client's own address.
+strangers_take_no_path_down()
+{
+	local seen
+
+	thief_begins
+	for link in h1@"$helper" s1@"$server"; do
+		in_ns "${link#*@}" "$thief" listen "${link%@*}" >"$work/seen" &
+		local listener=$!
+		[ "$link" = h1@"$helper" ] || joins_first_link
+		sleep 0.1
+		transfer --bytes 5M --timeout 60000 $devices &
+		transfer_pid=$!
+		within 50 both_subflows || fail "there is no second subflow"
+		wait "$listener" || fail "no join is seen at $link"
+		read -r -a seen <"$work/seen"
+		[ "$((16#${seen[0]}))" = "$((16#$(own_token)))" ] || fail "a join shows ${seen[0]}, the server's kernel has $(own_token)"
+		for ns in "$helper" "$client"; do
+			in_ns "$ns" "$thief" steal "$helper_key" "$address" "${seen[@]}" "${seen[0]}" 0 | sed "s/^/# $ns: /"
+			lost=$(paths_lost)
+			check "paths taken down by one who listens at ${link%@*}" "$lost" == 0
+		done
+		wait "$transfer_pid" || fail "the transfer did not survive"
+	done
+	says "peer 'mallory' doesn't prove" || fail "that isn't said"
+	check "times it is" "$(grep -c "doesn't prove" "$work/server.err")" == 1
+}
+
+# The peer's own token proves it, but to no pamsd in another namespace; as MPTCP is made, that of whoever has both keys.
+the_peers_token_proves_it()
+{
+	local token proof
+
+	thief_begins
+	configure other <<-END
+		server { listen = {"0.0.0.0"} peer "client" { key = "$client_key" } }
+	END
+	start "$helper" other
+	transfer --bytes 5M --timeout 60000 &
+	transfer_pid=$!
+	within 50 both_subflows || fail "there is no second subflow"
+	token=$(own_token)
+	# of the subflow that the client has joined: its peer's token, then its own
+	proof=$(ip netns exec "$client" ss -tinH dst "$address" | sed -n 's/.*token:0*[1-9a-f][0-9a-f]*(id:[0-9]*)\/\([0-9a-f]*\)(id.*/\1/p' | head -n 1)
+	in_ns "$client" "$thief" steal "$client_key" 10.0.2.2 "$token" "$proof" | sed 's/^/# /'
+	check "paths lost by what another namespace's pamsd is told" "$(paths_lost)" == 0
+	tell other '{"command": "status"}' | grep -q '"no-connection"' || fail "it knows the connection: $(tell other '{"command": "status"}')"
+	in_ns "$client" "$thief" steal "$client_key" "$address" "$token" "$proof" | sed 's/^/# /'
+	check "paths lost by what the peer says" "$(paths_lost)" "==" 2
+	wait "$transfer_pid" || fail "the transfer did not survive"
+}
+
+thief=$XFER_DIR/thief devices=
+thief_begins()
+{
+	[ -x "$thief" ] || skip "no thief is built for this guest: it is for the user-mode kernel"
+	begin
+	helper_key=$("$pamsd" --genkey)
+	client_key=$("$pamsd" --genkey)
+	configure server <<-END
+		server { listen = {"0.0.0.0"} peer "mallory" { key = "$helper_key" } peer "client" { key = "$client_key" } }
+	END
+	start "$server" server
+	start_server
+}
+# joins_first_link: connections begin on the second link, and join the first
+joins_first_link()
+{
+	devices="--devices c2"
+	ip -n "$client" mptcp endpoint flush
+	ip -n "$client" mptcp endpoint add 10.0.1.1 dev c1 id 1 subflow
+}
+# the server's, in hexadecimal
+own_token() { on_server "$pamsctl" --json conn show | tr -d ' \n' | sed -n 's/.*"token":"0*x*\([0-9a-f]*\)".*/\1/p'; }
+paths_lost() { on_server "$pamsctl" --json conn show | tr -d ' \n' | grep -o '"stopped":true' | wc -l; }
+
 # What the client's path costs reaches the server, which decides over its downloads; and that it costs nothing any more.
 cost_of_the_client_counts()
 {
@@ -541,6 +618,8 @@ add address_in_use_is_reported_from
 add own_cable_is_known_at_once
 add own_links_state_is_told_at_the_start
 add cost_of_the_client_counts
+add strangers_take_no_path_down
+add the_peers_token_proves_it
 add refusals_are_said_seldom
 add interface_comes_and_goes
 run_cases "$@"

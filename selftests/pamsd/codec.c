@@ -50,11 +50,11 @@ static struct report example(void)
 	};
 	report.names[3] = (struct report_name) {
 		.kind = REPORT_NAME_SUBFLOW, .id = 7, .token = 0xffffffff,
-		.local_id = 255, .remote_id = 0,
+		.local_id = 255, .remote_id = 0, .proven = true, .proof = 0xfffffffe,
 	};
 	report.names[4] = (struct report_name) {
 		.kind = REPORT_NAME_SUBFLOW, .id = 7, .token = 1,
-		.local_id = 0, .remote_id = 255,
+		.local_id = 0, .remote_id = 255, .proven = true,
 	};
 	report.names[5] = (struct report_name) {
 		.kind = REPORT_NAME_SUBFLOW, .id = 0, .token = 1,
@@ -416,6 +416,28 @@ static void entries_that_are_cut_are_refused(void)
 	check(!takes(&out, "\x63\x10zzzzzzzzzzzzzzzz\x01"));
 }
 
+/* Proofs belong to the subflows that were named last, of the same path and without any. */
+static void proofs_have_their_subflows(void)
+{
+#define TWO	"\x04\x0d\3tokenstokens"
+	struct report out;
+
+	check(takes(&out, TWO "\x05\x09\3onlytwos"));
+	check(out.name_count == 2 && out.names[0].proven && out.names[1].proven);
+	check(out.names[0].proof == 0x6f6e6c79 && out.names[1].proof == 0x74776f73);
+	/* only the last has one */
+	check(takes(&out, TWO "\x05\x05\3only"));
+	check(!out.names[0].proven && out.names[1].proven);
+	check(!takes(&out, "\x05\x05\3only"));
+	check(!takes(&out, TWO "\x05\x01\3"));
+	check(!takes(&out, TWO "\x05\x00"));
+	check(!takes(&out, TWO "\x05\x06\3only+"));
+	check(!takes(&out, TWO "\x05\x0d\3onlytwosmore"));
+	check(!takes(&out, TWO "\x05\x05\4only"));
+	check(!takes(&out, TWO "\x05\x05\3only\x05\x05\3only"));
+	check(!takes(&out, TWO "\x02\x04\3\0\0\0\x05\x05\3only"));
+}
+
 static void window_takes_each_once(void)
 {
 	struct report_window window = { .top = 1000, .seen = ~0ULL };
@@ -473,6 +495,7 @@ int main(void)
 	run(what_is_not_known_is_skipped);
 	run(flags_that_need_others);
 	run(entries_that_are_cut_are_refused);
+	run(proofs_have_their_subflows);
 	run(window_takes_each_once);
 	run(window_is_64_wide);
 	return tap_end();

@@ -68,6 +68,7 @@ static struct report_name *liar_name(struct liar *liar,
 	liar->report.name_count++;
 	name->kind = kind;
 	name->id = liar->report.paths[0].id;
+	name->proven = kind == REPORT_NAME_SUBFLOW;
 	return name;
 }
 
@@ -165,21 +166,31 @@ static void own_address_has_to_be_allowed(void)
 	check(names_lost() == 1);
 }
 
+/* The connection that the kernel has, and which is lost if it is the liar's. */
+static struct report_name *liar_names_the_connection(struct liar *liar)
+{
+	struct report_name *name;
+
+	world.token = 0xabcdef01;
+	world.peer_token = 0x10fedcba;
+	liar_path(liar, 3)->flags = REPORT_LOSS;
+	name = liar_name(liar, REPORT_NAME_SUBFLOW);
+	name->token = world.token;
+	name->local_id = 1;
+	name->remote_id = 2;
+	name->proof = world.peer_token;
+	return name;
+}
+
 static void subflows_are_named_by_token(void)
 {
 	struct liar liar;
 	union address from = world_address(0, 1);
-	struct report_name *name;
 	unsigned int finds;
 
 	begin();
-	world.token = 0xabcdef01;
 	liar_begin(&liar);
-	liar_path(&liar, 3)->flags = REPORT_LOSS;
-	name = liar_name(&liar, REPORT_NAME_SUBFLOW);
-	name->token = world.token;
-	name->local_id = 1;
-	name->remote_id = 2;
+	liar_names_the_connection(&liar);
 	liar_enter(&liar, &from);
 	check(names_lost() == 1);
 	/* the same again isn't told nor asked for again */
@@ -198,6 +209,65 @@ static void subflows_are_named_by_token(void)
 	check(world.finds == finds);
 }
 
+/* Who only read the server's token in a join has no proof, and can't guess it. */
+static void connections_of_others_are_not_named(void)
+{
+	union address from = world_address(0, 1);
+	struct report_name *name;
+	struct liar liar;
+
+	begin();
+	liar_begin(&liar);
+	name = liar_names_the_connection(&liar);
+	/* as before there were proofs: not even looked up, and said once an hour */
+	name->proven = false;
+	liar_enter(&liar, &from);
+	liar_say(&liar, &from);
+	check(!world.finds && !names_lost());
+	check(dropped("unproven") == 2);
+	check(times_said("doesn't prove") == 1);
+	/* all numbers that the thief can think of */
+	name->proven = true;
+	for (uint32_t i = 0; i < 100; i++) {
+		name->proof = i ? world.token + i - 1 : 0;
+		liar_say(&liar, &from);
+	}
+	check(!names_lost() && world.finds == 64);
+	check(dropped("unproven") == 2 + 64 && dropped("guesses") == 100 - 64);
+	/* a while later its own connection counts as ever */
+	world_for(&world, 1000);
+	name->proof = world.peer_token;
+	liar_say(&liar, &from);
+	check(names_lost() == 1);
+}
+
+/* A subflow that was named while there was no module is told only after it has been asked for. */
+static void nothing_is_told_of_an_unasked_subflow(void)
+{
+	union address from = world_address(0, 1);
+	struct report_name *name;
+	struct liar liar;
+
+	begin();
+	liar_begin(&liar);
+	name = liar_names_the_connection(&liar);
+	name->proof++;
+	world.no_module = true;
+	world.sets = 0;
+	liar_enter(&liar, &from);
+	/* it is there, but nobody has said so yet */
+	world.no_module = false;
+	liar_say(&liar, &from);
+	check(!world.sets && !names_lost());
+	world.no_module = true;
+	name->proof = world.peer_token;
+	liar_say(&liar, &from);
+	check(!world.sets);
+	world.no_module = false;
+	peers_feed(world.peers, server_us(&world) / 1000);
+	check(names_lost() == 1);
+}
+
 static void tokens_can_not_be_guessed(void)
 {
 	struct liar liar;
@@ -209,15 +279,15 @@ static void tokens_can_not_be_guessed(void)
 	liar_enter(&liar, &from);
 	for (unsigned int i = 0; i < 100; i++) {
 		liar_path(&liar, 0)->flags = REPORT_LOSS;
-		for (unsigned int j = 0; j < 150; j++)
+		for (unsigned int j = 0; j < 100; j++)
 			liar_name(&liar, REPORT_NAME_SUBFLOW)->token =
-				1 + i * 150 + j;
+				1 + i * 100 + j;
 		liar_say(&liar, &from);
 		world_for(&world, 100);
 	}
-	/* 64 at once, and 8 in each of 10 s, of 15000 */
+	/* 64 at once, and 8 in each of 10 s, of 10000 */
 	check(world.finds <= 64 + 8 * 11);
-	check(dropped("guesses") > 14000);
+	check(dropped("guesses") > 9000);
 }
 
 /* Paths from..to - 1 are lost, for a minute if nothing else is said; 20 names each. */
@@ -414,6 +484,8 @@ int main(void)
 	run(no_path_by_a_spoofed_address);
 	run(own_address_has_to_be_allowed);
 	run(subflows_are_named_by_token);
+	run(connections_of_others_are_not_named);
+	run(nothing_is_told_of_an_unasked_subflow);
 	run(tokens_can_not_be_guessed);
 	run(names_are_limited);
 	run(names_of_a_session_before_make_room);

@@ -50,6 +50,8 @@ static void print_name(const struct report_name *name, bool last)
 		printf(", \"token\": %" PRIu32 ", \"local_id\": %u, "
 		       "\"remote_id\": %u", name->token, name->local_id,
 		       name->remote_id);
+		if (name->proven)
+			printf(", \"proof\": %" PRIu32, name->proof);
 		break;
 	case REPORT_NAME_PREFIX:
 		printf(", \"prefix_len\": %u, ", name->prefix_len);
@@ -153,9 +155,9 @@ static struct report third = {
 	},
 	.names = {
 		{ .kind = REPORT_NAME_SUBFLOW, .id = 0, .token = 0x89abcdef,
-		  .local_id = 0, .remote_id = 2 },
+		  .local_id = 0, .remote_id = 2, .proven = true, .proof = 0x76543210 },
 		{ .kind = REPORT_NAME_SUBFLOW, .id = 0, .token = 0x01234567,
-		  .local_id = 1, .remote_id = 3 },
+		  .local_id = 1, .remote_id = 3, .proven = true, .proof = 0xfedcba98 },
 		{ .kind = REPORT_NAME_SUBFLOW, .id = 15, .token = 0x89abcdef,
 		  .local_id = 0, .remote_id = 0 },
 	},

@@ -67,6 +67,8 @@ struct world {
 	struct known kernel[KERNEL_MAX];
 	unsigned int known_count, sets, dels, finds;
 	uint32_t token;		/* the only one that the kernel has; ids 1, 2 */
+	uint32_t peer_token;	/* what that connection's peer proves itself by */
+	bool no_module;		/* the kernel can't be asked, and takes nothing */
 	uint64_t random;
 	unsigned int sent;
 };
@@ -158,11 +160,16 @@ static inline int world_del(const struct pams_path *path, void *arg)
 	return 0;
 }
 
-static inline int world_find(const struct pams_path *key, void *arg)
+static inline int world_find(const struct pams_path *key, uint32_t proof,
+			     void *arg)
 {
 	struct world *world = arg;
 
 	world->finds++;
+	if (world->no_module)
+		return -EAGAIN;
+	if (key->token == world->token && proof != world->peer_token)
+		return -EACCES;
 	return key->token == world->token && key->local_id == 1 &&
 	       key->remote_id == 2 ? 0 : -ENOENT;
 }

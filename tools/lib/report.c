@@ -33,6 +33,7 @@
 
 #define ENTRY_HEADER	2	/* kind and length */
 #define SUBFLOW_BYTES	6
+#define PROOF_BYTES	4
 #define PREFIX4_BYTES	8
 #define PREFIX6_BYTES	20
 #define SOURCE_BYTES	4
@@ -43,6 +44,7 @@
 /* Kinds of entries in addition to those of enum report_name_kind. */
 #define ENTRY_PADDING	0
 #define ENTRY_PATH	1
+#define ENTRY_PROOFS	5
 
 static_assert(crypto_kdf_KEYBYTES == REPORT_KEY_BYTES, "key");
 static_assert(crypto_aead_xchacha20poly1305_ietf_KEYBYTES == REPORT_KEY_BYTES,
@@ -302,12 +304,13 @@ static unsigned int run_of(const struct report_name *names, unsigned int count)
 		return 1;
 	while (run < count && run < REPORT_SUBFLOWS_MAX &&
 	       names[run].kind == REPORT_NAME_SUBFLOW &&
-	       names[run].id == names->id)
+	       names[run].id == names->id && names[run].proven == names->proven)
 		run++;
 	return run;
 }
 
-static size_t names_bytes(const struct report_name *name, unsigned int run)
+/* The length of the entry with the names, and of the entry with their proofs behind it. */
+static size_t named_bytes(const struct report_name *name, unsigned int run)
 {
 	switch (name->kind) {
 	case REPORT_NAME_SOURCE:
@@ -320,11 +323,26 @@ static size_t names_bytes(const struct report_name *name, unsigned int run)
 	}
 }
 
+static size_t proofs_bytes(const struct report_name *name, unsigned int run)
+{
+	return name->proven ? ENTRY_HEADER + 1 + run * PROOF_BYTES : 0;
+}
+
+static void put_proofs(uint8_t **at, const struct report_name *name,
+		       unsigned int run)
+{
+	put(at, ENTRY_PROOFS, 1);
+	put(at, proofs_bytes(name, run) - ENTRY_HEADER, 1);
+	put(at, name->id, 1);
+	for (; run--; name++)
+		put(at, name->proof, 4);
+}
+
 static void put_names(uint8_t **at, const struct report_name *name,
 		      unsigned int run)
 {
 	put(at, name->kind, 1);
-	put(at, names_bytes(name, run) - ENTRY_HEADER, 1);
+	put(at, named_bytes(name, run) - ENTRY_HEADER, 1);
 	put(at, name->id, 1);
 	switch (name->kind) {
 	case REPORT_NAME_SOURCE:
@@ -337,12 +355,14 @@ static void put_names(uint8_t **at, const struct report_name *name,
 		put_bytes(at, name->address, name->ipv6 ? 16 : 4);
 		break;
 	default:
-		for (; run--; name++) {
-			put(at, name->token, 4);
-			put(at, name->local_id, 1);
-			put(at, name->remote_id, 1);
+		for (unsigned int i = 0; i < run; i++) {
+			put(at, name[i].token, 4);
+			put(at, name[i].local_id, 1);
+			put(at, name[i].remote_id, 1);
 		}
 	}
+	if (name->proven)
+		put_proofs(at, name, run);
 }
 
 static bool take_path(const uint8_t *at, size_t left, struct report *report)
@@ -435,6 +455,28 @@ static bool take_subflows(const uint8_t *at, size_t left, struct report *report)
 	return true;
 }
 
+/* Proofs belong to the subflows that were named last, as many and in the same order. */
+static bool take_proofs(const uint8_t *at, size_t left, struct report *report)
+{
+	size_t count = (left - 1) / PROOF_BYTES;
+	struct report_name *name;
+	unsigned int id;
+
+	if (left < 1 + PROOF_BYTES || (left - 1) % PROOF_BYTES ||
+	    count > report->name_count)
+		return false;
+	id = take_number(&at, 1);
+	name = &report->names[report->name_count - count];
+	for (; count--; name++) {
+		if (name->kind != REPORT_NAME_SUBFLOW || name->id != id ||
+		    name->proven)
+			return false;
+		name->proven = true;
+		name->proof = take_number(&at, PROOF_BYTES);
+	}
+	return true;
+}
+
 static bool take_entry(unsigned int kind, const uint8_t *at, size_t left,
 		       struct report *report)
 {
@@ -448,6 +490,8 @@ static bool take_entry(unsigned int kind, const uint8_t *at, size_t left,
 		return take_name(kind, at, left, report);
 	case REPORT_NAME_SUBFLOW:
 		return take_subflows(at, left, report);
+	case ENTRY_PROOFS:
+		return take_proofs(at, left, report);
 	}
 	report->skipped++;
 	return true;
@@ -478,7 +522,8 @@ size_t report_bytes(const struct report *report)
 		bytes += path_bytes(&report->paths[i]);
 	for (unsigned int i = 0; i < report->name_count; i += run) {
 		run = run_of(&report->names[i], report->name_count - i);
-		bytes += names_bytes(&report->names[i], run);
+		bytes += named_bytes(&report->names[i], run) +
+			 proofs_bytes(&report->names[i], run);
 	}
 	if (bytes + ENTRY_HEADER > REPORT_BYTES_MIN)
 		return bytes >= REPORT_BYTES_MIN ? bytes : bytes + ENTRY_HEADER;

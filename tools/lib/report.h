@@ -119,6 +119,8 @@ struct report_name {
 	uint32_t token;		/* the server's; this and the next two: REPORT_NAME_SUBFLOW */
 	uint8_t local_id;	/* address id of the server's side */
 	uint8_t remote_id;	/* address id of the client's side */
+	bool proven;		/* proof is there; REPORT_NAME_SUBFLOW */
+	uint32_t proof;		/* the client's own token of the connection */
 };
 
 struct report {

@@ -12,7 +12,7 @@
 #include "../lib/report.h"
 
 #define ANNOUNCE_WAYS_MAX	32
-#define ANNOUNCE_NAMES_MAX	160	/* per path: these fit into one report */
+#define ANNOUNCE_NAMES_MAX	100	/* per path: these fit into one report, with proofs */
 #define ANNOUNCE_SENT_MAX	64
 #define ANNOUNCE_NEVER		UINT64_MAX
 

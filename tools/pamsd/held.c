@@ -133,27 +133,27 @@ static bool is_cost_left(const struct peers_env *env, const struct held *held,
 
 /*
  * Set what has changed under a name. A previous pamsd may have left a loss or a cost there, so
- * the first time this takes back both, unless they are reported now.
+ * the first time this takes back both, unless they are reported now. Nothing is told under a
+ * subflow's name before the module has said that it is the peer's.
  */
 static void tell_kernel(struct peer *peer, const struct peers_env *env,
-			struct held *held, bool pipe, uint64_t ms)
+			struct held *held, uint64_t ms)
 {
 	const struct held_path *path = &held->session->paths[held->id];
-	/* ask first: setting anything makes this pamsd the origin of the cost, too */
-	bool cost_left = is_cost_left(env, held, path, ms);
+	bool cost_left;
 
-	if (pipe && path->pipe_until_ms > ms)
+	if (held->unsure)
+		return;
+	/* ask first: setting anything makes this pamsd the origin of the cost, too */
+	cost_left = is_cost_left(env, held, path, ms);
+	if (path->pipe_until_ms > ms)
 		tell_pipe(peer, env, held, path, ms);
-	if (!held->session)
-		return;		/* the module was just loaded, and held_feed() dropped the name */
 	if (path->loss_until_ms > ms) {
 		if (!is_told(held, path, ms))
 			tell_loss(peer, env, held, path, ms);
 	} else if (held->told_loss_until_ms > ms || !held->told) {
 		tell_no_loss(peer, env, held);
 	}
-	if (!held->session)
-		return;
 	if ((path->cost_until_ms > ms && !is_cost_told(held, path)) ||
 	    cost_left)
 		tell_cost(peer, env, held, path, ms);
@@ -172,11 +172,13 @@ static void withdraw(struct peer *peer, const struct peers_env *env,
 /* --- which names a peer may use --- */
 
 /*
- * Does the kernel have this subflow? A peer may name only those. It can't read the tokens of
- * other hosts' connections, and the rate limit keeps it from guessing them.
+ * Does the kernel have this subflow, and is it the peer's? Each join shows the server's token to
+ * everybody on its way, but not the client's, which proves that the connection is the peer's.
+ * The rate limit keeps a peer from guessing tokens; another peer's guesses don't count for it.
  */
 static bool is_subflow(struct peer *peer, const struct peers_env *env,
-		       const struct pams_path *key, bool *unsure, uint64_t ms)
+		       const struct pams_path *key, uint32_t proof, bool *unsure,
+		       uint64_t ms)
 {
 	struct refused *refused;
 	int err;
@@ -184,11 +186,12 @@ static bool is_subflow(struct peer *peer, const struct peers_env *env,
 	for (unsigned int i = 0; i < REFUSED_MAX; i++) {
 		refused = &peer->refused[i];
 		if (refused->until_ms > ms && refused->token == key->token &&
+		    refused->proof == proof &&
 		    refused->local_id == key->local_id &&
 		    refused->remote_id == key->remote_id)
 			goto none;
 	}
-	/* A token that exists isn't counted as a guess. */
+	/* What is right isn't counted as a guess. */
 	struct bucket before = peer->guesses;
 
 	if (!bucket_take(&peer->guesses, GUESSES_PS, GUESSES_BURST,
@@ -196,7 +199,7 @@ static bool is_subflow(struct peer *peer, const struct peers_env *env,
 		peer->drops[DROP_GUESSES]++;
 		return false;
 	}
-	err = env->subflow_find(key, env->arg);
+	err = env->subflow_find(key, proof, env->arg);
 	*unsure = err == -EAGAIN;
 	if (!err || *unsure) {
 		peer->guesses = before;
@@ -204,11 +207,13 @@ static bool is_subflow(struct peer *peer, const struct peers_env *env,
 	}
 	refused = &peer->refused[peer->refused_next++ % REFUSED_MAX];
 	refused->token = key->token;
+	refused->proof = proof;
+	refused->why = err == -EACCES ? DROP_UNPROVEN : DROP_NO_CONNECTION;
 	refused->local_id = key->local_id;
 	refused->remote_id = key->remote_id;
 	refused->until_ms = ms + REFUSED_MS;
 none:
-	peer->drops[DROP_NO_CONNECTION]++;
+	peer->drops[refused->why]++;
 	return false;
 }
 
@@ -280,26 +285,30 @@ static struct held *place_for(struct peer *peer, const struct peers_env *env,
 	return grown;
 }
 
-/* Make this a name of that path, if the peer may use it. */
+/* Make this a name of that path. proof: of a subflow, which the kernel has to confirm once. */
 static void claim(struct peer *peer, const struct peers_env *env,
 		  struct session *session, uint8_t id,
-		  const struct pams_path *key, uint64_t ms)
+		  const struct pams_path *key, uint32_t proof, uint64_t ms)
 {
 	struct held *held = find(peer, key);
 	bool unsure = false;
 
-	if (!held) {
-		if (key->key == PAMS_KEY_TOKEN &&
-		    !is_subflow(peer, env, key, &unsure, ms))
+	if (key->key == PAMS_KEY_TOKEN && (!held || held->unsure)) {
+		if (!is_subflow(peer, env, key, proof, &unsure, ms))
 			return;
+		/* a module that was just loaded, and held_feed() may have dropped it */
+		held = find(peer, key);
+	}
+	if (!held) {
 		held = place_for(peer, env, session, ms);
 		if (!held) {
 			peer->drops[DROP_TOO_MANY_PATHS]++;
 			return;
 		}
 		held->key = *key;
-		held->unsure = unsure;
+		held->proof = proof;
 	}
+	held->unsure = unsure;
 	held->session = session;
 	held->id = id;
 	held->marked = false;
@@ -334,6 +343,34 @@ static void source_key(struct pams_path *key, const union address *from,
 	key->port = port;
 }
 
+/* Log once an hour that the peer's pamsd is older than the proof of connections. */
+static void say_unproven(struct peer *peer, uint64_t ms)
+{
+	if (peer->unproven_said_ms && ms - peer->unproven_said_ms < HOUR_MS)
+		return;
+	peer->unproven_said_ms = ms;
+	say("peer '%s' doesn't prove that the connections which it names are its "
+	    "own, so these names don't count: its pamsd is older than this one. "
+	    "Until it is updated its addresses count, with prefixes or "
+	    "source = true", peer->config->name);
+}
+
+/* May the peer use this name? The kernel is asked for subflows later. */
+static bool may_name(struct peer *peer, const struct report_name *name,
+		     const struct pams_path *key, uint64_t ms)
+{
+	if (name->kind == REPORT_NAME_PREFIX && !owns(peer, key)) {
+		peer->drops[DROP_NOT_ITS_PATH]++;
+		return false;
+	}
+	if (name->kind == REPORT_NAME_SUBFLOW && !name->proven) {
+		peer->drops[DROP_UNPROVEN]++;
+		say_unproven(peer, ms);
+		return false;
+	}
+	return true;
+}
+
 /* Replace the path's names by those of the report. */
 static void take_names(struct peer *peer, const struct peers_env *env,
 		       struct session *session, uint8_t id,
@@ -351,13 +388,11 @@ static void take_names(struct peer *peer, const struct peers_env *env,
 		if (name->id != id || name->kind == REPORT_NAME_SOURCE)
 			continue;
 		key_of(&key, name);
-		if (name->kind == REPORT_NAME_PREFIX && !owns(peer, &key))
-			peer->drops[DROP_NOT_ITS_PATH]++;
-		else
-			claim(peer, env, session, id, &key, ms);
+		if (may_name(peer, name, &key, ms))
+			claim(peer, env, session, id, &key, name->proof, ms);
 	}
 	if (path->state.flags & REPORT_BY_SOURCE && path->source_counter)
-		claim(peer, env, session, id, &path->source, ms);
+		claim(peer, env, session, id, &path->source, 0, ms);
 	for (unsigned int i = 0; i < peer->held_count; i++)
 		if (peer->held[i].marked)
 			withdraw(peer, env, &peer->held[i], ms);
@@ -392,7 +427,7 @@ static void tell_path(struct peer *peer, const struct peers_env *env,
 		struct held *held = &peer->held[i];
 
 		if (held->session == session && held->id == id)
-			tell_kernel(peer, env, held, true, ms);
+			tell_kernel(peer, env, held, ms);
 	}
 }
 
@@ -470,7 +505,7 @@ static void take_source(struct peer *peer, const struct peers_env *env,
 	path->source_counter = counter;
 	path->source = key;
 	if (path->state.flags & REPORT_BY_SOURCE) {
-		claim(peer, env, session, name->id, &key, ms);
+		claim(peer, env, session, name->id, &key, 0, ms);
 		tell_path(peer, env, session, name->id, ms);
 	}
 }
@@ -520,10 +555,11 @@ void held_feed(struct peer *peer, const struct peers_env *env, uint64_t ms)
 		if (!held->session)
 			continue;
 		if (held->unsure &&
-		    !is_subflow(peer, env, &held->key, &held->unsure, ms))
+		    !is_subflow(peer, env, &held->key, held->proof,
+				&held->unsure, ms))
 			memset(held, 0, sizeof(*held));
 		else
-			tell_kernel(peer, env, held, true, ms);
+			tell_kernel(peer, env, held, ms);
 	}
 }
 

@@ -264,35 +264,47 @@ bool kernel_has_cost(struct kernel *kernel, const struct pams_path *key)
 
 struct search {
 	const struct pams_path *key;
-	bool found;
+	uint32_t proof;
+	bool *found;
 };
 
 static int find_ids(const struct pams_conn *conn, void *arg)
 {
-	struct search *search = arg;
+	const struct search *search = arg;
 
 	for (unsigned int i = 0; i < conn->subflows; i++)
-		search->found |=
+		*search->found |=
 			conn->subflow[i].local_id == search->key->local_id &&
 			conn->subflow[i].remote_id == search->key->remote_id;
 	return 0;
 }
 
-int kernel_find_subflow(struct kernel *kernel, const struct pams_path *key)
+static int find_subflow(struct pams_nl *nl, const void *what)
 {
-	struct search search = { .key = key };
-	int err;
+	const struct search *search = what;
+
+	return pams_nl_conn_get_as(nl, search->key->token, search->proof,
+				   find_ids, (void *)search);
+}
+
+int kernel_find_subflow(struct kernel *kernel, const struct pams_path *key,
+			uint32_t proof)
+{
+	bool found = false;
+	struct search search = { key, proof, &found };
+	int err = call_module(kernel, find_subflow, &search);
 
 	if (kernel->out)
 		return -EAGAIN;
-	err = pams_nl_conn_get(kernel->nl, key->token, find_ids, &search);
-	if (!pams_nl_loaded(kernel->nl)) {
-		module_gone(kernel);
-		return -EAGAIN;
-	}
+	/* busy: the token was right, only the subflows couldn't be looked at */
+	if (err == -EBUSY || found)
+		return 0;
+	if (err == -EACCES)
+		return err;
 	if (err && err != -ENOENT)
-		return -EAGAIN;
-	return search.found ? 0 : -ENOENT;
+		say_seldom(&kernel->refused, "the module doesn't tell whose a connection "
+			   "is (it may be older than pamsd): %s", pams_nl_error(kernel->nl));
+	return -ENOENT;
 }
 
 json_t *kernel_status(const struct kernel *kernel)

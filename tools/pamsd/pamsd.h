@@ -359,8 +359,12 @@ void kernel_on_costs(struct kernel *kernel, void (*costs)(void *arg), void *arg)
 int kernel_set_rules(struct kernel *kernel, const struct pams_rules *rules);
 /* Why the module refused the last request. */
 const char *kernel_error(const struct kernel *kernel);
-/* Look for a subflow of this key. Returns 0, -ENOENT, or -EAGAIN if the module isn't loaded. */
-int kernel_find_subflow(struct kernel *kernel, const struct pams_path *key);
+/*
+ * Look for a subflow of this key, of a connection whose peer has the token proof. Returns 0;
+ * -EACCES: the peer has another token; -ENOENT; -EAGAIN: the module isn't loaded.
+ */
+int kernel_find_subflow(struct kernel *kernel, const struct pams_path *key,
+			uint32_t proof);
 struct json_t *kernel_status(const struct kernel *kernel);
 
 /* --- rules.c: the kernel's table of rules --- */
@@ -409,8 +413,8 @@ struct peers_env {
 	/* return 0 or -errno; -ENOENT: the module isn't loaded */
 	int (*path_set)(const struct pams_path *path, void *arg);
 	int (*path_del)(const struct pams_path *path, void *arg);
-	/* Does the kernel have that subflow? 0, -ENOENT, or -EAGAIN: it can't be asked */
-	int (*subflow_find)(const struct pams_path *key, void *arg);
+	/* Does the kernel have that subflow, of a connection whose peer has the token proof? */
+	int (*subflow_find)(const struct pams_path *key, uint32_t proof, void *arg);
 	/* Does the module have a cost under this key that pamsd set? */
 	bool (*has_cost)(const struct pams_path *key, void *arg);
 	void *arg;
@@ -430,6 +434,7 @@ enum drop {
 	DROP_NOT_ITS_PATH,
 	DROP_UNVERIFIED,
 	DROP_NO_CONNECTION,
+	DROP_UNPROVEN,		/* a connection that the peer doesn't prove to be its own */
 	DROP_GUESSES,
 	DROP_TOO_MANY_PATHS,
 	DROP_KERNEL,		/* the module refused the path */

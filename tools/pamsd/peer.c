@@ -37,6 +37,7 @@ static const char *drop_name(enum drop drop)
 		[DROP_NOT_ITS_PATH] = "not-its-path",
 		[DROP_UNVERIFIED] = "unverified",
 		[DROP_NO_CONNECTION] = "no-connection",
+		[DROP_UNPROVEN] = "unproven",
 		[DROP_GUESSES] = "guesses",
 		[DROP_TOO_MANY_PATHS] = "too-many-paths",
 		[DROP_KERNEL] = "kernel",

@@ -212,6 +212,8 @@ static void fill_subflows(const struct reporter *reporter,
 			return;
 		name->kind = REPORT_NAME_SUBFLOW;
 		name->token = subflow->token;
+		name->proven = true;
+		name->proof = subflow->own_token;
 		/* from the server's view, this machine is the remote side */
 		name->local_id = subflow->remote_id;
 		name->remote_id = subflow->local_id;

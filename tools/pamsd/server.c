@@ -314,9 +314,9 @@ static int path_del(const struct pams_path *path, void *arg)
 	return kernel_del(arg, path);
 }
 
-static int subflow_find(const struct pams_path *key, void *arg)
+static int subflow_find(const struct pams_path *key, uint32_t proof, void *arg)
 {
-	return kernel_find_subflow(arg, key);
+	return kernel_find_subflow(arg, key, proof);
 }
 
 static bool has_cost(const struct pams_path *key, void *arg)

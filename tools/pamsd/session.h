@@ -53,7 +53,8 @@ struct held {
 	struct session *session;	/* of the path; NULL: this place is free */
 	uint8_t id;			/* of the path in the session */
 	bool marked;			/* the current report doesn't have this name */
-	bool unsure;			/* the module couldn't be asked for the subflow yet */
+	bool unsure;			/* the module isn't loaded, to ask for the subflow */
+	uint32_t proof;			/* of a subflow */
 	bool told;			/* something was set in the module under this name */
 	uint64_t told_pipe_until_ms;
 	int64_t told_loss_at_ms;
@@ -63,10 +64,11 @@ struct held {
 	uint8_t told_cost;
 };
 
-/* A subflow that the kernel was asked for and doesn't have. */
+/* A subflow that the kernel was asked for and doesn't have, or not with this proof. */
 struct refused {
-	uint32_t token;
+	uint32_t token, proof;
 	uint8_t local_id, remote_id;
+	enum drop why;
 	uint64_t until_ms;		/* don't ask again until then */
 };
 
@@ -90,7 +92,7 @@ struct peer {
 	unsigned int held_count;
 	union address from;		/* of the last report */
 	uint64_t accepted, challenged, acknowledged, established, accepted_ms;
-	uint64_t version_said_ms, two_said_ms, source_said_ms;
+	uint64_t version_said_ms, two_said_ms, source_said_ms, unproven_said_ms;
 	uint64_t drops[DROPS];
 };
 

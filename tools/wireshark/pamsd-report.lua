@@ -10,7 +10,7 @@ pamsd.prefs.keys = Pref.string("Key files", "", "Files with a key each, separate
 
 local HEADER, TAG, FIXED = 48, 16, 40
 local TYPES = { [1] = "report", [2] = "answer" }
-local KINDS = { [0] = "padding", [1] = "state", [2] = "source", [3] = "prefix", [4] = "subflows" }
+local KINDS = { [0] = "padding", [1] = "state", [2] = "source", [3] = "prefix", [4] = "subflows", [5] = "proofs" }
 local f = {
 	magic = ProtoField.string("pamsd.magic", "Magic"),
 	version = ProtoField.uint8("pamsd.version", "Version"),
@@ -45,6 +45,7 @@ local f = {
 	token = ProtoField.uint32("pamsd.token", "Token", base.HEX),
 	server_id = ProtoField.uint8("pamsd.server_id", "Server's address id"),
 	client_id = ProtoField.uint8("pamsd.client_id", "Client's address id"),
+	proof = ProtoField.uint32("pamsd.proof", "Client's token", base.HEX),
 	answered_session = ProtoField.bytes("pamsd.answered_session", "Session of the report"),
 	answered = ProtoField.uint64("pamsd.answered", "Counter of the report"),
 	stamp = ProtoField.uint64("pamsd.stamp", "Stamp"),
@@ -150,6 +151,12 @@ entries[4] = function(tree, data)
 		tree:add(f.token, data(at, 4))
 		tree:add(f.server_id, data(at + 4, 1))
 		tree:add(f.client_id, data(at + 5, 1))
+	end
+end
+
+entries[5] = function(tree, data)
+	for at = 1, data:len() - 4, 4 do
+		tree:add(f.proof, data(at, 4))
 	end
 end
 
