@@ -8,7 +8,7 @@
  * Each schedule has rounds of two phases. In the first any datagram may be lost (up
  * to 30 %), doubled, and delayed by up to 20 s, and so overtaken; paths are
  * lost and live again meanwhile, and in half of the schedules the server starts
- * anew. In the second one way works: what is sent over it from then on arrives
+ * anew, in half the reporter, and in half a NAT gives it other addresses. In the second one way works: what is sent over it from then on arrives
  * within 100 ms. What the first phase left on its way still arrives, and the
  * other way goes on as before. A second after the way works and the last change
  * was made, the server's kernel must have every loss that the reporter has, and
@@ -42,6 +42,23 @@ void say_seldom(struct seldom *seldom, const char *format, ...)
 {
 	(void)seldom;
 	(void)format;
+}
+
+static uint64_t left_ms(unsigned int id)
+{
+	return loss_at_ms[id] > world.us / 1000 ? loss_at_ms[id] - world.us / 1000 : 0;
+}
+
+/* Reports of the life before are on their way, and still come. */
+static void restart_reporter(void)
+{
+	world_restart_reporter(&world);
+	for (unsigned int i = 0; i < WAYS; i++) {
+		uint64_t loss_ms = lasting[i] ? 0 : left_ms(i);
+
+		loss_at_ms[i] = world.us / 1000 + loss_ms;
+		world_say(&world, i, lost[i] ? (int64_t)loss_ms : -1, lasting[i]);
+	}
 }
 
 static void change(void)
@@ -106,7 +123,7 @@ static void chaos(struct network *network)
 	network->dead = world_random(&world) % 4 == 0;
 }
 
-static void one_round(bool restarts, bool flows)
+static void one_round(bool restarts, bool anew, bool rebinds, bool flows)
 {
 	uint64_t end_us, works_us;
 	unsigned int way;
@@ -118,6 +135,11 @@ static void one_round(bool restarts, bool flows)
 		change();
 		if (restarts && world_random(&world) % 8 == 0)
 			world_restart_server(&world);
+		if (anew && world_random(&world) % 8 == 0)
+			restart_reporter();
+		if (rebinds && world_random(&world) % 3 == 0)
+			world.host[world_random(&world) % WAYS] =
+				1 + world_random(&world) % 200;
 		world_for(&world, world_random(&world) % 1000);
 		if (flows)
 			announce_periodic(&world.announcer, world.us / 1000,
@@ -140,7 +162,8 @@ static void one_round(bool restarts, bool flows)
 /* A server that forgot is told when data flows, so then some has to. */
 static void schedule(void)
 {
-	bool restarts = seed % 2, flows = restarts || seed % 4 == 0;
+	bool restarts = seed % 2, anew = seed / 2 % 2, rebinds = seed / 4 % 2;
+	bool flows = restarts || anew || seed % 8 == 0;
 
 	world_begin(&world, seed);
 	memset(lost, 0, sizeof(lost));
@@ -149,7 +172,7 @@ static void schedule(void)
 	for (unsigned int i = 0; i < WAYS; i++)
 		world_say(&world, i, -1, false);
 	for (unsigned int i = 0; i < 3; i++)
-		one_round(restarts, flows);
+		one_round(restarts, anew, rebinds, flows);
 	world_end(&world);
 }
 

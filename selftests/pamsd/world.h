@@ -62,6 +62,7 @@ struct world {
 	struct peers *peers;
 	struct announcer announcer;
 	struct network network[WAYS];
+	uint8_t host[WAYS];	/* last byte of each way's address; a NAT may give another one */
 	struct packet *packets[PACKETS_MAX];
 	unsigned int packet_count;
 	struct known kernel[KERNEL_MAX];
@@ -232,6 +233,7 @@ static inline void world_begin(struct world *world, uint64_t seed)
 	world->peer_config.prefix_count = 1;
 	world->peer_config.rate_ps = 200;
 	world->peer_config.loss_max_s = 60;
+	memset(world->host, 1, sizeof(world->host));
 	world->config.peers = &world->peer_config;
 	world->config.peer_count = 1;
 	world->env = (struct peers_env){ world_set, world_del, world_find,
@@ -294,10 +296,11 @@ static inline void world_pass(struct world *world, unsigned int way, bool up,
 static inline void world_send(unsigned int way, const uint8_t *buf, size_t len,
 			      void *arg)
 {
-	union address from = world_address(way, 1);
+	struct world *world = arg;
+	union address from = world_address(way, world->host[way]);
 
-	((struct world *)arg)->sent++;
-	world_pass(arg, way, true, &from, buf, len);
+	world->sent++;
+	world_pass(world, way, true, &from, buf, len);
 }
 
 static inline void world_arrive(struct world *world, struct packet *packet)
@@ -316,7 +319,9 @@ static inline void world_arrive(struct world *world, struct packet *packet)
 	if (len > packet->len)
 		abort();
 	way = ntohl(packet->from.in.sin_addr.s_addr) >> 8 & 255;
-	if (len && way < WAYS)
+	/* a NAT has forgotten the address that it gave before */
+	if (len && way < WAYS &&
+	    (ntohl(packet->from.in.sin_addr.s_addr) & 255) == world->host[way])
 		world_pass(world, way, false, &packet->from, answer, len);
 }
 

@@ -285,6 +285,22 @@ static struct held *place_for(struct peer *peer, const struct peers_env *env,
 	return grown;
 }
 
+/*
+ * Is this session's state of the path older than what another session has said under the name? A
+ * reporter that was started anew has a new session, and reports of the old one may come later.
+ * No report is older than AGE_MAX_MS.
+ */
+static bool is_overtaken(const struct held *held, const struct session *session,
+			 uint8_t id)
+{
+	int64_t ahead_ms;
+
+	if (held->session == session)
+		return false;
+	ahead_ms = held->session->paths[held->id].sent_ms - session->paths[id].sent_ms;
+	return ahead_ms > 0 && ahead_ms <= AGE_MAX_MS;
+}
+
 /* Make this a name of that path. proof: of a subflow, which the kernel has to confirm once. */
 static void claim(struct peer *peer, const struct peers_env *env,
 		  struct session *session, uint8_t id,
@@ -299,6 +315,8 @@ static void claim(struct peer *peer, const struct peers_env *env,
 		/* a module that was just loaded, and held_feed() may have dropped it */
 		held = find(peer, key);
 	}
+	if (held && is_overtaken(held, session, id))
+		return;
 	if (!held) {
 		held = place_for(peer, env, session, ms);
 		if (!held) {
@@ -448,6 +466,7 @@ static void take_state(struct held_path *path, const struct report_path *state,
 	int64_t sent_ms = (int64_t)ms - age_ms, until_ms;
 
 	path->counter = counter;
+	path->sent_ms = sent_ms;
 	path->state = *state;
 	path->pipe_until_ms = 0;
 	path->loss_until_ms = 0;

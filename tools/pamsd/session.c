@@ -19,7 +19,6 @@
 
 #include "session.h"
 
-#define AGE_MAX_MS	5000
 #define HOUR_MS		3600000
 /* Rate limits of answers to refused reports: per session, and per peer. */
 #define ASKER_PS	20

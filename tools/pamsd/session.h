@@ -20,12 +20,14 @@
 #define ASKERS_MAX	32
 #define REFUSED_MAX	16
 #define SECRET_BYTES	32
+#define AGE_MAX_MS	5000	/* of a report */
 
 static_assert(crypto_generichash_KEYBYTES == SECRET_BYTES, "secret");
 
 /* A path's state, from the newest report of a session. */
 struct held_path {
 	uint64_t counter;		/* of that report; 0: none yet */
+	int64_t sent_ms;		/* when that report was sent, by our clock */
 	struct report_path state;
 	uint64_t pipe_until_ms;		/* 0: no pipe */
 	int64_t loss_at_ms;		/* may be before this machine's boot */
