@@ -5,6 +5,8 @@
  */
 #include "core.h"
 
+#define REPLAYED_MAX	1000
+
 /* --- a key holder who says what it likes --- */
 
 struct liar {
@@ -377,21 +379,24 @@ static void names_under_which_nothing_holds_make_room(void)
 	check(!dropped("too-many-paths"));
 }
 
-/* One recorded first report comes again and again, from anywhere. */
-static void replayed_requests_hardly_delay(unsigned int rate_ps)
+/* The first reports of forgotten sessions were recorded and come again and again, from anywhere. */
+static void replayed_requests_hardly_delay(unsigned int rate_ps, unsigned int sessions)
 {
-	uint8_t buf[REPORT_BYTES_MAX], answer[REPORT_ANSWER_BYTES];
+	static uint8_t buf[REPLAYED_MAX][REPORT_BYTES_MAX];
+	uint8_t answer[REPORT_ANSWER_BYTES];
+	static size_t len[REPLAYED_MAX];
+	unsigned int answers = 0, next = 0;
 	struct liar liar;
-	unsigned int answers = 0;
 	uint64_t begin_us;
-	size_t len;
 
 	begin();
-	liar_begin(&liar);
-	liar_path(&liar, 0);
-	liar.report.sent_ms = world.us / 1000;
-	len = report_seal(buf, &liar.keys, liar.session, ++liar.counter,
-			  &liar.report);
+	for (unsigned int i = 0; i < sessions; i++) {
+		liar_begin(&liar);
+		liar_path(&liar, 0);
+		liar.report.sent_ms = world.us / 1000;
+		len[i] = report_seal(buf[i], &liar.keys, liar.session, ++liar.counter,
+				     &liar.report);
+	}
 	for (unsigned int round = 0; round < 20; round++) {
 		world_restart_reporter(&world);
 		begin_us = world.us;
@@ -400,24 +405,55 @@ static void replayed_requests_hardly_delay(unsigned int rate_ps)
 		       world.us - begin_us < 10000000) {
 			union address from = world_address(77, world.us);
 
-			answers += peers_receive(world.peers, buf, len, &from,
+			answers += peers_receive(world.peers, buf[next], len[next], &from,
 						 server_us(&world),
 						 answer) > 0;
+			next = (next + 1) % sessions;
 			world_run(&world, world.us + 1000000 / rate_ps);
 		}
 		check(world.us - begin_us <= 300000);
 	}
-	check(answers <= 20 * 10);
+	check(answers <= sessions);
 }
 
 static void replay_at_1000_a_second(void)
 {
-	replayed_requests_hardly_delay(1000);
+	replayed_requests_hardly_delay(1000, 1);
 }
 
 static void replay_at_5000_a_second(void)
 {
-	replayed_requests_hardly_delay(5000);
+	replayed_requests_hardly_delay(5000, 1);
+}
+
+static void replay_of_1000_sessions(void)
+{
+	replayed_requests_hardly_delay(19000, REPLAYED_MAX);
+}
+
+/* Reports that overtake each other are each answered, once. */
+static void each_report_is_answered_once(void)
+{
+	uint8_t buf[3][REPORT_BYTES_MAX], answer[REPORT_ANSWER_BYTES];
+	static const unsigned int order[] = { 1, 0, 0, 1, 2, 1, 2, 0 };
+	union address from = world_address(0, 1);
+	unsigned int answers = 0;
+	json_int_t before;
+	struct liar liar;
+	size_t len;
+
+	begin();
+	before = dropped("replay");
+	liar_begin(&liar);
+	liar_path(&liar, 0);
+	for (unsigned int i = 0; i < 3; i++)
+		len = report_seal(buf[i], &liar.keys, liar.session, ++liar.counter,
+				  &liar.report);
+	for (unsigned int i = 0; i < ARRAY_SIZE(order); i++)
+		answers += peers_receive(world.peers, buf[order[i]], len, &from,
+					 server_us(&world), answer) > 0;
+	check(answers == 3);
+	check(dropped("replay") - before == ARRAY_SIZE(order) - 3);
 }
 
 /* All that an old session sent is sent again, from its own address. */
@@ -492,6 +528,8 @@ int main(void)
 	run(names_under_which_nothing_holds_make_room);
 	run(replay_at_1000_a_second);
 	run(replay_at_5000_a_second);
+	run(replay_of_1000_sessions);
+	run(each_report_is_answered_once);
 	run(old_session_stays_dead);
 	run(two_hosts_do_not_flap);
 	world_end(&world);

@@ -105,6 +105,7 @@ void peers_free(struct peers *peers)
 			free(session);
 		}
 		free(peers->peers[i].held);
+		free(peers->peers[i].askers.list);
 	}
 	sodium_memzero(peers->peers, peers->count * sizeof(struct peer));
 	free(peers->peers);
@@ -188,7 +189,7 @@ static size_t challenge(struct peer *peer, const struct session *session,
 			const union address *from, uint64_t us,
 			uint8_t buf[REPORT_ANSWER_BYTES])
 {
-	if (!session_may_ask(peer, header->session, us)) {
+	if (!session_may_ask(peer, header, us)) {
 		peer->drops[DROP_CHALLENGE_RATE]++;
 		return 0;
 	}
@@ -323,7 +324,8 @@ size_t peers_receive(struct peers *peers, const uint8_t *buf, size_t len,
 		return 0;
 	}
 	session = session_find(peer, header.session);
-	if (session && !report_window_fresh(&session->window, header.counter)) {
+	if ((session && !report_window_fresh(&session->window, header.counter)) ||
+	    session_was_refused(peer, &header)) {
 		peer->drops[DROP_REPLAY]++;
 		return 0;
 	}

@@ -20,9 +20,7 @@
 #include "session.h"
 
 #define HOUR_MS		3600000
-/* Rate limits of answers to refused reports: per session, and per peer. */
-#define ASKER_PS	20
-#define ASKER_BURST	4
+/* Limit of answers to a peer's refused reports. */
 #define ASKERS_PS	500
 /* After a reporter's restart, reports of its old session may still arrive for this long. */
 #define TWO_MS		1000
@@ -143,31 +141,95 @@ int64_t session_age(struct session *session, const struct report *report,
 	return 0;
 }
 
-/* Find the asker of this session id, or replace the one that asked longest ago. */
-static struct asker *asker_of(struct peer *peer, const uint8_t *id)
+/* --- reports that were refused --- */
+
+/* The places where this session may be. Its id is random, so it is its own hash. */
+static struct asker *places_of(const struct askers *askers, const uint8_t *id)
 {
-	struct asker *oldest = &peer->askers[0];
+	uint16_t hash;
 
-	for (unsigned int i = 0; i < ASKERS_MAX; i++) {
-		struct asker *asker = &peer->askers[i];
+	memcpy(&hash, id, sizeof(hash));
+	return &askers->list[hash % askers->groups * ASKERS_PLACES];
+}
 
-		if (!memcmp(asker->session, id, REPORT_SESSION_BYTES))
-			return asker;
-		if (asker->asked_ms < oldest->asked_ms)
-			oldest = asker;
-	}
-	memset(oldest, 0, sizeof(*oldest));
-	memcpy(oldest->session, id, REPORT_SESSION_BYTES);
+static struct asker *asker_find(const struct askers *askers, const uint8_t *id)
+{
+	struct asker *places;
+
+	if (!askers->groups)
+		return NULL;
+	places = places_of(askers, id);
+	for (unsigned int i = 0; i < ASKERS_PLACES; i++)
+		if (!memcmp(places[i].session, id, REPORT_SESSION_BYTES))
+			return &places[i];
+	return NULL;
+}
+
+/* A place for this session: one that is free, or else of the session that asked longest ago. */
+static struct asker *place_for(const struct askers *askers, const uint8_t *id)
+{
+	struct asker *places = places_of(askers, id), *oldest = places;
+
+	for (unsigned int i = 1; i < ASKERS_PLACES; i++)
+		if (places[i].asked_ms < oldest->asked_ms)
+			oldest = &places[i];
 	return oldest;
 }
 
-bool session_may_ask(struct peer *peer, const uint8_t *id, uint64_t us)
+/* Twice as many groups of places: each group's sessions go to two of them. */
+static void grow(struct askers *askers)
 {
-	struct asker *asker = asker_of(peer, id);
+	struct askers grown = { .groups = askers->groups * 2 ?: 1 };
 
-	asker->asked_ms = us / 1000;
-	return bucket_take(&asker->answers, ASKER_PS, ASKER_BURST, us) &&
-	       bucket_take(&peer->answers, ASKERS_PS, ASKERS_PS, us);
+	grown.list = calloc(grown.groups * ASKERS_PLACES, sizeof(*grown.list));
+	if (!grown.list)
+		return;
+	for (unsigned int i = 0; i < askers->groups * ASKERS_PLACES; i++)
+		if (askers->list[i].asked_ms)
+			*place_for(&grown, askers->list[i].session) = askers->list[i];
+	free(askers->list);
+	*askers = grown;
+}
+
+static void asker_add(struct askers *askers, const struct report_header *header,
+		      uint64_t ms)
+{
+	struct asker *place;
+
+	while (askers->groups < ASKERS_GROUPS_MAX &&
+	       (!askers->groups || place_for(askers, header->session)->asked_ms)) {
+		unsigned int groups = askers->groups;
+
+		grow(askers);
+		if (askers->groups == groups)
+			break;
+	}
+	if (!askers->groups)
+		return;
+	place = place_for(askers, header->session);
+	memcpy(place->session, header->session, REPORT_SESSION_BYTES);
+	place->window = (struct report_window){ .top = header->counter, .seen = 1 };
+	place->asked_ms = ms ?: 1;
+}
+
+bool session_was_refused(const struct peer *peer, const struct report_header *header)
+{
+	const struct asker *asker = asker_find(&peer->askers, header->session);
+
+	return asker && !report_window_fresh(&asker->window, header->counter);
+}
+
+bool session_may_ask(struct peer *peer, const struct report_header *header, uint64_t us)
+{
+	struct asker *asker = asker_find(&peer->askers, header->session);
+
+	if (asker) {
+		report_window_take(&asker->window, header->counter);
+		asker->asked_ms = us / 1000;
+	} else {
+		asker_add(&peer->askers, header, us / 1000);
+	}
+	return bucket_take(&peer->answers, ASKERS_PS, ASKERS_PS, us);
 }
 
 void session_watch(struct peer *peer, const struct session *session,

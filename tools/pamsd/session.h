@@ -17,7 +17,9 @@
 #include "pamsd.h"
 
 #define SESSIONS_MAX	4	/* of a peer */
-#define ASKERS_MAX	32
+/* Of a peer at most 4096 sessions are remembered whose reports were refused. */
+#define ASKERS_PLACES	8	/* where each of them may be: a group */
+#define ASKERS_GROUPS_MAX	512
 #define REFUSED_MAX	16
 #define SECRET_BYTES	32
 #define AGE_MAX_MS	5000	/* of a report */
@@ -74,11 +76,16 @@ struct refused {
 	uint64_t until_ms;		/* don't ask again until then */
 };
 
-/* The rate limit of answers to the refused reports of a session. */
+/* Which reports of a session were refused. Each is answered once, so that a replay isn't. */
 struct asker {
 	uint8_t session[REPORT_SESSION_BYTES];
-	struct bucket answers;
-	uint64_t asked_ms;
+	struct report_window window;
+	uint64_t asked_ms;		/* 0: this place is free */
+};
+
+struct askers {
+	struct asker *list;		/* groups of ASKERS_PLACES */
+	unsigned int groups;
 };
 
 struct peer {
@@ -86,7 +93,7 @@ struct peer {
 	struct report_keys keys;
 	uint8_t secret[SECRET_BYTES];	/* the sessions' secrets are derived from this */
 	struct session *sessions[SESSIONS_MAX];
-	struct asker askers[ASKERS_MAX];
+	struct askers askers;
 	struct bucket reports, answers, guesses;
 	struct refused refused[REFUSED_MAX];
 	unsigned int refused_next;
@@ -119,8 +126,10 @@ bool session_echoes(const struct report *report, uint64_t ms);
 /* Returns the age of a report in ms, or -1 if it is too old or its age is unknown. */
 int64_t session_age(struct session *session, const struct report *report,
 		    uint64_t ms);
-/* May a report that was refused be answered now? Answers are rate limited. */
-bool session_may_ask(struct peer *peer, const uint8_t *id, uint64_t us);
+/* Was this report refused before? Not if it is of one of too many sessions. */
+bool session_was_refused(const struct peer *peer, const struct report_header *header);
+/* Remember a report as refused. May it be answered now? Answers are rate limited. */
+bool session_may_ask(struct peer *peer, const struct report_header *header, uint64_t us);
 /* Log once an hour if two hosts seem to use the peer's key at the same time. */
 void session_watch(struct peer *peer, const struct session *session,
 		   int64_t age_ms, uint64_t ms);
