@@ -427,7 +427,7 @@ strangers_take_no_path_down()
 		local listener=$!
 		[ "$link" = h1@"$helper" ] || joins_first_link
 		sleep 0.1
-		transfer --bytes 5M --timeout 60000 $devices &
+		transfer --bytes 5M --timeout 60000 "${devices[@]}" &
 		transfer_pid=$!
 		within 50 both_subflows || fail "there is no second subflow"
 		wait "$listener" || fail "no join is seen at $link"
@@ -468,7 +468,7 @@ the_peers_token_proves_it()
 	wait "$transfer_pid" || fail "the transfer did not survive"
 }
 
-thief=$XFER_DIR/thief devices=
+thief=$XFER_DIR/thief devices=()
 thief_begins()
 {
 	[ -x "$thief" ] || skip "no thief is built for this guest: it is for the user-mode kernel"
@@ -484,7 +484,7 @@ thief_begins()
 # joins_first_link: connections begin on the second link, and join the first
 joins_first_link()
 {
-	devices="--devices c2"
+	devices=(--devices c2)
 	ip -n "$client" mptcp endpoint flush
 	ip -n "$client" mptcp endpoint add 10.0.1.1 dev c1 id 1 subflow
 }

@@ -8,6 +8,7 @@ socket, plugins. Prints TAP.
 import contextlib
 import itertools
 import json
+import os
 import signal
 import socket
 import subprocess
@@ -671,6 +672,64 @@ while True:
     pair.stop()
 
 
+def cpu_s(process):
+    fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def plugin_that_never_pauses(folder):
+    """It is read slowly, and takes no core; what it says arrives."""
+    program = Path(folder) / "predict"
+    program.write_text("""#!/bin/sh\nexec yes '{"loss_ms": 7000}'\n""")
+    program.chmod(0o755)
+    pair = Pair(folder, interface=f'plugin = {{"{program}"}}')
+    within("its loss time arrives", lambda: pair.losses(7000))
+    before = cpu_s(pair.reporter.process)
+    time.sleep(2)
+    used = cpu_s(pair.reporter.process) - before
+    check(used < 0.5, f"{used:.2f} s of 2 s")
+    check(pair.losses(7000), "it still arrives")
+    pair.stop()
+
+
+def idle_clients_make_room(folder):
+    """Those that hold the control socket and say nothing lock nobody out; who was answered last stays longest."""
+    pair = Pair(folder)
+    with contextlib.ExitStack() as stack:
+        clients = []
+        for _ in range(40):
+            client = stack.enter_context(socket.socket(socket.AF_UNIX))
+            client.connect(str(pair.server.socket))
+            clients.append(client)
+        check(pair.server.status(), "it answers")
+        clients[-1].settimeout(5)
+        for _ in range(40):
+            check(pair.server.status(), "it answers")
+            clients[-1].sendall(b'{"command": "status"}\n')
+            check(clients[-1].recv(1), "who says something stays")
+    pair.stop()
+
+
+def many_hangups_are_one_reload(folder):
+    """Those that come during a reload, which takes its time with 400 peers."""
+    said = "the configuration was read again"
+    peers = subprocess.run([HELPERS / "reporters", "--config", "400"], check=True, capture_output=True, text=True).stdout
+    server = Daemon(folder, "server", f'server {{\nlisten = {{"127.0.0.1:{free_port()}"}}\n{peers}}}\n')
+    start = time.monotonic()
+    server.send(signal.SIGHUP)
+    within("it is reloaded", lambda: said in server.said())
+    reload_s = time.monotonic() - start
+    for _ in range(100):
+        server.send(signal.SIGHUP)
+        time.sleep(0.0005)
+    time.sleep(0.2 + 100 * reload_s)
+    count = server.said().count(said)
+    check(1 < count < 40, f"{count} reloads of {1000 * reload_s:.0f} ms")
+    server.send(signal.SIGHUP)
+    within("another is another", lambda: server.said().count(said) == count + 1)
+    check(server.stop() == 0, "it ends in order")
+
+
 def plugin_that_does_not_start(folder):
     program = Path(folder) / "predict"
     program.write_text("#!/nonesuch\n")
@@ -706,4 +765,5 @@ if __name__ == "__main__":
         temporary_address_is_preferred, status_of_thousands,
         kernel_that_is_silent, kernel_that_is_short, links_lost_with_their_news, two_at_one_socket,
         lines_that_are_refused, uncertain_loss, loss_that_is_over, plugin, plugin_that_repeats_itself,
-        plugin_that_does_not_start, missing_module_is_said_once]))
+        plugin_that_never_pauses, idle_clients_make_room, many_hangups_are_one_reload, plugin_that_does_not_start,
+        missing_module_is_said_once]))

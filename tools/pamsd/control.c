@@ -31,6 +31,7 @@
 struct client {
 	struct control *control;
 	struct bufferevent *buffer;
+	uint64_t heard_ms;	/* when it last said something, or connected */
 	struct client *next;
 };
 
@@ -94,6 +95,7 @@ static void on_readable(struct bufferevent *buffer, void *arg)
 	struct client *client = arg;
 	bool unread = is_full(client);
 
+	client->heard_ms = now_ms();
 	obey(client);
 	if (unread || evbuffer_get_length(bufferevent_get_input(buffer)) >
 		      LINE_BYTES_MAX)
@@ -114,6 +116,17 @@ static void on_closed(struct bufferevent *buffer, short what, void *arg)
 		drop(arg);
 }
 
+/* The client that has said nothing for the longest time. */
+static struct client *quietest(const struct control *control)
+{
+	struct client *quiet = control->clients;
+
+	for (struct client *client = quiet; client; client = client->next)
+		if (client->heard_ms <= quiet->heard_ms)
+			quiet = client;
+	return quiet;
+}
+
 static void on_connect(evutil_socket_t fd, short what, void *arg)
 {
 	struct control *control = arg;
@@ -124,8 +137,9 @@ static void on_connect(evutil_socket_t fd, short what, void *arg)
 	accepted = accept4(fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 	if (accepted < 0)
 		return;
-	client = control->count < CLIENTS_MAX ? calloc(1, sizeof(*client)) :
-						NULL;
+	if (control->count == CLIENTS_MAX)
+		drop(quietest(control));
+	client = calloc(1, sizeof(*client));
 	if (!client) {
 		close(accepted);
 		return;
@@ -138,6 +152,7 @@ static void on_connect(evutil_socket_t fd, short what, void *arg)
 		return;
 	}
 	client->control = control;
+	client->heard_ms = now_ms();
 	client->next = control->clients;
 	control->clients = client;
 	control->count++;

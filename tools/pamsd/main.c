@@ -43,6 +43,7 @@ static struct {
 	struct roles roles;
 	struct lines lines;
 	struct event *signals[3];
+	struct event *reload;	/* is activated by SIGHUP */
 	bool unprivileged;	/* CAP_NET_ADMIN was dropped */
 	bool broken;		/* exit with a failure */
 } pamsd;
@@ -237,17 +238,25 @@ static void reload(void)
 	give_up();
 }
 
+static void on_reload(evutil_socket_t fd, short what, void *arg)
+{
+	(void)fd;
+	(void)what;
+	(void)arg;
+	notify("RELOADING=1");
+	reload();
+	notify("READY=1");
+}
+
+/* Is called for each signal, but all that came during a reload call for one more. */
 static void got_signal(evutil_socket_t number, short what, void *arg)
 {
 	(void)what;
 	(void)arg;
-	if (number != SIGHUP) {
+	if (number == SIGHUP)
+		event_active(pamsd.reload, EV_TIMEOUT, 1);
+	else
 		event_base_loopbreak(pamsd.base);
-		return;
-	}
-	notify("RELOADING=1");
-	reload();
-	notify("READY=1");
 }
 
 static int catch_signals(void)
@@ -255,6 +264,9 @@ static int catch_signals(void)
 	static const int numbers[] = { SIGHUP, SIGTERM, SIGINT };
 
 	signal(SIGPIPE, SIG_IGN);
+	pamsd.reload = event_new(pamsd.base, -1, 0, on_reload, NULL);
+	if (!pamsd.reload)
+		return -1;
 	for (unsigned int i = 0; i < ARRAY_SIZE(numbers); i++) {
 		struct event *event = evsignal_new(pamsd.base, numbers[i],
 						   got_signal, NULL);
@@ -305,6 +317,8 @@ free_signals:
 	for (unsigned int i = 0; i < ARRAY_SIZE(pamsd.signals); i++)
 		if (pamsd.signals[i])
 			event_free(pamsd.signals[i]);
+	if (pamsd.reload)
+		event_free(pamsd.reload);
 	kernel_free(pamsd.kernel);
 	resolvers_end(pamsd.base);
 free_base:

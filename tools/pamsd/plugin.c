@@ -26,6 +26,10 @@
 #define LINE_BYTES_MAX	4096
 #define AGAIN_MIN_S	1
 #define AGAIN_MAX_S	64
+/* What is read of a plugin's output, a few hundred lines a second: one that never pauses waits. */
+#define READ_TICK_MS	100
+#define READ_TICK_BYTES	1024
+#define READ_BURST_BYTES	8192
 
 struct plugin {
 	struct plugins *plugins;
@@ -42,6 +46,7 @@ struct plugins {
 	const struct lines *lines;
 	struct plugin *plugins;
 	unsigned int count;
+	struct ev_token_bucket_cfg *pace;
 };
 
 /*
@@ -168,6 +173,7 @@ static int run(struct plugin *plugin)
 		stop(plugin);
 		return -ENOMEM;
 	}
+	bufferevent_set_rate_limit(plugin->buffer, plugin->plugins->pace);
 	bufferevent_setcb(plugin->buffer, on_output, NULL, on_closed, plugin);
 	bufferevent_enable(plugin->buffer, EV_READ);
 	return 0;
@@ -187,6 +193,7 @@ struct plugins *plugins_new(struct event_base *base,
 			    const struct config *config,
 			    const struct lines *lines)
 {
+	const struct timeval tick = { .tv_usec = READ_TICK_MS * 1000 };
 	struct plugins *plugins = calloc(1, sizeof(*plugins));
 
 	if (!plugins)
@@ -195,8 +202,10 @@ struct plugins *plugins_new(struct event_base *base,
 	plugins->lines = lines;
 	plugins->plugins = calloc(config->interface_count + 1,
 				  sizeof(*plugins->plugins));
-	if (!plugins->plugins) {
-		free(plugins);
+	plugins->pace = ev_token_bucket_cfg_new(READ_TICK_BYTES, READ_BURST_BYTES,
+						EV_RATE_LIMIT_MAX, EV_RATE_LIMIT_MAX, &tick);
+	if (!plugins->plugins || !plugins->pace) {
+		plugins_free(plugins);
 		return NULL;
 	}
 	for (unsigned int i = 0; i < config->interface_count; i++) {
@@ -226,6 +235,8 @@ void plugins_free(struct plugins *plugins)
 		stop(&plugins->plugins[i]);
 		event_free(plugins->plugins[i].again);
 	}
+	if (plugins->pace)
+		ev_token_bucket_cfg_free(plugins->pace);
 	free(plugins->plugins);
 	free(plugins);
 }
