@@ -67,11 +67,13 @@ static int print_as_json(const char *name, const char *server, const char *key,
 static void print(const char *name, const char *server, const char *key,
 		  const char * const *links, int count)
 {
+	/* the second line is the first one's input, so the key isn't in the shell's history */
 	printf("# 1. On both machines, as root: the same key, which only root "
-	       "can read.\n"
-	       "umask 077; echo %s >/etc/pamsd/%s.key\n\n"
+	       "can read. Both lines.\n"
+	       "(umask 077; read -r key; echo \"$key\" >/etc/pamsd/%s.key)\n"
+	       "%s\n\n"
 	       "# 2. On the server (%s), in /etc/pamsd/pamsd.conf. A firewall "
-	       "has to let\n# UDP port 5230 pass.\n", key, name, server);
+	       "has to let\n# UDP port 5230 pass.\n", name, key, server);
 	print_server(stdout, name);
 	printf("\n# 3. On %s, in /etc/pamsd/pamsd.conf:\n", name);
 	print_reporter(stdout, name, server, links, count);
