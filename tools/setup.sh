@@ -104,14 +104,31 @@ stay_heard() {
 	done
 }
 
+# apt WORD... - apt-get, again and again for ten minutes while another one is at
+# work, as on a system that was just started and updates itself
+apt() {
+	tries=0
+	until why=$(as_root env LC_ALL=C DEBIAN_FRONTEND=noninteractive DEBCONF_NOWARNINGS=yes \
+		apt-get -qq "$@" 2>&1 > /dev/null); do
+		case $why in
+		*"Could not get lock"*) ;;
+		*) tries=120 ;;
+		esac
+		[ "$tries" != 0 ] || echo "setup: another apt is at work, waiting for it" >&2
+		[ "$tries" -lt 120 ] || { echo "$why" >&2; return 1; }
+		tries=$((tries + 1))
+		sleep 5
+	done
+	[ -z "$why" ] || echo "$why" >&2
+}
+
 echo "setup: installing$missing" >&2
 stay_heard &
 heard=$!
 trap 'kill "$heard" 2> /dev/null; wait "$heard" || :' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
-as_root apt-get -qq update
+apt update || fail "apt-get could not update its lists"
 # shellcheck disable=SC2086 # a list of words
-as_root env DEBIAN_FRONTEND=noninteractive DEBCONF_NOWARNINGS=yes \
-	apt-get -qq install -y --no-install-recommends $missing > /dev/null ||
+apt install -y --no-install-recommends $missing ||
 	fail "apt-get could not install$missing"
