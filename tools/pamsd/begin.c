@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * begin - on which path connections begin
+ * begin - puts the path on which connections begin into the kernel
  *
- * The choice, and the BPF programs that carry it out (tools/lib/first.c). The programs run while
+ * BPF programs carry the choice out (tools/lib/first.c). They run while
  * the daemon lives: their links are held open and are pinned nowhere, so that nothing of them is
  * left after a crash. They are loaded before privileges are dropped; to change their tables takes
  * none.
@@ -16,61 +16,6 @@
 
 #include "../lib/first.h"
 #include "paths.h"
-
-/* A short answer, by which paths are compared. */
-#define ANSWER_BYTES	65536
-#define ANSWER_RTTS	4
-/* From so long before a predicted loss on no connection begins on the path. */
-#define LOSS_NEAR_MS	5000
-
-/* --- the choice --- */
-
-/* Lower is better: paths that can't be used now, then what costs more. */
-static unsigned int rank_of(const struct path *path, uint64_t ms)
-{
-	bool dead = path->dead_ms && ms < path->again_ms;
-	bool lost = path->lost_ms && ms + LOSS_NEAR_MS >= path->lost_ms &&
-		    ms < path->lost_until_ms;
-
-	return (!path->up || dead || lost) * 256 + path->cost;
-}
-
-/* The time of a short answer in us, 0: unknown. */
-static uint64_t answer_us(const struct path *path, bool rates)
-{
-	if (!path->rtt_us)
-		return 0;
-	return ANSWER_RTTS * (uint64_t)path->rtt_us +
-	       (rates ? ANSWER_BYTES * 1000000ULL / path->rate_byteps : 0);
-}
-
-static bool is_better(const struct path *one, const struct path *than, unsigned int percent)
-{
-	bool rates = one->rate_byteps && than->rate_byteps;
-	uint64_t one_us = answer_us(one, rates), than_us = answer_us(than, rates);
-
-	return one_us && than_us && one_us * 100 < than_us * percent;
-}
-
-const struct path *begin_choose(const struct list *paths, int family,
-				const struct prefix *before, unsigned int percent,
-				uint64_t ms)
-{
-	const struct path *kept = NULL, *best = NULL;
-
-	for_each(const struct path, path, paths) {
-		if (path->address.family != family)
-			continue;
-		if (!memcmp(&path->address, before, sizeof(*before)))
-			kept = path;
-		if (!best || rank_of(path, ms) < rank_of(best, ms) ||
-		    (rank_of(path, ms) == rank_of(best, ms) && is_better(path, best, 100)))
-			best = path;
-	}
-	if (kept && rank_of(kept, ms) == rank_of(best, ms) && !is_better(best, kept, percent))
-		return kept;
-	return best;
-}
 
 #ifndef HAVE_BPF
 

@@ -9,7 +9,7 @@
  *	          control.c, plugin.c -------/      \------> kernel.c
  *	                  (lines.c)
  *
- *	paths:    scene.c, seen.c -> paths.c (begin.c) -> scene.c, endpoint.c, begin.c
+ *	paths:    scene.c, seen.c -> paths.c (plan.c, choice.c) -> scene.c, endpoint.c, begin.c
  *	rules:    config.c -> rules.c -> kernel.c
  *	caps:     counter.c, battery.c, metered.c, pamsplit.c -> caps.c (quota.c)
  *	                  caps.c -> caps_apply.c -> kernel.c, endpoint.c, exits.c,
@@ -29,8 +29,10 @@
  *	held.c			the paths that peers have reported
  *	session.c		sessions of peers, and the age of their reports
  *	paths.c			keeps the host's paths
- *	begin.c			chooses on which of them connections begin
- *	seen.c			what TCP sockets tell of them
+ *	plan.c			what should be there for them
+ *	begin.c			puts where connections begin into the kernel
+ *	seen.c			what TCP sockets tell of the paths
+ *	choice.c		chooses on which of them connections begin
  *	scene.c			interfaces, addresses, routes and rules
  *	reporter.c		decides when to report which state of a path
  *	source_*.c		measure an interface's throughput and backlog
@@ -684,7 +686,7 @@ void paths_feed(struct paths *paths);
 /* No connection begins on a path that is about to be lost. Returns NULL, or why not. */
 const char *paths_predict(struct paths *paths, const char *interface,
 			  const struct prediction *prediction);
-struct json_t *paths_status(const struct paths *paths);
+struct json_t *paths_status(struct paths *paths);
 
 /* --- begin.c: on which path connections begin --- */
 

@@ -2,18 +2,11 @@
 /*
  * paths - keeps the host's paths: an endpoint, rules and a routing table for each
  *
- * What should be there follows from what is (scene.c); the difference is made whenever rtnetlink
- * tells of a change, so that a change of anybody leads to the same end. Routes and rules are
- * marked as pamsd's by their protocol. Endpoints can't be marked: those that pamsd adds are
+ * What should be there (plan.c) follows from what is (scene.c); the difference is made whenever
+ * rtnetlink tells of a change, so that a change of anybody leads to the same end. Routes and rules
+ * are marked as pamsd's by their protocol. Endpoints can't be marked: those that pamsd adds are
  * written into a file first, for the case that it is killed. What others have made stays, and is
  * used: an address that has an endpoint gets no second one.
- *
- * From a path's address three rules lead: to its own table without the default, so that its
- * neighbours are reached over its own interface, though another has the same subnet; to the main
- * table without the default, for what has a route of its own there, as a VPN; to its own table.
- *
- * If the routes send everything through an interface that is no path, such as a VPN's, there are
- * no paths of that family: they would lead around it.
  */
 #include <errno.h>
 #include <libgen.h>
@@ -26,7 +19,6 @@
 
 #include <event2/event.h>
 #include <jansson.h>
-#include <linux/if_addr.h>
 #include <linux/mptcp.h>
 #include <linux/mptcp_pams.h>
 #include <linux/rtnetlink.h>
@@ -40,8 +32,6 @@
 #define SETTLE_MS	50
 /* At most so often if changes don't end. */
 #define SPACING_MS	500
-/* How long a link without carrier keeps its endpoint: taking that away ends its subflows. */
-#define HOLD_MS		3000
 /* Looks at the sockets after a connection has begun: how often, and until when. */
 #define LOOK_MS		250
 #define LOOK_SLOW_MS	1000
@@ -51,27 +41,10 @@
 #define FIRST_PERCENT	80
 #define LATER_PERCENT	50
 
-/* More destinations without a choice don't fit into the kernel's tables. */
-#define LEFT_MOST	2048
-
 /* The path manager's limit of further subflows. */
 #define SUBFLOWS_MOST	8
 
 static const int families[] = { AF_INET, AF_INET6 };
-
-/* An endpoint that pamsd has made. */
-struct made {
-	struct prefix address;
-	unsigned int ifindex;
-};
-
-/* What should be there. */
-struct plan {
-	struct list routes;	/* of struct scene_route */
-	struct list rules;
-	struct list endpoints;	/* of struct made */
-	struct list left;	/* of struct prefix: destinations with a route of their own */
-};
 
 struct paths {
 	const struct paths_config *config;
@@ -94,274 +67,27 @@ struct paths {
 	struct prefix chosen[2];
 	bool crowded;		/* too many destinations have routes of their own */
 	bool compared[2];	/* a choice was made by round trips */
-	struct prefix told[2];	/* what the kernel's table has; family 0: nothing */
+	struct made told[2];	/* what the kernel's table has; family 0: nothing */
 	struct seldom unread, refused, full;
 };
+
+static struct situation situation(struct paths *paths)
+{
+	return (struct situation){
+		.config = paths->config,
+		.caps = paths->caps,
+		.scene = &paths->scene,
+		.exits = { paths->exits[0], paths->exits[1] },
+		.ms = now_ms(),
+		.paths = &paths->paths,
+	};
+}
 
 static void arm(struct event *event, unsigned int ms)
 {
 	const struct timeval after = { ms / 1000, ms % 1000 * 1000 };
 
 	event_add(event, &after);
-}
-
-/* --- which interfaces are paths --- */
-
-static bool names(char (*list)[IF_NAMESIZE], unsigned int count, const char *name)
-{
-	for (unsigned int i = 0; i < count; i++)
-		if (!strcmp(list[i], name))
-			return true;
-	return false;
-}
-
-/* Bridges and tunnels lead over other interfaces. */
-static bool leads_over_others(const struct scene_link *link)
-{
-	static const char * const kinds[] = {
-		"batadv", "bridge", "dummy", "erspan", "geneve", "gre", "gretap", "ifb",
-		"ip6erspan", "ip6gre", "ip6gretap", "ip6tnl", "ipip", "ipvlan",
-		"l2tp_eth", "openvswitch", "ovpn", "sit", "tun", "vrf", "vti", "vti6", "vxlan",
-		"wireguard", "xfrm",
-	};
-
-	for (unsigned int i = 0; i < ARRAY_SIZE(kinds); i++)
-		if (!strcmp(link->kind, kinds[i]))
-			return true;
-	return false;
-}
-
-/* NULL, or why the interface can't be a path. */
-static const char *why_never(const struct paths *paths, const struct scene_link *link)
-{
-	const struct paths_config *config = paths->config;
-
-	if (link->loopback)
-		return "it is this host";
-	if (names(config->without, config->without_count, link->name))
-		return "the configuration leaves it out";
-	if (names(config->also, config->also_count, link->name))
-		return NULL;
-	if (link->slave)
-		return "it is a part of another interface";
-	if (leads_over_others(link))
-		return "it leads over other interfaces, and \"also\" doesn't name it";
-	return NULL;
-}
-
-/* NULL, or why the interface is no path now. */
-static const char *why_not(const struct paths *paths, const struct scene_link *link)
-{
-	const char *why = why_never(paths, link);
-
-	if (!why && paths->caps && caps_forbid(paths->caps, link->name))
-		why = "a cap forbids it";
-	return why;
-}
-
-/* The higher the better, below 0: not usable (yet). */
-static int rank_of(const struct scene_address *address, bool temporary)
-{
-	bool is6 = address->address.family == AF_INET6;
-
-	if (address->flags & (IFA_F_TENTATIVE | IFA_F_DADFAILED))
-		return -1;
-	return !(address->flags & IFA_F_DEPRECATED) * 16 +
-	       !(is6 && (address->address.address[0] & 0xfe) == 0xfc) * 8 +
-	       (is6 ? !(address->flags & IFA_F_TEMPORARY) == !temporary :
-		      !(address->flags & IFA_F_SECONDARY)) * 4 + address->own * 2;
-}
-
-static const struct scene_address *best_address(const struct scene *scene,
-						const struct scene_link *link, int family)
-{
-	bool temporary = family == AF_INET6 && link_prefers_temporary(link->name);
-	const struct scene_address *best = NULL;
-
-	for_each(const struct scene_address, address, &scene->addresses)
-		if (address->ifindex == link->ifindex && address->address.family == family &&
-		    rank_of(address, temporary) > (best ? rank_of(best, temporary) : -1))
-			best = address;
-	return best;
-}
-
-/* The interface's default route with the lowest metric, of others. */
-static const struct scene_route *default_route(const struct scene *scene, unsigned int ifindex,
-					       int family)
-{
-	const struct scene_route *best = NULL;
-
-	for_each(const struct scene_route, route, &scene->routes)
-		if (route->ifindex == ifindex && route->to.family == family && !route->to.len &&
-		    !route->ours && (!best || route->metric < best->metric))
-			best = route;
-	return best;
-}
-
-/* --- the plan --- */
-
-static void plan_free(struct plan *plan)
-{
-	list_free(&plan->routes);
-	list_free(&plan->rules);
-	list_free(&plan->endpoints);
-	list_free(&plan->left);
-}
-
-static void plan_rule(struct plan *plan, const struct prefix *from, unsigned int nr,
-		      uint32_t table, int suppress)
-{
-	struct scene_rule *rule = list_add(&plan->rules, sizeof(*rule));
-
-	rule->from = *from;
-	rule->priority = OUR_PRIORITY + nr;
-	rule->table = table;
-	rule->suppress = suppress;
-}
-
-static void plan_route(struct plan *plan, const struct prefix *to, unsigned int ifindex,
-		       const struct prefix *gateway)
-{
-	struct scene_route *route = list_add(&plan->routes, sizeof(*route));
-
-	route->to = *to;
-	route->table = OUR_TABLE + ifindex;
-	route->ifindex = ifindex;
-	route->gateway = *gateway;
-	/* what the kernel shows of an IPv6 route without a metric */
-	route->metric = to->family == AF_INET6 ? 1024 : 0;
-}
-
-static struct made *find_made(const struct list *list, const struct prefix *address)
-{
-	for_each(struct made, made, list)
-		if (!memcmp(&made->address, address, sizeof(*address)))
-			return made;
-	return NULL;
-}
-
-static struct path *find_path(const struct paths *paths, const struct prefix *address)
-{
-	for_each(struct path, path, &paths->paths)
-		if (!memcmp(&path->address, address, sizeof(*address)))
-			return path;
-	return NULL;
-}
-
-static void list_path(struct paths *paths, const struct scene_link *link,
-		      const struct prefix *address)
-{
-	struct path *path = find_path(paths, address);
-
-	if (!path || path->ifindex != link->ifindex) {
-		path = path ?: list_add(&paths->paths, sizeof(*path));
-		memset(path, 0, sizeof(*path));
-		path->address = *address;
-		path->ifindex = link->ifindex;
-		/* the kernel's table has the interface, too */
-		memset(&paths->told[address->family == AF_INET6], 0, sizeof(paths->told[0]));
-	}
-	memcpy(path->interface, link->name, sizeof(path->interface));
-	if (path->up && !link->up)
-		path->down_ms = now_ms();
-	/* what was predicted has happened, and is over */
-	if (!path->up && link->up)
-		path->lost_ms = 0;
-	path->up = link->up;
-	path->listed = true;
-}
-
-/* Has the path been without carrier for too long? */
-static bool is_gone(const struct path *path)
-{
-	return !path->up && (!path->down_ms || now_ms() >= path->down_ms + HOLD_MS);
-}
-
-static void plan_path(struct paths *paths, struct plan *plan, const struct scene_link *link,
-		      const struct scene_address *address, const struct scene_route *out)
-{
-	const struct prefix none = { }, *from = &address->address;
-	struct prefix subnet = *from, all = { .family = from->family };
-	uint32_t table = OUR_TABLE + link->ifindex;
-	struct made *endpoint;
-
-	/* the first of two interfaces that have it */
-	if (find_made(&plan->endpoints, from))
-		return;
-	list_path(paths, link, from);
-	if (is_gone(find_path(paths, from)))
-		return;
-	subnet.len = address->subnet;
-	prefix_cut(&subnet);
-	if (address->subnet && address->subnet < from->len)
-		plan_route(plan, &subnet, link->ifindex, &none);
-	plan_route(plan, &all, link->ifindex, &out->gateway);
-	plan_rule(plan, from, 0, table, 0);
-	plan_rule(plan, from, 1, RT_TABLE_MAIN, 0);
-	plan_rule(plan, from, 2, table, -1);
-	endpoint = list_add(&plan->endpoints, sizeof(*endpoint));
-	endpoint->address = *from;
-	endpoint->ifindex = link->ifindex;
-}
-
-static bool leads_around(const struct paths *paths, int family)
-{
-	const struct scene_link *exit = scene_link(&paths->scene,
-						   paths->exits[family == AF_INET6]);
-
-	return exit && !exit->loopback && why_never(paths, exit);
-}
-
-static bool has(const struct list *prefixes, const struct prefix *one)
-{
-	for_each(const struct prefix, prefix, prefixes)
-		if (!memcmp(prefix, one, sizeof(*one)))
-			return true;
-	return false;
-}
-
-/* Connections to what has a route of its own, in whichever table, begin where that says. */
-static void plan_left(const struct paths *paths, struct plan *plan)
-{
-	const struct paths_config *config = paths->config;
-
-	if (!paths->begin)
-		return;
-	for_each(const struct scene_route, route, &paths->scene.routes)
-		if (plan->left.count <= LEFT_MOST && route->to.len && !route->ours &&
-		    !has(&plan->left, &route->to))
-			*(struct prefix *)list_add(&plan->left, sizeof(route->to)) = route->to;
-	for (unsigned int i = 0; i < config->not_first_count; i++)
-		if (!has(&plan->left, &config->not_first[i]))
-			*(struct prefix *)list_add(&plan->left, sizeof(config->not_first[i])) =
-				config->not_first[i];
-}
-
-static void make_plan(struct paths *paths, struct plan *plan)
-{
-	struct scene *scene = &paths->scene;
-
-	for_each(struct path, path, &paths->paths)
-		path->listed = false;
-	for_each(const struct scene_link, link, &scene->links)
-		for (unsigned int i = 0; i < ARRAY_SIZE(families); i++) {
-			const struct scene_address *address;
-			const struct scene_route *out;
-
-			if (why_not(paths, link) || leads_around(paths, families[i]))
-				continue;
-			address = best_address(scene, link, families[i]);
-			out = default_route(scene, link->ifindex, families[i]);
-			if (address && out)
-				plan_path(paths, plan, link, address, out);
-		}
-	for (unsigned int i = paths->paths.count; i--;) {
-		struct path *all = paths->paths.at;
-
-		if (!all[i].listed)
-			all[i] = all[--paths->paths.count];
-	}
-	plan_left(paths, plan);
 }
 
 /* --- the file of endpoints that pamsd has made --- */
@@ -432,35 +158,6 @@ static const char *name_of(const struct paths *paths, unsigned int ifindex)
 	const struct scene_link *link = scene_link(&paths->scene, ifindex);
 
 	return link ? link->name : "an interface that is gone";
-}
-
-static bool same_route(const struct scene_route *a, const struct scene_route *b)
-{
-	return a->table == b->table && a->ifindex == b->ifindex && a->metric == b->metric &&
-	       !memcmp(&a->to, &b->to, sizeof(a->to)) &&
-	       !memcmp(&a->gateway, &b->gateway, sizeof(a->gateway));
-}
-
-static bool same_rule(const struct scene_rule *a, const struct scene_rule *b)
-{
-	return a->table == b->table && a->priority == b->priority &&
-	       a->suppress == b->suppress && !memcmp(&a->from, &b->from, sizeof(a->from));
-}
-
-static bool has_route(const struct list *routes, const struct scene_route *one)
-{
-	for_each(const struct scene_route, route, routes)
-		if (same_route(route, one))
-			return true;
-	return false;
-}
-
-static bool has_rule(const struct list *rules, const struct scene_rule *one)
-{
-	for_each(const struct scene_rule, rule, rules)
-		if (same_rule(rule, one))
-			return true;
-	return false;
 }
 
 /* What was taken away meanwhile need not be removed, what was added need not be added. */
@@ -539,7 +236,7 @@ static void add_endpoint(struct paths *paths, const struct made *wanted)
 		say("%s: a path", name_of(paths, wanted->ifindex));
 		return;
 	}
-	forget_made(paths, find_made(&paths->made, &wanted->address));
+	forget_made(paths, made_at(&paths->made, &wanted->address));
 	complain(paths, "an endpoint", name_of(paths, wanted->ifindex), err);
 }
 
@@ -557,7 +254,7 @@ static void settle_endpoints(struct paths *paths, const struct plan *plan)
 	/* new ones first: connections go over to them */
 	for_each(const struct made, wanted, &plan->endpoints) {
 		const struct endpoint *there = endpoint_at(list, count, &wanted->address);
-		struct made *made = find_made(&paths->made, &wanted->address);
+		struct made *made = made_at(&paths->made, &wanted->address);
 
 		/* the address has moved to another interface */
 		if (made && there && there->ifindex != wanted->ifindex && !endpoint_remove(there))
@@ -573,7 +270,7 @@ static void settle_endpoints(struct paths *paths, const struct plan *plan)
 		const struct endpoint *there = endpoint_at(list, count, &made->address);
 		int err;
 
-		if (find_made(&plan->endpoints, &made->address))
+		if (made_at(&plan->endpoints, &made->address))
 			continue;
 		/* the caps give it back */
 		if (!there && paths->caps &&
@@ -641,32 +338,33 @@ static bool is_alone(const struct paths *paths, const struct path *path)
 static void choose_one(struct paths *paths, unsigned int i)
 {
 	const struct path *path;
-	struct prefix address = { };
+	struct made tell = { };
 	int err;
 
-	if (!find_path(paths, &paths->chosen[i])) {
+	if (!path_at(&paths->paths, &paths->chosen[i])) {
 		paths->chosen[i] = by_routes(paths, i);
 		paths->compared[i] = false;
 	}
-	path = begin_choose(&paths->paths, families[i], &paths->chosen[i],
-			    paths->compared[i] ? LATER_PERCENT : FIRST_PERCENT, now_ms());
+	path = choose_path(&paths->paths, families[i], &paths->chosen[i],
+			   paths->compared[i] ? LATER_PERCENT : FIRST_PERCENT, now_ms());
 	if (path) {
-		address = path->address;
+		tell.address = path->address;
+		tell.ifindex = path->ifindex;
 		paths->compared[i] |= path->rtt_us;
-		paths->chosen[i] = address;
+		paths->chosen[i] = path->address;
 	}
 	if (paths->crowded || (path && is_alone(paths, path))) {
 		path = NULL;
-		memset(&address, 0, sizeof(address));
+		memset(&tell, 0, sizeof(tell));
 	}
-	if (!memcmp(&paths->told[i], &address, sizeof(address)))
+	if (!memcmp(&paths->told[i], &tell, sizeof(tell)))
 		return;
 	err = begin_tell(paths->begin, families[i], path);
 	if (err) {
 		complain(paths, "where connections begin", path ? path->interface : "-", err);
 		return;
 	}
-	paths->told[i] = address;
+	paths->told[i] = tell;
 	if (path)
 		say("%s: IPv%d connections begin here", path->interface,
 		    families[i] == AF_INET ? 4 : 6);
@@ -711,9 +409,11 @@ static void arm_settle(struct paths *paths, uint64_t at_ms)
 
 static void arm_hold(struct paths *paths)
 {
-	for_each(const struct path, path, &paths->paths)
-		if (!path->up && path->down_ms && !is_gone(path))
-			arm_settle(paths, path->down_ms + HOLD_MS + 1);
+	const struct situation now = situation(paths);
+	uint64_t changes_ms = plan_changes_ms(&now);
+
+	if (changes_ms != UINT64_MAX)
+		arm_settle(paths, changes_ms + 1);
 }
 
 /* Until paths can be compared, the choice is the routes'. */
@@ -729,6 +429,7 @@ static void take_exit(struct paths *paths, unsigned int i)
 static void settle(struct paths *paths)
 {
 	struct plan plan = { };
+	struct situation now;
 	int err = scene_read(&paths->scene);
 
 	paths->settled_ms = now_ms();
@@ -741,8 +442,9 @@ static void settle(struct paths *paths)
 	for (unsigned int i = 0; i < ARRAY_SIZE(families); i++)
 		take_exit(paths, i);
 	for_each(struct scene_address, address, &paths->scene.addresses)
-		address->own = find_made(&paths->made, &address->address);
-	make_plan(paths, &plan);
+		address->own = made_at(&paths->made, &address->address);
+	now = situation(paths);
+	plan_make(&plan, &now);
 	settle_routes(paths, &plan);
 	settle_rules(paths, &plan, true);
 	raise_limit(paths, &plan);
@@ -969,10 +671,10 @@ static json_t *status_of(const struct paths *paths, const struct path *path)
 	object = json_pack("{s:s, s:s, s:s, s:b, s:i, s:b, s:b}", "interface", path->interface,
 			   "address", prefix_text(text, &path->address), "state",
 			   !path->up ? "down" : path->dead_ms ? "dead" : "up",
-			   "made", find_made(&paths->made, &path->address) ? 1 : 0,
+			   "made", made_at(&paths->made, &path->address) ? 1 : 0,
 			   "cost", path->cost, "loss_predicted",
 			   path->lost_ms && now_ms() < path->lost_until_ms,
-			   "first", !memcmp(&paths->told[i], &path->address,
+			   "first", !memcmp(&paths->told[i].address, &path->address,
 					    sizeof(path->address)));
 	if (path->rtt_us)
 		json_object_set_new(object, "rtt_us", json_integer(path->rtt_us));
@@ -981,14 +683,15 @@ static json_t *status_of(const struct paths *paths, const struct path *path)
 	return object;
 }
 
-json_t *paths_status(const struct paths *paths)
+json_t *paths_status(struct paths *paths)
 {
 	json_t *list = json_array(), *others = json_object();
+	const struct situation now = situation(paths);
 
 	for_each(const struct path, path, &paths->paths)
 		json_array_append_new(list, status_of(paths, path));
 	for_each(const struct scene_link, link, &paths->scene.links) {
-		const char *why = why_not(paths, link);
+		const char *why = plan_why_not(&now, link);
 
 		if (why && !link->loopback)
 			json_object_set_new(others, link->name, json_string(why));

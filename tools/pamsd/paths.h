@@ -86,7 +86,7 @@ int scene_route(const struct scene_route *route, bool add);
 int scene_rule(const struct scene_rule *rule, bool add);
 void scene_close(void);
 
-/* --- begin.c: on which path connections begin --- */
+/* --- choice.c: on which path connections begin --- */
 
 struct path {
 	struct prefix address;
@@ -112,21 +112,60 @@ struct path {
 	uint64_t moved_us;	/* when that was */
 };
 
-struct begin;
-
-/* A sign from the kernel that a connection begins: calls woken(). NULL: no memory. */
-struct begin *begin_new(struct event_base *base, void (*woken)(void *arg), void *arg);
-/* Connections begin as the routes say from now on. */
-void begin_free(struct begin *begin);
+/* The path with this address, or NULL. */
+struct path *path_at(const struct list *paths, const struct prefix *address);
 
 /*
  * Choose the path on which connections of this family begin, among those of the list; NULL: there
  * is none. before: the address chosen last, or the routes' choice. It stays while it
  * lives, costs no more than another path, and isn't "percent" of the time slower.
  */
-const struct path *begin_choose(const struct list *paths, int family,
-				const struct prefix *before, unsigned int percent,
-				uint64_t ms);
+const struct path *choose_path(const struct list *paths, int family,
+			       const struct prefix *before, unsigned int percent, uint64_t ms);
+
+/* --- plan.c: what should be there, from what is --- */
+
+/* An endpoint that pamsd has made, or will. */
+struct made {
+	struct prefix address;
+	unsigned int ifindex;
+};
+
+struct plan {
+	struct list routes;	/* of struct scene_route */
+	struct list rules;
+	struct list endpoints;	/* of struct made */
+	struct list left;	/* of struct prefix: destinations with a route of their own */
+};
+
+struct situation {
+	const struct paths_config *config;
+	struct caps *caps;	/* or NULL */
+	const struct scene *scene;
+	unsigned int exits[2];	/* scene_exit() of both families */
+	uint64_t ms;
+	struct list *paths;	/* of struct path; plan_make() brings it up to date */
+};
+
+/* *plan is empty before. */
+void plan_make(struct plan *plan, const struct situation *now);
+void plan_free(struct plan *plan);
+/* The plan will be another one then, though nothing else changes; UINT64_MAX: never. */
+uint64_t plan_changes_ms(const struct situation *now);
+/* NULL, or why the interface is no path now. */
+const char *plan_why_not(const struct situation *now, const struct scene_link *link);
+struct made *made_at(const struct list *list, const struct prefix *address);
+bool has_route(const struct list *routes, const struct scene_route *one);
+bool has_rule(const struct list *rules, const struct scene_rule *one);
+
+/* --- begin.c: programs in the kernel, which carry the choice out --- */
+
+struct begin;
+
+/* A sign from the kernel that a connection begins: calls woken(). NULL: no memory. */
+struct begin *begin_new(struct event_base *base, void (*woken)(void *arg), void *arg);
+/* Connections begin as the routes say from now on. */
+void begin_free(struct begin *begin);
 
 /* Put the choice into the kernel's table; NULL: none. 0 or -errno. */
 int begin_tell(struct begin *begin, int family, const struct path *path);

@@ -56,14 +56,6 @@ struct look {
 	unsigned int opening;
 };
 
-static struct path *path_at(const struct list *paths, const struct prefix *local)
-{
-	for_each(struct path, path, paths)
-		if (!memcmp(&path->address, local, sizeof(*local)))
-			return path;
-	return NULL;
-}
-
 static struct opening *find_opening(const struct diag_socket *socket, uint64_t us)
 {
 	struct opening *oldest = &openings[0];

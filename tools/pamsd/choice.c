@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0
+/* choice - on which path connections begin: the cheapest that lives, and then by time */
+#include <string.h>
+
+#include "paths.h"
+
+/* A short answer, by which paths are compared. */
+#define ANSWER_BYTES	65536
+#define ANSWER_RTTS	4
+/* From so long before a predicted loss on no connection begins on the path. */
+#define LOSS_NEAR_MS	5000
+
+struct path *path_at(const struct list *paths, const struct prefix *address)
+{
+	for_each(struct path, path, paths)
+		if (!memcmp(&path->address, address, sizeof(*address)))
+			return path;
+	return NULL;
+}
+
+/* Lower is better: paths that can't be used now, then what costs more. */
+static unsigned int rank_of(const struct path *path, uint64_t ms)
+{
+	bool dead = path->dead_ms && ms < path->again_ms;
+	bool lost = path->lost_ms && ms + LOSS_NEAR_MS >= path->lost_ms &&
+		    ms < path->lost_until_ms;
+
+	return (!path->up || dead || lost) * 256 + path->cost;
+}
+
+/* The time of a short answer in us, 0: unknown. */
+static uint64_t answer_us(const struct path *path, bool rates)
+{
+	if (!path->rtt_us)
+		return 0;
+	return ANSWER_RTTS * (uint64_t)path->rtt_us +
+	       (rates ? ANSWER_BYTES * 1000000ULL / path->rate_byteps : 0);
+}
+
+static bool is_better(const struct path *one, const struct path *than, unsigned int percent)
+{
+	bool rates = one->rate_byteps && than->rate_byteps;
+	uint64_t one_us = answer_us(one, rates), than_us = answer_us(than, rates);
+
+	return one_us && than_us && one_us * 100 < than_us * percent;
+}
+
+const struct path *choose_path(const struct list *paths, int family,
+			       const struct prefix *before, unsigned int percent, uint64_t ms)
+{
+	const struct path *kept = NULL, *best = NULL;
+
+	for_each(const struct path, path, paths) {
+		if (path->address.family != family)
+			continue;
+		if (!memcmp(&path->address, before, sizeof(*before)))
+			kept = path;
+		if (!best || rank_of(path, ms) < rank_of(best, ms) ||
+		    (rank_of(path, ms) == rank_of(best, ms) && is_better(path, best, 100)))
+			best = path;
+	}
+	if (kept && rank_of(kept, ms) == rank_of(best, ms) && !is_better(best, kept, percent))
+		return kept;
+	return best;
+}
