@@ -18,14 +18,18 @@ struct path *path_at(const struct list *paths, const struct prefix *address)
 	return NULL;
 }
 
-/* Lower is better: paths that can't be used now, then what costs more. */
+static bool is_dead(const struct path *path, uint64_t ms)
+{
+	return path->dead_ms && ms < path->again_ms;
+}
+
+/* Lower is better: paths that can't be used now, or soon, then what costs more. */
 static unsigned int rank_of(const struct path *path, uint64_t ms)
 {
-	bool dead = path->dead_ms && ms < path->again_ms;
 	bool lost = path->lost_ms && ms + LOSS_NEAR_MS >= path->lost_ms &&
 		    ms < path->lost_until_ms;
 
-	return (!path->up || dead || lost) * 256 + path->cost;
+	return (!path->up ? 3 : is_dead(path, ms) ? 2 : lost) * 256 + path->cost;
 }
 
 /* The time of a short answer in us, 0: unknown. */
@@ -37,12 +41,24 @@ static uint64_t answer_us(const struct path *path, bool rates)
 	       (rates ? ANSWER_BYTES * 1000000ULL / path->rate_byteps : 0);
 }
 
-static bool is_better(const struct path *one, const struct path *than, unsigned int percent)
+static bool is_sooner(const struct path *one, const struct path *than, unsigned int percent)
 {
 	bool rates = one->rate_byteps && than->rate_byteps;
 	uint64_t one_us = answer_us(one, rates), than_us = answer_us(than, rates);
 
 	return one_us && than_us && one_us * 100 < than_us * percent;
+}
+
+static bool is_better(const struct path *one, const struct path *than, uint64_t ms)
+{
+	unsigned int rank = rank_of(one, ms), than_rank = rank_of(than, ms);
+
+	if (rank != than_rank)
+		return rank < than_rank;
+	/* of dead ones each has its turn: the one that failed last was tried last */
+	if (is_dead(one, ms) && is_dead(than, ms))
+		return one->dead_ms < than->dead_ms;
+	return is_sooner(one, than, 100);
 }
 
 const struct path *choose_path(const struct list *paths, int family,
@@ -55,11 +71,11 @@ const struct path *choose_path(const struct list *paths, int family,
 			continue;
 		if (!memcmp(&path->address, before, sizeof(*before)))
 			kept = path;
-		if (!best || rank_of(path, ms) < rank_of(best, ms) ||
-		    (rank_of(path, ms) == rank_of(best, ms) && is_better(path, best, 100)))
+		if (!best || is_better(path, best, ms))
 			best = path;
 	}
-	if (kept && rank_of(kept, ms) == rank_of(best, ms) && !is_better(best, kept, percent))
+	if (kept && rank_of(kept, ms) == rank_of(best, ms) && !is_dead(kept, ms) &&
+	    !is_sooner(best, kept, percent))
 		return kept;
 	return best;
 }

@@ -31,10 +31,12 @@
 /* After a change wait for those that come with it. */
 #define SETTLE_MS	50
 /* At most so often if changes don't end. */
-#define SPACING_MS	500
+#define SPACING_MS	250
 /* Looks at the sockets after a connection has begun: how often, and until when. */
+#define LOOK_OPENING_MS	100
 #define LOOK_MS		250
 #define LOOK_SLOW_MS	1000
+#define LOOK_OPENING_FOR_MS	1000
 #define LOOK_FAST_FOR_MS	3000
 #define LOOK_FOR_MS	10000
 /* How much sooner another path's short answer has to be, in percent: the first time, and later. */
@@ -59,6 +61,7 @@ struct paths {
 	struct list made;	/* of struct made */
 	unsigned int exits[2];
 	uint64_t due_ms;	/* when settle is due, if it is pending */
+	uint64_t look_ms;	/* when look is, if it is */
 	uint64_t settled_ms;	/* when the plan was carried out last */
 	uint64_t woken_ms;	/* when a connection began last */
 	bool unsaved;		/* less was made than the file says */
@@ -112,9 +115,10 @@ static int save(const struct paths *paths)
 	int err;
 
 	for_each(const struct made, made, &paths->made)
-		json_array_append_new(list, json_pack("{s:s, s:i}", "address",
+		json_array_append_new(list, json_pack("{s:s, s:i, s:i}", "address",
 						      prefix_text(text, &made->address),
-						      "ifindex", (int)made->ifindex));
+						      "ifindex", (int)made->ifindex,
+						      "id", made->id));
 	state = json_pack("{s:s, s:o, s:i}", "boot", boot_id(), "endpoints", list,
 			  "limit_before", (int)paths->limit_before);
 	err = keep_write(paths->file, state);
@@ -136,6 +140,7 @@ static void restore(struct paths *paths)
 			struct made made = { };
 
 			made.ifindex = json_integer_value(json_object_get(one, "ifindex"));
+			made.id = json_integer_value(json_object_get(one, "id"));
 			address = json_string_value(json_object_get(one, "address"));
 			if (address && !prefix_parse(&made.address, address))
 				*(struct made *)list_add(&paths->made, sizeof(made)) = made;
@@ -240,17 +245,61 @@ static void add_endpoint(struct paths *paths, const struct made *wanted)
 	complain(paths, "an endpoint", name_of(paths, wanted->ifindex), err);
 }
 
+static int read_endpoints(struct paths *paths, struct endpoint list[ENDPOINTS_MAX])
+{
+	int count = endpoints_read(list);
+
+	if (count < 0)
+		say_seldom(&paths->unread, "the path manager's endpoints can't be read: %s",
+			   strerror(-count));
+	return count;
+}
+
+/*
+ * Forget those that somebody took away and made anew: they are theirs. The caps, too, may give
+ * one back with another id.
+ */
+static void leave_others(struct paths *paths, const struct endpoint *list, int count)
+{
+	for (unsigned int i = paths->made.count; i-- && !paths->caps;) {
+		struct made *made = (struct made *)paths->made.at + i;
+		const struct endpoint *there = endpoint_at(list, count, &made->address);
+
+		if (there && made->id && there->id != made->id)
+			forget_made(paths, made);
+	}
+}
+
+static void note_ids(struct paths *paths)
+{
+	struct endpoint list[ENDPOINTS_MAX];
+	int count = -1;
+
+	for_each(struct made, made, &paths->made) {
+		const struct endpoint *there;
+
+		if (made->id)
+			continue;
+		if (count < 0)
+			count = read_endpoints(paths, list);
+		there = endpoint_at(list, count, &made->address);
+		if (!there)
+			continue;
+		made->id = there->id;
+		paths->unsaved = true;
+	}
+}
+
 static void settle_endpoints(struct paths *paths, const struct plan *plan)
 {
 	struct endpoint list[ENDPOINTS_MAX];
-	int count = endpoints_read(list);
-	unsigned int before = paths->made.count;
+	int count = read_endpoints(paths, list);
+	unsigned int before;
 
-	if (count < 0) {
-		say_seldom(&paths->unread, "the path manager's endpoints can't be read: %s",
-			   strerror(-count));
+	if (count < 0)
 		return;
-	}
+	leave_others(paths, list, count);
+	before = paths->made.count;
 	/* new ones first: connections go over to them */
 	for_each(const struct made, wanted, &plan->endpoints) {
 		const struct endpoint *there = endpoint_at(list, count, &wanted->address);
@@ -265,6 +314,7 @@ static void settle_endpoints(struct paths *paths, const struct plan *plan)
 			forget_made(paths, made);
 		add_endpoint(paths, wanted);
 	}
+	note_ids(paths);
 	for (unsigned int i = before < paths->made.count ? before : paths->made.count; i--;) {
 		struct made *made = (struct made *)paths->made.at + i;
 		const struct endpoint *there = endpoint_at(list, count, &made->address);
@@ -463,6 +513,12 @@ static void on_settle(evutil_socket_t fd, short what, void *arg)
 	settle(arg);
 }
 
+static void arm_look(struct paths *paths, unsigned int ms)
+{
+	paths->look_ms = now_ms() + ms;
+	arm(paths->look, ms);
+}
+
 static void on_look(evutil_socket_t fd, short what, void *arg)
 {
 	struct paths *paths = arg;
@@ -472,11 +528,13 @@ static void on_look(evutil_socket_t fd, short what, void *arg)
 	(void)fd;
 	(void)what;
 	choose(paths);
-	if (ms < paths->woken_ms + LOOK_FAST_FOR_MS ||
-	    (opening > 0 && ms < paths->woken_ms + LOOK_FOR_MS))
-		arm(paths->look, LOOK_MS);
+	if (opening > 0 && ms < paths->woken_ms + LOOK_OPENING_FOR_MS)
+		arm_look(paths, LOOK_OPENING_MS);
+	else if (ms < paths->woken_ms + LOOK_FAST_FOR_MS ||
+		 (opening > 0 && ms < paths->woken_ms + LOOK_FOR_MS))
+		arm_look(paths, LOOK_MS);
 	else if (ms < paths->woken_ms + LOOK_FOR_MS)
-		arm(paths->look, LOOK_SLOW_MS);
+		arm_look(paths, LOOK_SLOW_MS);
 }
 
 static void on_begin(void *arg)
@@ -485,9 +543,10 @@ static void on_begin(void *arg)
 
 	paths->woken_ms = now_ms();
 	/* each look chooses, too */
-	if (evtimer_pending(paths->look, NULL))
+	if (evtimer_pending(paths->look, NULL) &&
+	    paths->look_ms <= paths->woken_ms + LOOK_OPENING_MS)
 		return;
-	arm(paths->look, LOOK_MS);
+	arm_look(paths, LOOK_OPENING_MS);
 	/* paths that are dead for long enough may be tried again */
 	choose(paths);
 }

@@ -129,6 +129,7 @@ const struct path *choose_path(const struct list *paths, int family,
 struct made {
 	struct prefix address;
 	unsigned int ifindex;
+	uint8_t id;		/* that the kernel gave it; 0: unknown yet */
 };
 
 struct plan {

@@ -83,8 +83,12 @@ static struct opening *find_opening(const struct diag_socket *socket, uint64_t u
 
 static void is_dead(struct path *path, uint64_t ms)
 {
-	if (path->dead_ms && ms < path->again_ms)
+	if (path->dead_ms && ms < path->again_ms) {
+		/* it was tried again */
+		if (path->waiting_us / 1000 > path->dead_ms)
+			path->dead_ms = path->waiting_us / 1000;
 		return;
+	}
 	path->dead_ms = ms;
 	path->again_ms = ms + (DEAD_MS << path->deaths);
 	if (path->deaths < DEATHS_MAX)

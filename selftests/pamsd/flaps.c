@@ -1,0 +1,1025 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * flaps - random schedules of links that die, come back and change addresses, in virtual time
+ *
+ *	flaps [COUNT [SEED]]	10,000 schedules, seed 1
+ *
+ * The daemon's own files keep the paths: paths.c, plan.c, choice.c and seen.c. The kernel, the
+ * event loop and the clock are played here. A schedule has three links, changes for 30 s, in
+ * half of them a daemon that is killed and started again, and others who add and take away
+ * endpoints, routes and rules, also those of pamsd. All the time somebody wants to connect, and
+ * tries anew each 300 ms until an attempt succeeds, as happy eyeballs do. What has to be:
+ *
+ *	- nobody waits for over a second while one path lived all the time, and for some before;
+ *	  and for 0.3 s more for each further address that was tried in vain;
+ *	- 5 s after the last change each usable link has its endpoint, rules and routes, and no
+ *	  other link has;
+ *	- what others have made is as they left it;
+ *	- nothing is left when the daemon has ended.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include <event2/event.h>
+#include <jansson.h>
+#include <linux/mptcp.h>
+#include <linux/rtnetlink.h>
+#include <netlink/attr.h>
+
+#include "../lib/tcpinfo.h"
+#include "diag.h"
+#include "paths.h"
+#include "tap.h"
+
+#define LINKS		3
+#define STEP_MS		10
+#define CHANGES_MS	30000
+#define QUIET_MS	15000
+#define SETTLED_MS	5000
+#define AGAIN_MS	300
+#define WAIT_MS		1000
+/* Where another one has died, too, or got another address, that is found out before. */
+#define WAIT_MORE_MS	300
+/* A path counts as living if it did for so long before. */
+#define BEFORE_MS	3000
+#define OTHERS_PROTOCOL	77
+
+static const int families[] = { AF_INET, AF_INET6 };
+
+static uint64_t us, began_us, state, seed;
+static char story[1 << 16];
+
+static uint32_t draw(uint32_t below)
+{
+	state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+	return (state >> 33) % below;
+}
+
+static void vtell(const char *format, va_list args)
+{
+	size_t len = strlen(story);
+
+	len += snprintf(story + len, sizeof(story) - len, "# %7.2f ", (us - began_us) / 1e6);
+	if (len < sizeof(story))
+		len += vsnprintf(story + len, sizeof(story) - len, format, args);
+	if (len < sizeof(story))
+		snprintf(story + len, sizeof(story) - len, "\n");
+}
+
+static void tell(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vtell(format, args);
+	va_end(args);
+}
+
+/* --- the clock, and the event loop --- */
+
+uint64_t now_us(void)
+{
+	return us;
+}
+
+uint64_t now_ms(void)
+{
+	return us / 1000;
+}
+
+struct event {
+	void (*fn)(int fd, short what, void *arg);
+	void *arg;
+	uint64_t due_us;	/* 0: not pending */
+};
+
+static struct event *events[8];
+
+struct event *event_new(struct event_base *base, int fd, short what, event_callback_fn fn,
+			void *arg)
+{
+	struct event *event = calloc(1, sizeof(*event));
+	unsigned int i = 0;
+
+	(void)base;
+	(void)fd;
+	(void)what;
+	event->fn = fn;
+	event->arg = arg;
+	while (events[i])
+		i++;
+	events[i] = event;
+	return event;
+}
+
+void event_free(struct event *event)
+{
+	for (unsigned int i = 0; i < ARRAY_SIZE(events); i++)
+		if (events[i] == event)
+			events[i] = NULL;
+	free(event);
+}
+
+int event_add(struct event *event, const struct timeval *after)
+{
+	if (after)
+		event->due_us = us + after->tv_sec * 1000000ULL + after->tv_usec + 1;
+	return 0;
+}
+
+int event_del(struct event *event)
+{
+	event->due_us = 0;
+	return 0;
+}
+
+int event_pending(const struct event *event, short what, struct timeval *when)
+{
+	(void)what;
+	(void)when;
+	return event->due_us ? EV_TIMEOUT : 0;
+}
+
+static void run_events(void)
+{
+	for (unsigned int i = 0; i < ARRAY_SIZE(events); i++) {
+		struct event *event = events[i];
+
+		if (event && event->due_us && event->due_us <= us) {
+			event->due_us = 0;
+			event->fn(-1, EV_TIMEOUT, event->arg);
+		}
+	}
+}
+
+/* --- what the daemon says, and its file --- */
+
+void say(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vtell(format, args);
+	va_end(args);
+}
+
+void say_seldom(struct seldom *seldom, const char *format, ...)
+{
+	va_list args;
+
+	(void)seldom;
+	va_start(args, format);
+	vtell(format, args);
+	va_end(args);
+}
+
+static json_t *kept;
+
+int keep_write(const char *file, const json_t *value)
+{
+	(void)file;
+	json_decref(kept);
+	kept = json_deep_copy(value);
+	return 0;
+}
+
+json_t *keep_read(const char *file, const char **why)
+{
+	(void)file;
+	*why = NULL;
+	return kept ? json_deep_copy(kept) : NULL;
+}
+
+int unlink(const char *file)
+{
+	(void)file;
+	json_decref(kept);
+	kept = NULL;
+	return 0;
+}
+
+/* --- the links --- */
+
+struct place {
+	unsigned int ifindex;	/* 0: it isn't there */
+	bool up, carrier, alive;
+	unsigned int host[2];	/* of its address; 0: none */
+	bool way[2];		/* a default route */
+	unsigned int gateway;
+	unsigned int rtt_us;
+	uint64_t lives_us;	/* since when a new connection could use it; 0: it can't */
+	uint64_t silent_us;	/* since when nothing comes over it; 0: it does */
+};
+
+static struct place places[LINKS];
+static unsigned int next_ifindex;
+
+static bool usable(const struct place *place, unsigned int i)
+{
+	return place->ifindex && place->up && place->carrier && place->host[i] && place->way[i];
+}
+
+static struct prefix address_of(unsigned int link, unsigned int i, unsigned int host)
+{
+	struct prefix prefix = { .family = families[i], .len = i ? 128 : 32 };
+	static const uint8_t head[2] = { 10, 0xfd };
+
+	prefix.address[0] = head[i];
+	prefix.address[i ? 7 : 2] = link + 1;
+	prefix.address[i ? 15 : 3] = host;
+	return prefix;
+}
+
+static struct prefix own_address(const struct place *place, unsigned int i)
+{
+	return address_of(place - places, i, place->host[i]);
+}
+
+static const struct place *owner_of(const struct prefix *address)
+{
+	for (unsigned int n = 0; n < LINKS; n++) {
+		struct prefix own = own_address(&places[n], address->family == AF_INET6);
+
+		if (places[n].host[address->family == AF_INET6] && places[n].ifindex &&
+		    !memcmp(&own, address, sizeof(own)))
+			return &places[n];
+	}
+	return NULL;
+}
+
+/* --- routes, rules and endpoints in the kernel --- */
+
+struct owned {
+	struct endpoint endpoint;
+	bool ours;
+};
+
+static struct list routes, rules;	/* ours */
+static struct list others_routes;	/* of struct scene_route */
+static struct owned endpoints[ENDPOINTS_MAX];
+static unsigned int endpoint_count, others_endpoints, others_lost;
+static uint32_t limit, limit_before;
+
+static void take_out(struct list *list, size_t size, unsigned int nr)
+{
+	memcpy((char *)list->at + nr * size, (char *)list->at + --list->count * size, size);
+}
+
+int __wrap_scene_read(struct scene *scene);
+int __wrap_scene_read(struct scene *scene)
+{
+	scene_free(scene);
+	for (unsigned int n = 0; n < LINKS; n++) {
+		const struct place *place = &places[n];
+		struct scene_link *link;
+
+		if (!place->ifindex)
+			continue;
+		link = list_add(&scene->links, sizeof(*link));
+		link->ifindex = place->ifindex;
+		snprintf(link->name, sizeof(link->name), "c%u", n);
+		link->up = place->up && place->carrier;
+		for (unsigned int i = 0; i < 2; i++) {
+			struct scene_address *address;
+			struct scene_route *route;
+			struct prefix to = own_address(place, i);
+
+			if (!place->host[i])
+				continue;
+			address = list_add(&scene->addresses, sizeof(*address));
+			address->ifindex = place->ifindex;
+			address->address = to;
+			address->subnet = i ? 64 : 24;
+			if (!place->way[i] || !place->up)
+				continue;
+			route = list_add(&scene->routes, sizeof(*route));
+			route->to.family = families[i];
+			route->table = RT_TABLE_MAIN;
+			route->ifindex = place->ifindex;
+			route->metric = n;
+			route->gateway = address_of(n, i, place->gateway);
+		}
+	}
+	for_each(const struct scene_route, route, &routes)
+		*(struct scene_route *)list_add(&scene->routes, sizeof(*route)) = *route;
+	for_each(const struct scene_route, route, &others_routes)
+		*(struct scene_route *)list_add(&scene->routes, sizeof(*route)) = *route;
+	for_each(const struct scene_rule, rule, &rules)
+		*(struct scene_rule *)list_add(&scene->rules, sizeof(*rule)) = *rule;
+	return 0;
+}
+
+static const struct place *place_at(unsigned int ifindex)
+{
+	for (unsigned int n = 0; n < LINKS; n++)
+		if (places[n].ifindex == ifindex)
+			return &places[n];
+	return NULL;
+}
+
+int __wrap_scene_route(const struct scene_route *route, bool add);
+int __wrap_scene_route(const struct scene_route *route, bool add)
+{
+	const struct place *place = place_at(route->ifindex);
+	unsigned int nr = 0;
+
+	if (add && !place)
+		return -ENODEV;
+	if (add && !place->up)
+		return -ENETDOWN;
+	for_each(const struct scene_route, one, &routes) {
+		if (one->table == route->table && one->metric == route->metric &&
+		    !memcmp(&one->to, &route->to, sizeof(one->to)) &&
+		    (add || one->ifindex == route->ifindex)) {
+			if (add)
+				return -EEXIST;
+			take_out(&routes, sizeof(*one), nr);
+			return 0;
+		}
+		nr++;
+	}
+	if (!add)
+		return -ENOENT;
+	*(struct scene_route *)list_add(&routes, sizeof(*route)) = *route;
+	((struct scene_route *)routes.at)[routes.count - 1].ours = true;
+	return 0;
+}
+
+int __wrap_scene_rule(const struct scene_rule *rule, bool add);
+int __wrap_scene_rule(const struct scene_rule *rule, bool add)
+{
+	unsigned int nr = 0;
+
+	for_each(const struct scene_rule, one, &rules) {
+		if (!memcmp(one, rule, sizeof(*one))) {
+			if (add)
+				return -EEXIST;
+			take_out(&rules, sizeof(*one), nr);
+			return 0;
+		}
+		nr++;
+	}
+	if (!add)
+		return -ENOENT;
+	*(struct scene_rule *)list_add(&rules, sizeof(*rule)) = *rule;
+	return 0;
+}
+
+unsigned int __wrap_scene_exit(int family);
+unsigned int __wrap_scene_exit(int family)
+{
+	for (unsigned int n = 0; n < LINKS; n++)
+		if (places[n].ifindex && places[n].up && places[n].way[family == AF_INET6])
+			return places[n].ifindex;
+	return 0;
+}
+
+int endpoints_read(struct endpoint list[ENDPOINTS_MAX])
+{
+	for (unsigned int n = 0; n < endpoint_count; n++)
+		list[n] = endpoints[n].endpoint;
+	return endpoint_count;
+}
+
+static int add_endpoint(const struct endpoint *endpoint, bool ours)
+{
+	for (unsigned int n = 0; n < endpoint_count; n++)
+		if (endpoints[n].endpoint.family == endpoint->family &&
+		    !memcmp(endpoints[n].endpoint.address, endpoint->address,
+			    sizeof(endpoint->address)))
+			return -EEXIST;
+	if (endpoint_count == 8)
+		return -ENOSPC;
+	endpoints[endpoint_count].endpoint = *endpoint;
+	endpoints[endpoint_count].endpoint.id = endpoint_count + 1 + draw(100);
+	endpoints[endpoint_count++].ours = ours;
+	others_endpoints += !ours;
+	return 0;
+}
+
+int endpoint_add(const struct endpoint *endpoint)
+{
+	return add_endpoint(endpoint, true);
+}
+
+int endpoint_remove(const struct endpoint *endpoint)
+{
+	for (unsigned int n = 0; n < endpoint_count; n++)
+		if (!memcmp(endpoints[n].endpoint.address, endpoint->address,
+			    sizeof(endpoint->address)) &&
+		    endpoints[n].endpoint.family == endpoint->family) {
+			others_lost += !endpoints[n].ours;
+			endpoints[n] = endpoints[--endpoint_count];
+			return 0;
+		}
+	return -EINVAL;
+}
+
+int endpoint_limit(uint32_t *subflows)
+{
+	*subflows = limit;
+	return 0;
+}
+
+int endpoint_set_limit(uint32_t subflows)
+{
+	limit = subflows;
+	return 0;
+}
+
+/* --- what else the daemon asks for --- */
+
+void caps_on_change(struct caps *caps, void (*fn)(void *arg), void *arg)
+{
+	(void)caps;
+	(void)fn;
+	(void)arg;
+}
+
+bool caps_forbid(const struct caps *caps, const char *interface)
+{
+	(void)caps;
+	(void)interface;
+	return false;
+}
+
+uint8_t caps_cost(const struct caps *caps, const char *interface)
+{
+	(void)caps;
+	(void)interface;
+	return 0;
+}
+
+uint8_t kernel_cost(struct kernel *kernel, unsigned int ifindex)
+{
+	(void)kernel;
+	(void)ifindex;
+	return 0;
+}
+
+bool link_prefers_temporary(const char *interface)
+{
+	(void)interface;
+	return false;
+}
+
+/* Only one daemon runs here. */
+int bind(int fd, const struct sockaddr *address, socklen_t len)
+{
+	(void)fd;
+	(void)address;
+	(void)len;
+	return 0;
+}
+
+int nl_connect(struct nl_sock *sock, int protocol)
+{
+	(void)sock;
+	(void)protocol;
+	return 0;
+}
+
+int nl_socket_set_nonblocking(const struct nl_sock *sock)
+{
+	(void)sock;
+	return 0;
+}
+
+int nl_socket_add_memberships(struct nl_sock *sock, int group, ...)
+{
+	(void)sock;
+	(void)group;
+	return 0;
+}
+
+/* --- where connections begin --- */
+
+struct begin {
+	void (*woken)(void *arg);
+	void *arg;
+};
+
+static struct begin begin;
+static struct prefix told[2];
+
+struct begin *begin_new(struct event_base *base, void (*woken)(void *arg), void *arg)
+{
+	(void)base;
+	begin.woken = woken;
+	begin.arg = arg;
+	return &begin;
+}
+
+void begin_free(struct begin *gone)
+{
+	(void)gone;
+	begin.woken = NULL;
+	memset(told, 0, sizeof(told));
+}
+
+int begin_tell(struct begin *to, int family, const struct path *path)
+{
+	(void)to;
+	memset(&told[family == AF_INET6], 0, sizeof(told[0]));
+	if (path)
+		told[family == AF_INET6] = path->address;
+	return 0;
+}
+
+int begin_leave(const struct list *prefixes)
+{
+	(void)prefixes;
+	return 0;
+}
+
+/* --- connections --- */
+
+#define CONNECTIONS	64
+
+struct connection {
+	bool used, opening;
+	unsigned int i;
+	struct prefix local, peer;
+	uint16_t port;
+	uint64_t since_us, sent_us, began_us, ends_us;
+	unsigned int sent;	/* SYNs */
+	unsigned int rtt_us;
+	uint64_t bytes;
+};
+
+static struct connection connections[CONNECTIONS];
+static struct {
+	uint64_t since_us, attempt_us;	/* 0: nobody wants to connect */
+	unsigned int i, nr;
+	struct connection *attempt[16];
+} wish;
+
+static uint64_t wishes, waited, worst_us;
+static bool bad;
+
+void tcpinfo_parse(struct tcpinfo *tcpinfo, const void *data, size_t len)
+{
+	memcpy(tcpinfo, data, len < sizeof(*tcpinfo) ? len : sizeof(*tcpinfo));
+}
+
+/* When the last answer came. */
+static uint64_t heard_us(const struct connection *one)
+{
+	const struct place *place = owner_of(&one->local);
+
+	if (one->opening)
+		return 0;
+	if (place && usable(place, one->i) && place->alive)
+		return us;
+	return !place || place->silent_us < one->began_us ? one->began_us : place->silent_us;
+}
+
+int diag_open(struct nl_sock **sock, diag_fn fn, void *arg)
+{
+	(void)sock;
+	for (unsigned int n = 0; n < CONNECTIONS; n++) {
+		struct connection *one = &connections[n];
+		struct {
+			struct nlattr head;
+			uint8_t data[sizeof(struct tcpinfo)];
+		} attribute = { .head.nla_len = sizeof(attribute) };
+		struct tcpinfo info = { };
+		struct diag_socket found = {
+			.local = one->local, .peer = one->peer, .peer_port = 80,
+			.local_port = one->port, .opening = one->opening, .info = &attribute.head,
+		};
+
+		if (!one->used)
+			continue;
+		info.min_rtt_us = one->opening ? 0 : one->rtt_us;
+		info.received_bytes = one->opening ? 0 : 50 * (us - one->sent_us);
+		info.acked_ms = (us - heard_us(one)) / 1000;
+		memcpy(attribute.data, &info, sizeof(info));
+		fn(&found, arg);
+	}
+	return 0;
+}
+
+static struct connection *attempt(unsigned int i)
+{
+	struct connection *one = NULL;
+	const struct place *from;
+
+	for (unsigned int n = 0; n < CONNECTIONS && !one; n++)
+		if (!connections[n].used)
+			one = &connections[n];
+	if (!one)
+		return NULL;
+	memset(one, 0, sizeof(*one));
+	/* a program that can't bind leaves it to the routes */
+	from = told[i].family ? owner_of(&told[i]) : NULL;
+	if (!from || !from->up)
+		from = place_at(__wrap_scene_exit(families[i]));
+	if (!from || !from->ifindex || !from->host[i])
+		return NULL;
+	one->used = true;
+	one->opening = true;
+	one->i = i;
+	one->local = own_address(from, i);
+	one->peer = address_of(99, i, 1 + draw(3));
+	one->port = 1000 + draw(60000);
+	one->since_us = us;
+	one->ends_us = us + 8000000;
+	return one;
+}
+
+static void play(struct connection *one)
+{
+	const struct place *place = owner_of(&one->local);
+	bool lives = place && usable(place, one->i) && place->alive;
+
+	if (us >= one->ends_us) {
+		one->used = false;
+		return;
+	}
+	if (!one->opening)
+		return;
+	/* SYNs after 0, 1, 3 and 7 s */
+	if (us >= one->since_us + ((1 << one->sent) - 1) * 1000000ULL) {
+		one->sent++;
+		one->sent_us = lives ? us : 0;
+	}
+	if (one->sent_us && lives && us >= one->sent_us + place->rtt_us) {
+		one->opening = false;
+		one->rtt_us = place->rtt_us;
+		one->began_us = us;
+		one->ends_us = us + 100000 + draw(1000000);
+	}
+}
+
+/* Did any path live from then on, for all of the time? */
+static bool any_lived(unsigned int i, uint64_t from_us)
+{
+	for (unsigned int n = 0; n < LINKS; n++)
+		if (usable(&places[n], i) && places[n].alive && places[n].lives_us &&
+		    places[n].lives_us + BEFORE_MS * 1000 <= from_us)
+			return true;
+	return false;
+}
+
+/* On how many paths has an attempt been waiting? */
+static unsigned int paths_in_vain(void)
+{
+	unsigned int count = 0;
+
+	for (unsigned int n = 0, m; n < wish.nr; n++) {
+		for (m = 0; m < n; m++)
+			if (wish.attempt[n] && wish.attempt[m] &&
+			    !memcmp(&wish.attempt[n]->local, &wish.attempt[m]->local,
+				    sizeof(struct prefix)))
+				break;
+		count += m == n && wish.attempt[n] &&
+			 us >= wish.attempt[n]->since_us + AGAIN_MS * 1000;
+	}
+	return count;
+}
+
+static void end_wish(bool succeeded)
+{
+	uint64_t took_us = us - wish.since_us;
+	unsigned int in_vain = paths_in_vain();
+	uint64_t most_ms = WAIT_MS + (in_vain > 1 ? in_vain - 1 : 0) * WAIT_MORE_MS;
+
+	if (any_lived(wish.i, wish.since_us)) {
+		wishes++;
+		if (took_us > worst_us)
+			worst_us = took_us;
+		if (took_us > most_ms * 1000) {
+			waited++;
+			bad = true;
+			tell("VIOLATION: somebody waited for %.2f s%s", took_us / 1e6,
+			     succeeded ? "" : " and more");
+		}
+	}
+	wish.since_us = 0;
+}
+
+static void play_wish(void)
+{
+	if (!wish.since_us) {
+		if (draw(100) < 97)
+			return;
+		memset(&wish, 0, sizeof(wish));
+		wish.since_us = us;
+		wish.attempt_us = us;
+		wish.i = draw(2);
+	}
+	for (unsigned int n = 0; n < wish.nr; n++)
+		if (wish.attempt[n] && wish.attempt[n]->used && !wish.attempt[n]->opening) {
+			end_wish(true);
+			return;
+		}
+	if (us >= wish.since_us + 4000000) {
+		end_wish(false);
+		return;
+	}
+	if (us < wish.attempt_us || wish.nr == ARRAY_SIZE(wish.attempt))
+		return;
+	wish.attempt[wish.nr] = attempt(wish.i);
+	if (wish.attempt[wish.nr])
+		tell("IPv%d attempt from c%u", wish.i ? 6 : 4,
+		     wish.attempt[wish.nr]->local.address[wish.i ? 7 : 2] - 1);
+	wish.nr++;
+	wish.attempt_us = us + AGAIN_MS * 1000;
+	if (begin.woken)
+		begin.woken(begin.arg);
+}
+
+/* --- the schedule --- */
+
+static struct config config = { .state = (char *)"/nowhere/state", .paths = { true, true } };
+static struct paths *paths;
+
+static void start(void)
+{
+	paths = paths_new(NULL, &config, NULL, NULL);
+}
+
+/* Routes go with their link. */
+static void flush_routes(unsigned int ifindex)
+{
+	for (unsigned int nr = routes.count; nr--;)
+		if (((struct scene_route *)routes.at)[nr].ifindex == ifindex)
+			take_out(&routes, sizeof(struct scene_route), nr);
+}
+
+static void change_link(struct place *place)
+{
+	unsigned int i = draw(2), n = place - places;
+
+	switch (draw(9)) {
+	case 0:
+	case 1:
+	case 2:
+		place->alive = !place->alive;
+		tell("c%u %s", n, place->alive ? "lives" : "is dead");
+		return;		/* nobody is told */
+	case 3:
+		place->carrier = !place->carrier;
+		tell("c%u carrier %d", n, place->carrier);
+		break;
+	case 4:
+		place->up = !place->up;
+		tell("c%u up %d", n, place->up);
+		if (!place->up) {
+			flush_routes(place->ifindex);
+			place->way[0] = false;
+			place->way[1] = false;
+		}
+		break;
+	case 5:
+		place->host[i] = draw(4) ? 1 + draw(4) : 0;
+		tell("c%u IPv%d address %u", n, i ? 6 : 4, place->host[i]);
+		break;
+	case 6:
+		place->way[i] = place->up && !place->way[i];
+		tell("c%u IPv%d default route %d", n, i ? 6 : 4, place->way[i]);
+		break;
+	case 7:
+		place->gateway = 200 + draw(3);
+		tell("c%u gateway", n);
+		break;
+	case 8:
+		flush_routes(place->ifindex);
+		place->ifindex = place->ifindex ? 0 : next_ifindex++;
+		tell("c%u ifindex %u", n, place->ifindex);
+		break;
+	}
+	paths_feed(paths);
+}
+
+/* Others do as they like, also with what is pamsd's. */
+static void change_others(void)
+{
+	unsigned int n = draw(LINKS), i = draw(2);
+	struct endpoint endpoint = { .family = families[i], .flags = MPTCP_PM_ADDR_FLAG_SUBFLOW };
+	struct prefix address = own_address(&places[n], i);
+	struct scene_route *route;
+
+	switch (draw(5)) {
+	case 0:
+		if (!places[n].host[i] || !places[n].ifindex)
+			return;
+		memcpy(endpoint.address, address.address, sizeof(endpoint.address));
+		endpoint.ifindex = places[n].ifindex;
+		if (!add_endpoint(&endpoint, false))
+			tell("somebody's endpoint on c%u", n);
+		return;		/* nobody is told */
+	case 1:
+		if (!endpoint_count)
+			return;
+		n = draw(endpoint_count);
+		tell("an endpoint is taken away");
+		others_endpoints -= !endpoints[n].ours;
+		endpoints[n] = endpoints[--endpoint_count];
+		paths_feed(paths);
+		return;
+	case 2:
+		if (!rules.count)
+			return;
+		tell("a rule is taken away");
+		take_out(&rules, sizeof(struct scene_rule), draw(rules.count));
+		break;
+	case 3:
+		if (!routes.count)
+			return;
+		tell("a route is taken away");
+		take_out(&routes, sizeof(struct scene_route), draw(routes.count));
+		break;
+	case 4:
+		route = list_add(&others_routes, sizeof(*route));
+		route->to = address_of(50 + draw(50), i, 0);
+		route->to.len = i ? 64 : 24;
+		route->table = draw(2) ? RT_TABLE_MAIN : 77;
+		route->metric = 9;
+		tell("somebody's route");
+		break;
+	}
+	paths_feed(paths);
+}
+
+static void note_lives(void)
+{
+	for (unsigned int n = 0; n < LINKS; n++) {
+		struct place *place = &places[n];
+		bool any = place->ifindex && place->up && place->carrier && place->alive;
+		bool all = place->ifindex && place->up && place->carrier && place->alive &&
+			   place->host[0] && place->host[1] && place->way[0] && place->way[1];
+
+		if (any)
+			place->silent_us = 0;
+		else if (!place->silent_us)
+			place->silent_us = us;
+		if (!all)
+			place->lives_us = 0;
+		else if (!place->lives_us)
+			place->lives_us = us;
+	}
+}
+
+/* Whatever changes on a path is another path. */
+static void change(void)
+{
+	struct place *place = &places[draw(LINKS)];
+
+	if (draw(4)) {
+		change_link(place);
+		place->lives_us = 0;
+	} else {
+		change_others();
+	}
+	note_lives();
+}
+
+static void step(void)
+{
+	us += STEP_MS * 1000;
+	for (unsigned int n = 0; n < CONNECTIONS; n++)
+		if (connections[n].used)
+			play(&connections[n]);
+	play_wish();
+	run_events();
+}
+
+static void run_for(uint64_t ms)
+{
+	for (uint64_t end_us = us + ms * 1000; us < end_us;)
+		step();
+}
+
+static void expect(bool right, const char *what)
+{
+	if (!right) {
+		bad = true;
+		tell("VIOLATION: %s", what);
+	}
+}
+
+/* Each usable link has all it needs, no other one has anything. */
+static void look(void)
+{
+	unsigned int wanted = 0, found = 0;
+
+	for (unsigned int n = 0; n < LINKS; n++)
+		for (unsigned int i = 0; i < 2; i++) {
+			struct prefix own = own_address(&places[n], i);
+			bool there = false;
+
+			if (!usable(&places[n], i))
+				continue;
+			wanted++;
+			for (unsigned int e = 0; e < endpoint_count; e++)
+				there |= endpoints[e].endpoint.family == own.family &&
+					 !memcmp(endpoints[e].endpoint.address, own.address,
+						 sizeof(own.address));
+			expect(there || endpoint_count == 8, "a usable link has no endpoint");
+		}
+	expect(rules.count == 3 * wanted, "rules are missing or left");
+	expect(routes.count == 2 * wanted, "routes are missing or left");
+	for (unsigned int e = 0; e < endpoint_count; e++)
+		found += endpoints[e].ours;
+	expect(found <= wanted, "endpoints of ours are left");
+}
+
+static void forget_lives(void)
+{
+	for (unsigned int n = 0; n < LINKS; n++)
+		places[n].lives_us = 0;
+	note_lives();
+}
+
+/* Nobody chooses meanwhile, and the new one knows nothing. */
+static void kill_and_start(void)
+{
+	tell("pamsd is killed");
+	paths_free(paths);
+	forget_lives();
+	run_for(draw(2000));
+	tell("pamsd is started");
+	start();
+	forget_lives();
+}
+
+static void begin_schedule(void)
+{
+	/* time goes on: the daemon's files may remember */
+	us += 1000000000;
+	began_us = us;
+	next_ifindex = 10;
+	memset(places, 0, sizeof(places));
+	memset(connections, 0, sizeof(connections));
+	memset(&wish, 0, sizeof(wish));
+	story[0] = 0;
+	bad = false;
+	endpoint_count = 0;
+	others_endpoints = 0;
+	others_lost = 0;
+	limit = draw(3);
+	limit_before = limit;
+	for (unsigned int n = 0; n < LINKS; n++)
+		places[n] = (struct place){ next_ifindex++, true, true, true, { 1, 1 },
+					    { true, true }, 200, 5000 + draw(75000), 0, 0 };
+	start();
+	note_lives();
+	for (unsigned int n = 0; n < LINKS; n++)
+		places[n].lives_us = us;
+}
+
+/* Returns whether all was well. */
+static bool schedule(void)
+{
+	uint32_t gap_ms = 200 + draw(6000);
+	unsigned int ours = 0, others;
+
+	begin_schedule();
+	run_for(3000 + draw(5000));
+	for (uint64_t end_us = us + CHANGES_MS * 1000; us < end_us;) {
+		change();
+		run_for(draw(gap_ms) + 10);
+		if (!draw(20))
+			kill_and_start();
+	}
+	run_for(SETTLED_MS);
+	look();
+	run_for(QUIET_MS);
+	others = others_routes.count;
+	paths_release(paths);
+	paths_free(paths);
+	for (unsigned int e = 0; e < endpoint_count; e++)
+		ours += endpoints[e].ours;
+	expect(!ours && !rules.count && !routes.count, "something is left");
+	expect(limit == limit_before, "the limit isn't what it was");
+	expect(!others_lost && others_routes.count == others &&
+	       endpoint_count == others_endpoints, "something of others is gone");
+	expect(!kept, "the file is left");
+	list_free(&others_routes);
+	return !bad;
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t count = argc > 1 ? strtoull(argv[1], NULL, 10) : 10000, failed = 0;
+
+	seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
+	for (uint64_t nr = 0; nr < count; nr++) {
+		state = (seed + nr) * 0x9e3779b97f4a7c15ULL + 1;
+		if (schedule())
+			continue;
+		if (!failed++ || getenv("ALL"))
+			printf("# schedule %" PRIu64 ":\n%s", seed + nr, story);
+	}
+	printf("# %" PRIu64 " schedules, %" PRIu64 " failed; %" PRIu64 " connections while a path "
+	       "lived, the longest wait %.2f s, %" PRIu64 " too long\n", count, failed, wishes,
+	       worst_us / 1e6, waited);
+	printf("%sok 1 - schedules of links that die, come back and change addresses\n1..1\n",
+	       failed ? "not " : "");
+	return failed > 0;
+}
