@@ -222,7 +222,7 @@ need_btf() { [ -e /sys/kernel/btf/vmlinux ] || never "this kernel has no BTF"; }
 need_cgroup_bpf()
 {
 	need_btf
-	! grep -q "User Mode Linux" /proc/cpuinfo || never "this kernel has no BPF for cgroups"
+	grep -q " __cgroup_bpf_run_filter_sock_addr$" /proc/kallsyms || never "this kernel has no BPF for cgroups"
 }
 need_tool() { [ -x "$1" ] || skip "no ${1##*/} here: make tools"; }
 

@@ -17,10 +17,12 @@ import json
 import os
 import sys
 
+import begins
 import calls
 import cost
 import drawn
 import figures
+import firsts
 import host
 import mpbond
 import page
@@ -89,6 +91,16 @@ def part_recorded(means, schedulers, args, _progress):
                          args.quiet or not sys.stderr.isatty(), args.traces)
 
 
+def part_first(means, _schedulers, args, _progress):
+    """By who chooses where connections begin; in a kernel that has what pamsd needs for that."""
+    _say("first")
+    means = runs.prepare(firsts.SCHEDULERS, None, begins.CONFIG, args.module,
+                         wall_limit_s=means.wall_limit_s, keep=means.keep)
+    if not args.fresh:
+        means = runs.remembering(means, firsts.SCHEDULERS, bool(args.module))
+    return firsts.measure(means, args.jobs, args.quiet or not sys.stderr.isatty())
+
+
 def part_video(means, schedulers, args, progress):
     """The player's figures."""
     _say("video")
@@ -108,6 +120,7 @@ def part_cost(_means, _schedulers, args, _progress):
 
 
 PARTS = {"seeds": part_seeds, "sweep": part_sweep, "recorded": part_recorded,
+         "first": part_first,
          "video": part_video, "calls": part_calls, "cost": part_cost}
 
 
@@ -128,7 +141,7 @@ def command(args, means, schedulers):
         out.write(text)
     print(f"results: {os.path.relpath(path)}")
     print(page.goals_text(data))
-    failed = [(name, row["name"]) for part in ("sweep", "recorded") for row in data[part]["rows"]
+    failed = [(name, row["name"]) for part in ("sweep", "recorded", "first") for row in data[part]["rows"]
               for name, time in row["time_s"].items() if time is None]
     failed += [(name, row["label"]) for table in data["seeds"]["tables"]
                for row in table["rows"] for name, value in row["cells"].items()

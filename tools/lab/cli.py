@@ -7,6 +7,7 @@ import os
 import sys
 from dataclasses import replace
 
+import begins
 import bench
 import cost
 import drawn
@@ -185,6 +186,7 @@ def _run_parser(commands):
     group.add_argument("--protocol", choices=("mptcp", "tcp", "fallback"), default="mptcp",
                        help="fallback: the server speaks plain TCP")
     group.add_argument("--sysctl", action="append", default=[], metavar="NAME=VALUE")
+    _first_argument(group)
     group = run.add_argument_group("the results")
     group.add_argument("--seed", type=_count("--seed", 0, 2**31), default=1)
     group.add_argument("--repeat", type=_count("--repeat", 1, 10000), default=1,
@@ -214,6 +216,20 @@ def _random_parser(commands):
     _common(parser)
 
 
+def _first_argument(parser):
+    parser.add_argument("--first", type=_firsts, default=["given"], metavar="WHO[,WHO...]",
+                        help="who chooses on which path connections begin: the default route "
+                        "(given), the client's pamsd (learned), a rule on the true values "
+                        "(oracle) (given)")
+
+
+def _firsts(text):
+    try:
+        return begins.parse(text)
+    except BadInput as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
 def _drawn_arguments(parser, count, half):
     """Which of the drawn scenarios; these are the defaults."""
     parser.add_argument("--count", type=_count("--count", 1, drawn.COUNT_MAX), default=count)
@@ -222,7 +238,7 @@ def _drawn_arguments(parser, count, half):
                         help=f"the scenarios to tune on, or those to report ({half})")
     parser.add_argument("--kind", choices=drawn.KINDS, default="all",
                         help="transfers, pages, of which there are a quarter of --count, or all (both); "
-                        "or one of what these lack: mtu, nat, keep, pause, live")
+                        "or one of what these lack: first, mtu, nat, keep, pause, live")
 
 
 def _sweep_parser(commands):
@@ -231,6 +247,7 @@ def _sweep_parser(commands):
     _drawn_arguments(parser, count=300, half="all")
     parser.add_argument("--sched", default="", metavar="NAME[,NAME...]",
                         help=f"(all but {', '.join(runs.POLICIES)})")
+    _first_argument(parser)
     parser.add_argument("--only", default="", metavar="NAME",
                         help="this scenario alone, e.g. 1-017")
     parser.add_argument("--json", metavar="FILE", help="every scenario's figures, and how to "
@@ -419,7 +436,8 @@ def schedulers_of(text):
 
 def means_of(args, schedulers, **more):
     """runs.Means from the common arguments."""
-    return runs.prepare(schedulers, args.kernel, args.config, args.module,
+    config = begins.CONFIG if "learned" in getattr(args, "first", []) else args.config
+    return runs.prepare(schedulers, args.kernel, config, args.module,
                         wall_limit_s=args.wall_limit,
                         keep=more.pop("keep", "") or args.keep, **more)
 
@@ -435,6 +453,8 @@ def command_run(args):
             raise BadInput(f"--plot {args.plot}: there is no such folder")
     if args.told and not args.helper:
         raise BadInput("--told: nobody measures a pipe: give a --helper")
+    if args.first != ["given"] and (args.helper or args.protocol == "tcp"):
+        raise BadInput("--first: only MPTCP's connections, over paths without a helper")
     if args.radio and args.real_time:
         raise BadInput("--radio counts in virtual time: leave --real-time out")
     means = means_of(args, schedulers, traced=traced or args.radio, radios=args.radio, keep=args.trace,
@@ -445,6 +465,7 @@ def command_run(args):
     if args.told:
         told = functools.partial(fed.HelperGuest, pamsd=host.program("pamsd"), feedback=args.told)
         jobs = [replace(job, guest=told) if job.path < 0 else job for job in jobs]
+    jobs = begins.jobs_of(jobs, args.first)
     with Progress(args.quiet) as progress:
         done = runs.run_all(means, jobs, args.jobs, progress)
     results = [result for result, _ in done]

@@ -41,6 +41,9 @@ What the others lack, over 2 or 3 paths of 3 to 150 Mbit/s and 2 to 60 ms, downl
   keep    the same beside, of this client: three of 20 to 500 KB, each on a new connection
   pause   the reader pauses for 1 to 10 s in 5 to 20 MB; in half of them the first link is lost
           meanwhile
+  first   a pair of 1 to 300 Mbit/s and 3 to 100 ms, as pages have them, beginning on either:
+          six of 16 KB, 100 KB or 1 MB, each on a new connection, of which the first doesn't
+          count, or pages of 40 objects, one number after the other of each half
   live    an application writes 0.2 to 0.7 of what all paths carry, at most 20 Mbit/s, for
           20 s: how late the latest byte comes, not how long it takes
 """
@@ -76,6 +79,7 @@ PAGE_PAUSE_MS = (300, 5000)
 KIND_RATE_BPS, KIND_DELAY_US = (3e6, 150e6), (2e3, 60e3)
 MTUS = (1280, 1400, 1500, 9000)
 PAUSE_AT_MS, PAUSED_MS = 300, (1e3, 10e3)
+FIRST_BYTES, FIRST_REQUESTS, FIRST_OBJECTS = (16_000, 100_000, 1_000_000), 6, 40
 LIVE_S, LIVE_SHARE, LIVE_MAX_BPS = 20, (0.2, 0.7), 20e6
 PAGES, OBJECTS, OBJECT_BYTES = 3, (10, 60), (400, 2_000_000)
 # All transfers of a scenario together: packets are what a run costs.
@@ -298,23 +302,37 @@ def draw_everyday(kind, seed, number):
         seed=seed * 1_000_003 + number), 0)
 
 
+def draw_first(seed, number):
+    """New connections over a pair, of that number."""
+    random_of = random.Random(f"first {seed} {number}")
+    paths = tuple(_path(random_of, PAGE_RATE_BPS, PAGE_DELAY_US, False) for _ in range(2))
+    what = number // 2 % (len(FIRST_BYTES) + 1)
+    if what == len(FIRST_BYTES):
+        size, values = OBJECT_BYTES, {"requests": PAGES, "objects": FIRST_OBJECTS}
+    else:
+        size, values = FIRST_BYTES[what:what + 1], {"requests": FIRST_REQUESTS, "cold": True}
+    return Drawn(f"{seed}-first{number:03d}", Scenario(
+        paths=paths, bytes_min=size[0], bytes_max=size[-1], gap_ms=1000, timeout_s=TIMEOUT_S,
+        seed=seed * 1_000_003 + number, **values), 1 if "cold" in values else 0)
+
+
 def named(name):
     """The scenario of that name."""
     seed, dash, rest = name.partition("-")
     number = rest.lstrip("abcdefghijklmnopqrstuvwxyz")
     kind = rest.removesuffix(number) if number else rest
     if (not dash or not seed.isdecimal() or not number.isdecimal()
-            or kind not in ("", "p", *EVERYDAY)):
+            or kind not in ("", "p", "first", *EVERYDAY)):
         raise BadInput(f"scenario '{name}' is no SEED-NUMBER, e.g. 1-017, 1-p017 or 1-mtu017")
     seed = units.count(seed, "seed", 0, 2**31)
     number = units.count(number, "number", 0, COUNT_MAX)
     if kind in EVERYDAY:
         return draw_everyday(kind, seed, number)
-    return (draw_pages if kind else draw)(seed, number)
+    return {"": draw, "p": draw_pages, "first": draw_first}[kind](seed, number)
 
 
 HALVES = {"tune": (0, 2), "report": (1, 2), "all": (0, 1)}
-KINDS = ("transfers", "pages", "all", *EVERYDAY)
+KINDS = ("transfers", "pages", "all", "first", *EVERYDAY)
 PAGES_EVERY = 4             # so many transfers for one scenario of pages
 
 
@@ -324,6 +342,8 @@ def several(seed, count, half="all", kind="transfers"):
     found = []
     if kind in EVERYDAY:
         return [draw_everyday(kind, seed, number) for number in range(first, count, step)]
+    if kind == "first":
+        return [draw_first(seed, number) for number in range(first, count, step)]
     if kind != "pages":
         found += [draw(seed, number) for number in range(first, count, step)]
     if kind != "transfers":

@@ -200,7 +200,7 @@ class Guest:
                                       for i in through))
         for host, lines in (("server", links.server_ip(count, helped=through)),
                             ("router", links.router_ip(count, through, sorted(replayed(paths)))),
-                            ("client", links.client_ip(count, through))):
+                            ("client", self.client_ip(paths))):
             self.write(f"{host}.ip", [*lines, *(line for i, path in enumerate(paths)
                                                 for line in links.mtu_ip(host[0], i, path))])
         for i in through:
@@ -215,6 +215,14 @@ class Guest:
         self._replay(paths)
         self.init += links.offloads("s", count)
         self.client += links.offloads("c", count)
+
+    def client_ip(self, paths):
+        """Lines of `ip -batch` for the client."""
+        return links.client_ip(len(paths), sorted(helped(paths)))
+
+    def endpoints(self, scenario):
+        """The same for its endpoints, before the transfers."""
+        return links.endpoints(scenario.paths, scenario.ipv6, scenario.begins)
 
     def _replay(self, paths):
         """From now on, and anew from where the scenario begins."""
@@ -248,7 +256,7 @@ class Guest:
         self.init += values
         self.client += values
         if scenario.protocol == "mptcp":
-            self.write("endpoints.ip", links.endpoints(scenario.paths, scenario.ipv6))
+            self.write("endpoints.ip", self.endpoints(scenario))
             self.client.append("ip -batch $D/endpoints.ip || fail 'MPTCP endpoints'")
         if trace:
             self._trace(scenario)

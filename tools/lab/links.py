@@ -191,6 +191,23 @@ def client_ip(count, helped=()):
     return lines
 
 
+def roaming_ip(count):
+    """The same for one whose only routes are a default one on each path."""
+    lines = ["link set lo up"]
+    for i in range(count):
+        lines += [f"link set c{i} up"]
+        for ipv6 in (False, True):
+            everywhere, bits = ("::/0", 128) if ipv6 else ("0.0.0.0/0", 32)
+            address, server = client_address(i, ipv6), server_address(0, ipv6)
+            lines += [
+                f"addr add {address}/{bits} dev c{i}{' nodad' if ipv6 else ''}",
+                f"route add {everywhere} dev c{i} metric {10 + i} src {address}",
+                f"neigh add {server} lladdr {mac('s', i)} dev c{i}",
+            ]
+    lines.append("mptcp limits set subflows 8 add_addr_accepted 8")
+    return lines
+
+
 def mtu_ip(side, index, path):
     """`ip -batch` lines for a path's ends at the server, the router or the client."""
     devices = {"s": ("s",), "r": WAYS, "c": ("c",)}[side]
@@ -216,11 +233,15 @@ def neighbour_ip(index):
                  f"neigh add {server} lladdr {mac('s', index)} dev n{index}"]}
 
 
-def endpoints(paths, ipv6):
-    """The client's endpoints: one on each path but the first."""
+def endpoints(paths, ipv6, begins=0):
+    """The client's endpoints: one on each path but that on which connections begin."""
     lines = ["mptcp endpoint flush"]
+    if begins:
+        server, bits = server_address(0, ipv6), 128 if ipv6 else 32
+        lines.append(f"route add {server}/{bits} dev c{begins} metric 1 "
+                     f"src {client_address(begins, ipv6)}")
     for i, path in enumerate(paths):
-        if i:
+        if i != begins:
             lines.append(f"mptcp endpoint add {client_address(i, ipv6)} dev c{i} "
                          f"subflow{' backup' if path.backup else ''}")
     return lines

@@ -4,8 +4,10 @@
 import calls
 import cost
 import drawn
+import firsts
 import oracle
 import pairs
+import report
 import sweep
 
 GENERATED = "<!-- Written by `make bench` (tools/lab/page.py); changes here are lost. -->"
@@ -227,6 +229,27 @@ def _recorded(data):
     return lines
 
 
+def _first(data):
+    """New connections, by who chooses where they begin."""
+    rows = data["rows"]
+    shown = [[row["name"], row["text"], f"{ratio:.2f}",
+              *(report.cell(row["time_s"].get(name), ".3f") for name in
+                ("minfct", "minfct+learned", "minfct+oracle")), report.cell(row["single_s"], ".3f")]
+             for ratio, row in firsts.worst(rows, "minfct+learned")]
+    return ["## Where connections begin", "",
+            "New connections over drawn pairs of links, either first (tools/lab/firsts.py; `lab sweep "
+            f"--kind first --seed {data['seed']} --count {data['count']} --half report --sched "
+            "default,minfct --first given,learned,oracle`): from a scenario's second connection on, and "
+            "its second page. given: connections begin on the default route's path. learned: the client's pamsd keeps its "
+            "paths, and has seen what went before. oracle: a rule that knows rates and delays chooses "
+            "(tools/lab/begins.py). /single: against the best path alone; /given: against the same "
+            "scheduler without a choice.", "",
+            *_rows(firsts.HEAD, firsts.body(rows)), "",
+            "Where minfct is slowest against the default route's choice; times in s.", "",
+            *_rows(["name", "scenario", "/given", "given", "learned", "oracle", "best path alone"],
+                   shown), ""]
+
+
 def _video(data):
     """Bitrates, and stalls where there are any: a line for each setting."""
     names = [row[0] for row in data["tables"][0]["rows"]]
@@ -435,5 +458,6 @@ def text(data, release):
              f"Those of the sweep over the {count} scenarios that nobody tunes on.", "",
              *_rows(["what", "scheduler", "goal", "measured", ""], _goal_rows(data)), "",
              *_seeds(data["seeds"]), *_sweep(data["sweep"]), *_recorded(data["recorded"]),
+             *_first(data["first"]),
              *_video(data["video"]), *_calls(data["calls"]), *_cost(data["cost"])]
     return "\n".join(lines).rstrip() + "\n"

@@ -206,6 +206,7 @@ class Scenario:
     pause_ms: tuple = ()        # from and to when the client doesn't read, after a request
     beside: str = ""            # what else is transferred: "", or one of BESIDE
     neighbour: object = None    # Path; that is another host's, behind path 0's address
+    begins: int = 0             # the path on which connections begin
     first_path: int = 0         # what paths[0] is in the scenario it was taken from
 
     def alone(self, index):
@@ -213,7 +214,8 @@ class Scenario:
         changes = tuple(replace(change, path=0)
                         for change in self.changes if change.path == index)
         path = replace(self.paths[index], backup=False)
-        return replace(self, paths=(path,), changes=changes, reports=(), first_path=index)
+        return replace(self, paths=(path,), changes=changes, reports=(), begins=0,
+                       first_path=index)
 
     def as_dict(self):
         """For JSON."""

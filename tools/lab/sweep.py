@@ -37,6 +37,7 @@ import math
 import statistics
 from dataclasses import dataclass
 
+import begins
 import drawn as drawing
 import report
 import runs
@@ -211,6 +212,12 @@ def against_peers(row, name):
     return min(times + [row["single_s"]] if row["single_s"] else times, default=None)
 
 
+def against_given(row, name):
+    """The same scheduler where connections begin on the default route's path."""
+    scheduler, plus, _ = name.partition("+")
+    return row["time_s"].get(scheduler) if plus else None
+
+
 def tail_ratios(rows, name):
     """The scheduler's tail in times of the best single path's, for each row."""
     pairs = [(row["tail_s"].get(name), row["single_tail_s"]) for row in rows]
@@ -290,7 +297,8 @@ def worst(rows, name):
     """Lines that name the worst scenarios of a scheduler."""
     lines = []
     for title, against in (("best single path", against_single),
-                           ("best path once joined", against_joined), ("peers", against_peers)):
+                           ("best path once joined", against_joined), ("peers", against_peers),
+                           ("the default route first", against_given)):
         for ratio, row in ratios(rows, name, against)[:WORST_SHOWN]:
             lines.append(f"  {name} {ratio:.2f} x {title}: {row['name']}  {row['text']}")
     return lines
@@ -320,9 +328,9 @@ def _print(rows, half):
     return lines
 
 
-def run(means, several, schedulers, at_once, quiet, fallen=True):
+def run(means, several, schedulers, at_once, quiet, fallen=True, firsts=("given",)):
     """rows_of() of the scenarios under each scheduler and each path alone."""
-    pairs = [(drawn, jobs_of(drawn, schedulers)) for drawn in several]
+    pairs = [(drawn, begins.jobs_of(jobs_of(drawn, schedulers), firsts)) for drawn in several]
     jobs = [job for _, mine in pairs for job in mine]
     with Progress(quiet) as progress:
         done = runs.run_all(means, jobs, at_once, progress)
@@ -340,13 +348,17 @@ def command(args, means, schedulers):
     """Run, print, write; 1 if a transfer failed."""
     several = ([drawing.named(args.only)] if args.only else
                drawing.several(args.seed, args.count, args.half, args.kind))
-    rows, results = run(means, several, schedulers, args.jobs, args.quiet)
+    rows, results = run(means, several, schedulers, args.jobs, args.quiet,
+                        firsts=args.first)
     if args.only:
         print(f"{args.only}: {drawing.text(several[0])}; "
               f"the first {several[0].warm_up} of each connection's requests not counted\n")
         print(report.table(several[0].scenario, results))
         print(f"\n{rows[0]['run']}\n")
     lines = _print(rows, args.only or f"seed {args.seed}, {args.half}")
+    if args.kind == "first":
+        import firsts   # pylint: disable=import-outside-toplevel
+        print(firsts.table(rows))
     if args.json:
         _write(args, means, rows, lines)
     return 1 if any(line["failed"] for line in lines) else 0

@@ -34,6 +34,7 @@ def _data():
             "seeds": {"tables": [table], "missing": ["nothing"]},
             "recorded": {"left_out": True, "rows": [{**rows[0], "kind": "steps",
                                                      "alone_s": [2.0, 3.0]}]},
+            "first": {"seed": 1, "count": 16, "rows": _firsts()},
             "video": {"text": "V", "tables": [{
                 "title": "fades", "columns": ["bitrate", "stalls", "stalled", "switches", "starts"],
                 "rows": [["path 0 alone", "2.00", 0, "", 0, ""], ["default", "4.00", 1, "", 0, ""],
@@ -45,8 +46,24 @@ def _data():
                      "memory_bytes": (1024, 128)}}
 
 
+def _firsts():
+    """Learned, the second half is slower than given."""
+    rows = []
+    for number, one in enumerate(drawn.several(1, 16, kind="first")):
+        times = {"minfct": 1.0, "minfct+learned": 0.5 if number < 8 else 1.25}
+        rows += [{**_row(one, part, 1.0, ()), "time_s": times} for part in one.parts()]
+    return rows
+
+
 class Page(unittest.TestCase):
     """page.py"""
+
+    def test_first(self):
+        lines = page._first(_data()["first"])       # pylint: disable=protected-access
+        self.assertIn("| 16 KB | learned | minfct | 4 | 0.791 | 50% | 1.25 | 0.791 | 50% | 1.25 | 0 |",
+                      lines)
+        self.assertIn("| page of 40 objects | given | minfct | 4 | 1.000 | 0% | 1.00 | - | - | - | 0 |",
+                      lines)
 
     def test_goals(self):
         met = {(what, name): said for what, name, _, _, said in
