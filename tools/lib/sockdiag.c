@@ -105,6 +105,28 @@ int sockdiag_dump(struct nl_sock *sock, uint32_t protocol, uint32_t states,
 	return err < 0 ? err : dump.err;
 }
 
+int sockdiag_watch(struct nl_sock *sock)
+{
+	int err;
+
+	nl_socket_disable_seq_check(sock);
+	err = nl_socket_set_nonblocking(sock);
+	err = err ?: nl_socket_add_membership(sock, SKNLGRP_INET_TCP_DESTROY);
+	return err ?: nl_socket_add_membership(sock, SKNLGRP_INET6_TCP_DESTROY);
+}
+
+int sockdiag_ended(struct nl_sock *sock, sockdiag_fn fn, void *arg)
+{
+	struct dump dump = { .fn = fn, .arg = arg };
+	int err;
+
+	nl_socket_modify_cb(sock, NL_CB_VALID, NL_CB_CUSTOM, on_socket, &dump);
+	do
+		err = nl_recvmsgs_default(sock);
+	while (err >= 0);
+	return err == -NLE_AGAIN ? 0 : err;
+}
+
 void sockdiag_unmap(int *family, uint8_t address[16])
 {
 	const struct in6_addr *address6 = (const struct in6_addr *)address;

@@ -35,6 +35,14 @@ typedef void (*sockdiag_fn)(const struct sockdiag *socket, void *arg);
 int sockdiag_dump(struct nl_sock *sock, uint32_t protocol, uint32_t states,
 		  const void *filter, size_t filter_len, sockdiag_fn fn, void *arg);
 
+/*
+ * Subscribe to the TCP sockets that end, of both families, and call fn for each that has since.
+ * The socket sock is connected to NETLINK_SOCK_DIAG, and for nothing else. Return 0 or libnl's
+ * error; where nothing came, too.
+ */
+int sockdiag_watch(struct nl_sock *sock);
+int sockdiag_ended(struct nl_sock *sock, sockdiag_fn fn, void *arg);
+
 /* Make AF_INET of an IPv4-mapped address of AF_INET6. */
 void sockdiag_unmap(int *family, uint8_t address[16]);
 

@@ -20,7 +20,9 @@ void tcpinfo_parse(struct tcpinfo *tcpinfo, const void *data, size_t len)
 	tcpinfo->sent_bytes = info.tcpi_bytes_sent;
 	tcpinfo->acked_bytes = info.tcpi_bytes_acked;
 	tcpinfo->received_bytes = info.tcpi_bytes_received;
+	tcpinfo->receive_rtt_us = info.tcpi_rcv_rtt;
 	tcpinfo->acked_ms = info.tcpi_last_ack_recv;
+	tcpinfo->received_ms = info.tcpi_last_data_recv;
 	tcpinfo->retransmits = info.tcpi_total_retrans;
 	tcpinfo->waiting_bytes = info.tcpi_notsent_bytes +
 				 (uint64_t)info.tcpi_unacked *

@@ -19,7 +19,9 @@ struct tcpinfo {
 	bool limited;		/* the application limited the delivery rate */
 	uint32_t srtt_us;
 	uint32_t min_rtt_us;	/* 0: unknown yet */
+	uint32_t receive_rtt_us; /* of what was received, queues included; 0: unknown yet */
 	uint32_t acked_ms;	/* since the last acknowledgment came */
+	uint32_t received_ms;	/* since the last data came */
 	uint32_t retransmits;	/* segments, ever */
 };
 

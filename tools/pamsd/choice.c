@@ -33,18 +33,17 @@ static unsigned int rank_of(const struct path *path, uint64_t ms)
 }
 
 /* The time of a short answer in us, 0: unknown. */
-static uint64_t answer_us(const struct path *path, bool rates)
+static uint64_t answer_us(const struct path *path)
 {
 	if (!path->rtt_us)
 		return 0;
 	return ANSWER_RTTS * (uint64_t)path->rtt_us +
-	       (rates ? ANSWER_BYTES * 1000000ULL / path->rate_byteps : 0);
+	       (path->rate_byteps ? ANSWER_BYTES * 1000000ULL / path->rate_byteps : 0);
 }
 
 static bool is_sooner(const struct path *one, const struct path *than, unsigned int percent)
 {
-	bool rates = one->rate_byteps && than->rate_byteps;
-	uint64_t one_us = answer_us(one, rates), than_us = answer_us(than, rates);
+	uint64_t one_us = answer_us(one), than_us = answer_us(than);
 
 	return one_us && than_us && one_us * 100 < than_us * percent;
 }

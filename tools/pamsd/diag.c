@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include <netlink/netlink.h>
+#include <netlink/socket.h>
 
 #include "../lib/sockdiag.h"
 #include "diag.h"
@@ -67,6 +68,25 @@ static int dump_states(struct nl_sock **sock, unsigned int states, const void *f
 		return 0;
 	source_close(sock);
 	return -EIO;
+}
+
+int diag_watch(struct nl_sock **sock)
+{
+	int err = source_open(sock, NETLINK_SOCK_DIAG);
+
+	if (err)
+		return err;
+	if (!sockdiag_watch(*sock))
+		return nl_socket_get_fd(*sock);
+	source_close(sock);
+	return -EIO;
+}
+
+void diag_ended(struct nl_sock *sock, diag_fn fn, void *arg)
+{
+	struct dump dump = { .fn = fn, .arg = arg };
+
+	sockdiag_ended(sock, on_socket, &dump);
 }
 
 int diag_established(struct nl_sock **sock, const void *filter,

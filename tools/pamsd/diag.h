@@ -32,4 +32,9 @@ int diag_established(struct nl_sock **sock, const void *filter,
 /* The same for all sockets that are established or being opened. */
 int diag_open(struct nl_sock **sock, diag_fn fn, void *arg);
 
+/* Watch for sockets that end. Returns the descriptor that tells of them, or -errno. */
+int diag_watch(struct nl_sock **sock);
+/* Call fn for each that has ended since. */
+void diag_ended(struct nl_sock *sock, diag_fn fn, void *arg);
+
 #endif /* PAMSD_DIAG_H */

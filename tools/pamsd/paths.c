@@ -39,9 +39,10 @@
 #define LOOK_OPENING_FOR_MS	1000
 #define LOOK_FAST_FOR_MS	3000
 #define LOOK_FOR_MS	10000
-/* How much sooner another path's short answer has to be, in percent: the first time, and later. */
+/* How much sooner another path's short answer has to be, in percent: at first, and later. */
 #define FIRST_PERCENT	80
 #define LATER_PERCENT	50
+#define NEW_MS		60000
 
 /* The path manager's limit of further subflows. */
 #define SUBFLOWS_MOST	8
@@ -55,7 +56,7 @@ struct paths {
 	char *file;
 	int lock;		/* a name that only one pamsd of the namespace has */
 	struct nl_sock *news;
-	struct event *event, *settle, *look;
+	struct event *event, *settle, *look, *ended;
 	struct scene scene;
 	struct list paths;	/* of struct path */
 	struct list made;	/* of struct made */
@@ -69,7 +70,7 @@ struct paths {
 	struct begin *begin;	/* NULL: connections begin where the routes say */
 	struct prefix chosen[2];
 	bool crowded;		/* too many destinations have routes of their own */
-	bool compared[2];	/* a choice was made by round trips */
+	uint64_t compared_ms[2]; /* when a choice was made by round trips first; 0: never */
 	struct made told[2];	/* what the kernel's table has; family 0: nothing */
 	struct seldom unread, refused, full;
 };
@@ -385,6 +386,11 @@ static bool is_alone(const struct paths *paths, const struct path *path)
 	return path->ifindex == paths->exits[path->address.family == AF_INET6];
 }
 
+static bool is_new(const struct paths *paths, unsigned int i)
+{
+	return !paths->compared_ms[i] || now_ms() < paths->compared_ms[i] + NEW_MS;
+}
+
 static void choose_one(struct paths *paths, unsigned int i)
 {
 	const struct path *path;
@@ -393,14 +399,15 @@ static void choose_one(struct paths *paths, unsigned int i)
 
 	if (!path_at(&paths->paths, &paths->chosen[i])) {
 		paths->chosen[i] = by_routes(paths, i);
-		paths->compared[i] = false;
+		paths->compared_ms[i] = 0;
 	}
 	path = choose_path(&paths->paths, families[i], &paths->chosen[i],
-			   paths->compared[i] ? LATER_PERCENT : FIRST_PERCENT, now_ms());
+			   is_new(paths, i) ? FIRST_PERCENT : LATER_PERCENT, now_ms());
 	if (path) {
 		tell.address = path->address;
 		tell.ifindex = path->ifindex;
-		paths->compared[i] |= path->rtt_us;
+		if (path->rtt_us && !paths->compared_ms[i])
+			paths->compared_ms[i] = now_ms();
 		paths->chosen[i] = path->address;
 	}
 	if (paths->crowded || (path && is_alone(paths, path))) {
@@ -471,7 +478,7 @@ static void take_exit(struct paths *paths, unsigned int i)
 {
 	unsigned int exit = scene_exit(families[i]);
 
-	if (exit != paths->exits[i] && !paths->compared[i])
+	if (exit != paths->exits[i] && !paths->compared_ms[i])
 		memset(&paths->chosen[i], 0, sizeof(paths->chosen[i]));
 	paths->exits[i] = exit;
 }
@@ -542,6 +549,8 @@ static void on_begin(void *arg)
 	struct paths *paths = arg;
 
 	paths->woken_ms = now_ms();
+	if (!evtimer_pending(paths->look, NULL))
+		seen_begin(&paths->paths, now_us());
 	/* each look chooses, too */
 	if (evtimer_pending(paths->look, NULL) &&
 	    paths->look_ms <= paths->woken_ms + LOOK_OPENING_MS)
@@ -549,6 +558,27 @@ static void on_begin(void *arg)
 	arm_look(paths, LOOK_OPENING_MS);
 	/* paths that are dead for long enough may be tried again */
 	choose(paths);
+}
+
+/* Short connections end before anybody looks. */
+static void on_ended(evutil_socket_t fd, short what, void *arg)
+{
+	struct paths *paths = arg;
+
+	(void)fd;
+	(void)what;
+	seen_ended(&paths->paths, now_us());
+	choose(paths);
+}
+
+static void open_watch(struct paths *paths, struct event_base *base)
+{
+	int fd = seen_watch();
+
+	if (fd >= 0)
+		paths->ended = event_new(base, fd, EV_READ | EV_PERSIST, on_ended, paths);
+	if (paths->ended)
+		event_add(paths->ended, NULL);
 }
 
 void paths_feed(struct paths *paths)
@@ -655,6 +685,8 @@ struct paths *paths_new(struct event_base *base, const struct config *config,
 	}
 	if (config->paths.first)
 		paths->begin = begin_new(base, on_begin, paths);
+	if (paths->begin)
+		open_watch(paths, base);
 	if (config->paths.first && !paths->begin)
 		say("connections begin where the routes say, until pamsd is restarted");
 	restore(paths);
@@ -691,6 +723,8 @@ void paths_free(struct paths *paths)
 		event_free(paths->settle);
 	if (paths->look)
 		event_free(paths->look);
+	if (paths->ended)
+		event_free(paths->ended);
 	nl_socket_free(paths->news);
 	scene_free(&paths->scene);
 	scene_close();

@@ -105,10 +105,10 @@ struct path {
 	uint64_t waiting_us;	/* since when the last overdue opening waits; 0: none does */
 	uint32_t reach_us;	/* the longest least round trip to any peer; 0: unknown */
 	uint32_t rtt_us;	/* to peers that another path reaches, too; 0: unknown */
-	uint64_t rate_byteps;	/* the most that it carried lately; 0: unknown */
+	uint64_t rate_byteps;	/* the most that it carried lately; 0: it never was full */
 	uint64_t rate_us;	/* when that was */
-	uint64_t sum_bytes;	/* of this look */
-	uint64_t moved_bytes;	/* by the connections over it, at the last look */
+	uint64_t queue_us;	/* how much longer data took since the last look, at most */
+	uint64_t sum_bytes;	/* carried since the last look */
 	uint64_t moved_us;	/* when that was */
 };
 
@@ -180,6 +180,11 @@ int begin_leave(const struct list *prefixes);
 
 /* Update rtt_us, rate_byteps and signs of life. Returns how many connections are being opened. */
 int seen_read(const struct list *paths, uint64_t us);
+/* The next look is at what begins now. */
+void seen_begin(const struct list *paths, uint64_t us);
+/* Connections that end are seen, too: returns a descriptor that tells of them, or -errno. */
+int seen_watch(void);
+void seen_ended(const struct list *paths, uint64_t us);
 void seen_close(void);
 
 #endif /* PAMSD_PATHS_H */

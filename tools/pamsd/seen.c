@@ -3,10 +3,14 @@
  * seen - what this machine's TCP sockets tell of the paths
  *
  * Round trips are compared only between connections to the same peer: another path may lead to
- * other peers only, nearer or farther. A path is dead if a connection that is being opened on it
- * waits for longer than its peers take to answer, and nothing on it was answered meanwhile. It
- * counts as living again as soon as something is, and after a while without: what keeps
- * connections off a path must not need connections on it to end.
+ * other peers only, nearer or farther. Connections that are over before anybody looks are seen as
+ * they end. What a path carries is its rate only if data had to wait for it, by the round trips of
+ * data: what it is sparsely used for says nothing.
+ *
+ * A path is dead if a connection that is being opened on it waits for longer than its peers take
+ * to answer, and nothing on it was answered meanwhile. It counts as living again as soon as
+ * something is, and after a while without: what keeps connections off a path must not need
+ * connections on it to end.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -23,9 +27,16 @@
 /* Patience with a path whose round trip is unknown, and factor for one where it is known. */
 #define PATIENCE_US	300000
 #define PATIENCE_RTTS	3
-/* A path's rate counts if so much was carried between two looks that are at most so far apart. */
-#define RATE_BYTES	65536
+/* Round trips and connections that are remembered; round trips for so long, as TCP does. */
+#define TRIPS_MAX	128
+#define FLOWS_MAX	256
+#define TRIP_AGE_US	300000000
+/* A path's rate counts if so much was carried between two looks that are so far apart, */
+#define RATE_BYTES	4096
+#define RATE_SPAN_LEAST_US 90000
 #define RATE_SPAN_US	2000000
+/* and so much was waiting by the round trips of data. */
+#define QUEUE_BYTES	8192
 /* And so long, unless it carries more. */
 #define RATE_AGE_US	600000000
 /* How long a dead path stays out: doubled each time, at most 64 times. */
@@ -39,19 +50,29 @@ struct opening {
 	uint64_t seen_us;
 };
 
-/* The least round trip of the connections over one path to one peer. */
+/* The least round trip from an address to a peer. */
 struct trip {
-	unsigned int path;	/* index in the list */
-	struct prefix peer;
+	struct prefix local, peer;
 	uint32_t rtt_us;
+	uint64_t us;		/* when that was */
+	uint64_t seen_us;
 };
 
-static struct nl_sock *sock;
+/* What a connection had carried at the last look. */
+struct flow {
+	struct prefix local, peer;
+	uint16_t port, peer_port;
+	uint64_t bytes;
+	uint64_t seen_us;
+};
+
+static struct nl_sock *sock, *watch;
 static struct opening openings[OPENING_MAX];
+static struct trip trips[TRIPS_MAX];
+static struct flow flows[FLOWS_MAX];
 
 struct look {
 	const struct list *paths;
-	struct list trips;
 	uint64_t us;
 	unsigned int opening;
 };
@@ -118,22 +139,85 @@ static void take_opening(struct look *look, struct path *path,
 		path->waiting_us = opening->since_us;
 }
 
-static void take_trip(struct look *look, const struct path *path, const struct prefix *peer,
-		      uint32_t rtt_us)
+static void take_trip(const struct look *look, const struct prefix *local,
+		      const struct prefix *peer, uint32_t rtt_us)
 {
-	unsigned int nr = path - (const struct path *)look->paths->at;
-	struct trip *trip;
+	struct trip *trip = &trips[0];
 
-	for_each(struct trip, one, &look->trips)
-		if (one->path == nr && !memcmp(&one->peer, peer, sizeof(*peer))) {
-			if (rtt_us < one->rtt_us)
-				one->rtt_us = rtt_us;
-			return;
+	for (unsigned int i = 0; i < TRIPS_MAX; i++) {
+		if (!memcmp(&trips[i].local, local, sizeof(*local)) &&
+		    !memcmp(&trips[i].peer, peer, sizeof(*peer))) {
+			trip = &trips[i];
+			break;
 		}
-	trip = list_add(&look->trips, sizeof(*trip));
-	trip->path = nr;
-	trip->peer = *peer;
-	trip->rtt_us = rtt_us;
+		if (trips[i].seen_us < trip->seen_us)
+			trip = &trips[i];
+	}
+	if (memcmp(&trip->local, local, sizeof(*local)) ||
+	    memcmp(&trip->peer, peer, sizeof(*peer))) {
+		trip->local = *local;
+		trip->peer = *peer;
+		trip->us = 0;
+	}
+	if (!trip->us || rtt_us <= trip->rtt_us || look->us - trip->us > TRIP_AGE_US) {
+		trip->rtt_us = rtt_us;
+		trip->us = look->us;
+	}
+	trip->seen_us = look->us;
+}
+
+static struct flow *find_flow(const struct look *look, const struct diag_socket *socket)
+{
+	struct flow *oldest = &flows[0];
+
+	for (unsigned int i = 0; i < FLOWS_MAX; i++) {
+		struct flow *flow = &flows[i];
+
+		if (flow->port == socket->local_port && flow->peer_port == socket->peer_port &&
+		    !memcmp(&flow->local, &socket->local, sizeof(socket->local)) &&
+		    !memcmp(&flow->peer, &socket->peer, sizeof(socket->peer)))
+			return flow;
+		if (flow->seen_us < oldest->seen_us)
+			oldest = flow;
+	}
+	oldest->local = socket->local;
+	oldest->peer = socket->peer;
+	oldest->port = socket->local_port;
+	oldest->peer_port = socket->peer_port;
+	oldest->bytes = 0;
+	oldest->seen_us = look->us;
+	return oldest;
+}
+
+static void take_bytes(const struct look *look, struct path *path,
+		       const struct diag_socket *socket, const struct tcpinfo *info)
+{
+	struct flow *flow = find_flow(look, socket);
+	uint64_t bytes = info->received_bytes + info->acked_bytes;
+
+	if (bytes > flow->bytes)
+		path->sum_bytes += bytes - flow->bytes;
+	flow->bytes = bytes;
+	flow->seen_us = look->us;
+	if (info->receive_rtt_us > info->min_rtt_us + path->queue_us)
+		path->queue_us = info->receive_rtt_us - info->min_rtt_us;
+}
+
+/* What a connection says that lives, or has just ended. */
+static void take_info(const struct look *look, struct path *path,
+		      const struct diag_socket *socket, const struct tcpinfo *info)
+{
+	uint64_t ago_us = info->acked_ms * 1000ULL;
+
+	if (ago_us < look->us && look->us - ago_us > path->answered_us)
+		path->answered_us = look->us - ago_us;
+	if (path->dead_ms && path->answered_us / 1000 > path->dead_ms)
+		lives(path);
+	if (info->min_rtt_us > path->reach_us)
+		path->reach_us = info->min_rtt_us;
+	take_bytes(look, path, socket, info);
+	if (info->min_rtt_us)
+		take_trip(look, &socket->local, &socket->peer, info->min_rtt_us);
 }
 
 static void take_socket(const struct diag_socket *socket, void *arg)
@@ -141,33 +225,39 @@ static void take_socket(const struct diag_socket *socket, void *arg)
 	struct path *path;
 	struct look *look = arg;
 	struct tcpinfo info;
-	uint64_t ago_us;
 
 	path = path_at(look->paths, &socket->local);
 	if (!path || !socket->info)
 		return;
 	tcpinfo_parse(&info, nla_data(socket->info), nla_len(socket->info));
-	if (socket->opening) {
+	if (socket->opening)
 		take_opening(look, path, socket);
-		return;
-	}
-	ago_us = info.acked_ms * 1000ULL;
-	if (ago_us < look->us && look->us - ago_us > path->answered_us)
-		path->answered_us = look->us - ago_us;
-	if (path->dead_ms && path->answered_us / 1000 > path->dead_ms)
-		lives(path);
-	if (info.min_rtt_us > path->reach_us)
-		path->reach_us = info.min_rtt_us;
-	path->sum_bytes += info.received_bytes + info.acked_bytes;
-	if (info.min_rtt_us)
-		take_trip(look, path, &socket->peer, info.min_rtt_us);
+	else
+		take_info(look, path, socket, &info);
 }
 
-static bool is_compared(const struct list *trips, const struct trip *trip)
+/* One that was never answered has no round trip, and says nothing. */
+static void take_ended(const struct diag_socket *socket, void *arg)
 {
-	for_each(const struct trip, other, trips)
-		if (other->path != trip->path &&
-		    !memcmp(&other->peer, &trip->peer, sizeof(trip->peer)))
+	const struct look *look = arg;
+	struct path *path = path_at(look->paths, &socket->local);
+	struct tcpinfo info;
+
+	if (!path || !socket->info)
+		return;
+	tcpinfo_parse(&info, nla_data(socket->info), nla_len(socket->info));
+	if (!info.min_rtt_us)
+		return;
+	take_info(look, path, socket, &info);
+	memset(find_flow(look, socket), 0, sizeof(struct flow));
+}
+
+static bool is_compared(const struct look *look, const struct trip *trip)
+{
+	for (const struct trip *other = trips; other < trips + TRIPS_MAX; other++)
+		if (other->us && memcmp(&other->local, &trip->local, sizeof(trip->local)) &&
+		    !memcmp(&other->peer, &trip->peer, sizeof(trip->peer)) &&
+		    path_at(look->paths, &other->local))
 			return true;
 	return false;
 }
@@ -175,37 +265,43 @@ static bool is_compared(const struct list *trips, const struct trip *trip)
 /* The mean over the peers that another path reaches, too. */
 static void settle(const struct look *look)
 {
-	unsigned int nr = 0;
-
 	for_each(struct path, path, look->paths) {
 		uint64_t sum = 0;
 		unsigned int count = 0;
 
-		for_each(const struct trip, trip, &look->trips)
-			if (trip->path == nr && is_compared(&look->trips, trip)) {
+		for (const struct trip *trip = trips; trip < trips + TRIPS_MAX; trip++)
+			if (trip->us && is_compared(look, trip) &&
+			    !memcmp(&trip->local, &path->address, sizeof(trip->local))) {
 				sum += trip->rtt_us;
 				count++;
 			}
 		if (count)
 			path->rtt_us = sum / count;
-		nr++;
 	}
 }
 
-/* The sum falls when connections end: then nobody knows. */
+/*
+ * What was carried since the last look is the path's rate only if more was waiting, or else a bound
+ * of it. A path on which nothing ever waits counts as one of any rate.
+ */
 static void take_rate(struct path *path, uint64_t us)
 {
 	uint64_t span_us = us - path->moved_us, rate_byteps;
+	bool limited;
 
-	if (span_us && span_us <= RATE_SPAN_US &&
-	    path->sum_bytes >= path->moved_bytes + RATE_BYTES) {
-		rate_byteps = (path->sum_bytes - path->moved_bytes) * 1000000 / span_us;
-		if (rate_byteps >= path->rate_byteps || us - path->rate_us > RATE_AGE_US) {
-			path->rate_byteps = rate_byteps;
-			path->rate_us = us;
-		}
+	if (span_us < RATE_SPAN_LEAST_US)
+		return;
+	rate_byteps = path->sum_bytes * 1000000 / span_us;
+	limited = path->sum_bytes >= RATE_BYTES &&
+		  path->queue_us * rate_byteps / 1000000 >= QUEUE_BYTES;
+	if (span_us <= RATE_SPAN_US &&
+	    ((rate_byteps > path->rate_byteps && (limited || path->rate_byteps)) ||
+	     (limited && us - path->rate_us > RATE_AGE_US))) {
+		path->rate_byteps = rate_byteps;
+		path->rate_us = us;
 	}
-	path->moved_bytes = path->sum_bytes;
+	path->sum_bytes = 0;
+	path->queue_us = 0;
 	path->moved_us = us;
 }
 
@@ -214,10 +310,9 @@ int seen_read(const struct list *paths, uint64_t us)
 	struct look look = { .paths = paths, .us = us };
 	int err;
 
-	for_each(struct path, path, paths) {
-		path->sum_bytes = 0;
+	seen_ended(paths, us);
+	for_each(struct path, path, paths)
 		path->waiting_us = 0;
-	}
 	err = diag_open(&sock, take_socket, &look);
 	if (!err) {
 		settle(&look);
@@ -227,11 +322,35 @@ int seen_read(const struct list *paths, uint64_t us)
 				is_dead(path, us / 1000);
 		}
 	}
-	list_free(&look.trips);
 	return err ?: (int)look.opening;
+}
+
+void seen_begin(const struct list *paths, uint64_t us)
+{
+	for_each(struct path, path, paths) {
+		path->sum_bytes = 0;
+		path->queue_us = 0;
+		path->moved_us = us;
+	}
+}
+
+int seen_watch(void)
+{
+	return diag_watch(&watch);
+}
+
+void seen_ended(const struct list *paths, uint64_t us)
+{
+	struct look look = { .paths = paths, .us = us };
+
+	if (!watch)
+		return;
+	diag_ended(watch, take_ended, &look);
+	settle(&look);
 }
 
 void seen_close(void)
 {
 	source_close(&sock);
+	source_close(&watch);
 }
