@@ -4,9 +4,8 @@
 
 #include "paths.h"
 
-/* A short answer, by which paths are compared. */
-#define ANSWER_BYTES	65536
-#define ANSWER_RTTS	4
+/* TCP's first window; each round trip doubles it. */
+#define WINDOW_BYTES	14480
 /* From so long before a predicted loss on no connection begins on the path. */
 #define LOSS_NEAR_MS	5000
 
@@ -32,23 +31,45 @@ static unsigned int rank_of(const struct path *path, uint64_t ms)
 	return (!path->up ? 3 : is_dead(path, ms) ? 2 : lost) * 256 + path->cost;
 }
 
-/* The time of a short answer in us, 0: unknown. */
-static uint64_t answer_us(const struct path *path)
+/* From the connect to the end of an answer, in round trips, if the rate is no bound. */
+static uint64_t rounds(uint64_t bytes)
 {
-	if (!path->rtt_us)
-		return 0;
-	return ANSWER_RTTS * (uint64_t)path->rtt_us +
-	       (path->rate_byteps ? ANSWER_BYTES * 1000000ULL / path->rate_byteps : 0);
+	uint64_t count = 2;
+
+	for (uint64_t window = WINDOW_BYTES; bytes > window; window *= 2) {
+		bytes -= window;
+		count++;
+	}
+	return count;
 }
 
-static bool is_sooner(const struct path *one, const struct path *than, unsigned int percent)
+/* What was never full is known to be faster only if it carried more; 0: unknown. */
+static uint64_t rate_beside(const struct path *path, const struct path *other)
 {
-	uint64_t one_us = answer_us(one), than_us = answer_us(than);
-
-	return one_us && than_us && one_us * 100 < than_us * percent;
+	if (path->rate_byteps || !other->rate_byteps)
+		return path->rate_byteps;
+	return path->floor_byteps > other->rate_byteps ? path->floor_byteps : 0;
 }
 
-static bool is_better(const struct path *one, const struct path *than, uint64_t ms)
+/* Is an answer over one so much sooner? The rates count if both are known. */
+static bool is_sooner(const struct path *one, const struct path *than, const struct answer *answer,
+		      unsigned int percent)
+{
+	uint64_t one_byteps = rate_beside(one, than), than_byteps = rate_beside(than, one);
+	uint64_t one_us = one->rtt_us * rounds(answer->bytes);
+	uint64_t than_us = than->rtt_us * rounds(answer->bytes);
+
+	if (!one_us || !than_us)
+		return false;
+	if (one_byteps && than_byteps) {
+		one_us += answer->all_bytes * 1000000 / one_byteps;
+		than_us += answer->all_bytes * 1000000 / than_byteps;
+	}
+	return one_us * 100 < than_us * percent;
+}
+
+static bool is_better(const struct path *one, const struct path *than, const struct answer *answer,
+		      uint64_t ms)
 {
 	unsigned int rank = rank_of(one, ms), than_rank = rank_of(than, ms);
 
@@ -57,11 +78,12 @@ static bool is_better(const struct path *one, const struct path *than, uint64_t 
 	/* of dead ones each has its turn: the one that failed last was tried last */
 	if (is_dead(one, ms) && is_dead(than, ms))
 		return one->dead_ms < than->dead_ms;
-	return is_sooner(one, than, 100);
+	return is_sooner(one, than, answer, 100);
 }
 
 const struct path *choose_path(const struct list *paths, int family,
-			       const struct prefix *before, unsigned int percent, uint64_t ms)
+			       const struct prefix *before, const struct answer *answer,
+			       unsigned int percent, uint64_t ms)
 {
 	const struct path *kept = NULL, *best = NULL;
 
@@ -70,11 +92,11 @@ const struct path *choose_path(const struct list *paths, int family,
 			continue;
 		if (!memcmp(&path->address, before, sizeof(*before)))
 			kept = path;
-		if (!best || is_better(path, best, ms))
+		if (!best || is_better(path, best, answer, ms))
 			best = path;
 	}
 	if (kept && rank_of(kept, ms) == rank_of(best, ms) && !is_dead(kept, ms) &&
-	    !is_sooner(best, kept, percent))
+	    !is_sooner(best, kept, answer, percent))
 		return kept;
 	return best;
 }

@@ -401,7 +401,7 @@ static void choose_one(struct paths *paths, unsigned int i)
 		paths->chosen[i] = by_routes(paths, i);
 		paths->compared_ms[i] = 0;
 	}
-	path = choose_path(&paths->paths, families[i], &paths->chosen[i],
+	path = choose_path(&paths->paths, families[i], &paths->chosen[i], seen_answer(),
 			   is_new(paths, i) ? FIRST_PERCENT : LATER_PERCENT, now_ms());
 	if (path) {
 		tell.address = path->address;

@@ -107,21 +107,33 @@ struct path {
 	uint32_t rtt_us;	/* to peers that another path reaches, too; 0: unknown */
 	uint64_t rate_byteps;	/* the most that it carried lately; 0: it never was full */
 	uint64_t rate_us;	/* when that was */
+	uint64_t floor_byteps;	/* the most that it carried lately without being full */
+	uint64_t floor_us;	/* when that was */
 	uint64_t queue_us;	/* how much longer data took since the last look, at most */
 	uint64_t sum_bytes;	/* carried since the last look */
 	uint64_t moved_us;	/* when that was */
+	unsigned int busy;	/* connections that have carried something since the last look */
+	unsigned int ended;	/* connections, lately */
 };
 
 /* The path with this address, or NULL. */
 struct path *path_at(const struct list *paths, const struct prefix *address);
 
+/* What a new connection brings. */
+struct answer {
+	uint64_t bytes;
+	uint64_t all_bytes;	/* with those that run beside it */
+};
+
 /*
  * Choose the path on which connections of this family begin, among those of the list; NULL: there
  * is none. before: the address chosen last, or the routes' choice. It stays while it
- * lives, costs no more than another path, and isn't "percent" of the time slower.
+ * lives, costs no more than another path, and such an answer wouldn't take less than "percent" of
+ * its time elsewhere.
  */
 const struct path *choose_path(const struct list *paths, int family,
-			       const struct prefix *before, unsigned int percent, uint64_t ms);
+			       const struct prefix *before, const struct answer *answer,
+			       unsigned int percent, uint64_t ms);
 
 /* --- plan.c: what should be there, from what is --- */
 
@@ -185,6 +197,7 @@ void seen_begin(const struct list *paths, uint64_t us);
 /* Connections that end are seen, too: returns a descriptor that tells of them, or -errno. */
 int seen_watch(void);
 void seen_ended(const struct list *paths, uint64_t us);
+const struct answer *seen_answer(void);
 void seen_close(void);
 
 #endif /* PAMSD_PATHS_H */

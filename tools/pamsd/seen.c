@@ -39,6 +39,10 @@
 #define QUEUE_BYTES	8192
 /* And so long, unless it carries more. */
 #define RATE_AGE_US	600000000
+/* An answer by which paths are compared, at least and at most; of so many connections. */
+#define ANSWER_BYTES	65536
+#define ANSWER_MOST_BYTES 1048576
+#define ANSWERS_MOST	32
 /* How long a dead path stays out: doubled each time, at most 64 times. */
 #define DEAD_MS		10000
 #define DEATHS_MAX	6
@@ -67,6 +71,10 @@ struct flow {
 };
 
 static struct nl_sock *sock, *watch;
+/* What connections carried that have ended lately, and how many are busy at once. */
+static uint64_t ended_bytes;
+static struct answer answer = { ANSWER_BYTES, ANSWER_BYTES };
+static unsigned int busy_x8 = 8;
 static struct opening openings[OPENING_MAX];
 static struct trip trips[TRIPS_MAX];
 static struct flow flows[FLOWS_MAX];
@@ -195,8 +203,10 @@ static void take_bytes(const struct look *look, struct path *path,
 	struct flow *flow = find_flow(look, socket);
 	uint64_t bytes = info->received_bytes + info->acked_bytes;
 
-	if (bytes > flow->bytes)
+	if (bytes > flow->bytes) {
 		path->sum_bytes += bytes - flow->bytes;
+		path->busy++;
+	}
 	flow->bytes = bytes;
 	flow->seen_us = look->us;
 	if (info->receive_rtt_us > info->min_rtt_us + path->queue_us)
@@ -250,6 +260,8 @@ static void take_ended(const struct diag_socket *socket, void *arg)
 		return;
 	take_info(look, path, socket, &info);
 	memset(find_flow(look, socket), 0, sizeof(struct flow));
+	ended_bytes += info.received_bytes + info.acked_bytes;
+	path->ended++;
 }
 
 static bool is_compared(const struct look *look, const struct trip *trip)
@@ -280,6 +292,14 @@ static void settle(const struct look *look)
 	}
 }
 
+static void raise_to(uint64_t *most, uint64_t *most_us, uint64_t rate_byteps, uint64_t us)
+{
+	if (rate_byteps <= *most && us - *most_us <= RATE_AGE_US)
+		return;
+	*most = rate_byteps;
+	*most_us = us;
+}
+
 /*
  * What was carried since the last look is the path's rate only if more was waiting, or else a bound
  * of it. A path on which nothing ever waits counts as one of any rate.
@@ -287,22 +307,56 @@ static void settle(const struct look *look)
 static void take_rate(struct path *path, uint64_t us)
 {
 	uint64_t span_us = us - path->moved_us, rate_byteps;
-	bool limited;
 
-	if (span_us < RATE_SPAN_LEAST_US)
+	if (us < path->moved_us + RATE_SPAN_LEAST_US)
 		return;
-	rate_byteps = path->sum_bytes * 1000000 / span_us;
-	limited = path->sum_bytes >= RATE_BYTES &&
-		  path->queue_us * rate_byteps / 1000000 >= QUEUE_BYTES;
-	if (span_us <= RATE_SPAN_US &&
-	    ((rate_byteps > path->rate_byteps && (limited || path->rate_byteps)) ||
-	     (limited && us - path->rate_us > RATE_AGE_US))) {
-		path->rate_byteps = rate_byteps;
-		path->rate_us = us;
+	if (span_us <= RATE_SPAN_US && path->sum_bytes >= RATE_BYTES) {
+		rate_byteps = path->sum_bytes * 1000000 / span_us;
+		if (path->rate_byteps ||
+		    path->queue_us * rate_byteps / 1000000 >= QUEUE_BYTES)
+			raise_to(&path->rate_byteps, &path->rate_us, rate_byteps, us);
+		else
+			raise_to(&path->floor_byteps, &path->floor_us, rate_byteps, us);
 	}
 	path->sum_bytes = 0;
 	path->queue_us = 0;
 	path->moved_us = us;
+}
+
+/* Each path has a subflow of each connection, at most. */
+static void take_answers(const struct list *paths)
+{
+	unsigned int busy = 0, ended = 0;
+
+	for_each(struct path, path, paths) {
+		if (path->busy > busy)
+			busy = path->busy;
+		if (path->ended > ended)
+			ended = path->ended;
+		path->busy = 0;
+	}
+	if (busy)
+		busy_x8 += busy - busy_x8 / 8;
+	if (!ended)
+		return;
+	answer.bytes = ended_bytes / ended;
+	if (answer.bytes > ANSWER_MOST_BYTES)
+		answer.bytes = ANSWER_MOST_BYTES;
+	answer.all_bytes = answer.bytes * busy_x8 / 8;
+	if (answer.all_bytes < ANSWER_BYTES)
+		answer.all_bytes = ANSWER_BYTES;
+	if (answer.all_bytes > ANSWER_MOST_BYTES)
+		answer.all_bytes = ANSWER_MOST_BYTES;
+	if (ended < ANSWERS_MOST)
+		return;
+	ended_bytes /= 2;
+	for_each(struct path, path, paths)
+		path->ended /= 2;
+}
+
+const struct answer *seen_answer(void)
+{
+	return &answer;
 }
 
 int seen_read(const struct list *paths, uint64_t us)
@@ -316,6 +370,7 @@ int seen_read(const struct list *paths, uint64_t us)
 	err = diag_open(&sock, take_socket, &look);
 	if (!err) {
 		settle(&look);
+		take_answers(paths);
 		for_each(struct path, path, paths) {
 			take_rate(path, us);
 			if (path->waiting_us > path->answered_us)
@@ -330,7 +385,8 @@ void seen_begin(const struct list *paths, uint64_t us)
 	for_each(struct path, path, paths) {
 		path->sum_bytes = 0;
 		path->queue_us = 0;
-		path->moved_us = us;
+		/* data comes after two round trips */
+		path->moved_us = us + 2 * path->rtt_us;
 	}
 }
 
