@@ -361,6 +361,44 @@ dead()
 	grep "^ *c1 .*dead" "$work/links" || fail "links doesn't say that c1 is dead"
 }
 
+# Connections to learn from, and then nothing: the daemon sleeps.
+idle()
+{
+	local before
+	begin
+	keep_first
+	await "$(both)"
+	transfer --bytes 10000 --requests 5 --cold
+	sleep 15
+	before=$(wakeups)
+	sleep 30
+	check "wake-ups in 30 s" $(($(wakeups) - before)) == 0
+}
+wakeups() { awk '/ctxt_switches/ { count += $2 } END { print count }' "/proc/$daemon/status"; }
+
+# A new connection each 0.4 s, shorter than any look: the next ones begin where it is faster.
+short()
+{
+	begin
+	keep_first
+	await "$(both)"
+	transfer --bytes 40000 --requests 2 --cold --gap 400
+	within 20 begins_on c2 || fail "$(cat "$work/status")"
+}
+
+# The path that answers sooner carries 1 Mbit/s: connections stay away from it, or go back.
+slow()
+{
+	begin
+	reshape 2 1mbit,5ms
+	keep_first
+	await "$(both)"
+	transfer --bytes 300000 --requests 3 --cold
+	within 20 begins_on c1 || fail "$(cat "$work/status")"
+	transfer --bytes 10000 --cold
+	begins_on c1 || fail "$(cat "$work/status")"
+}
+
 add two_links -4
 add two_links -6
 add strict
@@ -379,4 +417,7 @@ add alone
 add sooner -4
 add sooner -6
 add dead
+add idle
+add short
+add slow
 run_cases "$@"

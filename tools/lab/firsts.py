@@ -13,7 +13,7 @@ import report
 import sweep
 import units
 
-SEED, COUNT = 30, 240       # half of them are reported
+SEED, COUNT = 30, 160       # half of them are reported
 SCHEDULERS = ("default", "minfct")
 HEAD = ["", "connections begin", "", "rows", "/single", "> 1.05", "worst", "/given", "> 1.05",
         "worst", "failed"]
