@@ -109,9 +109,11 @@ struct path {
 	uint64_t rate_us;	/* when that was */
 	uint64_t floor_byteps;	/* the most that it carried lately without being full */
 	uint64_t floor_us;	/* when that was */
-	uint64_t queue_us;	/* how much longer data took since the last look, at most */
-	uint64_t sum_bytes;	/* carried since the last look */
-	uint64_t moved_us;	/* when that was */
+	uint64_t queue_us;	/* how much longer data took meanwhile, at most */
+	uint64_t look_bytes;	/* carried since the last look */
+	uint64_t sum_bytes;	/* and since then */
+	uint64_t moved_us;
+	uint64_t data_us;	/* when data came last */
 	unsigned int busy;	/* connections that have carried something since the last look */
 	unsigned int ended;	/* connections, lately */
 };

@@ -31,11 +31,15 @@
 #define TRIPS_MAX	128
 #define FLOWS_MAX	256
 #define TRIP_AGE_US	300000000
-/* A path's rate counts if so much was carried between two looks that are so far apart, */
+/*
+ * A path's rate counts if so much was carried, some at each look, for so long: all behind a hole
+ * in TCP's data counts at the moment that this is filled.
+ */
 #define RATE_BYTES	4096
-#define RATE_SPAN_LEAST_US 90000
-#define RATE_SPAN_US	2000000
-/* and so much was waiting by the round trips of data. */
+#define IDLE_BYTES	1000
+#define RATE_SPAN_LEAST_US 30000
+#define RATE_SPAN_US	500000
+/* And if so much was waiting by the round trips of data. */
 #define QUEUE_BYTES	8192
 /* And so long, unless it carries more. */
 #define RATE_AGE_US	600000000
@@ -201,11 +205,15 @@ static void take_bytes(const struct look *look, struct path *path,
 		       const struct diag_socket *socket, const struct tcpinfo *info)
 {
 	struct flow *flow = find_flow(look, socket);
-	uint64_t bytes = info->received_bytes + info->acked_bytes;
+	uint64_t bytes = info->received_bytes + info->acked_bytes, data_us;
 
 	if (bytes > flow->bytes) {
-		path->sum_bytes += bytes - flow->bytes;
+		path->look_bytes += bytes - flow->bytes;
 		path->busy++;
+		data_us = info->acked_bytes > info->received_bytes ? look->us :
+			  look->us - info->received_ms * 1000ULL;
+		if (data_us > path->data_us)
+			path->data_us = data_us;
 	}
 	flow->bytes = bytes;
 	flow->seen_us = look->us;
@@ -301,16 +309,20 @@ static void raise_to(uint64_t *most, uint64_t *most_us, uint64_t rate_byteps, ui
 }
 
 /*
- * What was carried since the last look is the path's rate only if more was waiting, or else a bound
+ * What was carried while it was in use is the path's rate only if more was waiting, or else a bound
  * of it. A path on which nothing ever waits counts as one of any rate.
  */
 static void take_rate(struct path *path, uint64_t us)
 {
-	uint64_t span_us = us - path->moved_us, rate_byteps;
+	uint64_t span_us = path->data_us - path->moved_us, rate_byteps;
+	bool idle = path->look_bytes < IDLE_BYTES;
 
-	if (us < path->moved_us + RATE_SPAN_LEAST_US)
+	path->sum_bytes += path->look_bytes;
+	path->look_bytes = 0;
+	if (!idle && us < path->moved_us + RATE_SPAN_US)
 		return;
-	if (span_us <= RATE_SPAN_US && path->sum_bytes >= RATE_BYTES) {
+	if (path->data_us > path->moved_us + RATE_SPAN_LEAST_US &&
+	    path->sum_bytes >= RATE_BYTES) {
 		rate_byteps = path->sum_bytes * 1000000 / span_us;
 		if (path->rate_byteps ||
 		    path->queue_us * rate_byteps / 1000000 >= QUEUE_BYTES)
@@ -384,6 +396,7 @@ void seen_begin(const struct list *paths, uint64_t us)
 {
 	for_each(struct path, path, paths) {
 		path->sum_bytes = 0;
+		path->look_bytes = 0;
 		path->queue_us = 0;
 		/* data comes after two round trips */
 		path->moved_us = us + 2 * path->rtt_us;
