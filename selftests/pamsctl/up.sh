@@ -62,6 +62,7 @@ cat >"$bin/systemctl" <<-END
 END
 chmod +x "$bin/systemctl"
 PATH=$bin:$PATH
+preload=$top/build/selftests/pamsctl/preload.so
 
 # fresh: nobody has said up
 fresh()
@@ -348,6 +349,29 @@ fresh
 (PATH=$bin:/usr/bin:/bin; fails 1 "there is no pamsd, which keeps the paths: install it"; exit "$failed")
 failed=$? nr=$((nr + 1))
 mv "$bin/away" "$bin/pamsd"
+
+# --- pamsd --check ---
+
+for fault in noexec old; do
+	fresh
+	FAULT=$fault LD_PRELOAD=$preload says 0 "$all" up
+	result "up: pamsd is asked about its configuration: $fault"
+done
+fresh
+FAULT=memfd LD_PRELOAD=$preload fails 1 "pamsd can't be asked about its configuration: Permission denied"
+mv "$bin/pamsd" "$bin/away"
+# shellcheck disable=SC2016 # for the script
+printf '%s\n' '#!/bin/sh' 'kill -SEGV $$' >"$bin/pamsd"
+chmod +x "$bin/pamsd"
+fails 1 "pamsd --check has crashed: Segmentation fault"
+mv "$bin/away" "$bin/pamsd"
+
+fresh
+/usr/bin/python3 -c 'import os, signal, sys
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+os.execvp("pamsctl", ["pamsctl", "up"])' >"$work/why" 2>&1 && [ -e "$own/run/active" ]
+result "up, called by a program that ignores the end of its children"
+pamsctl down >"$work/why" 2>&1
 
 # --- a machine without the module ---
 

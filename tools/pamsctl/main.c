@@ -6,6 +6,7 @@
  */
 #include <getopt.h>
 #include <locale.h>
+#include <signal.h>
 #include <string.h>
 
 #include "pamsctl.h"
@@ -321,6 +322,8 @@ int main(int argc, char **argv)
 	struct words words;
 	int option;
 
+	/* a caller may ignore it, and then no program that is run tells how it ended */
+	signal(SIGCHLD, SIG_DFL);
 	/* the terminal's character set, but numbers with the C locale's decimal point */
 	setlocale(LC_CTYPE, "");
 	find_json(argc, argv);

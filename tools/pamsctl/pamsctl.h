@@ -171,9 +171,10 @@ int unix_connect(const char *path);	/* a file descriptor or -errno */
 #define PAMSD_CONTROL	"/run/pamsd/control"
 
 /*
- * program.c: run a program of PATH; what it prints, with or without its errors. Its exit status;
- * -1: it couldn't be run, or was killed.
+ * program.c: run a program of PATH; what it prints, with or without its errors. Its exit status,
+ * or PROGRAM_KILLED and the signal's number; -errno: it couldn't be run.
  */
+#define PROGRAM_KILLED	256
 int program_run(const char * const words[], bool errors, char *output, size_t room);
 
 /*

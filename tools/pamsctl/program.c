@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* program - runs another program and takes what it prints */
+#include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
 #include <string.h>
@@ -19,7 +20,7 @@ int program_run(const char * const words[], bool errors, char *output, size_t ro
 
 	output[0] = 0;
 	if (pipe2(ends, O_CLOEXEC))
-		return -1;
+		return -errno;
 	posix_spawn_file_actions_init(&actions);
 	posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
 	posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
@@ -44,7 +45,9 @@ int program_run(const char * const words[], bool errors, char *output, size_t ro
 	}
 	close(ends[0]);
 	output[length] = 0;
-	if (err || waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
-		return -1;
-	return WEXITSTATUS(status);
+	if (err)
+		return -err;
+	if (waitpid(pid, &status, 0) != pid)
+		return -errno;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : PROGRAM_KILLED + WTERMSIG(status);
 }

@@ -205,25 +205,53 @@ static void shorten(char said[SAID_MAX], const char *name)
 	*end = 0;
 }
 
-/* Ask pamsd if it would take that text as its configuration, which is in no file yet. */
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL	0x0008U
+#endif
+
+/* A file without a name that has the text; -errno. Where vm.memfd_noexec is 2 none may be run. */
+static int put_into_memory(const char *text, mode_t mode)
+{
+	int fd = memfd_create("pamsd.conf", MFD_NOEXEC_SEAL), err = 0;
+	size_t length = strlen(text);
+
+	/* kernels before 6.3 */
+	if (fd < 0 && errno == EINVAL)
+		fd = memfd_create("pamsd.conf", 0);
+	if (fd < 0)
+		return -errno;
+	if (write(fd, text, length) != (ssize_t)length || fchmod(fd, mode & 0666))
+		err = -errno;
+	if (err)
+		close(fd);
+	return err ?: fd;
+}
+
+/*
+ * Ask pamsd if it would take that text as its configuration, which is in no file yet: 0, or what
+ * program_run() returns.
+ */
 static int ask(const char *text, mode_t mode, char said[SAID_MAX])
 {
 	char program[PATH_MAX], name[64];
 	const char * const words[] = { find_pamsd(program), "--check", name, NULL };
-	int fd = memfd_create("pamsd.conf", 0);
-	size_t length = strlen(text);
-	int status = -1;
+	int fd = put_into_memory(text, mode), status;
 
-	snprintf(said, SAID_MAX, "%s", strerror(errno));
-	if (fd >= 0 && write(fd, text, length) == (ssize_t)length && !fchmod(fd, mode)) {
-		snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
-		/* the file's own name may be longer, and needs room */
-		status = program_run(words, true, said, SAID_MAX / 2);
-		shorten(said, name);
-	}
-	if (fd >= 0)
-		close(fd);
+	said[0] = 0;
+	if (fd < 0)
+		return fd == -ENOENT ? -EIO : fd;
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+	/* the file's own name may be longer, and needs room */
+	status = program_run(words, true, said, SAID_MAX / 2);
+	shorten(said, name);
+	close(fd);
 	return status;
+}
+
+/* Is there no pamsd? Some C libraries' posix_spawn() leaves that to the child. */
+static bool is_missing(int status)
+{
+	return status == -ENOENT || status == 127;
 }
 
 /* If pamsd won't take the text with the block, it's likelier because of what was there. */
@@ -234,8 +262,14 @@ static int check(struct up *up, const char *before, const char *after, mode_t mo
 
 	if (!status)
 		return DONE;
-	if (status == -1 || status == 127)
+	if (is_missing(status))
 		return up_fail(up, FAILED, "there is no pamsd, which keeps the paths: install it");
+	if (status < 0)
+		return up_fail(up, FAILED, "pamsd can't be asked about its configuration: %s",
+			       strerror(-status));
+	if (status > PROGRAM_KILLED)
+		return up_fail(up, FAILED, "pamsd --check has crashed: %s",
+			       strsignal(status - PROGRAM_KILLED));
 	if (before && ask(before, mode, first) && !strstr(first, "there is nothing to do"))
 		snprintf(said, sizeof(said), "%s", first);
 	return up_fail(up, FAILED, "pamsd refuses its configuration: %s", said);
