@@ -238,6 +238,38 @@ pamsctl up >"$work/why" 2>&1 && [ "$(head -n 1 /proc/sys/net/mptcp/scheduler)" =
 	pamsctl down >"$work/why" 2>&1 && [ ! -e $sysctl ] && [ "$(head -n 1 /proc/sys/net/mptcp/scheduler)" = default ] && [ ! -e $record ]
 result "up again mends what was changed since, and down undoes that, too"
 
+# pamsd.conf that up made and the user filled
+for added in "# mine" ""; do
+	fresh
+	pamsctl up >"$work/why" 2>&1
+	echo "$added" >>$conf
+	pamsctl down >>"$work/why" 2>&1 && [ "$(<$conf)" = "$added" ] && [ ! -e "$own/run/enabled" ] && [ ! -e "$own/run/active" ] && [ ! -e $record ]
+	result "down: pamsd isn't left with a file in which there is nothing to do: '$added'"
+done
+# users: pamsd starts at boot and runs with the user's file, and nothing is left to undo
+users() { [ "$(<$conf)" = 'rules = "/etc/pamsd/rules"' ] && [ -e "$own/run/active" ] && [ -e "$own/run/enabled" ] && [ ! -e $record ]; }
+# fill: up, and the user adds to its file
+fill()
+{
+	fresh
+	pamsctl up >"$work/why" 2>&1
+	printf 'rules = "/etc/pamsd/rules"\n' >>$conf
+	touch /etc/pamsd/rules
+}
+fill
+touch "$own/run/fails"
+! pamsctl down >>"$work/why" 2>&1 && rm "$own/run/fails" && pamsctl down >>"$work/why" 2>&1 && users
+result "down again, after pamsd didn't start: it is the user's"
+fill
+touch "$own/run/fails"
+! pamsctl down >>"$work/why" 2>&1 && rm "$own/run/fails" && touch "$own/run/active" &&
+	pamsctl up >>"$work/why" 2>&1 && pamsctl down >>"$work/why" 2>&1 && users
+result "up and down again, after pamsd didn't start: it is the user's"
+fill
+sed -i /added/,/end/d $conf
+pamsctl up >>"$work/why" 2>&1 && grep -qx "paths { }" $conf && pamsctl down >>"$work/why" 2>&1 && users
+result "down: a file that up made stays the user's after another up"
+
 # --- where is the section? ---
 
 # has TEXT: up adds nothing to it; lacks TEXT: it does, and down takes exactly that away

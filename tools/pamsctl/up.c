@@ -268,7 +268,9 @@ static void merge(const struct up *up, json_t *step, const json_t *old)
 
 	if (json_object_get(old, "folder"))
 		json_object_set(step, "folder", json_object_get(old, "folder"));
-	if (!strcmp(what, "service")) {
+	if (!strcmp(what, "conf") && up_flag(old, "made")) {
+		json_object_set_new(step, "made", json_true());
+	} else if (!strcmp(what, "service") && !up_flag(old, "conf_is_users")) {
 		keep_flag(step, old, "enabled", up_flag(step, "enabled") || !up->complete);
 		keep_flag(step, old, "active", up_flag(step, "active") || !up->complete);
 	} else if (!strcmp(what, "uci")) {

@@ -25,7 +25,8 @@ struct up {
 	char why[512];		/* the error of the first function that failed */
 	int status;		/* and pamsctl's exit status */
 	int locked;		/* the folder of the record, or -1 */
-	bool conf_is_users;	/* pamsd.conf, which up made, has more in it than up put there */
+	/* up made pamsd.conf, and without what up put there it is one that pamsd takes */
+	bool conf_is_users;
 };
 
 /* up_record.c */

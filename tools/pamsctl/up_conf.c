@@ -254,6 +254,15 @@ static bool is_missing(int status)
 	return status == -ENOENT || status == 127;
 }
 
+/* If pamsd can't be asked the text counts as good: what is the user's isn't stopped for that. */
+static bool is_taken(const char *text, mode_t mode)
+{
+	char said[SAID_MAX];
+	int status = ask(text, mode, said);
+
+	return !status || (status < 0 && !is_missing(status));
+}
+
 /* If pamsd won't take the text with the block, it's likelier because of what was there. */
 static int check(struct up *up, const char *before, const char *after, mode_t mode)
 {
@@ -373,11 +382,12 @@ int conf_undo(struct up *up, json_t *step)
 {
 	const char *begin, *block;
 	int err, status = DONE;
+	mode_t mode = 0644;
 	char *text;
 
 	if (!up->dry_run)
 		file_clean(CONF_FILE);
-	text = file_text(CONF_FILE, NULL, &err);
+	text = file_text(CONF_FILE, &mode, &err);
 	if (err)
 		return up_stays(up, "%s can't be read: %s", CONF_FILE, strerror(-err));
 	if (!text) {
@@ -391,8 +401,8 @@ int conf_undo(struct up *up, json_t *step)
 		status = take_out(up, step, text, text + (block - text));
 	else if (begin && is_comment(text, begin))
 		up_note(up, "left %s: what up added to it was changed since", CONF_FILE);
-	/* take_out() leaves the rest: pamsd is to go on with that */
-	up->conf_is_users = up_flag(step, "made") && *text;
+	/* take_out() leaves the rest: pamsd is to go on with that, if there is something to do */
+	up->conf_is_users = up_flag(step, "made") && *text && is_taken(text, mode);
 	free(text);
 	return status;
 }

@@ -153,12 +153,17 @@ static int undo_one(struct up *up, const char *command, const char *would, const
 
 int service_undo(struct up *up, json_t *step)
 {
-	bool active = is_active(up);
+	/* this down repeats one with which pamsd didn't start, and which had cut the file */
+	bool again = up_flag(step, "conf_is_users"), active = is_active(up);
 	int status = DONE;
 
-	if (up->conf_is_users) {
+	if (up->conf_is_users || again) {
 		up_note(up, "left pamsd: there is more in %s than up had added", CONF_FILE);
-		return active ? undo_one(up, "restart", "restart", "restarted", "pamsd") : DONE;
+		if (active || again)
+			status = undo_one(up, "restart", "restart", "restarted", "pamsd");
+		if (status)
+			json_object_set_new(step, "conf_is_users", json_true());
+		return status;
 	}
 	if (!up_flag(step, "enabled") && is_enabled(up))
 		status = undo_one(up, "disable", "disable", "disabled", "pamsd at boot");
