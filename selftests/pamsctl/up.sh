@@ -216,11 +216,11 @@ sed -i 's/^paths { }/paths { } # mine/' $conf
 echo pams >/proc/sys/net/mptcp/scheduler
 touch /etc/pamsd/mine
 says 0 "left $conf: what up added to it was changed since
-left $sysctl: it was changed since
+took 'net.mptcp.scheduler = minfct' out of $sysctl
 ${installed:+removed $modules
 }left the scheduler pams, which was chosen since
 left pamsd: there is more in $conf than up had added
-restarted pamsd" down && [ ! -e $record ] && grep -qx "# mine" $sysctl && grep -q "# mine" $conf && [ -e /etc/pamsd/mine ]
+restarted pamsd" down && [ ! -e $record ] && [ "$(<$sysctl)" = "# mine" ] && grep -q "# mine" $conf && [ -e /etc/pamsd/mine ]
 result "down: what was changed since stays"
 fresh
 pamsctl up >"$work/why" 2>&1
@@ -269,6 +269,26 @@ fill
 sed -i /added/,/end/d $conf
 pamsctl up >>"$work/why" 2>&1 && grep -qx "paths { }" $conf && pamsctl down >>"$work/why" 2>&1 && users
 result "down: a file that up made stays the user's after another up"
+
+# A line that up added to a file, or has made a file of
+fresh
+pamsctl up >"$work/why" 2>&1
+echo "net.mptcp_pams.overflow_ms = 500" >>$sysctl
+sed 's/^removed .*sysctl.*/took '"'net.mptcp.scheduler = minfct'"' out of \/etc\/sysctl.d\/90-mptcp-pams.conf/' <<<"$undone" >"$work/expected"
+says 0 "$(<"$work/expected")" down && [ "$(<$sysctl)" = "net.mptcp_pams.overflow_ms = 500" ] && [ ! -e $record ]
+result "down: of a file with more lines by now, only up's line goes"
+with_files
+pamsctl up >"$work/why" 2>&1
+sed -i '1s/^/net.mptcp_pams.overflow_ms = 500\n/' $sysctl
+pamsctl down >>"$work/why" 2>&1 && [ "$(<$sysctl)" = "net.mptcp_pams.overflow_ms = 500
+# mine
+vm.swappiness = 10" ] && [ "$(stat -c %a $sysctl)" = 640 ]
+result "down: so it does with a file that was there"
+fresh
+pamsctl up >"$work/why" 2>&1
+echo " net.mptcp.scheduler = minfct" >$sysctl
+pamsctl down >"$work/why" 2>&1 && grep -qx "left $sysctl: it was changed since" "$work/why" && [ "$(<$sysctl)" = " net.mptcp.scheduler = minfct" ]
+result "down: a line that was changed since stays"
 
 # --- where is the section? ---
 

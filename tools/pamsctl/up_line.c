@@ -29,7 +29,7 @@ json_t *line_plan(struct up *up, const char *path, const char *line, bool (*has)
 		     before && *before && before[strlen(before) - 1] != '\n' ? "\n" : "",
 		     line) < 0)
 		after = NULL;
-	step = json_pack("{s:s, s:s, s:s?, s:s}", "what", "file", "path", path,
+	step = json_pack("{s:s, s:s, s:s, s:s?, s:s}", "what", "file", "path", path, "line", line,
 			 "before", before, "after", after);
 	if (!step)
 		up_fail(up, FAILED, "%s is not in UTF-8", path);
@@ -69,6 +69,39 @@ static int remove_file(const char *path, const char *folder)
 	return 0;
 }
 
+/* Take the last line that is this one out of the text; false if there is none. */
+static bool cut(char *text, const char *line)
+{
+	size_t length = strlen(line);
+	char *found = NULL, *at;
+
+	for (at = text; length && (at = strstr(at, line)); at++)
+		if ((at == text || at[-1] == '\n') && (!at[length] || at[length] == '\n'))
+			found = at;
+	if (!found)
+		return false;
+	at = found + length + (found[length] == '\n');
+	memmove(found, at, strlen(at) + 1);
+	return true;
+}
+
+/* The file was changed since: up's line goes, if it is there yet, and all others stay. */
+static int undo_line(struct up *up, json_t *step, char *now)
+{
+	const char *path = up_string(step, "path"), *line = up_string(step, "line");
+	int err;
+
+	if (!now || !cut(now, line)) {
+		up_note(up, "left %s: it was %s since", path, now ? "changed" : "removed");
+		return DONE;
+	}
+	err = up->dry_run ? 0 : file_put(path, now, MODE);
+	if (err)
+		return up_stays(up, "%s can't be written: %s", path, strerror(-err));
+	up_say(up, "take", "took", "'%s' out of %s", line, path);
+	return DONE;
+}
+
 int line_undo(struct up *up, json_t *step)
 {
 	const char *path = up_string(step, "path");
@@ -89,7 +122,7 @@ int line_undo(struct up *up, json_t *step)
 		goto out;
 	}
 	if (!now || strcmp(now, up_string(step, "after"))) {
-		up_note(up, "left %s: it was %s since", path, now ? "changed" : "removed");
+		err = undo_line(up, step, now);
 		goto out;
 	}
 	if (!up->dry_run)
