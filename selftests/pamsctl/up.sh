@@ -528,6 +528,7 @@ cat >"$bin/uci" <<-'END'
 	[ "$1" != -q ] || shift
 	f=/etc/config/pamsd
 	case $1 in
+	show) sed -n "/^$2[=.]/p" $f ;;
 	get) grep -q "^$2=" $f && sed -n "s/^$2=//p" $f ;;
 	set) sed -i "/^${2%%=*}=/d" $f; echo "$2" >>$f ;;
 	delete) sed -i "/^$2[=.]/d" $f ;;
@@ -540,7 +541,7 @@ procd()
 	rm -rf /run/systemd /etc/modules.d /etc/mptcp-pams
 	printf 'pamsd.global=pamsd\npamsd.global.own_file=%s\npamsd.global.enabled=0\n' "$1" >/etc/config/pamsd
 }
-for own_file in 0 1; do
+for own_file in 0 1 on; do
 	procd $own_file
 	sort /etc/config/pamsd >"$work/uci"
 	state | grep -v /etc/config >"$work/without"
@@ -553,6 +554,14 @@ for own_file in 0 1; do
 	pamsctl down >"$work/why" 2>&1 && diff <(sort /etc/config/pamsd) "$work/uci" >>"$work/why" &&
 		diff <(state | grep -v /etc/config) "$work/without" >>"$work/why"
 	result "down with procd, own_file $own_file"
+done
+for option in "" pamsd.global.own_file=0; do
+	procd 0
+	: >/etc/config/pamsd
+	pamsctl up >"$work/why" 2>&1 && grep -qx pamsd.global=pamsd /etc/config/pamsd
+	[ -z "$option" ] || echo "$option" >>/etc/config/pamsd
+	pamsctl down >>"$work/why" 2>&1 && diff /etc/config/pamsd <([ -z "$option" ] || printf 'pamsd.global=pamsd\n%s\n' "$option") >>"$work/why"
+	result "down with procd: the section that up made, to which was added: '$option'"
 done
 rm -r /etc/rc.common /etc/config /etc/init.d /etc/modules.d 2>/dev/null
 

@@ -191,6 +191,17 @@ static void uci_get(const char *what, char value[64])
 		value[0] = 0;
 }
 
+/* As config_get_bool in the init script has it, with 0 for what it doesn't know. */
+static bool is_true(const char *value)
+{
+	static const char * const names[] = { "1", "on", "true", "yes", "enabled" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!strcmp(value, names[i]))
+			return true;
+	return false;
+}
+
 bool uci_is_used(const struct up *up)
 {
 	char own_file[64];
@@ -198,7 +209,7 @@ bool uci_is_used(const struct up *up)
 	if (!up->procd)
 		return false;
 	uci_get("pamsd.global.own_file", own_file);
-	return strcmp(own_file, "1");
+	return !is_true(own_file);
 }
 
 json_t *uci_plan(struct up *up)
@@ -213,7 +224,7 @@ json_t *uci_plan(struct up *up)
 	uci_get("pamsd.global.enabled", enabled);
 	if (uci_is_used(up))
 		uci_get("pamsd.paths", paths);
-	if (!strcmp(enabled, "1") && *paths)
+	if (is_true(enabled) && *paths)
 		return NULL;
 	return json_pack("{s:s, s:b, s:s, s:b}", "what", "uci", "global", *global != 0,
 			 "enabled", enabled, "paths", *paths != 0);
@@ -245,6 +256,22 @@ int uci_carry_out(struct up *up, json_t *step)
 	return DONE;
 }
 
+/* Has the section pamsd.global more than the option "enabled"? */
+static bool global_has_more(void)
+{
+	static const char option[] = "pamsd.global.";
+	const char * const words[] = { "uci", "-q", "show", "pamsd.global", NULL };
+	char shown[4096], *line = shown;
+	bool more = false;
+
+	if (program_run(words, false, shown, sizeof(shown)))
+		return false;
+	for (; *line; line += strcspn(line, "\n"), line += *line == '\n')
+		more |= !strncmp(line, option, strlen(option)) &&
+			strncmp(line + strlen(option), "enabled=", 8);
+	return more;
+}
+
 int uci_undo(struct up *up, json_t *step)
 {
 	const char *enabled = up_string(step, "enabled");
@@ -259,7 +286,7 @@ int uci_undo(struct up *up, json_t *step)
 		if (!up_flag(step, "paths") && *paths)
 			err = uci_set("delete", "pamsd.paths");
 		snprintf(set, sizeof(set), "pamsd.global.enabled=%s", enabled);
-		if (!up_flag(step, "global"))
+		if (!up_flag(step, "global") && !global_has_more())
 			err = err ?: uci_set("delete", "pamsd.global");
 		else
 			err = err ?: uci_set(*enabled ? "set" : "delete",
