@@ -425,6 +425,34 @@ os.execvp("pamsctl", ["pamsctl", "up"])' >"$work/why" 2>&1 && [ -e "$own/run/act
 result "up, called by a program that ignores the end of its children"
 pamsctl down >"$work/why" 2>&1
 
+# --- in another network namespace ---
+
+# Each has its own files in place of the kernel's. The inner shell's commands are in its own namespace, those after "outside" not.
+cat >"$work/inside" <<-END
+	for file in scheduler available_schedulers; do
+		head -n 1 "$own/sysctl/\$file" >"$work/\$file"
+		mount --bind "$work/\$file" /proc/sys/net/mptcp/\$file
+	done
+	rm -rf /run/mount
+	outside() { nsenter --target $$ --net --mount "\$@"; }
+	chosen() { [ "\$(head -n 1 $work/scheduler) \$(head -n 1 $own/sysctl/scheduler)" = "\$*" ]; }
+	elsewhere="pamsctl: down: the scheduler minfct was chosen in another network namespace: repeat pamsctl down there"
+END
+# inside COMMANDS: with what was printed in there
+inside() { fresh; unshare --net --mount bash -c ". '$work/inside'; $1" >"$work/why" 2>&1; }
+# shellcheck disable=SC2016 # for the shell inside
+inside 'pamsctl up && chosen minfct default && ! outside pamsctl down 2>$work/err && [ "$(<$work/err)" = "$elsewhere" ] && chosen minfct default &&
+	pamsctl down && chosen default default' && same "$work/fresh"
+result "down in another network namespace than up's says so"
+# shellcheck disable=SC2016
+inside 'pamsctl up && outside pamsctl up && chosen minfct minfct && ! pamsctl down 2>$work/err && [ "$(<$work/err)" = "$elsewhere" ] &&
+	chosen default minfct && outside pamsctl down && chosen default default' && same "$work/fresh"
+result "up in two network namespaces, and down in each"
+inside 'pamsctl up'
+sed -i 's/"boot": .*/"boot": "another",/' $record
+pamsctl down >>"$work/why" 2>&1 && same "$work/fresh"
+result "down in another boot: that namespace is gone"
+
 # --- a machine without the module ---
 
 mv /sys/module/mptcp_pams /sys/module/gone
@@ -493,6 +521,29 @@ assert one["ports"] == [8002] and not one["mptcp"], one' 2>"$work/why"
 	wait "$listener" 2>/dev/null
 	pamsctl down >"$work/why" 2>&1 && same "$work/fresh"
 	result "down on a server"
+
+	# One that begins between the plan and the choice: pamsd, which is asked in between, waits for it.
+	fresh
+	mv "$bin/pamsd" "$bin/away"
+	cat >"$bin/pamsd" <<-END
+		#!/bin/sh
+		sleep 2
+		touch $work/asked
+		while [ ! -e $work/go ]; do sleep 0.1; done
+		exec $bin/away "\$@"
+	END
+	chmod +x "$bin/pamsd"
+	pamsctl up >"$work/out" 2>&1 &
+	upping=$!
+	while [ ! -e "$work/asked" ]; do sleep 0.1; done
+	listening
+	touch "$work/go"
+	wait $upping
+	mv "$bin/away" "$bin/pamsd"
+	pamsctl up --server >"$work/why" 2>&1 && grep -q "^python3\[$listener\], port 8001, listens with the scheduler before" "$work/why"
+	result "up --server: what began before the choice"
+	kill "$listener"
+	wait "$listener" 2>/dev/null
 else
 	nr=$((nr + 1))
 	echo "ok $nr - up --server # SKIP this kernel opens no MPTCP sockets"

@@ -51,6 +51,7 @@ json_t *find_step(const json_t *steps, const char *what, const char *path);
 json_t *up_step_of(const struct up *up, const char *what, const char *path);
 const char *up_string(const json_t *object, const char *name);	/* "" if it isn't there */
 bool up_flag(const json_t *object, const char *name);
+bool up_boot(char boot[64]);	/* which boot of the machine's this is; "" and false: not known */
 
 /* up_file.c */
 /* The text of a file, to be freed; NULL: it isn't there, or *err is -errno. No text has a NUL. */
@@ -97,6 +98,8 @@ int module_undo(struct up *up, json_t *step);
 json_t *scheduler_plan(struct up *up);
 int scheduler_carry_out(struct up *up, json_t *step);
 int scheduler_undo(struct up *up, json_t *step);
+/* When up chose it for this network namespace, in s since the boot; -1: not in this boot. */
+double scheduler_time(const struct up *up);
 
 /* up_listen.c: the services whose listening sockets are to be made anew */
 json_t *listen_services(const struct up *up);

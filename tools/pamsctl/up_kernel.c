@@ -9,8 +9,6 @@
 #include "pamsctl.h"
 #include "up.h"
 
-#define BOOT_ID	"/proc/sys/kernel/random/boot_id"
-
 /* --- the module --- */
 
 json_t *module_plan(struct up *up, bool needed, bool *there, bool *installed)
@@ -73,25 +71,49 @@ int module_undo(struct up *up, json_t *step)
 
 /* --- the scheduler --- */
 
-/* When it was chosen, for up_listen.c: since the boot, and which boot. */
+/* Each network namespace has its own: a step's "path" is its number, "net:[4026531840]". */
+static void this_namespace(char name[64])
+{
+	ssize_t length = readlink("/proc/self/ns/net", name, 63);
+
+	name[length > 0 ? length : 0] = 0;
+}
+
+static json_t *this_step(const struct up *up)
+{
+	char namespace[64];
+
+	this_namespace(namespace);
+	return up_step_of(up, "scheduler", namespace);
+}
+
+static bool is_this_boot(const json_t *step)
+{
+	char boot[64];
+
+	return up_boot(boot) && !strcmp(boot, up_string(step, "boot"));
+}
+
+double scheduler_time(const struct up *up)
+{
+	const json_t *step = this_step(up);
+
+	if (!step || !is_this_boot(step))
+		return -1;
+	return json_integer_value(json_object_get(step, "since"));
+}
+
 static void add_time(json_t *step)
 {
-	char boot[64] = "";
 	struct timespec now;
-	FILE *f = fopen(BOOT_ID, "r");
 
-	if (f && fgets(boot, sizeof(boot), f))
-		boot[strcspn(boot, "\n")] = 0;
-	if (f)
-		fclose(f);
 	clock_gettime(CLOCK_BOOTTIME, &now);
-	json_object_set_new(step, "boot", json_string(boot));
 	json_object_set_new(step, "since", json_integer(now.tv_sec));
 }
 
 json_t *scheduler_plan(struct up *up)
 {
-	char chosen[SCHEDULERS_MAX];
+	char chosen[SCHEDULERS_MAX], namespace[64], boot[64];
 	json_t *step;
 
 	if (!mptcp_is_there() || !scheduler_chosen(chosen, sizeof(chosen))) {
@@ -105,8 +127,11 @@ json_t *scheduler_plan(struct up *up)
 			"sched set", chosen);
 		return NULL;
 	}
-	step = json_pack("{s:s, s:s, s:s}", "what", "scheduler", "before", chosen, "after",
-			 UP_SCHEDULER);
+	this_namespace(namespace);
+	up_boot(boot);
+	step = json_pack("{s:s, s:s, s:s, s:s, s:s}", "what", "scheduler", "path", namespace,
+			 "boot", boot, "before", chosen, "after", UP_SCHEDULER);
+	/* not after the choice, if this up is killed before it can tell when that was */
 	add_time(step);
 	return step;
 }
@@ -119,6 +144,9 @@ int scheduler_carry_out(struct up *up, json_t *step)
 		return up_fail(up, err == -EPERM || err == -EACCES || err == -EROFS ?
 			       NOT_PERMITTED : FAILED, "the scheduler can't be set: %s",
 			       err == -ENOENT ? "the module has no " UP_SCHEDULER : strerror(-err));
+	/* it's in the record once up is complete */
+	if (!up->dry_run)
+		add_time(this_step(up));
 	up_say(up, "choose", "chose", "the scheduler " UP_SCHEDULER " for new sockets, in place of "
 	       "%s", up_string(step, "before"));
 	return DONE;
@@ -127,9 +155,14 @@ int scheduler_carry_out(struct up *up, json_t *step)
 int scheduler_undo(struct up *up, json_t *step)
 {
 	const char *before = up_string(step, "before"), *after = up_string(step, "after");
-	char chosen[SCHEDULERS_MAX] = "";
+	char chosen[SCHEDULERS_MAX] = "", namespace[64];
 	int err = 0;
 
+	this_namespace(namespace);
+	if (is_this_boot(step) && *up_string(step, "path") &&
+	    strcmp(namespace, up_string(step, "path")))
+		return up_stays(up, "the scheduler %s was chosen in another network namespace: "
+				"repeat pamsctl down there", after);
 	if (!scheduler_chosen(chosen, sizeof(chosen)) || !strcmp(chosen, before))
 		return DONE;
 	if (strcmp(chosen, after)) {

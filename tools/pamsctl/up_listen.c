@@ -15,8 +15,6 @@
 #include "pamsctl.h"
 #include "up.h"
 
-#define BOOT_ID	"/proc/sys/kernel/random/boot_id"
-
 struct looking {
 	const struct up *up;
 	json_t *list;		/* objects: name, restart, unit, mptcp, ports */
@@ -32,23 +30,6 @@ static bool is_loopback(const struct listener *one)
 		return one->address[0] == 127;
 	return IN6_IS_ADDR_LOOPBACK(&address) ||
 	       (IN6_IS_ADDR_V4MAPPED(&address) && one->address[12] == 127);
-}
-
-/* The time of the choice that up made in this boot; -1 if it made none. */
-static double choice_time(const struct up *up)
-{
-	const json_t *step = up_step_of(up, "scheduler", "");
-	char boot[64] = "";
-	FILE *f = fopen(BOOT_ID, "r");
-	bool same;
-
-	same = f && fgets(boot, sizeof(boot), f);
-	if (f)
-		fclose(f);
-	boot[strcspn(boot, "\n")] = 0;
-	if (!step || !same || strcmp(boot, up_string(step, "boot")))
-		return -1;
-	return json_integer_value(json_object_get(step, "since"));
 }
 
 /* When the process began, in seconds since the boot; 0 if that isn't known. */
@@ -178,7 +159,7 @@ static void add(const struct listener *listener, void *arg)
 
 json_t *listen_services(const struct up *up)
 {
-	struct looking looking = { .up = up, .list = json_array(), .since = choice_time(up) };
+	struct looking looking = { .up = up, .list = json_array(), .since = scheduler_time(up) };
 
 	/* a kernel without the modules for it: doctor says so */
 	each_listener(add, &looking);

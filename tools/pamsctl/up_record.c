@@ -99,6 +99,17 @@ bool up_flag(const json_t *object, const char *name)
 	return json_is_true(json_object_get(object, name));
 }
 
+bool up_boot(char boot[64])
+{
+	FILE *f = fopen("/proc/sys/kernel/random/boot_id", "r");
+	bool known = f && fgets(boot, 64, f);
+
+	if (f)
+		fclose(f);
+	boot[known ? strcspn(boot, "\n") : 0] = 0;
+	return known;
+}
+
 json_t *find_step(const json_t *steps, const char *what, const char *path)
 {
 	json_t *step;
