@@ -42,7 +42,7 @@ int memfd_create(const char *name, unsigned int flags)
 int socket(int domain, int type, int protocol)
 {
 	if (fault("diag") && domain == AF_NETLINK && protocol == NETLINK_SOCK_DIAG) {
-		errno = EPROTONOSUPPORT;
+		errno = ENOENT;
 		return -1;
 	}
 	return syscall(SYS_socket, domain, type, protocol);

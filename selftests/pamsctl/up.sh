@@ -54,6 +54,7 @@ cat >"$bin/systemctl" <<-END
 	enable*) echo enable >>calls; touch enabled ;;
 	disable*) echo disable >>calls; rm -f enabled ;;
 	restart*)
+		[ ! -e kills ] || { rm kills; kill -9 \$PPID; exit; }
 		echo "\$*" >>calls
 		[ ! -e fails ] || { rm -f active; echo "Job for pamsd.service failed." >&2; exit 1; }
 		touch active ;;
@@ -453,6 +454,24 @@ sed -i 's/"boot": .*/"boot": "another",/' $record
 pamsctl down >>"$work/why" 2>&1 && same "$work/fresh"
 result "down in another boot: that namespace is gone"
 
+# --- down ---
+
+fresh
+pamsctl up >"$work/why" 2>&1
+mv $record "$work/record"
+mount -t tmpfs -o size=4k none /var/lib/mptcp-pams
+cp "$work/record" $record
+mount --bind /etc/sysctl.d /etc/sysctl.d
+mount -o remount,bind,ro /etc/sysctl.d
+says 1 "$(grep -v "^removed $sysctl" <<<"$undone")
+pamsctl: down: $sysctl can't be removed: Read-only file system
+pamsctl: down: $record can't be written: No space left on device" down
+result "down on a full disk tells what was undone"
+umount /etc/sysctl.d
+pamsctl down >"$work/why" 2>&1 && [ ! -e $record ]
+result "down again completes it"
+umount /var/lib/mptcp-pams
+
 # --- a machine without the module ---
 
 mv /sys/module/mptcp_pams /sys/module/gone
@@ -548,6 +567,23 @@ else
 	nr=$((nr + 1))
 	echo "ok $nr - up --server # SKIP this kernel opens no MPTCP sockets"
 fi
+
+with_files
+touch "$own/run/kills"
+(pamsctl up >"$work/why" 2>&1; [ $? = 137 ]) 2>/dev/null && pamsctl up --server >>"$work/why" 2>&1 && [ ! -e "$own/run/calls" ] &&
+	pamsctl up >>"$work/why" 2>&1 && grep -qx "restarted pamsd" "$work/why" && pamsctl up >"$work/why" 2>&1 && grep -qx "$(tail -n 1 <<<"$nothing")" "$work/why"
+result "up --server doesn't complete the paths of an up that was killed"
+pamsctl down >"$work/why" 2>&1
+
+fresh
+unlisted="the sockets that listen can't be listed (Object not found): modprobe -a mptcp_diag tcp_diag"
+FAULT=diag LD_PRELOAD=$preload says 0 "$did
+$unlisted" up --server
+result "up --server: sockets that can't be listed"
+FAULT=diag LD_PRELOAD=$preload says 1 "$nothing
+pamsctl: up: $unlisted" up --server --restart
+result "up --server --restart: sockets that can't be listed"
+pamsctl down >"$work/why" 2>&1
 
 # --- without systemd, and with procd ---
 

@@ -141,6 +141,16 @@ static void roll_back(struct up *up, json_t *begun, json_t *before)
 	json_decref(steps);
 }
 
+/* Not the one line only: what was undone before this failed, and what not, is said, too. */
+static int say_record(struct up *up, int status)
+{
+	if (status) {
+		up_stays(up, "%s", up->why);
+		up->status = DONE;
+	}
+	return status;
+}
+
 static int down(struct up *up)
 {
 	if (!json_array_size(up_steps(up))) {
@@ -151,9 +161,9 @@ static int down(struct up *up)
 	if (!json_array_size(up_steps(up))) {
 		if (!json_array_size(up->lines))
 			up_note(up, "nothing to undo: everything is as it was before up");
-		return up_remove_record(up);
+		return say_record(up, up_remove_record(up));
 	}
-	return up_write_record(up) ?: FAILED;
+	return say_record(up, up_write_record(up)) ?: FAILED;
 }
 
 int down_command(struct words *words)
@@ -305,6 +315,22 @@ static int begin(struct up *up, json_t *plan)
 	return up_write_record(up);
 }
 
+/* A plan without paths leaves those open that an up which was killed had begun. */
+static bool is_complete(const struct up *up)
+{
+	static const char * const of_paths[] = { "conf", "uci", "service" };
+	json_t *step;
+	size_t i;
+
+	if (up->complete || !(options.given & OPT_SERVER))
+		return true;
+	json_array_foreach(up_steps(up), i, step)
+		for (size_t j = 0; j < sizeof(of_paths) / sizeof(*of_paths); j++)
+			if (!strcmp(up_string(step, "what"), of_paths[j]))
+				return false;
+	return true;
+}
+
 static int carry_out(struct up *up, json_t *plan)
 {
 	json_t *before = json_deep_copy(up->record), *begun = json_array(), *step;
@@ -319,7 +345,7 @@ static int carry_out(struct up *up, json_t *plan)
 	}
 	if (!status && json_array_size(up_steps(up)) &&
 	    (json_array_size(plan) || !up->complete)) {
-		json_object_set_new(up->record, "complete", json_true());
+		json_object_set_new(up->record, "complete", json_boolean(is_complete(up)));
 		status = up_write_record(up);
 	}
 	if (status && !up->dry_run)
@@ -374,10 +400,10 @@ int up_command(struct words *words)
 			up_note(&up, "nothing to change: all is as up makes it");
 	}
 	if (!up.status && server) {
-		services = listen_services(&up);
+		services = listen_services(&up, options.given & OPT_RESTART, &status);
 		listen_print(&up, services, options.given & OPT_RESTART);
 		if (options.given & OPT_RESTART)
-			status = listen_restart(&up, services);
+			status = listen_restart(&up, services) ?: status;
 	}
 	if (!up.status && !up.dry_run)
 		findings = find_wrong(there);

@@ -102,7 +102,8 @@ int scheduler_undo(struct up *up, json_t *step);
 double scheduler_time(const struct up *up);
 
 /* up_listen.c: the services whose listening sockets are to be made anew */
-json_t *listen_services(const struct up *up);
+/* NULL: they can't be listed, which is said, and is an error if they are to be restarted */
+json_t *listen_services(struct up *up, bool restart, int *status);
 int listen_restart(struct up *up, json_t *services);
 void listen_print(struct up *up, json_t *services, bool restart);
 

@@ -12,6 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <netlink/errno.h>
+
 #include "pamsctl.h"
 #include "up.h"
 
@@ -157,13 +159,21 @@ static void add(const struct listener *listener, void *arg)
 	json_array_append_new(ports, json_integer(listener->port));
 }
 
-json_t *listen_services(const struct up *up)
+json_t *listen_services(struct up *up, bool restart, int *status)
 {
+	static const char unlisted[] = "the sockets that listen can't be listed (%s): "
+				       "modprobe -a mptcp_diag tcp_diag";
 	struct looking looking = { .up = up, .list = json_array(), .since = scheduler_time(up) };
+	int err = each_listener(add, &looking);
 
-	/* a kernel without the modules for it: doctor says so */
-	each_listener(add, &looking);
-	return looking.list;
+	if (!err)
+		return looking.list;
+	json_decref(looking.list);
+	if (restart)
+		*status = up_stays(up, unlisted, nl_geterror(err));
+	else
+		up_note(up, unlisted, nl_geterror(err));
+	return NULL;
 }
 
 static bool tell(const char *command, const char *unit, const char *other, char *said, size_t room)
