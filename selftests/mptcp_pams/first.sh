@@ -170,6 +170,9 @@ refuses()
 	refused "out of range: 0 to 32" set 10.0.0.0/33 "$far"
 	refused "'nowhere' is no address, prefix or" set nowhere "$far"
 	refused "there is no entry for 10.9.0.0/16" del 10.9.0.0/16
+	first set default "$far"
+	refused "there is no entry for ::/0" del ::/0
+	first del 0.0.0.0/0
 	refused "which destination?" set
 	refused "on which address?" set default
 	first set 10.9.0.0/16 "$far"

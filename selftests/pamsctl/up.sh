@@ -472,6 +472,15 @@ pamsctl down >"$work/why" 2>&1 && [ ! -e $record ]
 result "down again completes it"
 umount /var/lib/mptcp-pams
 
+FAULT=interrupted LD_PRELOAD=$preload pamsctl --json links >"$work/why" 2>&1
+result "links, while interfaces change all the time"
+
+# A kernel takes any byte in an interface's name but blanks, / and :.
+ip link set lo down
+ip link set lo name $'l\xff' 2>"$work/why" && "$top/build/selftests/pamsctl/pamsctl" --json path show >"$work/why" 2>&1 && grep -q '"dev": "l?"' "$work/why"
+result "JSON with an interface whose name isn't UTF-8"
+ip link set $'l\xff' name lo up
+
 # --- a machine without the module ---
 
 mv /sys/module/mptcp_pams /sys/module/gone

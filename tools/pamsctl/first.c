@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <string.h>
 #include <unistd.h>
@@ -90,7 +91,9 @@ static int find_source(const char *source, struct first *first)
 
 	if (!ifindex)
 		return refuse(FAILED, "first set: %s is no address of this machine", source);
-	show_interface(first->device, ifindex);
+	/* the kernel's own name, which may not be UTF-8 */
+	if (!if_indextoname(ifindex, first->device))
+		return refuse(FAILED, "first set: %s is no address of this machine", source);
 	return DONE;
 }
 
@@ -181,7 +184,7 @@ static int del(const char *destination)
 		const struct first *one = &entries[i];
 
 		if (!all && (one->length != wanted.length ||
-			     (wanted.length && one->family != wanted.family) ||
+			     (wanted.family && one->family != wanted.family) ||
 			     memcmp(one->prefix, wanted.prefix, sizeof(wanted.prefix))))
 			continue;
 		err = first_remove(one);
@@ -200,7 +203,7 @@ static int del(const char *destination)
 static int show(void)
 {
 	int count = first_read(entries, sizeof(entries) / sizeof(entries[0]));
-	char destination[DESTINATION_MAX], source[DESTINATION_MAX];
+	char destination[DESTINATION_MAX], source[DESTINATION_MAX], device[IF_NAMESIZE];
 	struct table *table;
 	json_t *list;
 
@@ -214,16 +217,17 @@ static int show(void)
 	table = table_new("DESTINATION ADDRESS DEVICE CONNECTIONS>");
 	for (int i = 0; i < count; i++) {
 		const char *to = show_destination(destination, &entries[i]);
-
 		const char *from = show_source(source, &entries[i]);
 
+		snprintf(device, sizeof(device), "%s", entries[i].device);
+		show_utf8(device);
 		append(list, json_pack("{s:s, s:s, s:s, s:I}", "destination", to, "address",
-				       from, "device", entries[i].device, "connections",
+				       from, "device", device, "connections",
 				       (json_int_t)entries[i].connections));
 		table_row(table);
 		table_cell(table, to);
 		table_cell(table, from);
-		table_cell(table, entries[i].device);
+		table_cell(table, device);
 		table_number(table, entries[i].connections);
 	}
 	if (options.json)

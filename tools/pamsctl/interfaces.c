@@ -147,18 +147,32 @@ static int dump(struct nl_sock *sock, int type, void *header, size_t len)
 	return err < 0 ? err : nl_recvmsgs_default(sock);
 }
 
+/* An interrupted dump is read to its end, too, and so are those after it. */
 static int read_all(struct nl_sock *sock)
 {
 	struct ifinfomsg link = { .ifi_family = AF_UNSPEC };
 	struct ifaddrmsg address = { .ifa_family = AF_UNSPEC };
 	struct rtmsg route = { .rtm_family = AF_UNSPEC };
-	int err = dump(sock, RTM_GETLINK, &link, sizeof(link));
+	const struct {
+		int type;
+		void *header;
+		size_t len;
+	} all[] = {
+		{ RTM_GETLINK, &link, sizeof(link) },
+		{ RTM_GETADDR, &address, sizeof(address) },
+		{ RTM_GETROUTE, &route, sizeof(route) },
+	};
+	int interrupted = 0;
 
-	if (err >= 0)
-		err = dump(sock, RTM_GETADDR, &address, sizeof(address));
-	if (err >= 0)
-		err = dump(sock, RTM_GETROUTE, &route, sizeof(route));
-	return err < 0 ? err : 0;
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
+		int err = dump(sock, all[i].type, all[i].header, all[i].len);
+
+		if (err == -NLE_DUMP_INTR)
+			interrupted = err;
+		else if (err < 0)
+			return err;
+	}
+	return interrupted;
 }
 
 int interfaces_read(struct interfaces *interfaces)
@@ -171,15 +185,15 @@ int interfaces_read(struct interfaces *interfaces)
 		return -NLE_NOMEM;
 	err = nl_connect(sock, NETLINK_ROUTE);
 	nl_socket_modify_cb(sock, NL_CB_VALID, NL_CB_CUSTOM, on_message, interfaces);
-	for (unsigned int i = 0; !err && i < DUMPS_MAX; i++) {
+	for (unsigned int left = err ? 0 : DUMPS_MAX; left; left--) {
 		interfaces_free(interfaces);
 		err = read_all(sock);
 		if (err != -NLE_DUMP_INTR)
 			break;
-		err = i + 1 < DUMPS_MAX ? 0 : err;
 	}
 	nl_socket_free(sock);
-	return err;
+	/* where changes don't end the last list is as good as any */
+	return err == -NLE_DUMP_INTR ? 0 : err;
 }
 
 void interfaces_free(struct interfaces *interfaces)

@@ -189,11 +189,22 @@ const char *show_token(char *buffer, uint32_t token)
 	return buffer;
 }
 
+char *show_utf8(char *text)
+{
+	json_t *string = json_string(text);
+
+	for (char *at = text; !string && *at; at++)
+		if (*at & 0x80)
+			*at = '?';
+	json_decref(string);
+	return text;
+}
+
 const char *show_interface(char *buffer, uint32_t ifindex)
 {
 	if (!if_indextoname(ifindex, buffer))
 		snprintf(buffer, IF_NAMESIZE, "%" PRIu32, ifindex);
-	return buffer;
+	return show_utf8(buffer);
 }
 
 /* Show the key as the words that parse_key() takes. */
