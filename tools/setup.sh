@@ -27,7 +27,7 @@ packages_stock="$packages_build debootstrap qemu-system-x86 cpio gzip xz-utils
 packages_cross="$packages_stock qemu-system-arm"
 packages_tools="$packages_build pkg-config libc6-dev libnl-3-dev libnl-genl-3-dev
 	libevent-dev libconfuse-dev libjansson-dev
-	libsodium-dev libncurses-dev libkmod-dev libexpat1-dev libgps-dev
+	libsodium-dev libncurses-dev libkmod-dev libexpat1-dev
 	libmnl-dev libnetfilter-queue-dev libnftables-dev libseccomp-dev
 	libbpf-dev libdbus-1-dev"
 packages_upstream="$packages_um iptables iputils-ping"

@@ -2,40 +2,48 @@
 /*
  * gps - position, speed and heading from gpsd
  *
- * If built without libgps (make GPS=), the option --gpsd prints an error.
+ * gpsd writes lines of JSON (gpsd_json(5)), of which only TPV counts. libgps isn't used: where
+ * the end of a line is damaged, its gps_read() doesn't return. A line here is as long as LINE_BYTES
+ * at most, and what is no JSON is left out, like what gpsd says beside TPV.
  */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "predict.h"
-
-#ifdef HAVE_GPS
-
+#include <errno.h>
 #include <fcntl.h>
-#include <gps.h>
+#include <math.h>
 #include <netdb.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <jansson.h>
+
+#include "predict.h"
+
+#define PORT		"2947"
 #define HOST_TEXT	256
 #define ADDRESSES_TEXT	512
 #define LOOK_UP_MS	1000
-#define CONNECT_US	500000
+#define CONNECT_MS	500
 /* addresses without an answer after which connecting is given up */
 #define SILENT_MAX	2
+/* gpsd's longest line, all satellites in view, has 10 KB */
+#define LINE_BYTES	16384
+/* reads in one call, so that who writes without end doesn't keep the caller */
+#define READS_MAX	4
+/* "mode" of a TPV: 2 and more is a position */
+#define MODE_2D		2
 
 struct gps {
-	struct gps_data_t data;
+	int fd;
+	size_t len;		/* bytes of the line that has begun */
+	bool skip;		/* its begin was too long, and is gone */
+	bool complained;	/* about what is no JSON */
+	char line[LINE_BYTES];
 };
-
-static atomic_int alarms;
 
 /* Look up a host, and write its numeric addresses, one per line, as many as fit. */
 static void write_addresses(const char *host, int fd)
@@ -90,40 +98,51 @@ static void look_up(const char *host, char addresses[ADDRESSES_TEXT])
 	}
 }
 
-static void on_alarm(int number)
+/* A socket that is connected to that address, or -1. *silent counts those that don't answer. */
+static int connect_to(const struct addrinfo *to, unsigned int *silent)
 {
-	(void)number;
-	alarms++;
+	int fd = socket(to->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), err = 0;
+	struct pollfd answer = { .fd = fd, .events = POLLOUT };
+	socklen_t len = sizeof(err);
+
+	if (fd < 0)
+		return -1;
+	if (!connect(fd, to->ai_addr, to->ai_addrlen))
+		return fd;
+	if (errno == EINPROGRESS) {
+		if (poll(&answer, 1, CONNECT_MS) <= 0)
+			(*silent)++;
+		else if (!getsockopt(fd, SOL_SOCKET, SO_ERROR, &err, &len) && !err)
+			return fd;
+	}
+	close(fd);
+	return -1;
 }
 
-/*
- * Connect to one of the addresses. libgps waits as long as TCP for a host that is off, two
- * minutes, unless a signal interrupts it. So a timer sends a signal every CONNECT_US.
- */
-static int open_in_time(char *addresses, const char *port, struct gps_data_t *data)
+/* Connect to one of the addresses; -1: none answers. */
+static int connect_in_time(char *addresses, const char *port)
 {
-	const struct itimerval none = { }, limit = {
-		.it_value.tv_usec = CONNECT_US,
-		.it_interval.tv_usec = CONNECT_US,
+	const struct addrinfo hints = {
+		.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST,
 	};
-	const struct sigaction interrupt = { .sa_handler = on_alarm };
 	char *rest, *address = strtok_r(addresses, "\n", &rest);
-	struct sigaction before;
-	int err = -1;
+	unsigned int silent = 0;
+	struct addrinfo *found;
+	int fd = -1;
 
-	alarms = 0;
-	sigaction(SIGALRM, &interrupt, &before);
-	setitimer(ITIMER_REAL, &limit, NULL);
-	for (; address && err && alarms < SILENT_MAX; address = strtok_r(NULL, "\n", &rest))
-		err = gps_open(address, port, data);
-	setitimer(ITIMER_REAL, &none, NULL);
-	sigaction(SIGALRM, &before, NULL);
-	return err;
+	for (; address && fd < 0 && silent < SILENT_MAX; address = strtok_r(NULL, "\n", &rest)) {
+		if (getaddrinfo(address, port, &hints, &found))
+			continue;
+		fd = connect_to(found, &silent);
+		freeaddrinfo(found);
+	}
+	return fd;
 }
 
 /* Connect to gpsd at "HOST" or "HOST:PORT"; NULL if that fails. */
 struct gps *gps_connect(const char *where)
 {
+	static const char watch[] = "?WATCH={\"enable\":true,\"json\":true}\n";
 	struct gps *gps = calloc(1, sizeof(*gps));
 	const char *port = strrchr(where, ':');
 	char host[HOST_TEXT], addresses[ADDRESSES_TEXT];
@@ -136,81 +155,107 @@ struct gps *gps_connect(const char *where)
 	memcpy(host, where, len);
 	host[len] = '\0';
 	look_up(host, addresses);
-	if (open_in_time(addresses, port ? port + 1 : DEFAULT_GPSD_PORT,
-			 &gps->data)) {
-		free(gps);
-		return NULL;
-	}
-	gps_stream(&gps->data, WATCH_ENABLE | WATCH_JSON, NULL);
-	return gps;
+	gps->fd = connect_in_time(addresses, port ? port + 1 : PORT);
+	if (gps->fd >= 0 &&
+	    send(gps->fd, watch, strlen(watch), MSG_NOSIGNAL) == (ssize_t)strlen(watch))
+		return gps;
+	gps_disconnect(gps);
+	return NULL;
 }
 
-/* Closing the connection ends gpsd's watch. Ending the watch first may raise SIGPIPE. */
+/* Closing the connection ends gpsd's watch. */
 void gps_disconnect(struct gps *gps)
 {
 	if (!gps)
 		return;
-	gps_close(&gps->data);
+	if (gps->fd >= 0)
+		close(gps->fd);
 	free(gps);
 }
 
 int gps_descriptor(const struct gps *gps)
 {
-	return gps->data.gps_fd;
+	return gps->fd;
+}
+
+/* A number of a report; NAN: it has none with that name. */
+static double number_of(json_t *report, const char *name)
+{
+	json_t *value = json_object_get(report, name);
+
+	return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+/* Does the report say where the receiver is? */
+static bool take_report(json_t *report, struct fix *fix)
+{
+	const char *class = json_string_value(json_object_get(report, "class"));
+	struct position at = {
+		number_of(report, "lat"), number_of(report, "lon"),
+	};
+
+	if (!class || strcmp(class, "TPV") || !(number_of(report, "mode") >= MODE_2D) ||
+	    !(fabs(at.latitude) <= 90 && fabs(at.longitude) <= 180))
+		return false;
+	fix->position = at;
+	fix->speed_mps = number_of(report, "speed");
+	fix->heading_deg = number_of(report, "track");
+	fix->error_m = number_of(report, "eph");
+	return true;
+}
+
+static bool take_line(struct gps *gps, const char *line, size_t len, struct fix *fix)
+{
+	json_t *report = json_loadb(line, len, 0, NULL);
+	bool new = report && take_report(report, fix);
+
+	if (!report && len > strlen("\r\n") && !gps->complained) {
+		fputs("pams-predict: gpsd sends what is no JSON; such lines are left out\n",
+		      stderr);
+		gps->complained = true;
+	}
+	json_decref(report);
+	return new;
+}
+
+/* Take the lines that are complete, and keep the rest. */
+static bool take_lines(struct gps *gps, struct fix *fix)
+{
+	char *line = gps->line, *end;
+	size_t left = gps->len;
+	bool new = false;
+
+	while ((end = memchr(line, '\n', left))) {
+		if (!gps->skip)
+			new |= take_line(gps, line, end + 1 - line, fix);
+		gps->skip = false;
+		left -= end + 1 - line;
+		line = end + 1;
+	}
+	memmove(gps->line, line, left);
+	gps->len = left;
+	if (left == sizeof(gps->line)) {
+		gps->skip = true;
+		gps->len = 0;
+	}
+	return new;
 }
 
 int gps_fix(struct gps *gps, struct fix *fix)
 {
-	const struct gps_fix_t *is = &gps->data.fix;
 	bool new = false;
 
 	/* several reports may have arrived: use the last one */
-	while (gps_waiting(&gps->data, 0)) {
-		int got = gps_read(&gps->data, NULL, 0);
+	for (unsigned int i = 0; i < READS_MAX; i++) {
+		ssize_t got = recv(gps->fd, gps->line + gps->len,
+				   sizeof(gps->line) - gps->len, MSG_DONTWAIT);
 
-		if (got < 0)
+		if (got < 0 && (errno == EAGAIN || errno == EINTR))
+			break;
+		if (got <= 0)
 			return -1;
-		if (!got)
-			break;	/* the rest of a line comes later */
-		new |= gps->data.set & LATLON_SET && is->mode >= MODE_2D &&
-		       isfinite(is->latitude) && isfinite(is->longitude);
+		gps->len += got;
+		new |= take_lines(gps, fix);
 	}
-	if (!new)
-		return 0;
-	fix->position.latitude = is->latitude;
-	fix->position.longitude = is->longitude;
-	fix->speed_mps = is->speed;
-	fix->heading_deg = is->track;
-	fix->error_m = isfinite(is->eph) ? is->eph : NAN;
-	return 1;
+	return new;
 }
-
-#else
-
-struct gps *gps_connect(const char *where)
-{
-	(void)where;
-	fputs("pams-predict: built without libgps: --gpsd can't be used\n",
-	      stderr);
-	return NULL;
-}
-
-void gps_disconnect(struct gps *gps)
-{
-	(void)gps;
-}
-
-int gps_descriptor(const struct gps *gps)
-{
-	(void)gps;
-	return -1;
-}
-
-int gps_fix(struct gps *gps, struct fix *fix)
-{
-	(void)gps;
-	(void)fix;
-	return -1;
-}
-
-#endif /* HAVE_GPS */
