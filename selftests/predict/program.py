@@ -13,7 +13,9 @@ from pathlib import Path
 
 TOP = Path(__file__).resolve().parent.parent.parent
 PROGRAM = TOP / "build" / "tools" / "pams-predict"
+MARK = "\ufeff"             # a byte order mark
 METRE = 1 / 111194.93       # degrees
+FIRST = "06:30:00.000Z</time></trkpt>"     # how the first point ends
 CASES = []
 
 
@@ -61,6 +63,33 @@ def line_string(points):
                      "coordinates": [[x * METRE, y * METRE] for x, y, _ in points]}}]})
 
 
+def kml(points, in_turn):
+    """A gx:Track, as GPS loggers write it: its times and places in turn, or the ones after the others."""
+    whens = [f"<when>{time_text(s)}</when>\n" for _, _, s in points]
+    coords = [f"<gx:coord>{x * METRE:.9f} {y * METRE:.9f} 3</gx:coord>\n" for x, y, _ in points]
+    both = "".join(map(str.__add__, whens, coords)) if in_turn else "".join(whens + coords)
+    return ('<?xml version="1.0"?>\n<kml xmlns="http://www.opengis.net/kml/2.2" '
+            'xmlns:gx="http://www.google.com/kml/ext/2.2"><Document><Placemark><LineString>'
+            f"<coordinates>0,0 1,1</coordinates></LineString></Placemark><Placemark>\n<gx:Track>\n{both}"
+            "</gx:Track></Placemark></Document></kml>\n")
+
+
+def multi_line(points, middle, place):
+    """A MultiLineString, broken there; where its times are."""
+    lines = points[:middle], points[middle:]
+    times = [[time_text(s) for _, _, s in line] for line in lines]
+    return json.dumps({"type": "Feature", "properties": place(times), "geometry": {
+        "type": "MultiLineString",
+        "coordinates": [[[x * METRE, y * METRE, 3] for x, y, _ in line] for line in lines]}})
+
+
+def with_coordinate_properties(points):
+    found = json.loads(line_string(points))
+    properties = found["features"][0]["properties"]
+    properties["coordinateProperties"] = {"times": properties.pop("coordTimes")}
+    return json.dumps(found)
+
+
 def check_timeline(text):
     """The way leads past two access points; see selftests/predict/numbers.c."""
     found = json.loads(text)["timeline"]
@@ -74,7 +103,14 @@ def check_timeline(text):
 @case
 def route_in_each_format(folder):
     aps = written(folder, "aps.csv", CSV)
-    for name, text in (("a.gpx", gpx(WAY)), ("a.geojson", line_string(WAY))):
+    for name, text in (
+            ("a.gpx", gpx(WAY)), ("b.gpx", MARK + gpx(WAY)), ("c.txt", gpx(WAY)),
+            ("a.geojson", line_string(WAY)), ("b.geojson", MARK + line_string(WAY)),
+            ("c.geojson", with_coordinate_properties(WAY)),
+            ("d.json", multi_line(WAY, 2, lambda times: {"coordTimes": times})),
+            ("e.json", multi_line(WAY, 1, lambda times: {"coordinateProperties": {"times": times}})),
+            ("a.kml", kml(WAY, True)), ("b.kml", kml(WAY, False)),
+            ("tracks.gpx", gpx(WAY).replace(FIRST, FIRST + "</trkseg></trk><trk><trkseg>"))):
         status, out, err = predict("--route", written(folder, name, text), "--aps", aps, "--json")
         assert (status, err) == (0, ""), err
         check_timeline(out)
@@ -128,6 +164,72 @@ def access_points_as_geojson(folder):
 
 
 @case
+def byte_order_mark(folder):
+    """Of a CSV: the first column isn't lost."""
+    status, out, err = predict("--route", written(folder, "a.gpx", gpx(WAY)),
+                               "--aps", written(folder, "aps.csv", MARK + CSV), "--json")
+    assert status == 0, err
+    check_timeline(out)
+
+
+def refused(route, aps, says):
+    """In one line, which names the file and what is wrong."""
+    status, out, err = predict("--route", route, "--aps", aps)
+    assert status == 1 and not out and err.count("\n") == 1 and says in err, (says, err)
+
+
+def of_day(day):
+    return lambda s: time_text(s).replace("-22T", f"-{day}T")
+
+
+@case
+def what_devices_write(folder):
+    """Faults that are read as something else if nobody looks, and what only tells half."""
+    aps = written(folder, "aps.csv", CSV)
+    two_days = gpx(WAY).split("</trkseg>")[0] + "</trkseg>{}<trkseg>\n" + \
+        gpx(WAY, of_day(23)).split("<trkseg>\n")[1]
+    plain = kml(WAY, True).split("</Placemark>")[0] + "</Placemark></Document></kml>\n"
+    for number, (text, says) in enumerate((
+            # a comma in a number, which strtod() takes for its end
+            (gpx(WAY).replace('lat="0.0', 'lat="0,0'), ":3: lat or lon is not a number"),
+            (gpx(WAY).replace('lat="0.0', 'lat="0x0'), ":3: lat or lon is not a number"),
+            (gpx(WAY).replace('lat="0.0', 'lat="nan" a="'), ":3: lat or lon is not a number"),
+            # local time or UTC?
+            (gpx(WAY, lambda s: time_text(s)[:-1]), ":3: a time has neither Z nor an offset"),
+            (kml(WAY, True).replace("Z<", "<"), ":5: a time has neither Z nor an offset"),
+            (line_string(WAY).replace("Z\"", "\""), "feature 1: a time has neither Z"),
+            # two days, in two tracks or in two segments of one
+            (two_days.format("</trk><trk>"), ":8: another drive begins"),
+            (two_days.format(""), ":8: another drive begins"),
+            (multi_line(WAY, 2, lambda times: {"times": [times[0], [
+                text.replace("-22T", "-23T") for text in times[1]]]}), "feature 1: another drive"),
+            (plain, ":2: a LineString of KML has no times"),
+            (kml(WAY, True).replace("<when>", "<w>", 1).replace("</when>", "</w>", 1),
+             ":5: a gx:coord has no when"),
+            (kml(WAY, True).replace("<gx:coord>", "<gx:coord>,"), ":5: a gx:coord is not like"),
+            (kml(WAY, True).replace("coord>", "angles>", 2), ":12: a gx:Track has fewer gx:coord"),
+            (multi_line(WAY, 2, lambda times: {"times": times[0]}), "feature 1: a point has no time"),
+            (multi_line(WAY, 2, lambda times: {"times": [times[0] * 2, times[1]]}),
+             "feature 1: a line has more times"),
+            (line_string(WAY).replace('"2026-11-22T06:30:00.000Z"', "1795328400000"),
+             "feature 1: a time is not a text"),
+            (CSV, ":1: a route is GPX, KML or GeoJSON"),
+            ("PK\3\4", ":1: this is an archive"), ("", ":1: there is nothing in it"))):
+        name = f"{number}.{'gpx' if '<gpx' in text else 'kml' if '<kml' in text else 'json'}"
+        refused(written(folder, name, text), aps, f"{name}{says if says[0] == ':' else ': ' + says}")
+    route = written(folder, "a.gpx", gpx(WAY))
+    for number, (text, says) in enumerate((
+            ("WigleWifi-1.4,appRelease=2.26,model=x\nMAC,SSID,AuthMode,FirstSeen,Channel,RSSI,"
+             "CurrentLatitude,CurrentLongitude,AltitudeMeters,AccuracyMeters,Type\n"
+             "02:00:00:00:00:01,stop,[ESS],2026-11-22 06:30:00,1,-60,0,0,3,5,WIFI\n",
+             ":1: this is WiGLE's log"),
+            ("MAC,SSID,CurrentLatitude,CurrentLongitude\n", ":1: this is WiGLE's log"),
+            (CSV.replace(",", ";"), ":1: no column is called latitude"),
+            (kml(WAY, True), ":1: access points are read from CSV or GeoJSON"))):
+        refused(route, written(folder, f"{number}.csv", text), f"{number}.csv{says}")
+
+
+@case
 def timeline_as_text(folder):
     status, out, _ = predict("--route", written(folder, "a.gpx", gpx(WAY)),
                              "--aps", written(folder, "aps.csv", CSV), "--time-error", "0")
@@ -142,10 +244,11 @@ def faults_are_named(folder):
     good_aps, good_route = written(folder, "aps.csv", CSV), written(folder, "a.gpx", gpx(WAY))
     for name, text, says in (
             ("a.gpx", gpx(WAY)[:-20], ":8: "),
-            ("b.gpx", gpx(WAY, lambda _: "noon"), ":3: this is not a time"),
+            ("b.gpx", gpx(WAY, lambda _: "noon"), ":3: a time is not like"),
             ("c.gpx", gpx(WAY[:1]), "two points"),
-            ("d.gpx", gpx(WAY[::-1]), "do not ascend"),
-            ("e.gpx", gpx(WAY).replace("lon=", "lo="), "not on the earth"),
+            ("d.gpx", gpx(WAY[::-1]), ":4: the times of the points do not ascend"),
+            ("e.gpx", gpx(WAY).replace("lon=", "lo="), ":3: a point has no lat or no lon"),
+            ("o.gpx", gpx(WAY).replace('lat="', 'lat="9'), ":3: a position is not on the earth"),
             ("f.json", "{", ":1: "),
             ("g.json", "[]", "FeatureCollection"),
             ("h.json", line_string(WAY).replace("coordTimes", "x"), "has no time"),
@@ -162,7 +265,8 @@ def faults_are_named(folder):
             (CSV.replace(",70,", ","), ":2: the line hasn't"),
             (CSV.replace("north\"", "north"), ":3: the line hasn't"),
             (CSV.replace("stop", "s" * 33), ":2: an SSID"),
-            ("ssid\n", "no access point"))):
+            ("ssid\n", ":1: no column is called latitude"),
+            ("ssid,latitude,longitude\n", "no access point"))):
         aps = written(folder, f"bad{number}.csv", text)
         status, out, err = predict("--route", good_route, "--aps", aps)
         assert status == 1 and not out and says in err, (text, err)

@@ -18,14 +18,6 @@
 #include "aps.h"
 #include "predict.h"
 
-static bool is_number(const char *value, double *number)
-{
-	char *end;
-
-	*number = strtod(value, &end);
-	return end != value && !*end && isfinite(*number);
-}
-
 static bool is_bssid(const char *value, uint8_t bssid[6])
 {
 	int used = 0;
@@ -57,7 +49,7 @@ const char *ap_text_set(struct ap_text *text, const char *name,
 		if (strcasecmp(name, numbers[i].name))
 			continue;
 		*numbers[i].has = true;
-		return is_number(value, numbers[i].value) ? NULL :
+		return geo_number(value, numbers[i].value) ? NULL :
 		       "a value is not a number";
 	}
 	if (!strcasecmp(name, "bssid")) {

@@ -7,6 +7,9 @@
 
 #include "predict.h"
 
+/* What Windows puts before a text in UTF-8. */
+#define BYTE_ORDER_MARK	"\xef\xbb\xbf"
+
 /* An access point of which some values have been read. */
 struct ap_text {
 	struct ap ap;

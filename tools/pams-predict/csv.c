@@ -3,10 +3,11 @@
  * csv - reads access points from CSV files
  *
  * The first line names the columns, with the names in aps.c. Empty lines and lines
- * that begin with # are ignored.
+ * that begin with # are ignored, and so is a byte order mark.
  */
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "aps.h"
 #include "predict.h"
@@ -53,6 +54,38 @@ struct csv {
 	unsigned int columns;	/* 0 until the first line is read */
 };
 
+static bool has_column(const struct csv *csv, const char *name)
+{
+	for (unsigned int i = 0; i < csv->columns; i++)
+		if (!strcasecmp(csv->names[i], name))
+			return true;
+	return false;
+}
+
+/* WiGLE's app writes its own name into the first line, which others leave out. */
+#define WIGLE	"WigleWifi-"
+
+static const char *csv_header(struct csv *csv, const char *line)
+{
+	static const char wigle[] =
+		"this is WiGLE's log of where networks were heard, not of where they are";
+
+	if (!strncmp(line, BYTE_ORDER_MARK, strlen(BYTE_ORDER_MARK)))
+		line += strlen(BYTE_ORDER_MARK);
+	if (!strncmp(line, WIGLE, strlen(WIGLE)))
+		return wigle;
+	csv->header = strdup(line);
+	if (csv->header)
+		csv->columns = split(csv->header, csv->names);
+	if (!csv->columns)
+		return "the names of the columns can't be read";
+	if (has_column(csv, "CurrentLatitude"))
+		return wigle;
+	if (!has_column(csv, "latitude") || !has_column(csv, "longitude"))
+		return "no column is called latitude, or none longitude";
+	return NULL;
+}
+
 static const char *csv_line(struct csv *csv, char *line, struct aps *aps,
 			    const struct pathloss *model)
 {
@@ -64,12 +97,8 @@ static const char *csv_line(struct csv *csv, char *line, struct aps *aps,
 	line[strcspn(line, "\r\n")] = '\0';
 	if (!*line || *line == '#')
 		return NULL;
-	if (!csv->columns) {
-		csv->header = strdup(line);
-		if (csv->header)
-			csv->columns = split(csv->header, csv->names);
-		return csv->columns ? NULL : "the names of the columns can't be read";
-	}
+	if (!csv->columns)
+		return csv_header(csv, line);
 	count = split(line, fields);
 	if (count != csv->columns)
 		return "the line hasn't as many fields as the first one";

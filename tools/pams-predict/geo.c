@@ -7,11 +7,23 @@
  * cosine of the latitude. At 10 km the error is less than 0.1 %.
  */
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "predict.h"
 
 #define EARTH_M		6371008.8	/* mean radius */
 #define RADIANS(degrees) ((degrees) * M_PI / 180)
+
+/* strtod() alone takes "35,68" for 35, and knows nan, inf and hexadecimal numbers. */
+bool geo_number(const char *text, double *number)
+{
+	char *end;
+
+	*number = strtod(text, &end);
+	return end != text && !*end && !text[strspn(text, "+-.0123456789eE")] &&
+	       isfinite(*number);
+}
 
 struct point geo_point(const struct position *origin,
 		       const struct position *position)

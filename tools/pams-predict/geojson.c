@@ -2,9 +2,10 @@
 /*
  * geojson - reads routes and access points from GeoJSON files
  *
- * A route is a LineString feature whose properties have "coordTimes" (or
- * "times"), a time for each of its points; or Point features with "time". An
- * access point is a Point feature with the properties that aps.c names.
+ * A route is a LineString feature whose properties have "coordTimes", "times" or
+ * "coordinateProperties": {"times"}, a time for each of its points; or a MultiLineString,
+ * with an array of times for each line; or Point features with "time". An access point
+ * is a Point feature with the properties that aps.c names.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,19 +22,36 @@ static int complain(const char *file, size_t number, const char *what)
 	return -1;
 }
 
+/* The file's value; jansson refuses a byte order mark. NULL after a message. */
+static json_t *load(const char *name)
+{
+	FILE *file = fopen(name, "re");
+	json_t *root = NULL;
+	json_error_t error;
+	char begin[3];
+
+	if (!file) {
+		perror(name);
+		return NULL;
+	}
+	if (fread(begin, 1, sizeof(begin), file) != sizeof(begin) ||
+	    memcmp(begin, BYTE_ORDER_MARK, sizeof(begin)))
+		rewind(file);
+	root = json_loadf(file, JSON_REJECT_DUPLICATES, &error);
+	if (!root)
+		fprintf(stderr, "pams-predict: %s:%d: %s\n", name, error.line, error.text);
+	fclose(file);
+	return root;
+}
+
 /* An array of a FeatureCollection's features, or of a single Feature; the caller releases it. */
 static json_t *features_of(const char *file)
 {
-	json_error_t error;
-	json_t *root = json_load_file(file, JSON_REJECT_DUPLICATES, &error);
-	json_t *features;
+	json_t *root = load(file), *features;
 	const char *type;
 
-	if (!root) {
-		fprintf(stderr, "pams-predict: %s:%d: %s\n", file, error.line,
-			error.text);
+	if (!root)
 		return NULL;
-	}
 	type = json_string_value(json_object_get(root, "type"));
 	features = json_object_get(root, "features");
 	if (type && !strcmp(type, "Feature"))
@@ -68,38 +86,69 @@ static bool has_type(json_t *geometry, const char *type)
 	return is && !strcmp(is, type);
 }
 
-static const char *add_point(struct route *route, json_t *position, json_t *time)
+static const char *add_point(struct route *route, json_t *position, json_t *time, bool begins)
 {
 	struct position at;
-	int64_t ms;
 
 	if (!is_position(position, &at))
 		return "a position is not [LONGITUDE, LATITUDE]";
-	if (!json_is_string(time))
+	if (!time)
 		return "a point has no time";
-	if (!route_time(json_string_value(time), &ms))
-		return "a time is not like 2026-11-22T06:30:00Z";
-	return route_add(route, &at, ms) ? "out of memory" : NULL;
+	if (!json_is_string(time))
+		return "a time is not a text like \"2026-11-22T06:30:00Z\"";
+	return route_add_text(route, &at, json_string_value(time), begins);
+}
+
+static const char *add_line(struct route *route, json_t *coordinates, json_t *times)
+{
+	const char *fault = NULL;
+	json_t *value;
+	size_t i;
+
+	if (!json_is_array(coordinates))
+		return "a line's coordinates are no array";
+	json_array_foreach(coordinates, i, value) {
+		fault = add_point(route, value, json_array_get(times, i), !i);
+		if (fault)
+			return fault;
+	}
+	return json_array_size(times) > i ? "a line has more times than points" : NULL;
+}
+
+/* An array: of times, or of a MultiLineString's arrays of times; NULL: there is none. */
+static json_t *times_of(json_t *properties)
+{
+	json_t *places[] = {
+		json_object_get(properties, "coordTimes"),
+		json_object_get(properties, "times"),
+		json_object_get(json_object_get(properties, "coordinateProperties"), "times"),
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++)
+		if (places[i])
+			return places[i];
+	return NULL;
 }
 
 static const char *add_feature(struct route *route, json_t *feature)
 {
-	json_t *geometry = json_object_get(feature, "geometry"), *value;
+	json_t *geometry = json_object_get(feature, "geometry"), *line;
 	json_t *properties = json_object_get(feature, "properties");
 	json_t *coordinates = json_object_get(geometry, "coordinates");
-	json_t *times = json_object_get(properties, "coordTimes");
+	json_t *times = times_of(properties);
 	const char *fault;
 	size_t i;
 
 	if (has_type(geometry, "Point"))
-		return add_point(route, coordinates,
-				 json_object_get(properties, "time"));
-	if (!has_type(geometry, "LineString"))
+		return add_point(route, coordinates, json_object_get(properties, "time"), false);
+	if (has_type(geometry, "LineString"))
+		return add_line(route, coordinates, times);
+	if (!has_type(geometry, "MultiLineString"))
 		return NULL;
-	if (!times)
-		times = json_object_get(properties, "times");
-	json_array_foreach(coordinates, i, value) {
-		fault = add_point(route, value, json_array_get(times, i));
+	if (!json_is_array(json_array_get(coordinates, 0)))
+		return "a line's coordinates are no array";
+	json_array_foreach(coordinates, i, line) {
+		fault = add_line(route, line, json_array_get(times, i));
 		if (fault)
 			return fault;
 	}

@@ -5,135 +5,77 @@
  * <trkpt lat="" lon=""><time>...</time></trkpt> of all tracks, in the file's
  * order, or <rtept> if there is no track. Points without a time are left out.
  */
-#include <stdlib.h>
+#include <math.h>
 #include <string.h>
 
-#include <expat.h>
-
-#include "predict.h"
+#include "xml.h"
 
 #define TIME_TEXT	64
 
 struct reading {
+	struct xml xml;		/* the first one: it is what the calls get */
 	struct route *route;
-	const char *element;	/* "trkpt" or "rtept" */
-	bool in_point, in_time, bad;
+	const char *point;	/* "trkpt" or "rtept" */
+	bool in_point;
+	bool begins;		/* the next point is the first one of a track, segment or route */
 	struct position position;
 	char time[TIME_TEXT];
-	size_t time_len;
 };
 
-/* An element's name without its namespace prefix. */
-static const char *local(const char *name)
+static void on_start(struct xml *xml, const char *name, const char **attributes)
 {
-	const char *colon = strrchr(name, ':');
+	struct reading *reading = (struct reading *)xml;
 
-	return colon ? colon + 1 : name;
-}
-
-static void on_start(void *arg, const char *name, const char **attributes)
-{
-	struct reading *reading = arg;
-
-	name = local(name);
-	if (!strcmp(name, reading->element)) {
-		reading->in_point = true;
-		reading->time_len = 0;
-		/* route_read() refuses this position, if lat or lon is missing */
-		reading->position = (struct position) { 1000, 1000 };
-		for (; attributes[0]; attributes += 2) {
-			double value = strtod(attributes[1], NULL);
-
-			if (!strcmp(attributes[0], "lat"))
-				reading->position.latitude = value;
-			else if (!strcmp(attributes[0], "lon"))
-				reading->position.longitude = value;
-		}
-	}
-	reading->in_time = reading->in_point && !strcmp(name, "time");
-}
-
-static void on_text(void *arg, const char *text, int len)
-{
-	struct reading *reading = arg;
-
-	if (!reading->in_time)
+	if (!strcmp(name, "trkseg") || !strcmp(name, "rte"))
+		reading->begins = true;
+	if (strcmp(name, reading->point))
 		return;
-	for (int i = 0; i < len && reading->time_len < TIME_TEXT - 1; i++)
-		reading->time[reading->time_len++] = text[i];
+	reading->in_point = true;
+	reading->time[0] = '\0';
+	reading->position = (struct position) { NAN, NAN };
+	for (; attributes[0]; attributes += 2) {
+		double *value = NULL;
+
+		if (!strcmp(attributes[0], "lat"))
+			value = &reading->position.latitude;
+		else if (!strcmp(attributes[0], "lon"))
+			value = &reading->position.longitude;
+		if (value && !geo_number(attributes[1], value))
+			xml->fault = "lat or lon is not a number like 35.68";
+	}
 }
 
-static void on_end(void *arg, const char *name)
+static void on_end(struct xml *xml, const char *name, const char *text)
 {
-	struct reading *reading = arg;
-	int64_t ms;
+	struct reading *reading = (struct reading *)xml;
 
-	reading->in_time = false;
-	if (strcmp(local(name), reading->element))
+	if (reading->in_point && !strcmp(name, "time"))
+		snprintf(reading->time, TIME_TEXT, "%s", text);
+	if (strcmp(name, reading->point))
 		return;
 	reading->in_point = false;
-	reading->time[reading->time_len] = '\0';
-	if (!reading->time_len)
+	if (!reading->time[0])
 		return;
-	if (!route_time(reading->time + strspn(reading->time, " \t\r\n"), &ms))
-		reading->bad = true;
-	else if (route_add(reading->route, &reading->position, ms))
-		reading->bad = true;
+	if (isnan(reading->position.latitude) || isnan(reading->position.longitude))
+		xml->fault = "a point has no lat or no lon";
+	else
+		xml->fault = route_add_text(reading->route, &reading->position, reading->time,
+					    reading->begins);
+	reading->begins = false;
 }
 
-/* Parse the file line by line, so that an error's line is known. */
-static int parse(struct reading *reading, FILE *file, const char *name)
+int gpx_read(struct route *route, const char *file)
 {
-	XML_Parser parser = XML_ParserCreate(NULL);
-	enum XML_Status status = XML_STATUS_OK;
-	const char *fault = NULL;
-	unsigned int number = 0;
-	char *line = NULL;
-	size_t room = 0;
-	ssize_t len = 0;
-
-	if (!parser)
-		return -1;
-	XML_SetUserData(parser, reading);
-	XML_SetElementHandler(parser, on_start, on_end);
-	XML_SetCharacterDataHandler(parser, on_text);
-	while (len >= 0 && status == XML_STATUS_OK && !reading->bad) {
-		number++;
-		len = getline(&line, &room, file);
-		status = XML_Parse(parser, line, len > 0 ? len : 0, len < 0);
-	}
-	if (status != XML_STATUS_OK)
-		fault = XML_ErrorString(XML_GetErrorCode(parser));
-	else if (reading->bad)
-		fault = "this is not a time";
-	if (fault)
-		fprintf(stderr, "pams-predict: %s:%u: %s\n", name, number,
-			fault);
-	XML_ParserFree(parser);
-	free(line);
-	return fault ? -1 : 0;
-}
-
-int gpx_read(struct route *route, const char *name)
-{
-	static const char * const elements[] = { "trkpt", "rtept" };
-	FILE *file = fopen(name, "re");
+	static const char * const points[] = { "trkpt", "rtept" };
 	int err = 0;
 
-	if (!file) {
-		perror(name);
-		return -1;
-	}
-	for (size_t i = 0; i < ARRAY_SIZE(elements) && !err && !route->count;
-	     i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(points) && !err && !route->count; i++) {
 		struct reading reading = {
-			.route = route,
-			.element = elements[i],
+			.xml = { .begins = on_start, .ends = on_end },
+			.route = route, .point = points[i],
 		};
 
-		rewind(file);
-		err = parse(&reading, file, name);
+		err = xml_read(&reading.xml, file);
 	}
-	fclose(file);
 	return err;
 }

@@ -24,7 +24,7 @@ static const char usage[] =
 	"      --window MS        how far back the trend's levels go (2000)\n"
 	"      --horizon MS       losses farther ahead are not reported (5000)\n"
 	"      --aps FILE         access points, CSV or GeoJSON\n"
-	"      --route FILE       where it will be when, GPX or GeoJSON\n"
+	"      --route FILE       where it will be when, GPX, KML or GeoJSON\n"
 	"      --depart now       the route begins now, not at its first time\n"
 	"      --gpsd HOST[:PORT] where it is, from gpsd\n"
 	"      --position-error M standard deviation of a position (5)\n"

@@ -19,8 +19,9 @@
  *	station.c	the radio, over nl80211
  *	gps.c		gpsd
  *	read.c		routes and access points from files ...
- *	csv.c gpx.c geojson.c
+ *	csv.c gpx.c kml.c geojson.c
  *			... of each format
+ *	xml.c		an XML file, element by element
  *	choice.c	chooses between the signal's and the route's estimate
  *	warning.c	decides when to report a loss to pamsd
  *	line.c		the lines that pamsd reads
@@ -174,6 +175,8 @@ struct point {
 	double x, y;			/* m, to the east and to the north */
 };
 
+/* A text that is a number and nothing else. */
+bool geo_number(const char *text, double *number);
 struct point geo_point(const struct position *origin,
 		       const struct position *position);
 double geo_distance_m(const struct position *a, const struct position *b);
@@ -220,8 +223,14 @@ struct route {
 void route_free(struct route *route);
 int route_add(struct route *route, const struct position *position,
 	      int64_t ms);
-/* "2026-11-22T06:30:00.5Z" -> ms since the epoch; false: the text isn't a time. */
-bool route_time(const char *text, int64_t *ms);
+/* "2026-11-22T06:30:00.5Z" -> ms since the epoch. NULL, or a message of what is wrong. */
+const char *route_time(const char *text, int64_t *ms);
+/*
+ * Add a point that a file has. begins: it is the first one of a track, segment or line, which
+ * may be another drive than the one before. NULL, or a message of what is wrong.
+ */
+const char *route_add_text(struct route *route, const struct position *position,
+			   const char *time, bool begins);
 /* The position on the route at that time; before and after it, the first and the last point. */
 struct position route_at(const struct route *route, int64_t ms);
 /*
@@ -240,11 +249,12 @@ bool route_resume(const struct route *route, const struct position *position,
 int route_read(struct route *route, const char *file);
 int aps_read(struct aps *aps, const char *file, const struct pathloss *model);
 
-/* --- csv.c, gpx.c, geojson.c: formats of files --- */
+/* --- csv.c, gpx.c, kml.c, geojson.c: formats of files --- */
 
 int csv_aps_read(struct aps *aps, const char *file,
 		 const struct pathloss *model);
 int gpx_read(struct route *route, const char *file);
+int kml_read(struct route *route, const char *file);
 int geojson_route_read(struct route *route, const char *file);
 int geojson_aps_read(struct aps *aps, const char *file,
 		     const struct pathloss *model);

@@ -10,6 +10,9 @@
 
 #include "predict.h"
 
+/* between two parts of one drive */
+#define PAUSE_MAX_MS	3600000
+
 int route_add(struct route *route, const struct position *position, int64_t ms)
 {
 	struct waypoint *points;
@@ -23,8 +26,9 @@ int route_add(struct route *route, const struct position *position, int64_t ms)
 	return 0;
 }
 
-bool route_time(const char *text, int64_t *ms)
+const char *route_time(const char *text, int64_t *ms)
 {
+	static const char not_a_time[] = "a time is not like 2026-11-22T06:30:00Z";
 	int hours = 0, minutes = 0, used = 0;
 	double fraction = 0;
 	struct tm tm = { };
@@ -33,7 +37,7 @@ bool route_time(const char *text, int64_t *ms)
 
 	rest = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
 	if (!rest)
-		return false;
+		return not_a_time;
 	if (*rest == '.') {
 		fraction = strtod(rest, &end);
 		rest = end;
@@ -47,12 +51,33 @@ bool route_time(const char *text, int64_t *ms)
 		}
 	} else if (*rest == 'Z') {
 		rest++;
+	} else if (!*rest) {
+		return "a time has neither Z nor an offset like +09:00: of which zone is it?";
 	}
 	while (isspace((unsigned char)*rest))
 		rest++;
 	*ms = (timegm(&tm) - hours * 3600 - minutes * 60) * 1000LL +
 	      llround(fraction * 1000);
-	return !*rest;
+	return *rest ? not_a_time : NULL;
+}
+
+const char *route_add_text(struct route *route, const struct position *position,
+			   const char *time, bool begins)
+{
+	const struct waypoint *last = route->points + route->count - 1;
+	const char *fault;
+	int64_t ms;
+
+	fault = route_time(time, &ms);
+	if (fault)
+		return fault;
+	if (!(fabs(position->latitude) <= 90 && fabs(position->longitude) <= 180))
+		return "a position is not on the earth";
+	if (route->count && ms < last->ms)
+		return "the times of the points do not ascend";
+	if (route->count && begins && ms - last->ms > PAUSE_MAX_MS)
+		return "another drive begins, over an hour after the one before: keep one";
+	return route_add(route, position, ms) ? "out of memory" : NULL;
 }
 
 void route_free(struct route *route)
