@@ -109,6 +109,7 @@ def _parser():
     _bench_parser(commands)
     _loss_parser(commands)
     _drives_parser(commands)
+    _foreseen_parser(commands)
     _pull_parser(commands)
     _video_parser(commands)
     _deaths_parser(commands)
@@ -290,6 +291,17 @@ def _drives_parser(commands):
                                  "pams-predict sees them, without a guest")
     _drive_options(parser)
     parser.add_argument("--repeat", type=_count("--repeat", 1, 100_000), default=300)
+
+
+def _foreseen_parser(commands):
+    parser = commands.add_parser("foreseen", help="which losses of a Wi-Fi path are foreseen, and how "
+                                 "often it is stopped for nothing: recorded and drawn levels, without a guest")
+    _traces_argument(parser)
+    parser.add_argument("--first-drive", type=_count("--first-drive", 1, 1_000_000), default=1,
+                        metavar="N", help="drawn are those from N on (1)")
+    parser.add_argument("--repeat", type=_count("--repeat", 1, 100_000), default=30,
+                        help="of each way and shadowing so many (30)")
+    parser.add_argument("--json", metavar="FILE", help="every figure")
 
 
 def _loss_parser(commands):
@@ -524,6 +536,12 @@ def command_drives(args):
     return drives.command(args)
 
 
+def command_foreseen(args):
+    """lab foreseen"""
+    import foreseen     # pylint: disable=import-outside-toplevel
+    return foreseen.command(args)
+
+
 def command_pull(args):
     """lab pull"""
     import pull     # pylint: disable=import-outside-toplevel
@@ -568,7 +586,7 @@ def command_demo(args):
 COMMANDS = {"run": command_run, "random": command_random,
             "sweep": command_sweep, "recorded": command_recorded, "bench": command_bench,
             "demo": command_demo,
-            "loss": command_loss, "drives": command_drives, "pull": command_pull,
+            "loss": command_loss, "drives": command_drives, "foreseen": command_foreseen, "pull": command_pull,
             "video": command_video,
             "deaths": command_deaths,
             "cost": cost.command, "kernel": command_kernel}
