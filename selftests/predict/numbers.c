@@ -191,6 +191,104 @@ static void window(void)
 	check(trend.count == 1);
 }
 
+/* --- walk.c --- */
+
+/*
+ * -80 dBm, and -82 after 0.1 s, in the first model (W = 0.3, Q = 1) with tau = 2 s:
+ *
+ *	left of a slope		exp(-0.05) = 0.951229, so 1 dB/s adds 2 (1 - 0.951229) = 0.097541 dB
+ *	variances until then	level 4 + 0.097541^2 * 4 + 0.3^2 * 0.1 = 4.047057
+ *				both 0.951229 * 0.097541 * 4 = 0.371139
+ *	sample			4.047057 + 4 = 8.047057
+ *	level			-80 - 2 * 4.047057 / 8.047057 = -81.005848
+ *	slope			-2 * 0.371139 / 8.047057 = -0.092242
+ *	its variance		0.904837 * 4 + 0.095163 - 0.371139^2 / 8.047057 = 3.697394
+ *	of samples		less of what it was by a 20th: 3.8
+ *	merit			-(log(8.047057) + 4 / 8.047057) / 2 = -1.291191
+ */
+static void two_samples_by_hand(void)
+{
+	const struct walk_filter *filter;
+	struct walk walk;
+
+	walk_init(&walk, model.threshold_dbm);
+	check(walk_chance(&walk) == 0);
+	walk_add(&walk, 10000, -80);
+	walk_add(&walk, 10100, -82);
+	filter = &walk.filters[0];
+	check(near(filter->level_dbm, -81.005848, EXACT));
+	check(near(filter->slope, -0.092242, EXACT));
+	check(near(filter->slope_variance, 3.6974, 0.0001));
+	check(near(filter->sample_variance, 3.8, EXACT));
+	check(near(filter->merit, -1.291191, EXACT));
+	/* time doesn't run back */
+	walk_add(&walk, 10050, -10);
+	check(near(filter->level_dbm, -81.005848, EXACT));
+}
+
+/* Near when the chance is even, and until it has been small for half a second. */
+static void near_and_not_any_more(void)
+{
+	int64_t first_ms = 0, last_ms = 0;
+	struct walk walk;
+
+	walk_init(&walk, model.threshold_dbm);
+	for (int64_t ms = 0; ms < 10000; ms += 50) {
+		/* 12 dB above the threshold, down by 4 dB/s, and 10 dB above it from 3.5 s on */
+		walk_add(&walk, ms, ms < 3500 ? -79 - 4 * ms / 1000.0 : -81);
+		if (!walk.near)
+			continue;
+		if (!first_ms)
+			first_ms = ms;
+		last_ms = ms;
+	}
+	check(first_ms >= 2400 && first_ms <= 2800);
+	check(last_ms >= 3900 && last_ms <= 4200);
+	/* a silence leaves nothing */
+	walk_add(&walk, 20000, -60);
+	check(near(walk.filters[0].level_dbm, -60, EXACT) && walk_chance(&walk) < 0.001);
+}
+
+/* Somebody sits 7 dB above the threshold, with shadows of 2 dB and fades of 8: never near. */
+static void sits_in_shadows(void)
+{
+	struct walk walk;
+
+	walk_init(&walk, model.threshold_dbm);
+	for (int64_t ms = 0; ms < 30000; ms += 50) {
+		walk_add(&walk, ms, -84 + 2 * sin(ms / 1500.0) + (ms / 50 % 2 ? 2 : -2) -
+			 (ms % 5000 < 100 ? 8 : 0));
+		check(!walk.near);
+	}
+}
+
+/* The line's estimate: put off while nothing is near, made sooner when something is. */
+static void line_is_corrected(void)
+{
+	struct estimate line = { .known = true, .at_ms = 1200, .spread_ms = 400 }, none = { };
+	struct estimate lost = { .known = true, .lost = true, .at_ms = 1000 };
+	struct walk walk;
+
+	walk_init(&walk, model.threshold_dbm);
+	walk_correct(&walk, 1000, &line);
+	/* a second and 7/4 of 400 ms */
+	check(line.known && line.at_ms == 2700 && line.spread_ms == 400);
+	walk_correct(&walk, 1000, &line);
+	check(line.at_ms == 2700);
+	walk_correct(&walk, 1000, &none);
+	check(!none.known);
+	for (int64_t ms = 0; ms <= 1000; ms += 50)
+		walk_add(&walk, ms, -95);
+	check(walk.near && walk_chance(&walk) > 0.9);
+	walk_correct(&walk, 1000, &none);
+	check(none.known && none.at_ms == 1000 && none.spread_ms == 1);
+	line.at_ms = 2000;
+	walk_correct(&walk, 1000, &line);
+	check(line.at_ms == 1000 && line.spread_ms == 400);
+	walk_correct(&walk, 1000, &lost);
+	check(lost.lost && lost.at_ms == 1000);
+}
+
 /* --- choice.c --- */
 
 static void smaller_spread_is_used(void)
@@ -487,6 +585,10 @@ int main(void)
 	run(steady_signal_is_not_lost);
 	run(weak_signal_is_lost_now);
 	run(window);
+	run(two_samples_by_hand);
+	run(near_and_not_any_more);
+	run(sits_in_shadows);
+	run(line_is_corrected);
 	run(smaller_spread_is_used);
 	run(signal_overrules_route);
 	run(same_time_is_said_once);

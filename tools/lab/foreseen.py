@@ -40,6 +40,7 @@ from dataclasses import dataclass, field
 
 import host
 import report
+from checks import Checks
 from host import LabError
 from pairs import FOLDER
 from units import BadInput
@@ -63,6 +64,7 @@ WAVE_M = 0.125
 ANTENNAS = 2
 RICE_DB = {0: 20, 2: 10, 4: 6}      # of the line of sight, by the shadowing in dB
 RECORDED_RICE_DB = 6
+FALSE_PERCENT, UNUSED_PERCENT, FORESEEN_PERCENT = 85, 85, 85     # of the rule's
 RECORDED_DBM = (-91, -85, -80)      # the default, and what this place seems to have
 
 
@@ -311,14 +313,29 @@ def scores(program, traces, threshold_dbm):
     return {"pams-predict": by_program, "threshold": by_rule}
 
 
+def judge(totals):
+    """Against the rule, over the drawn ways: {predictor: [score]}"""
+    is_, rule = ({name: sum(getattr(score, name) for score in totals[who]) for name in
+                  ("foreseen", "early", "false", "unused_s")} for who in ("pams-predict", "threshold"))
+    checks = Checks()
+    checks.at_most("false stops, of the rule's", 100 * is_["false"] / max(1, rule["false"]), FALSE_PERCENT, "%")
+    checks.at_most("usable time not used, of the rule's",
+                   100 * is_["unused_s"] / max(1, rule["unused_s"]), UNUSED_PERCENT, "%")
+    checks.at_least("losses before which it stopped, of the rule's", 100 *
+                    (is_["foreseen"] + is_["early"]) / (rule["foreseen"] + rule["early"]), FORESEEN_PERCENT, "%")
+    return checks
+
+
 def command(args):
     """lab foreseen"""
-    program, rows, figures = host.program("pams-predict"), [HEAD], {}
+    program, rows, figures, totals = host.program("pams-predict"), [HEAD], {}, {}
 
     def score(name, traces, threshold_dbm):
         for who, found in scores(program, traces, threshold_dbm).items():
             rows.append([name, who, *found.row()])
             figures[f"{name}, {who}"] = found.figures()
+            if name.startswith(tuple(WAYS)):
+                totals.setdefault(who, []).append(found)
 
     if args.traces:
         found = list(recordings(args.traces).values())
@@ -335,4 +352,6 @@ def command(args):
     if args.json:
         with open(args.json, "w", encoding="utf-8") as file:
             json.dump(figures, file, indent=1)
-    return 0
+    checks = judge(totals)
+    print("\n" + "\n".join(checks.lines()))
+    return 0 if checks.good else 1

@@ -33,6 +33,7 @@ struct plugin {
 	const struct settings *settings;
 	struct radio *radio;
 	struct trend trend;
+	struct walk walk;
 	struct warning warning;
 	struct choice choice;
 	struct station station;
@@ -146,6 +147,7 @@ static bool signal_estimate(struct plugin *plugin, int64_t ms,
 
 	enough = trend_estimate(&plugin->trend, ms, estimate, &fit);
 	if (enough) {
+		walk_correct(&plugin->walk, ms, estimate);
 		plugin->above_db = fit.level_dbm -
 				   plugin->settings->model.threshold_dbm;
 		plugin->share = pathloss_share(&plugin->settings->model,
@@ -202,6 +204,7 @@ static int decide(struct plugin *plugin, int64_t ms)
 static void forget(struct plugin *plugin)
 {
 	trend_reset(&plugin->trend);
+	walk_init(&plugin->walk, plugin->settings->model.threshold_dbm);
 	memset(&plugin->choice, 0, sizeof(plugin->choice));
 	plugin->silent = false;
 	plugin->share = NAN;
@@ -251,6 +254,7 @@ static int look(struct plugin *plugin, int64_t ms)
 	if (new) {
 		plugin->silent = false;
 		trend_add(&plugin->trend, ms, station.level_dbm);
+		walk_add(&plugin->walk, ms, station.level_dbm);
 	}
 	plugin->station = station;
 	keep_to_clock(plugin);

@@ -2,12 +2,12 @@
 /*
  * pams-predict - what its files share, grouped by the file that defines it
  *
- *	signal:  station.c -> trend.c -----\
+ *	signal:  station.c -> trend.c, walk.c \
  *	         (or replay.c)              > choice.c -> warning.c -> line.c
  *	route:   gps.c, route.c -> coverage.c
  *	                aps.c --/  \-> timeline.c
  *
- * pathloss.c and geo.c are models that both use. trend, choice, warning, coverage,
+ * pathloss.c and geo.c are models that both use. trend, walk, choice, warning, coverage,
  * pathloss and geo only compute: they make no system call and read no clock.
  *
  * The map of the files; a file calls only files below it (selftests/downward):
@@ -28,6 +28,7 @@
  *	coverage.c	a path through the range of an access point
  *	route.c		where the vehicle will be, and when
  *	aps.c		the database of access points
+ *	walk.c		tells from levels how likely a loss is
  *	trend.c		extrapolates levels over time
  *	geo.c		positions on the ground
  *	pathloss.c	the log-distance model
@@ -112,6 +113,34 @@ bool trend_fit(const struct trend *trend, int64_t now_ms,
 /* Fit a line and make an estimate of it; false if there are too few samples. */
 bool trend_estimate(const struct trend *trend, int64_t now_ms,
 		    struct estimate *estimate, struct trend_fit *fit);
+
+/* --- walk.c: how likely a loss is --- */
+
+#define WALK_MODELS	3
+
+/* What one model knows. In dBm and dB/s, and their variances. */
+struct walk_filter {
+	double level_dbm, slope;
+	double level_variance, covariance, slope_variance;
+	double sample_variance;		/* of samples, by fading */
+	double merit;			/* the logarithm of its weight */
+};
+
+struct walk {
+	double threshold_dbm;
+	bool begun;
+	int64_t begun_ms, ms;		/* time of the first and the newest sample */
+	struct walk_filter filters[WALK_MODELS];
+	bool near;			/* a loss is */
+	int64_t doubt_ms;		/* when one was likely last */
+};
+
+void walk_init(struct walk *walk, double threshold_dbm);
+void walk_add(struct walk *walk, int64_t ms, double level_dbm);
+/* That the level is below the threshold 0.6 s after the newest sample. */
+double walk_chance(const struct walk *walk);
+/* Put off the estimate of trend.c, so that the path isn't left, or make it near. */
+void walk_correct(const struct walk *walk, int64_t now_ms, struct estimate *estimate);
 
 /* --- choice.c: the better of two sources --- */
 

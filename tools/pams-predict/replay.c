@@ -23,7 +23,7 @@ static int print_act(enum warning_act act, const struct estimate *estimate,
 }
 
 static int replay(FILE *in, const char *name, struct trend *trend,
-		  struct warning *warning, FILE *out)
+		  struct walk *walk, struct warning *warning, FILE *out)
 {
 	unsigned int number = 0;
 	size_t room = 0;
@@ -48,8 +48,10 @@ static int replay(FILE *in, const char *name, struct trend *trend,
 			break;
 		}
 		trend_add(trend, ms, dbm);
+		walk_add(walk, ms, dbm);
 		if (!trend_estimate(trend, ms, &estimate, &fit))
 			continue;
+		walk_correct(walk, ms, &estimate);
 		err = print_act(warning_update(warning, &estimate, fit.level_dbm -
 					       trend->model.threshold_dbm, ms),
 				&estimate, ms, out);
@@ -65,6 +67,7 @@ int replay_print(const char *file, const struct pathloss *model,
 	FILE *in = strcmp(file, "-") ? fopen(file, "re") : stdin;
 	struct warning warning = *settings;
 	struct trend trend;
+	struct walk walk;
 	int err;
 
 	if (!in) {
@@ -72,7 +75,8 @@ int replay_print(const char *file, const struct pathloss *model,
 		return -1;
 	}
 	trend_init(&trend, model, window_ms);
-	err = replay(in, file, &trend, &warning, out);
+	walk_init(&walk, model->threshold_dbm);
+	err = replay(in, file, &trend, &walk, &warning, out);
 	if (in != stdin)
 		fclose(in);
 	return err;
