@@ -14,7 +14,7 @@
 
 static struct split *split;
 static uint64_t now_us;
-static uint8_t data[40000];
+static uint8_t data[70000];
 
 /* What lies in data, as a burst of its own; 10 ms pass. */
 static inline enum split_verdict give(size_t len)

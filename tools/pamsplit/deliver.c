@@ -96,7 +96,7 @@ static void transmit_bytes(struct flow *flow, const struct segment *segment,
 {
 	const struct block *block = segment->block;
 	uint32_t len = block->payload_at + segment->len;
-	uint8_t data[1 << 16], *tcp = data + block->tcp_at;
+	uint8_t data[PACKET_MAX], *tcp = data + block->tcp_at;
 	struct packet packet = {
 		.data = data,
 		.sack_at = block->sack_at,

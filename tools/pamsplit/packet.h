@@ -24,6 +24,7 @@
 
 #define HEADER_MAX	(60 + 60)	/* an IPv4 or IPv6 header, and TCP's */
 #define OPTIONS_MAX	40
+#define PACKET_MAX	(40 + 65535)	/* IPv6's length doesn't count its header */
 
 /* MPTCP's subtypes of RFC 8684 */
 #define MP_JOIN		0x1

@@ -108,7 +108,7 @@ static void send_pieces(struct flow *flow, const struct packet *packet)
 {
 	uint32_t most = flow->server_mss -
 			(packet->payload_at - packet->tcp_at - 20);
-	uint8_t data[HEADER_MAX + (1 << 16)];
+	uint8_t data[PACKET_MAX];
 	uint32_t done = 0;
 
 	while (done < packet->payload_len) {
