@@ -4,7 +4,8 @@
  *
  * store.c keeps the data. A packet that comes in order while no data waits is passed on
  * unchanged. A packet that can't be the server's own is dropped if it has data, else
- * passed; it changes nothing in the flow's state.
+ * passed; it changes nothing in the flow's state. Of a packet that is too long for the queue
+ * only the beginning was seen: that is kept, and the server sends the rest again.
  */
 #include "flow.h"
 
@@ -132,7 +133,7 @@ enum split_verdict bank_packet(struct flow *flow, struct packet *packet,
 	if (!block)
 		return SPLIT_TAKEN;
 	note_server(flow, packet);
-	at_once = deliver_at_once(flow, packet, now_us);
+	at_once = !packet->cut && deliver_at_once(flow, packet, now_us);
 	stored = store_data(flow, packet, block);
 	if (fin)
 		store_fin(flow, packet, block);

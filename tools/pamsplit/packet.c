@@ -138,8 +138,12 @@ bool packet_read(struct packet *packet, uint8_t *data, size_t len)
 
 	memset(packet, 0, sizeof(*packet));
 	packet->data = data;
-	if (!read_ip(packet, len) || packet->len > len ||
-	    packet->len < packet->tcp_at + 20u)
+	if (!read_ip(packet, len))
+		return false;
+	packet->cut = packet->len > len && len == COPIED_MAX;
+	if (packet->cut)
+		packet->len = len;
+	if (packet->len > len || packet->len < packet->tcp_at + 20u)
 		return false;
 	tcp = data + packet->tcp_at;
 	packet->payload_at = packet->tcp_at + (tcp[12] >> 4) * 4;
@@ -152,6 +156,8 @@ bool packet_read(struct packet *packet, uint8_t *data, size_t len)
 	packet->seq = get32(tcp + 4);
 	packet->ack = get32(tcp + 8);
 	packet->flags = tcp[13];
+	if (packet->cut)	/* they belong to its end */
+		packet->flags &= ~(TCP_FIN | TCP_PSH);
 	packet->window = get16(tcp + 14);
 	return read_options(packet);
 }

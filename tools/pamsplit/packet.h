@@ -24,6 +24,7 @@
 
 #define HEADER_MAX	(60 + 60)	/* an IPv4 or IPv6 header, and TCP's */
 #define OPTIONS_MAX	40
+#define COPIED_MAX	65531		/* NFQUEUE copies no more of a packet */
 #define PACKET_MAX	(40 + 65535)	/* IPv6's length doesn't count its header */
 
 /* MPTCP's subtypes of RFC 8684 */
@@ -66,7 +67,8 @@ struct address {
 
 struct packet {
 	uint8_t *data;
-	uint32_t len;		/* length by the IP header */
+	uint32_t len;		/* length by the IP header; if cut, of what was copied */
+	bool cut;		/* its end wasn't copied: it must not be sent on as it is */
 	bool v6;
 	uint16_t tcp_at;
 	uint16_t payload_at;
@@ -92,7 +94,10 @@ struct packet {
 	uint64_t data_ack;
 };
 
-/* Parse a packet. Returns false if it isn't a whole TCP packet with valid options. */
+/*
+ * Parse a packet. Returns false if it isn't a whole TCP packet with valid options. A packet
+ * that is too long for NFQUEUE is read as one that ends where the copy ends.
+ */
 bool packet_read(struct packet *packet, uint8_t *data, size_t len);
 
 /*

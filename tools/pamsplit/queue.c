@@ -63,7 +63,7 @@ static int configure(struct queue *queue)
 	if (mnl_socket_sendto(queue->socket, message, message->nlmsg_len) < 0)
 		return -1;
 	message = nfq_nlmsg_put(buffer, NFQNL_MSG_CONFIG, queue->number);
-	nfq_nlmsg_cfg_put_params(message, NFQNL_COPY_PACKET, 0xffff);
+	nfq_nlmsg_cfg_put_params(message, NFQNL_COPY_PACKET, COPIED_MAX);
 	nfq_nlmsg_cfg_put_qmaxlen(message, QUEUE_PACKETS);
 	mnl_attr_put_u32(message, NFQA_CFG_FLAGS, htonl(flags));
 	mnl_attr_put_u32(message, NFQA_CFG_MASK, htonl(flags));
@@ -190,7 +190,7 @@ static enum split_verdict ask(struct delivery *delivery, uint8_t *data,
 
 	if (info & NFQA_SKB_CSUM_NOTVERIFIED &&
 	    !(info & NFQA_SKB_CSUMNOTREADY) &&
-	    packet_read(&packet, data, len) && !packet_intact(&packet))
+	    packet_read(&packet, data, len) && !packet.cut && !packet_intact(&packet))
 		return SPLIT_PASS;	/* wrong checksum: the packet's target drops it */
 	return split_packet(delivery->split, delivery->now_us, data, len);
 }
