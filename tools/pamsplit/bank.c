@@ -125,7 +125,11 @@ enum split_verdict bank_packet(struct flow *flow, struct packet *packet,
 	}
 	if (is_stale(flow, packet))
 		return duplicate(flow, packet);
-	if (!store_has_room(flow, packet->len + sizeof(struct block))) {
+	if (!fin && store_has_all(flow, packet)) {
+		flow->last_hole_seq = packet->seq;
+		return duplicate(flow, packet);
+	}
+	if (!store_make_room(flow, packet, packet->len + sizeof(struct block))) {
 		split->counters.dropped++;
 		return SPLIT_TAKEN;
 	}
@@ -140,7 +144,6 @@ enum split_verdict bank_packet(struct flow *flow, struct packet *packet,
 	block_put(flow, block);
 	flow->received_bytes += stored;
 	split->counters.received_bytes += stored;
-	store_advance(flow);
 	if (flow->rcv_nxt == rcv_nxt)
 		flow->last_hole_seq = packet->seq;
 	flow->unacked += 1 + packet->payload_len / flow->client_mss;

@@ -56,44 +56,31 @@ void early_wanted(struct flow *flow)
 }
 
 /*
- * Fill in the SACK ranges beyond the first hole: the newest one, then the others from the
- * front. Data before the hole that isn't acknowledged yet is left out, though the
- * server may send it again: a later ACK that ends within a range looks to Linux
+ * Fill in the SACK ranges beyond the first hole: the newest one, the last one if there is room
+ * for three, and the first one. Data before the hole that isn't acknowledged yet is left out,
+ * though the server may send it again: a later ACK that ends within a range looks to Linux
  * like a receiver that has discarded the rest (tcp_check_sack_reneging()), and costs a
  * timeout.
  */
 unsigned int early_ranges(const struct flow *flow, struct range *ranges,
 			  unsigned int max)
 {
-	const struct segment *at = flow->tail;
-	struct range range = { };
+	const struct run *newest = runs_find(&flow->runs, flow->last_hole_seq);
+	const struct run *runs[3];
 	unsigned int count = 0;
-	bool open = false, newest, found = false;
 
-	/* from the back, since the data in order lies in front */
-	for (; at && after(at->seq, flow->rcv_nxt); at = at->prev) {
-		const struct segment *prev = at->prev;
+	if (newest && !before(flow->last_hole_seq, newest->to))
+		newest = NULL;
+	runs[0] = newest ? newest : flow->runs.last;
+	runs[1] = flow->runs.last != newest || !newest ? flow->runs.last : newest->prev;
+	runs[2] = flow->runs.first;
+	for (unsigned int i = 0; i < ARRAY_SIZE(runs); i++) {
+		const struct run *run = runs[i];
 
-		if (!open)
-			range.to = segment_end(at);
-		range.from = at->seq;
-		open = prev && segment_end(prev) == at->seq &&
-		       after(prev->seq, flow->rcv_nxt);
-		if (open)
+		if (!run || (i && run == runs[0]) || (i > 1 && run == runs[1]) ||
+		    (i == 1 && max < ARRAY_SIZE(runs)) || count == max)
 			continue;
-		newest = !before(flow->last_hole_seq, range.from) &&
-			 before(flow->last_hole_seq, range.to);
-		if (newest) {
-			if (count && count < max)
-				ranges[count] = ranges[0];
-			ranges[0] = range;
-			count += count < max;
-			found = true;
-		} else if (count < max) {
-			ranges[count++] = range;
-		} else if (!found || max > 1) {
-			ranges[max - 1] = range;
-		}
+		ranges[count++] = (struct range){ run->from, run->to };
 	}
 	return count;
 }
@@ -148,7 +135,7 @@ void early_send(struct flow *flow)
 
 void early_flush(struct flow *flow, uint64_t now_us)
 {
-	bool hole = flow->tail && after(flow->tail->seq, flow->rcv_nxt);
+	bool hole = flow->runs.first;
 	bool news = after(early_target(flow), flow->ack_out);
 	uint32_t banked = flow_banked(flow);
 

@@ -16,6 +16,7 @@
  *	table.c		flows and their clients
  *	lend.c		the cap on the rate of all clients together
  *	store.c		a flow's segments, in order
+ *	runs.c		what lies beyond the first hole
  *	heap.c		flows by their next timer
  *	packet.c	packets, read and made
  */
@@ -64,6 +65,30 @@ struct segment {
 	uint64_t delivered, delivered_us, first_sent_us;
 	bool app_limited;
 };
+
+/* Data beyond the first hole that has no hole in itself, see runs.c. */
+struct run {
+	struct run *left, *right;	/* in the tree */
+	struct run *prev, *next;
+	struct segment *head;		/* its first segment */
+	uint32_t from, to;
+	uint64_t random;
+};
+
+struct runs {
+	struct run *root, *first, *last;
+	uint64_t added;		/* ever */
+};
+
+/* Of @x and a seed that nobody knows a number that nobody can foretell. */
+static inline uint64_t mix(uint64_t x)
+{
+	x ^= x >> 32;
+	x *= 0xd6e8feb86659fd93ULL;
+	x ^= x >> 32;
+	x *= 0xd6e8feb86659fd93ULL;
+	return x ^ x >> 32;
+}
 
 static inline uint64_t lesser(uint64_t a, uint64_t b)
 {
@@ -212,6 +237,7 @@ struct flow {
 	/* segments in order of sequence numbers */
 	struct segment *head, *tail;
 	struct segment *unsent;	/* the first one that was never sent */
+	struct runs runs;	/* those beyond the first hole */
 	uint64_t memory;
 };
 
@@ -272,15 +298,20 @@ void reset_provoke(const struct flow *flow);
 void reset_send(struct split *split, const struct split_end *end,
 		enum split_side side, uint8_t reason);
 
+/* runs.c */
+struct run *runs_find(const struct runs *runs, uint32_t seq);
+struct run *runs_add(struct runs *runs, struct run *prev, uint32_t from, uint64_t seed);
+void runs_remove(struct runs *runs, struct run *run);
+
 /* store.c */
 struct block *block_new(struct flow *flow, const struct packet *packet);
 void block_put(struct flow *flow, struct block *block);
-bool store_has_room(const struct flow *flow, uint64_t bytes);
+bool store_make_room(struct flow *flow, const struct packet *packet, uint64_t bytes);
+bool store_has_all(const struct flow *flow, const struct packet *packet);
 uint32_t store_data(struct flow *flow, const struct packet *packet,
 		    struct block *block);
 void store_fin(struct flow *flow, const struct packet *packet,
 	       struct block *block);
-void store_advance(struct flow *flow);
 struct segment *store_cut(struct flow *flow, struct segment *segment,
 			  uint32_t len);
 uint32_t store_largest(const struct flow *flow, uint32_t options);

@@ -26,7 +26,7 @@ static void account(struct flow *flow, int64_t bytes)
  * Has the store room for so many bytes? A client's flows use no more than what is still free,
  * so a client leaves half of what it found free for others: data behind a hole may stay a day.
  */
-bool store_has_room(const struct flow *flow, uint64_t bytes)
+static bool has_room(const struct flow *flow, uint64_t bytes)
 {
 	const struct split_options *options = &flow->split->options;
 	uint64_t free_bytes = options->total_bytes - flow->split->memory;
@@ -67,15 +67,16 @@ struct block *block_new(struct flow *flow, const struct packet *packet)
 	return block;
 }
 
-void store_drop_first(struct flow *flow)
+static void drop(struct flow *flow, struct segment *segment)
 {
-	struct segment *segment = flow->head;
-
-	flow->head = segment->next;
-	if (flow->head)
-		flow->head->prev = NULL;
+	if (segment->prev)
+		segment->prev->next = segment->next;
 	else
-		flow->tail = NULL;
+		flow->head = segment->next;
+	if (segment->next)
+		segment->next->prev = segment->prev;
+	else
+		flow->tail = segment->prev;
 	if (flow->unsent == segment)
 		flow->unsent = segment->next;
 	block_put(flow, segment->block);
@@ -83,8 +84,53 @@ void store_drop_first(struct flow *flow)
 	free(segment);
 }
 
+void store_drop_first(struct flow *flow)
+{
+	drop(flow, flow->head);
+}
+
+static void end_run(struct flow *flow, struct run *run)
+{
+	runs_remove(&flow->runs, run);
+	account(flow, -(int64_t)sizeof(*run));
+}
+
+/* Drop the last segment, which lies beyond the first hole. */
+static void drop_last(struct flow *flow)
+{
+	struct run *run = flow->runs.last;
+	struct segment *segment = flow->tail;
+
+	run->to = segment->seq;
+	if (segment->fin)
+		flow->fin_seen = false;
+	if (run->head == segment)
+		end_run(flow, run);
+	drop(flow, segment);
+}
+
+/*
+ * Make room for so many bytes of a packet: what lies behind the packet is dropped for it, from
+ * the end on, if it lies beyond the first hole. The server knows of that by a SACK only, and
+ * sends it again (RFC 2018, 8). So what fills a hole is taken, however much lies behind the
+ * hole; Linux does the same (tcp_prune_ofo_queue()). False: there is no room.
+ */
+bool store_make_room(struct flow *flow, const struct packet *packet, uint64_t bytes)
+{
+	uint32_t end = packet->seq + packet->payload_len;
+
+	while (!has_room(flow, bytes)) {
+		if (!flow->runs.first || before(flow->tail->seq, end))
+			return false;
+		drop_last(flow);
+	}
+	return true;
+}
+
 void store_empty(struct flow *flow)
 {
+	while (flow->runs.first)
+		end_run(flow, flow->runs.first);
 	while (flow->head)
 		store_drop_first(flow);
 	flow->in_flight = 0;
@@ -163,34 +209,78 @@ static uint32_t largest(const struct flow *flow, const struct packet *packet)
 	return store_largest(flow, packet->payload_at - packet->tcp_at - 20);
 }
 
-/* Insert segments for [from, to) before @next. The last one that was inserted, or NULL. */
+/*
+ * Insert segments for [from, to) before @next, as far as there is memory. The first one that was
+ * inserted, or NULL; @end is set to where they end.
+ */
 static struct segment *fill(struct flow *flow, struct segment *next,
 			    struct block *block, const struct packet *packet,
-			    uint32_t from, uint32_t to)
+			    uint32_t from, uint32_t to, uint32_t *end)
 {
 	uint32_t most = largest(flow, packet);
-	struct segment *last = NULL;
+	struct segment *first = NULL;
 
-	while (before(from, to)) {
-		uint32_t len = to - from < most ? to - from : most;
-		struct segment *one = insert(flow, next, block, from, len);
+	for (*end = from; before(*end, to); ) {
+		uint32_t len = to - *end < most ? to - *end : most;
+		struct segment *one = insert(flow, next, block, *end, len);
 
 		if (!one)
 			break;
-		last = one;
-		from += len;
+		if (!first)
+			first = one;
+		*end += len;
+		one->push = packet->flags & TCP_PSH &&
+			    *end == packet->seq + packet->payload_len;
 	}
-	return last;
+	return first;
 }
 
-/* The first segment whose end is after @seq, searched from the back. */
-static struct segment *behind(const struct flow *flow, uint32_t seq)
+/* What was missing before the first run may have come. */
+static void advance(struct flow *flow)
 {
-	struct segment *at = flow->tail, *found = NULL;
+	struct run *run;
 
-	for (; at && after(segment_end(at), seq); at = at->prev)
-		found = at;
-	return found;
+	while ((run = flow->runs.first) && run->from == flow->rcv_nxt) {
+		flow->rcv_nxt = run->to;
+		end_run(flow, run);
+	}
+}
+
+/*
+ * Set @run, which is the last one that begins before @from, to the one that data from there on
+ * lengthens: an empty one if there is none, NULL if the data is in order. False: no memory.
+ */
+static bool find_end(struct flow *flow, struct run **run, uint32_t from)
+{
+	if (from == flow->rcv_nxt || (*run && (*run)->to == from))
+		return true;
+	*run = runs_add(&flow->runs, *run, from, flow->split->options.seed);
+	if (*run)
+		account(flow, sizeof(**run));
+	return *run;
+}
+
+/* Note that data up to @end is there, from the segment @first on; NULL: there was no memory. */
+static void lengthen(struct flow *flow, struct run *run, struct segment *first, uint32_t end)
+{
+	if (!run) {
+		flow->rcv_nxt = end;
+	} else if (!first) {
+		if (run->from == run->to)
+			end_run(flow, run);
+	} else {
+		if (run->from == run->to)
+			run->head = first;
+		run->to = end;
+	}
+}
+
+/* Is the packet's data, which lies beyond the first hole, already here? */
+bool store_has_all(const struct flow *flow, const struct packet *packet)
+{
+	const struct run *run = runs_find(&flow->runs, packet->seq);
+
+	return run && !after(packet->seq + packet->payload_len, run->to);
 }
 
 /* Store the packet's data that isn't stored yet. The number of new bytes. */
@@ -199,27 +289,34 @@ uint32_t store_data(struct flow *flow, const struct packet *packet,
 {
 	uint32_t from = seq_max(packet->seq, flow->rcv_nxt);
 	uint32_t to = packet->seq + packet->payload_len, stored = 0;
-	struct segment *next = behind(flow, from), *last = NULL;
+	struct run *run = runs_find(&flow->runs, from);
 
 	while (before(from, to)) {
-		uint32_t stop;
+		struct run *next = run ? run->next : flow->runs.first;
+		uint32_t stop = next ? seq_min(to, next->from) : to, end;
+		struct segment *first;
 
-		if (next && !after(next->seq, from)) {
-			from = segment_end(next);
-			next = next->next;
+		if (run && after(run->to, from)) {
+			from = run->to;
 			continue;
 		}
-		stop = next ? seq_min(to, next->seq) : to;
-		last = fill(flow, next, block, packet, from, stop);
-		if (!last)
-			return stored;
-		stored += segment_end(last) - from;
-		from = segment_end(last);
-		if (from != stop)
-			return stored;
+		if (!find_end(flow, &run, from))
+			break;
+		first = fill(flow, next ? next->head : NULL, block, packet, from, stop, &end);
+		lengthen(flow, run, first, end);
+		stored += end - from;
+		if (!next || end != next->from)
+			break;
+		/* the gap is closed */
+		if (run) {
+			run->to = next->to;
+			end_run(flow, next);
+			from = run->to;
+		} else {
+			advance(flow);
+			from = flow->rcv_nxt;
+		}
 	}
-	if (last && segment_end(last) == to)
-		last->push = packet->flags & TCP_PSH;
 	return stored;
 }
 
@@ -228,23 +325,18 @@ void store_fin(struct flow *flow, const struct packet *packet,
 	       struct block *block)
 {
 	uint32_t seq = packet->seq + packet->payload_len;
+	struct run *run = flow->runs.last;
 	struct segment *segment;
 
 	if (flow->fin_seen || before(seq, flow->rcv_nxt) ||
-	    (flow->tail && after(segment_end(flow->tail), seq)))
+	    (flow->tail && after(segment_end(flow->tail), seq)) ||
+	    !find_end(flow, &run, seq))
 		return;
 	segment = insert(flow, NULL, block, seq, 0);
+	lengthen(flow, run, segment, segment ? seq + 1 : seq);
 	if (!segment)
 		return;
 	segment->fin = true;
 	flow->fin_seen = true;
 	flow->fin_seq = seq;
-}
-
-void store_advance(struct flow *flow)
-{
-	const struct segment *at = behind(flow, flow->rcv_nxt);
-
-	for (; at && at->seq == flow->rcv_nxt; at = at->next)
-		flow->rcv_nxt = segment_end(at);
 }

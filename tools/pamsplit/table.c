@@ -14,15 +14,6 @@ struct flow **table_new(void)
 	return calloc(BUCKETS, sizeof(struct flow *));
 }
 
-static uint64_t mix(uint64_t x)
-{
-	x ^= x >> 32;
-	x *= 0xd6e8feb86659fd93ULL;
-	x ^= x >> 32;
-	x *= 0xd6e8feb86659fd93ULL;
-	return x ^ x >> 32;
-}
-
 static struct flow **bucket_of(const struct split *split,
 			       const struct flow_key *key)
 {

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * still - what must not make a flow stand still
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "../pamsd/tap.h"
+#include "one.h"
+
+#define STAMP		500
+#define SEGMENT		1396
+
+static struct packet last_to_server;
+static uint32_t client_has;	/* the next byte, without a gap */
+static uint64_t sent_bytes;	/* to the client */
+static unsigned int resets;
+
+static void made(void *arg, enum split_side side, uint8_t *packet, size_t len)
+{
+	struct packet read;
+
+	(void)arg;
+	if (!packet_read(&read, packet, len))
+		return;
+	resets += !!(read.flags & TCP_RST);
+	if (side == TO_SERVER) {
+		last_to_server = read;
+		return;
+	}
+	sent_bytes += read.payload_len;
+	if (!after(read.seq, client_has))
+		client_has = seq_max(client_has, read.seq + read.payload_len);
+}
+
+static void start_with(const struct split_options *options)
+{
+	resets = 0;
+	sent_bytes = 0;
+	client_has = ISN + 1;
+	now_us = 1000000;
+	split = split_new(options, made, NULL);
+	open_flow(split, now_us, data, ISN, STAMP, 60000);
+}
+
+static void server_sends(uint32_t number, uint32_t payload)
+{
+	size_t len = make_data(data, ISN + 1 + number * payload, ISN + 1, STAMP + 10, TCP_ACK,
+			       payload);
+	struct packet packet;
+
+	packet_seal(data, len);
+	if (split_packet(split, now_us, data, len) == SPLIT_PASS &&
+	    packet_read(&packet, data, len) && !after(packet.seq, client_has))
+		client_has = seq_max(client_has, packet.seq + packet.payload_len);
+	split_flush(split, now_us);
+}
+
+static void client_acknowledges(uint32_t ack)
+{
+	give(make_ack(data, false, ISN + 1, ack, STAMP + 10, 60000));
+}
+
+/* Until @until is there, or a second has passed. */
+static void client_gets(uint32_t until)
+{
+	for (unsigned int i = 0; i < 100 && before(client_has, until); i++) {
+		pass(1000);
+		client_acknowledges(client_has);
+	}
+	client_acknowledges(client_has);
+}
+
+/* --- holes --- */
+
+/*
+ * The first segment is lost, and what follows fills the flow's memory. Then it comes again: it
+ * has to be taken, in place of what came last, which the server has to send again.
+ */
+static void what_fills_the_hole_is_taken(void)
+{
+	struct split_options options = split_defaults;
+	uint64_t dropped;
+	uint32_t n = 1;
+
+	options.flow_bytes = 300000;
+	start_with(&options);
+	while (!split_counters(split)->dropped)
+		server_sends(n++, SEGMENT);
+	dropped = split_counters(split)->dropped;
+	printf("# %u segments behind the hole, memory %llu\n", n - 2,
+	       (unsigned long long)split_memory(split));
+	server_sends(0, SEGMENT);
+	check(split_counters(split)->dropped == dropped);
+	check(split_memory(split) <= options.flow_bytes);
+	client_gets(ISN + 1 + (n - 4) * SEGMENT);
+	check(!before(client_has, ISN + 1 + (n - 4) * SEGMENT));
+	check(last_to_server.ack == client_has);
+	for (uint32_t i = n - 4; i < n - 1; i++)
+		server_sends(i, SEGMENT);
+	client_gets(ISN + 1 + (n - 1) * SEGMENT);
+	check(last_to_server.ack == ISN + 1 + (n - 1) * SEGMENT);
+	check(split_memory(split) == 0 && resets == 0);
+	split_free(split);
+}
+
+/* What lies nearer to the hole is worth more than what lies further away, and not the reverse. */
+static void what_lies_nearer_is_kept(void)
+{
+	struct split_options options = split_defaults;
+	uint64_t dropped;
+	uint32_t n = 2;
+
+	options.flow_bytes = 100000;
+	start_with(&options);
+	while (!split_counters(split)->dropped)
+		server_sends(n++, SEGMENT);
+	dropped = split_counters(split)->dropped;
+	server_sends(1, SEGMENT);
+	check(split_counters(split)->dropped == dropped);
+	server_sends(n - 1, SEGMENT);
+	check(split_counters(split)->dropped == dropped + 1);
+	server_sends(0, SEGMENT);
+	check(split_counters(split)->dropped == dropped + 1);
+	client_gets(ISN + 1 + (n - 4) * SEGMENT);
+	check(!before(client_has, ISN + 1 + (n - 4) * SEGMENT));
+	split_free(split);
+}
+
+/* A FIN that was dropped for that comes again, too. */
+static void a_fin_behind_a_hole(void)
+{
+	struct split_options options = split_defaults;
+	uint32_t n = 1;
+
+	options.flow_bytes = 100000;
+	start_with(&options);
+	while (split_memory(split) + 2 * (SEGMENT + 300) < options.flow_bytes)
+		server_sends(n++, SEGMENT);
+	give(make_data(data, ISN + 1 + n * SEGMENT, ISN + 1, STAMP + 10, TCP_ACK | TCP_FIN, 0));
+	server_sends(0, SEGMENT);
+	server_sends(0, SEGMENT);
+	check(split_counters(split)->dropped == 0);
+	for (uint32_t i = 1; i < n; i++)
+		server_sends(i, SEGMENT);
+	give(make_data(data, ISN + 1 + n * SEGMENT, ISN + 1, STAMP + 10, TCP_ACK | TCP_FIN, 0));
+	client_gets(ISN + 1 + n * SEGMENT);
+	check(client_has == ISN + 1 + n * SEGMENT);
+	client_acknowledges(client_has + 1);
+	pass(10000000);
+	check(last_to_server.ack == client_has + 1);
+	check(split_drained(split) && resets == 0);
+	split_free(split);
+}
+
+static double processor_us(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+	return time.tv_sec * 1e6 + time.tv_nsec / 1e3;
+}
+
+/*
+ * Each second byte, so that there are as many holes as may be; then the time for one more, which
+ * must not grow with them. A server could keep the thread of all busy.
+ */
+static void many_holes(void)
+{
+	double few = 0, many = 0, at;
+	unsigned int i;
+
+	start_with(&split_defaults);
+	for (i = 1; !split_counters(split)->dropped && i < 100000; i++) {
+		at = processor_us();
+		server_sends(2 * i, 1);
+		if (i <= 1000)
+			few += processor_us() - at;
+		else if (i > 15000 && i <= 16000)
+			many += processor_us() - at;
+	}
+	printf("# %u bytes apart: the first 1,000 take %.1f us each, behind 15,000 %.1f us\n",
+	       i, few / 1000, many / 1000);
+	check(i > 16000);
+	check(many < 10 * few);
+	split_free(split);
+}
+
+int main(void)
+{
+	run(what_fills_the_hole_is_taken);
+	run(what_lies_nearer_is_kept);
+	run(a_fin_behind_a_hole);
+	run(many_holes);
+	return tap_end();
+}
