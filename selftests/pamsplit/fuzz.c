@@ -6,7 +6,7 @@
  * either end, packets whose numbers lie near the flow's state, some with wild
  * options, cut short, or with any byte changed; time goes on in between. ASan and
  * UBSan watch. The memory stays within its limit, what the core makes can be
- * read and has its checksum, and nothing is left at the end.
+ * read and has its checksum, and nothing is left at the end. No flow stands still (live.h).
  *
  * Usage: fuzz [INPUTS [SEED]]
  */
@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "live.h"
 #include "split.h"
 
 #define FLOWS		8
@@ -88,7 +89,7 @@ static size_t stamps(uint8_t *at)
 	at[1] = 1;
 	at[2] = 8;
 	at[3] = 10;
-	put32(at + 4, state.now_us / 1000 + (any(20) ? 0 : any(1U << 31)));
+	put32(at + 4, state.now_us / 1000 + (any(1000) ? 0 : any(1U << 31)));
 	put32(at + 8, any(1U << 31));
 	return 12;
 }
@@ -160,7 +161,7 @@ static size_t downward(uint8_t *data, unsigned int flow)
 	if (len > 40)
 		len = 40;
 	size = head(data, flow, false, seq, near(state.client_isn[flow] + 1),
-		    TCP_ACK | (any(60) ? 0 : any(2) ? TCP_FIN : TCP_RST), len,
+		    TCP_ACK | (any(200) ? 0 : any(2) ? TCP_FIN : TCP_RST), len,
 		    payload);
 	memcpy(data + at, options, len);
 	for (uint32_t i = 0; i < payload; i += 64)
@@ -191,10 +192,24 @@ static size_t upward(uint8_t *data, unsigned int flow)
 	}
 	size = head(data, flow, true, near(state.client_isn[flow] + 1),
 		    near(state.acked[flow]),
-		    TCP_ACK | (any(80) ? 0 : any(2) ? TCP_FIN : TCP_RST), len,
+		    TCP_ACK | (any(200) ? 0 : any(2) ? TCP_FIN : TCP_RST), len,
 		    payload);
 	memcpy(data + at, options, len);
 	memset(data + at + len, 7, payload);
+	return size;
+}
+
+/* The handshake's third packet, from which on the flow is split. */
+static size_t third(uint8_t *data, unsigned int flow)
+{
+	size_t at = flow & 1 ? 60 : 40, len, size;
+	uint8_t options[80];
+
+	len = stamps(options);
+	len += dss(options + len, false);
+	size = head(data, flow, true, state.client_isn[flow] + 1, state.isn[flow] + 1, TCP_ACK,
+		    len, 0);
+	memcpy(data + at, options, len);
 	return size;
 }
 
@@ -218,17 +233,21 @@ static void sequence(void)
 {
 	static uint8_t data[80 + 70000];
 	struct split_options options = split_defaults;
+	const char *wrong;
 
 	options.total_bytes = MEMORY;
 	options.client_bytes = MEMORY / 2;
 	options.flow_bytes = MEMORY / 3;
-	options.flows_max = 1 + any(FLOWS);
+	options.flows_max = 1 + any(2 * FLOWS);
+	options.silent_us = 100000 << any(9);
 	options.seed = any(1U << 31);
 	options.lend_byteps = any(2) ? 1000 + any(1U << 20) : 0;
 	state.split = split_new(&options, out, NULL);
 	for (unsigned int flow = 0; flow < FLOWS; flow++) {
 		feed(data, open_flow(data, flow, false));
 		feed(data, open_flow(data, flow, true));
+		if (any(8))
+			feed(data, third(data, flow));
 	}
 	for (unsigned int i = 0; i < SEQUENCE; i++) {
 		unsigned int flow = any(FLOWS), what = any(100);
@@ -246,6 +265,9 @@ static void sequence(void)
 			split_timers(state.split, state.now_us);
 		if (split_memory(state.split) > MEMORY + 65536)
 			fail("more memory than allowed");
+		wrong = flows_wrong(state.split, state.now_us);
+		if (wrong)
+			fail(wrong);
 		if (!any(2000))
 			split_drain(state.split, state.now_us);
 		if (!any(2000))

@@ -154,6 +154,39 @@ static void a_fin_behind_a_hole(void)
 	split_free(split);
 }
 
+/* --- a client that drops what it has SACKed (RFC 2018, 8), as Linux does if it lacks memory --- */
+
+static void client_sacks(uint32_t ack, uint32_t from, uint32_t to)
+{
+	size_t len = make_ack(data, false, ISN + 1, ack, STAMP + 10, 60000) - 40;
+	uint8_t options[40] = { };
+
+	memcpy(options, data + 40, len);
+	options[len] = 1;
+	options[len + 1] = 1;
+	options[len + 2] = 5;
+	options[len + 3] = 10;
+	put32(options + len + 4, from);
+	put32(options + len + 8, to);
+	give(make(data, true, ISN + 1, ack, TCP_ACK, 60000, options, len + 12, 0));
+}
+
+static void sacked_and_dropped(void)
+{
+	start_with(&split_defaults);
+	for (unsigned int i = 0; i < 4; i++)
+		server_sends(i, 1000);
+	client_sacks(ISN + 1, ISN + 1 + 1000, ISN + 1 + 4000);
+	client_has = ISN + 1 + 1000;
+	pass(20000);
+	sent_bytes = 0;
+	client_acknowledges(ISN + 1 + 1000);
+	client_gets(ISN + 1 + 4000);
+	check(client_has == ISN + 1 + 4000 && sent_bytes == 3000);
+	check(split_counters(split)->timeouts == 0 && resets == 0);
+	split_free(split);
+}
+
 static double processor_us(void)
 {
 	struct timespec time;
@@ -193,5 +226,6 @@ int main(void)
 	run(what_lies_nearer_is_kept);
 	run(a_fin_behind_a_hole);
 	run(many_holes);
+	run(sacked_and_dropped);
 	return tap_end();
 }

@@ -99,7 +99,7 @@ static void read_sacks(struct flow *flow, const struct packet *packet,
 		uint32_t from = get32(at), to = get32(at + 4);
 		struct segment *segment = flow->head;
 
-		if (!before(from, to) || before(from, flow->una) ||
+		if (!before(from, to) || !after(from, flow->una) ||
 		    after(to, flow->snd_nxt))
 			continue;	/* a block about a duplicate, or an invalid one */
 		for (; segment && segment->sent &&
@@ -179,6 +179,23 @@ static void note_window(struct flow *flow, const struct packet *packet)
 	flow->right_edge = seq_max(flow->right_edge, edge);
 }
 
+/*
+ * Has the client dropped what it had selectively acknowledged (RFC 2018, 8)? It had, if the
+ * first byte that it hasn't is among that. Then nothing of it counts any more.
+ */
+static void check_reneging(struct flow *flow)
+{
+	if (!flow->head || !flow->head->sacked)
+		return;
+	for (struct segment *at = flow->head; at && at->sent; at = at->next) {
+		if (!at->sacked)
+			continue;
+		at->sacked = false;
+		flow->sacked_segments--;
+		deliver_lost(flow, at);
+	}
+}
+
 static uint8_t last_byte(const struct segment *segment)
 {
 	const struct block *block = segment->block;
@@ -216,6 +233,7 @@ void acked_packet(struct flow *flow, const struct packet *packet,
 			flow->una_byte = last_byte(flow->head);
 		store_drop_first(flow);
 	}
+	check_reneging(flow);
 	read_sacks(flow, packet, &round, now_us);
 	if (round.acked) {
 		flow->backoffs = 0;

@@ -48,12 +48,13 @@ static uint64_t probe_us(const struct flow *flow)
 }
 
 /*
- * Start the timers of data in flight. A running retransmission timer goes on (RFC 6298,
- * 5.1), the tail loss probe is timed from the last transmission (RFC 8985, 7.2).
+ * Start the timers. That for retransmissions runs as long as anything that was sent isn't
+ * acknowledged, selectively acknowledged or not, and one that runs goes on (RFC 6298, 5.1);
+ * the tail loss probe is timed from the last transmission (RFC 8985, 7.2).
  */
 void deliver_start_timers(struct flow *flow, uint64_t now_us)
 {
-	bool waits = flow->in_flight || flow->lost_bytes;
+	bool waits = flow->head && flow->head->sent;
 
 	if (!waits)
 		flow->rto_at_us = NEVER_US;
@@ -218,7 +219,7 @@ void deliver_send(struct flow *flow, uint64_t now_us)
 	struct segment *segment;
 	bool sent = false;
 
-	if (flow->state != SPLITTING && flow->state != ANSWERED)
+	if (flow->state != SPLITTING)
 		return;
 	for (;;) {
 		segment = first_lost(flow);

@@ -302,6 +302,9 @@ static enum split_verdict downward(struct flow *flow, struct packet *packet,
 		return open_answer(flow, packet, now_us);
 	if (flow->state == OPENING)
 		return SPLIT_PASS;	/* a packet of a former connection */
+	/* no server sends data before it has the handshake's third packet */
+	if (flow->state == ANSWERED)
+		return packet->payload_len || packet->flags & TCP_FIN ? SPLIT_TAKEN : SPLIT_PASS;
 	return bank_packet(flow, packet, now_us);
 }
 
