@@ -55,8 +55,8 @@
 /* a sample of the rate takes at least this time, and this many bytes or ten times the time */
 #define BANK_SAMPLE_US		20000U
 #define BANK_SAMPLE_BYTES	6000U
-/* If a pipe delivers nothing for this time, pamsplit resets the subflow. A subflow that isn't
- * reset has no pamsplit.
+/* If a pipe delivers nothing for this time, its bank was sent again elsewhere. Either it is silent,
+ * and a bank is found anew when it isn't any more, or the subflow has no pamsplit.
  */
 #define BANK_STILL_US		500000U
 /* A pipe that never brings what is missing last may have become faster: each time its rate grows

@@ -137,7 +137,7 @@ walled()
 		}
 	EOF
 	start_server
-	start_split
+	start_split --silence 300
 	in_mid_transfer wall
 	check "bytes to the client past the wall" "$(to_client) - $(<"$work/before")" "<" 100000
 	check "resets" "$(total resets)" == 1
@@ -202,6 +202,46 @@ disturbed()
 	check "longest gap in ms" "$(($(of gap_us) / 1000))" "<" "$3"
 }
 
+# The pipe is silent for a while, as when a radio roams, or the worker gets no processor: the flow stays, is used again, and
+# nothing is received for no longer than the pause, or than a router's pause of 1 s takes (1.5 s).
+paused()
+{
+	local before
+
+	helped "$1"
+	start_server
+	start_split
+	in_mid_transfer "$2" "$3"
+	before=$(<"$work/before")
+	check "resets" "$(total resets) + $(total unknown)" == 0
+	check "bytes through the splitter, then" "$(total delivered) - $before" ">" 800000
+	check "longest gap in ms" "$(($(of gap_us) / 1000))" "<" "$4"
+}
+pipe_pauses()
+{
+	pipe=5mbit,5ms,100,loss,100% reshape_pipe
+	sleep "$1"
+	pipe=5mbit,5ms,100,loss,0% reshape_pipe
+	total delivered >"$work/before"
+}
+# not by SIGSTOP, of which its parent hears
+worker_stalls()
+{
+	local group=$work/cgroups/stalled
+
+	mkdir -p "$work/cgroups"
+	mount -t cgroup2 cgroup2 "$work/cgroups" || fail "no cgroups"
+	mkdir "$group"
+	worker_pid >"$group/cgroup.procs"
+	echo 1 >"$group/cgroup.freeze"
+	sleep "$1"
+	echo 0 >"$group/cgroup.freeze"
+	total delivered >"$work/before"
+	worker_pid >"$work/cgroups/cgroup.procs"
+	rmdir "$group"
+	umount "$work/cgroups"
+}
+
 kill_worker() { kill -9 "$(worker_pid)"; }
 stop_worker() { kill -STOP "$(worker_pid)"; }
 kill_all_of_it() { kill -9 "$helper_pid" "$(worker_pid)"; }
@@ -253,7 +293,7 @@ frozen()
 	transfer --bytes 4M --timeout 60000 &
 	within 100 is_banked || fail "nothing is banked"
 	kill -STOP "${frozen[@]}"
-	within 20 is_not_joined || fail "the server's subflow lives on"
+	within 60 is_not_joined || fail "the server's subflow lives on"
 	wait $! || fail "the transfer did not survive"
 	# half a second, and the server's next packet: a retransmission timeout that was doubled
 	check "longest gap in ms" "$(($(of gap_us) / 1000))" "<" 1400
@@ -539,7 +579,7 @@ came_back()
 
 	helped "$1"
 	start_server
-	start_split
+	start_split --silence 300
 	transfer --bytes 6M --timeout 60000 &
 	transfer_pid=$!
 	within 100 is_banked || fail "nothing is banked"
@@ -705,7 +745,7 @@ two_helpers()
 	"$pamsplit" --control "$control.2" show
 	check "flows that the second helper split" "$(control=$control.2 total split)" == 1
 	check "bytes through the second helper" "$(control=$control.2 total delivered)" ">" 800000
-	check "resets" "$(total resets)" == 1
+	check "resets" "$(total resets)" == 0
 	check "longest gap in ms" "$(($(of gap_us) / 1000))" "<" "$3"
 }
 
@@ -953,7 +993,12 @@ for sched in $SCHEDS; do
 	add disturbed "$sched" stop_worker 850
 	add disturbed "$sched" kill_all_of_it 850
 	add disturbed "$sched" collapse 4000
-	add disturbed "$sched" pipe_dies 850
+	# until the server's kernel takes the subflow for stale, as behind a router, where that takes 2.0 to 2.3 s
+	add disturbed "$sched" pipe_dies 2000
+	add paused "$sched" pipe_pauses 0.3 400
+	add paused "$sched" pipe_pauses 0.7 750
+	add paused "$sched" pipe_pauses 2 2000
+	add paused "$sched" worker_stalls 1 1100
 	add stepped_out "$sched"
 	add started_again "$sched"
 	add frozen "$sched"

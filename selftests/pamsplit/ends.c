@@ -42,7 +42,7 @@ struct scene {
 	uint32_t window;		/* of the client */
 	uint64_t reader_stops_us, reader_goes_on_us;
 	uint64_t pipe_rate_at_us, pipe_rate_byteps;
-	uint64_t pipe_dies_us;
+	uint64_t pipe_dies_us, pipe_back_us;	/* 0: not again */
 	uint64_t pipe_narrow_us;	/* from then on it takes packets up to ... */
 	uint32_t pipe_mtu;		/* ... that many bytes */
 	uint64_t client_bursts_us;	/* what the client says comes at its multiples */
@@ -149,7 +149,8 @@ static struct leg leg_to(enum place to)
 	    world.now_us >= world.scene->pipe_rate_at_us)
 		leg.rate_byteps = world.scene->pipe_rate_byteps;
 	if (of_pipe && world.scene->pipe_dies_us &&
-	    world.now_us >= world.scene->pipe_dies_us)
+	    world.now_us >= world.scene->pipe_dies_us &&
+	    (!world.scene->pipe_back_us || world.now_us < world.scene->pipe_back_us))
 		leg.loss = 1000;
 	return leg;
 }
@@ -721,7 +722,20 @@ static const struct scene scenes[] = {
 	{ "a cap above the pipe's rate", HS, PIPE, 2000000,
 	  .lend_byteps = 2000000, .most_us = S(3.7) },
 	{ "the pipe dies", HS, PIPE, 2000000, .pipe_dies_us = S(1),
-	  .resets = true, .most_us = S(1.8) },
+	  .resets = true, .least_us = S(20.5), .most_us = S(23) },
+	/* what a pause takes, and what the server's timer, doubled meanwhile, takes beyond it */
+	{ "a pause of 0.1 s", HS, PIPE, 2000000, .pipe_dies_us = S(1),
+	  .pipe_back_us = S(1.1), .most_us = S(3.9) },
+	{ "a pause of 0.3 s", HS, PIPE, 2000000, .pipe_dies_us = S(1),
+	  .pipe_back_us = S(1.3), .most_us = S(4.2) },
+	{ "a pause of 0.7 s", HS, PIPE, 2000000, .pipe_dies_us = S(1),
+	  .pipe_back_us = S(1.7), .most_us = S(4.7) },
+	{ "a pause of 2 s", HS, PIPE, 2000000, .pipe_dies_us = S(1),
+	  .pipe_back_us = S(3), .most_us = S(6) },
+	{ "a pause of 10 s", HS, PIPE, 2000000, .pipe_dies_us = S(1),
+	  .pipe_back_us = S(11), .most_us = S(15) },
+	{ "a pause of 2 s before any data", HS, PIPE, 2000000, .pipe_dies_us = S(0.05),
+	  .pipe_back_us = S(2.05), .most_us = S(6) },
 	{ "another pipe with a smaller MTU", HS, PIPE, 1000000,
 	  .pipe_narrow_us = S(0.5), .pipe_mtu = 1280, .most_us = S(2.5) },
 	{ "the same with loss and offload", HS,

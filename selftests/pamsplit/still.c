@@ -187,6 +187,53 @@ static void sacked_and_dropped(void)
 	split_free(split);
 }
 
+/* --- a pipe that is silent for a while --- */
+
+/*
+ * Two segments are acknowledged, and the rest isn't. Then nothing more is acknowledged early, the
+ * flow stays, and the pipe's end is soon noticed: something is sent again five times a second.
+ */
+static void a_silent_pipe(void)
+{
+	uint64_t sent;
+	uint32_t ack;
+
+	start_with(&split_defaults);
+	for (unsigned int i = 0; i < 6; i++)
+		server_sends(i, 1000);
+	pass(10000);
+	client_acknowledges(ISN + 1 + 2000);
+	pass(150000);
+	ack = last_to_server.ack;
+	for (unsigned int i = 6; i < 20; i++) {
+		server_sends(i, 1000);
+		pass(10000);
+	}
+	check(last_to_server.ack == ack);
+	for (unsigned int i = 0; i < 16; i++) {
+		sent = sent_bytes;
+		pass(250000);
+		check(sent_bytes > sent);
+	}
+	check(last_to_server.ack == ack && resets == 0);
+	client_acknowledges(ISN + 1 + 6000);
+	pass(20000);
+	check(before(ISN + 1 + 12000, last_to_server.ack));
+	split_free(split);
+}
+
+/* If it stays silent, it is reset in the end. */
+static void a_dead_pipe(void)
+{
+	start_with(&split_defaults);
+	server_sends(0, 1000);
+	pass(19000000);
+	check(split_flows(split) == 1 && resets == 0);
+	pass(3000000);
+	check(split_flows(split) == 0 && resets >= 2);
+	split_free(split);
+}
+
 static double processor_us(void)
 {
 	struct timespec time;
@@ -227,5 +274,7 @@ int main(void)
 	run(a_fin_behind_a_hole);
 	run(many_holes);
 	run(sacked_and_dropped);
+	run(a_silent_pipe);
+	run(a_dead_pipe);
 	return tap_end();
 }

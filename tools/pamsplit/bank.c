@@ -56,7 +56,7 @@ static enum split_verdict pass_bare(struct flow *flow, struct packet *packet)
 	/* a window probe or keepalive: if data waits, answer it here, else the client does */
 	if (before(packet->seq, flow->rcv_nxt) && flow->una != flow->rcv_nxt) {
 		flow->unacked = 2;
-		early_send(flow);
+		early_answer(flow);
 	}
 	if (packet->has_stamp && !late && ack_is_right(flow, packet))
 		flow->tsval_out = packet->tsval;
@@ -80,7 +80,7 @@ static enum split_verdict duplicate(struct flow *flow,
 	flow->has_dsack = packet->payload_len &&
 			  !after(flow->dsack.to, flow->ack_out);
 	if (!flow->has_dsack)
-		early_send(flow);
+		early_answer(flow);
 	early_wanted(flow);
 	return SPLIT_TAKEN;
 }

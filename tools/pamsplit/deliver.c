@@ -17,19 +17,27 @@
 
 #include "flow.h"
 
-#define RTO_MAX_US	(60 * SECOND_US)
-#define BACKOFFS_MAX	10
+#define PAUSE_US	(5 * SECOND_US)	/* silence that may be a pause of the pipe */
+#define PAUSE_RTO_US	200000		/* the timeout grows to this meanwhile */
+#define RTO_MAX_US	(1 * SECOND_US)	/* and to this afterwards */
+#define BACKOFFS_MAX	100
 #define DEAD_BACKOFFS	2
 #define BURST_US	1000	/* data that wasn't sent in time is made up for, up to this time */
 #define TAIL_DELAY_US	200000	/* how long a client may delay an acknowledgment */
 #define PROBE_MIN_US	10000
 #define ANSWERS_US	500000	/* some clients answer old data only once in this time */
 
-static uint64_t rto(const struct flow *flow)
+/*
+ * The pipe is one hop, and if it is silent that may be for a moment: a radio roams, scans or
+ * saves power. So the timeout is hardly doubled at first: one segment each time is no load, and
+ * the end of the pause is noticed soon.
+ */
+static uint64_t rto(const struct flow *flow, uint64_t now_us)
 {
-	uint64_t us = (uint64_t)flow->rto_us << flow->backoffs;
+	uint64_t us = (uint64_t)flow->rto_us << lesser(flow->backoffs, 10);
+	uint64_t most = now_us - flow->heard_us < PAUSE_US ? PAUSE_RTO_US : RTO_MAX_US;
 
-	return us < RTO_MAX_US ? us : RTO_MAX_US;
+	return lesser(us, flow->rto_us > most ? flow->rto_us : most);
 }
 
 static bool can_send(const struct flow *flow, const struct segment *segment)
@@ -59,12 +67,12 @@ void deliver_start_timers(struct flow *flow, uint64_t now_us)
 	if (!waits)
 		flow->rto_at_us = NEVER_US;
 	else if (flow->rto_at_us == NEVER_US)
-		flow->rto_at_us = now_us + rto(flow);
+		flow->rto_at_us = now_us + rto(flow, now_us);
 	flow->probe_at_us = NEVER_US;
 	flow->persist_at_us = NEVER_US;
 	if (!waits && flow->unsent && before(flow->unsent->seq, flow->rcv_nxt) &&
 	    !can_send(flow, flow->unsent))
-		flow->persist_at_us = now_us + rto(flow);
+		flow->persist_at_us = now_us + rto(flow, now_us);
 	if (flow->probed || flow->lost_bytes || !flow->in_flight ||
 	    flow->backoffs || !flow->srtt_us)
 		return;

@@ -15,6 +15,11 @@
  * advance the ACK. If the ACK doesn't advance, a smaller window and its DATA_ACK wait for
  * the next ACK that does. A FIN isn't acknowledged before the client acknowledges it.
  *
+ * While the client is silent the server hears nothing from here, as behind a router, so that it
+ * does what it would do then: MPTCP sends elsewhere all that has no DATA_ACK, what is banked among
+ * it, if a subflow of which data is outstanding is silent for some timeouts (Linux:
+ * mptcp_pm_subflow_chk_stale()). An acknowledgment that says nothing new would prevent that.
+ *
  * An early ACK is sent at once after a burst of two segments or more, a hole or a
  * duplicate; otherwise 5 ms later.
  */
@@ -24,6 +29,12 @@
 #define RESERVE_SHIFT	3
 #define QUICK_BYTES	(64 << 10)	/* a flow's first bytes, which are acknowledged at once */
 
+/* Has what was sent to the client timed out, without an answer so far? */
+static bool is_silent(const struct flow *flow)
+{
+	return flow->backoffs && flow->head && flow->head->sent;
+}
+
 uint32_t early_target(const struct flow *flow)
 {
 	const struct split_options *options = &flow->split->options;
@@ -32,7 +43,7 @@ uint32_t early_target(const struct flow *flow)
 	uint32_t target = flow->rcv_nxt -
 			  ((flow->rcv_nxt - flow->una) >> RESERVE_SHIFT);
 
-	if (flow->leaving)
+	if (flow->leaving || is_silent(flow))
 		return seq_max(flow->ack_out, flow->una);
 	if (limit < least)
 		limit = least;
@@ -133,6 +144,14 @@ void early_send(struct flow *flow)
 	split->out(split->arg, TO_SERVER, data, packet_make(data, &bare));
 }
 
+/* Send an early ACK, unless the client is silent. */
+void early_answer(struct flow *flow)
+{
+	flow->ack_by_us = NEVER_US;
+	if (!is_silent(flow))
+		early_send(flow);
+}
+
 void early_flush(struct flow *flow, uint64_t now_us)
 {
 	bool hole = flow->runs.first;
@@ -144,7 +163,7 @@ void early_flush(struct flow *flow, uint64_t now_us)
 	if (flow->has_dsack || (hole && flow->unacked) ||
 	    (news && (flow->unacked >= 2 ||
 		      flow->received_bytes < QUICK_BYTES)))
-		early_send(flow);
+		early_answer(flow);
 	else if (news && flow->ack_by_us > now_us + DELAY_US)
 		flow->ack_by_us = now_us + DELAY_US;
 }

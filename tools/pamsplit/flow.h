@@ -337,6 +337,7 @@ enum split_verdict bank_packet(struct flow *flow, struct packet *packet,
 uint32_t early_target(const struct flow *flow);
 void early_wanted(struct flow *flow);
 void early_send(struct flow *flow);
+void early_answer(struct flow *flow);
 void early_flush(struct flow *flow, uint64_t now_us);
 unsigned int early_ranges(const struct flow *flow, struct range *ranges,
 			  unsigned int max);

@@ -4,8 +4,10 @@
  *
  * The guard is the worker's parent. In memory that they share, the worker counts
  * its beats and stores what is needed to reset each flow. A worker that doesn't
- * beat for half a second is killed, and so is one whose rules were removed. Banked
- * data is then lost here, but not at the server, which sends it over another path
+ * beat for three seconds is killed, and so is one that is stopped (SIGSTOP) for half a
+ * second, or whose rules were removed. A worker that only lacks a processor for a moment
+ * goes on: to the flows that is a pause of the pipe. What a worker that is
+ * killed had banked is lost here, but not at the server, which sends it over another path
  * as soon as it gets the reset.
  */
 #include <errno.h>
@@ -134,8 +136,8 @@ static void on_rules(int pid, struct pollfd *rules)
 	rules->fd = -1;		/* stop polling: the worker is killed only once */
 }
 
-/* Handle events for LOOK_MS at most. Has the worker ended? */
-static bool wait_for(int pid, struct pollfd files[FILES], int *status)
+/* Handle events for LOOK_MS at most. Has the worker ended? @stopped: was it stopped? */
+static bool wait_for(int pid, struct pollfd files[FILES], int *status, bool *stopped)
 {
 	if (poll(files, FILES, LOOK_MS) > 0) {
 		if (files[SIGNALS].revents)
@@ -143,16 +145,22 @@ static bool wait_for(int pid, struct pollfd files[FILES], int *status)
 		if (files[RULES].revents)
 			on_rules(pid, &files[RULES]);
 	}
-	return waitpid(pid, status, WNOHANG) == pid;
+	if (waitpid(pid, status, WNOHANG | WUNTRACED | WCONTINUED) != pid)
+		return false;
+	if (!WIFSTOPPED(*status) && !WIFCONTINUED(*status))
+		return true;
+	*stopped = WIFSTOPPED(*status);
+	return false;
 }
 
 static int watch(struct guard *guard, int pid, struct pollfd files[FILES])
 {
 	unsigned int beats = 0, silent_ms = 0;
 	uint64_t looked_us = now_us();
+	bool stopped = false;
 	int status = 0;
 
-	while (!wait_for(pid, files, &status)) {
+	while (!wait_for(pid, files, &status, &stopped)) {
 		unsigned int now = atomic_load(&guard->shared->beats);
 		uint64_t at_us = now_us();
 		/* time in which this process itself was stopped doesn't count */
@@ -163,7 +171,7 @@ static int watch(struct guard *guard, int pid, struct pollfd files[FILES])
 		if (now != beats)
 			silent_ms = 0;
 		beats = now;
-		if (silent_ms < SILENCE_MS)
+		if (silent_ms < (stopped ? STOPPED_MS : SILENCE_MS))
 			continue;
 		say("the worker hangs: it is killed");
 		kill(pid, SIGKILL);

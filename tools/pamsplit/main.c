@@ -36,7 +36,7 @@ static const char help[] =
 "  --flows N           at most (1000)\n"
 "  --lend KB           all clients get so much a second together, at most\n"
 "  --own INTERFACE     whose own traffic goes before what clients get\n"
-"  --silence MS        a pipe that is silent that long is dead (300)\n"
+"  --silence MS        a pipe that is silent that long is dead (20000)\n"
 "  --drain MS          time to leave the flows at the end (3000)\n"
 "  --queue N           NFQUEUE's number (4077)\n"
 "  --user NAME         to become, or a number (nobody)\n"

@@ -28,7 +28,8 @@
 #define ARRAY_LEN(a)	(sizeof(a) / sizeof((a)[0]))
 #define CLIENTS_MAX	64
 #define PIPES_MAX	8
-#define SILENCE_MS	500	/* a worker that doesn't beat for this time hangs */
+#define SILENCE_MS	3000	/* a worker that doesn't beat for this time hangs */
+#define STOPPED_MS	500	/* the same for one that was stopped */
 #define PAMSPLIT_CONTROL "/run/pamsplit/socket"
 
 /* Bits of a packet's mark. For the mark of a connection, see rules.c. */

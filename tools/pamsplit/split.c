@@ -24,7 +24,7 @@ const struct split_options split_defaults = {
 	.client_bytes = 16 << 20,
 	.total_bytes = 64 << 20,
 	.flows_max = 1000,
-	.silent_us = 300000,
+	.silent_us = 20000000,
 };
 
 struct split *split_new(const struct split_options *options, split_out_fn out,
@@ -153,7 +153,7 @@ static void run_timers(struct flow *flow, uint64_t now_us)
 		return;
 	}
 	if (flow->ack_by_us <= now_us)
-		early_send(flow);
+		early_answer(flow);
 	if (flow->reorder_at_us <= now_us)
 		acked_find_lost(flow, now_us);
 	if (!deliver_timers(flow, now_us)) {
