@@ -193,7 +193,7 @@ void deliver_sent(struct flow *flow, struct segment *segment, uint64_t now_us)
 	segment->delivered_us = delivery->delivered_us;
 	segment->first_sent_us = delivery->first_sent_us;
 	segment->app_limited = delivery->app_limited_until;
-	pace(flow, segment->len + segment->block->payload_at, now_us);
+	pace(flow, weight(segment), now_us);
 }
 
 /* Cut a segment to the pipe's segment size, which may have become smaller. */
