@@ -764,6 +764,51 @@ static void upload_beyond_the_subflows_window(void)
 	split_free(split);
 }
 
+/* The client's packet with a DATA_ACK of its own, if @data_ack isn't negative. */
+static void client_sends_with(uint32_t seq, int64_t data_ack, uint16_t window)
+{
+	size_t len = make_ack(data, false, seq, ISN + 1, STAMP, window) - 40;
+	uint8_t options[40];
+
+	memcpy(options, data + 40, len);
+	if (data_ack >= 0)
+		put32(options + len - 4, data_ack);
+	else
+		memset(options + len - 8, 1, 8);
+	give(make(data, true, seq, ISN + 1, TCP_ACK, window, options, len, 100));
+}
+
+/*
+ * Two of the client's packets change their order. Its right edge is 1000 << 7 in both. No early
+ * acknowledgment has the one's window with the other's DATA_ACK.
+ */
+static void uploads_in_another_order(int64_t data_ack)
+{
+	start();
+	open_flow(split, now_us, data, ISN, STAMP, 1000);
+	for (unsigned int i = 0; i < 8; i++)
+		server_says(i * PAYLOAD, STAMP + 10, PAYLOAD);
+	client_sends_with(ISN + 1 + 100, 500 << CLIENT_SCALE, 500);
+	client_sends_with(ISN + 1, data_ack, 1000);
+	for (unsigned int i = 0; i < 20; i++) {
+		server_says(i & 1 ? (8 + i / 2) * PAYLOAD : 0, STAMP + 20 + i, PAYLOAD);
+		check(last_to_server.data_ack + (last_to_server.window << CLIENT_SCALE) <=
+		      1000 << CLIENT_SCALE);
+	}
+	check(last_to_server.flags == TCP_ACK);
+	split_free(split);
+}
+
+static void window_of_an_older_upload(void)
+{
+	uploads_in_another_order(0);
+}
+
+static void window_of_an_older_upload_without_data_ack(void)
+{
+	uploads_in_another_order(-1);
+}
+
 /* --- timers --- */
 
 /*
@@ -958,6 +1003,8 @@ int main(void)
 	run(upload_that_offload_put_together);
 	run(upload_that_is_too_large_to_change);
 	run(upload_beyond_the_subflows_window);
+	run(window_of_an_older_upload);
+	run(window_of_an_older_upload_without_data_ack);
 	run(more_that_is_sent_moves_no_timer);
 	run(a_pipe_with_a_smaller_mtu);
 	run(a_hop_with_a_smaller_mtu);

@@ -36,6 +36,14 @@ static bool data_ack_advances(const struct flow *flow,
 	return after((uint32_t)packet->data_ack, (uint32_t)flow->data_ack);
 }
 
+/* The packet's DATA_ACK as the flow's: the upper half of one with 32 bits is that of the newest. */
+static uint64_t data_ack_of(const struct flow *flow, const struct packet *packet)
+{
+	if (packet->data_ack_len == 8)
+		return packet->data_ack;
+	return flow->data_ack + (int32_t)((uint32_t)packet->data_ack - (uint32_t)flow->data_ack);
+}
+
 /* Store the client's DATA_ACK, window and sequence numbers. Are DATA_ACK or window new? */
 static bool note(struct flow *flow, const struct packet *packet)
 {
@@ -52,7 +60,8 @@ static bool note(struct flow *flow, const struct packet *packet)
 					     packet->tsval);
 	memcpy(flow->client_header, packet->data, packet->tcp_at + 20);
 	flow->client_tcp_at = packet->tcp_at;
-	if (old)
+	/* a window counts from the DATA_ACK in its own packet, of which this one may be behind others */
+	if (old || (!packet->data_ack_len && flow->data_ack_len))
 		return false;
 	if (packet->data_ack_len) {
 		flow->data_ack_len = packet->data_ack_len;
@@ -89,8 +98,10 @@ static void rewrite(struct flow *flow, struct packet *packet)
 	uint8_t *tcp = packet->data + packet->tcp_at;
 
 	packet_drop_sack(packet);
-	flow->window_out = packet->window;
-	flow->data_ack_out = flow->data_ack;
+	if (packet->data_ack_len) {
+		flow->window_out = packet->window;
+		flow->data_ack_out = data_ack_of(flow, packet);
+	}
 	flow->ack_out = early_target(flow);
 	flow->unacked = 0;
 	flow->ack_by_us = NEVER_US;
