@@ -209,7 +209,6 @@ static noinline struct pams_conn *conn_add(struct mptcp_sock *msk,
 	conn->net = pams_net(sock_net(sk));
 	conn->msk = msk;
 	conn->sched = sched;
-	conn->rules = sched == &pams_sched_rules;
 	conn->copies = !!sched->copy;
 	conn->local_key = msk_local_key(msk);
 	conn->first_seq = msk_snd_nxt(msk);
@@ -222,6 +221,8 @@ static noinline struct pams_conn *conn_add(struct mptcp_sock *msk,
 
 	spin_lock_bh(&conn_table_lock);
 	hash_add_rcu(conn_table, &conn->node, (unsigned long)msk);
+	/* either this sees @any, or whoever sets it sees this connection */
+	conn->rules = sched == &pams_sched_rules || READ_ONCE(conn->net->rules.any);
 	spin_unlock_bh(&conn_table_lock);
 	WRITE_ONCE(*conn_slot(msk), conn);
 	return conn;

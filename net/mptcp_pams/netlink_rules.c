@@ -282,11 +282,14 @@ int mptcp_pams_nl_rules_set_doit(struct sk_buff *skb, struct genl_info *info)
 	}
 
 	expected = generation ? nla_get_u32(generation) : 0;
-	if (pams_rules_replace(&net->rules, table, generation ? &expected : NULL))
+	err = pams_rules_replace(&net->rules, table, generation ? &expected : NULL);
+	if (err > 0)
+		pams_watch_join(net);
+	if (err >= 0)
 		return 0;
 	NL_SET_BAD_ATTR(info->extack, generation);
 	GENL_SET_ERR_MSG(info, "the rules were changed meanwhile");
-	return -EBUSY;
+	return err;
 }
 
 static int put_port(struct sk_buff *skb, int attr, u16 port, u16 absent)

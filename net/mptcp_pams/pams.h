@@ -269,9 +269,7 @@ struct pams_conn {
 	u32 stale_at;	/* tcp_jiffies32 when the kernel's stale check was called last */
 	u32 lost_id;	/* subflow_id whose lost data is being sent again, 0: none */
 	struct pick_state state;	/* the scheduler's own state */
-	/* number of the rule that chose @sched, from 1; 0: no rule fits, or the socket's
-	 * scheduler isn't rules
-	 */
+	/* number of the rule that chose @sched, from 1; 0: no rule fits, or there are none */
 	u32 rule;
 	/* the end that the peer advertised, while msk->wnd_end is lowered (msk.h) */
 	struct msk_window window;
@@ -364,6 +362,7 @@ int pams_retransmit(struct mptcp_sock *msk, const struct pams_sched *of_socket);
 void pams_watch(struct pams_conn *conn, u32 pause_us);
 bool pams_watch_defer(struct pams_conn *conn, u64 wait_ns);
 void pams_watch_kick(struct pams_conn *conn);
+void pams_watch_join(struct pams_net *net);
 void pams_watch_wake(struct pams_net *net, const struct pams_path_key *key);
 void pams_watch_setup(struct pams_conn *conn);
 int pams_watch_init(void);

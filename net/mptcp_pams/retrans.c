@@ -202,7 +202,7 @@ int pams_retransmit(struct mptcp_sock *msk, const struct pams_sched *of_socket)
 	struct sock *ssk, *own;
 
 	if (conn) {
-		pams_rules_follow(conn);
+		pams_rules_follow(conn, of_socket);
 		sched = conn->sched;
 		msk_window_restore(msk, &conn->window);
 		pams_resend_count_excess(conn);

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Chooses a scheduler for each connection whose socket has the scheduler "rules": that of the
- * first rule in the namespace's table that fits, or the table's default.
+/* Chooses a scheduler for each connection whose socket has one of the module's: that of the first
+ * rule in the namespace's table that fits, or the table's default, or else the socket's own.
  *
  * The table is replaced as a whole. It is searched at a connection's first decision, when
  * addresses, owner and cgroup are known, and at the first decision after each change; other
  * decisions only compare two generations. Data that was given to subflows stays there: a new
  * scheduler decides only on the data that is left.
+ *
+ * Where the table says nothing, connections don't even compare generations (@rules of struct
+ * pams_conn). The first table that says something has a kick set that in the connections that
+ * are there.
  *
  * Readers use RCU. A rule holds a reference on its cgroup: a cgroup that was removed keeps
  * its memory, and fits no new socket, until the table is replaced.
@@ -62,16 +66,21 @@ struct pams_rule_table *pams_rules_locked(const struct pams_rules *rules)
  * @table:	the new table; freed if it isn't used
  * @generation:	use the new table only if the rules still have this generation; NULL: always
  *
- * Return: true if the new table is in use.
+ * Return: -EBUSY if the rules have another generation. 1 if the new table says something and the
+ * one before said nothing: pams_watch_join() has to follow. 0 otherwise.
  */
-bool pams_rules_replace(struct pams_rules *rules, struct pams_rule_table *table,
-			const u32 *generation)
+int pams_rules_replace(struct pams_rules *rules, struct pams_rule_table *table,
+		       const u32 *generation)
 {
-	bool taken;
+	bool taken, first = false;
 
 	mutex_lock(&rules->lock);
 	taken = !generation || *generation == rules->generation;
 	if (taken) {
+		first = !rules->any;
+		WRITE_ONCE(rules->any, table->nr || table->otherwise.sched ||
+				       table->otherwise.overflow.said);
+		first &= rules->any;
 		table = rcu_replace_pointer(rules->table, table,
 					    lockdep_is_held(&rules->lock));
 		/* pairs with pams_rules_follow(): who sees the generation sees the table */
@@ -82,7 +91,7 @@ bool pams_rules_replace(struct pams_rules *rules, struct pams_rule_table *table,
 	if (taken)
 		synchronize_rcu();
 	pams_rules_free(table);
-	return taken;
+	return taken ? first : -EBUSY;
 }
 
 static bool fits_cgroup(const struct pams_rule *rule, struct sock *sk)
@@ -148,7 +157,9 @@ static void conn_choose(struct pams_conn *conn, const struct pams_choice *choice
 	}
 }
 
-/* It has no functions: each connection uses those of the scheduler that the rules choose. */
+/* It has no functions: each connection uses those of the scheduler that the rules choose. Sockets
+ * with another scheduler of the module follow rules as well; this one is for them alone.
+ */
 const struct pams_sched pams_sched_rules = {
 	.name		= "rules",
 	.text		= "for each connection the one that the rules name",
@@ -157,14 +168,15 @@ const struct pams_sched pams_sched_rules = {
 /**
  * pams_rules_follow - choose the scheduler of a connection, if rules do and were changed
  * @conn:	the connection, owned or with its data lock held
+ * @of_socket:	the scheduler that its socket has
  *
- * If neither a rule nor the table's default names a scheduler, the connection gets minfct.
+ * If neither a rule nor the table's default names a scheduler, the connection gets that of its
+ * socket, and minfct where that is rules.
  */
-void pams_rules_follow(struct pams_conn *conn)
+void pams_rules_follow(struct pams_conn *conn, const struct pams_sched *of_socket)
 {
-	const struct pams_sched *otherwise = &pams_sched_minfct;
 	struct pams_rules *rules = &conn->net->rules;
-	struct pams_choice choice = { .sched = otherwise };
+	struct pams_choice choice = {};
 	const struct pams_rule_table *table;
 	unsigned int i;
 
@@ -175,10 +187,9 @@ void pams_rules_follow(struct pams_conn *conn)
 	conn->rule = 0;
 	rcu_read_lock();
 	table = rcu_dereference(rules->table);
-	if (table) {
+	if (table)
 		choice = table->otherwise;
-		choice.sched = choice.sched ?: otherwise;
-	}
+	choice.sched = choice.sched ?: of_socket->pick ? of_socket : &pams_sched_minfct;
 	for (i = 0; table && i < table->nr; i++) {
 		if (rule_fits(&table->rule[i], conn)) {
 			conn->rule = i + 1;

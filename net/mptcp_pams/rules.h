@@ -92,20 +92,22 @@ struct pams_rule_table {
  * struct pams_rules - the rules of a namespace
  * @table:	the table, read under RCU; NULL if none was ever set
  * @generation:	changes with each new table; never 0
+ * @any:	the table has a rule or a default, which connections follow
  * @lock:	held by writers, and by readers that don't use RCU
  */
 struct pams_rules {
 	struct pams_rule_table __rcu *table;
 	u32 generation;
-	struct mutex lock;	/* writers of both above */
+	bool any;
+	struct mutex lock;	/* writers of all above */
 };
 
 struct pams_rule_table *pams_rules_alloc(unsigned int nr);
 void pams_rules_free(struct pams_rule_table *table);
 struct pams_rule_table *pams_rules_locked(const struct pams_rules *rules);
-bool pams_rules_replace(struct pams_rules *rules, struct pams_rule_table *table,
-			const u32 *generation);
-void pams_rules_follow(struct pams_conn *conn);
+int pams_rules_replace(struct pams_rules *rules, struct pams_rule_table *table,
+		       const u32 *generation);
+void pams_rules_follow(struct pams_conn *conn, const struct pams_sched *of_socket);
 void pams_rules_init(struct pams_rules *rules);
 void pams_rules_exit(struct pams_rules *rules);
 

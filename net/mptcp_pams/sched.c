@@ -169,9 +169,10 @@ static int choose(struct pams_conn *conn, const struct msk_look *look, struct pa
 /* The stages before the look. Returns false if nothing is sent now, and in @again whether the
  * decision is about data that is sent again.
  */
-static noinline bool begin_stages(struct pams_conn *conn, bool *again)
+static noinline bool begin_stages(struct pams_conn *conn, const struct pams_sched *of_socket,
+				  bool *again)
 {
-	pams_rules_follow(conn);
+	pams_rules_follow(conn, of_socket);
 	return !conn->refusing && (!conn->again || after_resend(conn, again));
 }
 
@@ -205,7 +206,7 @@ int pams_decide(struct mptcp_sock *msk, const struct pams_sched *of_socket)
 	if (unlikely(!conn))
 		return msk_schedule_any(msk) ? 0 : -EAGAIN;
 	pams_count(conn, &conn->counts.decisions, 1);
-	if (unlikely(conn->begins) && !begin_stages(conn, &again))
+	if (unlikely(conn->begins) && !begin_stages(conn, of_socket, &again))
 		return send_nothing(conn);
 
 	/* pick_again() compares PADs, whatever the scheduler does */

@@ -183,6 +183,23 @@ void pams_watch_wake(struct pams_net *net, const struct pams_path_key *key)
 	pams_conn_for_each(net, wake, key);
 }
 
+static void join(struct pams_conn *conn, const void *arg)
+{
+	pams_watch_kick(conn);
+}
+
+/**
+ * pams_watch_join - have the connections that are there follow rules
+ * @net: their namespace, where pams_rules_replace() has just set the first that say something
+ *
+ * The kicks do it, since a connection's owner alone may change its @rules. After that function's
+ * grace period a connection that this doesn't find was added by who has seen @any set.
+ */
+void pams_watch_join(struct pams_net *net)
+{
+	pams_conn_for_each(net, join, NULL);
+}
+
 /* Microseconds since a segment was received or data was sent, whichever was later. */
 static u32 quiet_us(const struct tcp_sock *tp)
 {
@@ -442,6 +459,7 @@ static void kick_run(struct pams_conn *conn)
 
 	pams_count(conn, &conn->counts.kicks, 1);
 	WRITE_ONCE(conn->wake, false);
+	conn->rules |= READ_ONCE(conn->net->rules.any);
 	msk_window_restore(msk, &conn->window);
 	pams_resend_count_excess(conn);
 	pams_resend_repair_stale(conn);

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The scheduler named rules: which rule fits which connection, connections that follow a changed table, what is refused.
+# Rules, which any scheduler of the module follows: which rule fits which connection, connections that follow a changed table, what is refused.
 #
 #	client                                     server
 #	         c1 ---- 20 Mbit/s 10 ms ---- s1
@@ -16,6 +16,7 @@ fi
 
 first=20mbit,10ms second=10mbit,20ms
 user=12345
+none="# no default: other connections keep the scheduler of their socket"	# of rule show
 cgroups=
 
 begin()
@@ -209,6 +210,61 @@ follows_a_change()
 	wait $! || fail "the transfer did not survive"
 }
 
+# Whatever scheduler of the module a socket has: it follows a table that comes while it sends, and goes back when that goes.
+others_follow()
+{
+	local before
+
+	need_tool "$pamsctl"
+	paths "$1" "$first" "$second"
+	start_server
+	transfer --bytes 18M --rate 3000000 &
+	sleep 1.5
+	check "bytes on path 2" "$(sent "$server" 2)" ">" 100000
+	on_server "$pamsctl" rule add server use single 2>"$work/said" || fail "$(cat "$work/said")"
+	[ ! -s "$work/said" ] || fail "it says '$(cat "$work/said")'"
+	sleep 0.5
+	expect "$server" "single 1"
+	before=$(sent "$server" 2)
+	sleep 0.5
+	check "bytes on path 2" "$(sent "$server" 2) - $before" "<" 20000
+	rules "$server" "client use single"
+	sleep 0.5
+	expect "$server" "$1 0"
+	rules "$server" "default single"
+	sleep 0.5
+	expect "$server" "single 0"
+	on_server "$pamsctl" rule del all
+	sleep 0.5
+	expect "$server" "$1 0"
+	wait $! || fail "the transfer did not survive"
+	# a connection that was made with nothing in the table has nothing to follow, and one that idles then joins as well
+	options="--bytes 2M --dir up --requests 2 --gap 2000"
+	# shellcheck disable=SC2086 # a list of options
+	on_client "$xfer" client $options "$address" $port >/dev/null &
+	sleep 1.5
+	expect "$client" "$1"
+	rules "$client" "use single"
+	sleep 1.5
+	expect "$client" "single 1"
+	wait $! || fail "the uploads did not survive"
+}
+
+# A table that nobody follows is set, and that is said; the kernel's own scheduler isn't the module's.
+says_what_counts()
+{
+	local note="new sockets use default, which follows none: pamsctl sched set minfct"
+
+	begin
+	set_sysctl net.mptcp.scheduler=default
+	on_client "$pamsctl" rule add use single 2>"$work/said"
+	grep -qx "pamsctl: the rules are set, but $note" "$work/said" || fail "it says '$(cat "$work/said")'"
+	on_client "$pamsctl" --json rule add use single | grep -q "$note" || fail "JSON has no note"
+	shows "1 use single 2 use single $none" || fail "the table is '$(shown)'"
+	on_client "$pamsctl" rule del all 2>"$work/said"
+	[ ! -s "$work/said" ] || fail "an empty table counts for nothing: $(cat "$work/said")"
+}
+
 # change_all_the_time: until the file is there
 change_all_the_time()
 {
@@ -332,7 +388,7 @@ begin_daemon()
 # At its start, after its death, at a reload, and when the module is there again. A fault changes nothing, its end neither.
 daemon_keeps_rules()
 {
-	local kept="1 local 22 use single 2 use pams default minfct"
+	local kept="1 local 22 use single 2 use pams $none"
 
 	begin_daemon
 	printf 'local 22 use single\nuse pams\n' >"$work/table"
@@ -389,7 +445,7 @@ daemon_survives_refusals()
 	shows "1 remote 443 use single default redundant first 16000" || fail "the table is another one: $(shown)"
 	echo "use pams" >"$work/table"
 	kill -HUP "$daemon"
-	is_shown "1 use pams default minfct"
+	is_shown "1 use pams $none"
 	end_daemon -TERM
 }
 
@@ -407,11 +463,11 @@ daemon_follows_cgroups()
 	# "ip netns exec" has a /sys of its own
 	# shellcheck disable=SC2016 # its own arguments
 	start_daemon sh -c 'mount -t cgroup2 none /sys/fs/cgroup && exec "$@"' sh
-	is_shown "1 use pams default minfct"
+	is_shown "1 use pams $none"
 	cgroups=$work/cgroups
 	mkdir -p "$cgroups" && mount -t cgroup2 none "$cgroups"
 	mkdir "$cgroups/pams-$$"
-	is_shown "1 cgroup /pams-$$ use single 2 use pams default minfct" 80
+	is_shown "1 cgroup /pams-$$ use single 2 use pams $none" 80
 	start_server
 	options=
 	upload "single 1" "$here/rules.sh" enter "$cgroups/pams-$$"
@@ -435,6 +491,9 @@ add matches_users
 add matches_marks
 add matches_cgroups
 add follows_a_change
+add others_follow minfct
+add others_follow pams
+add says_what_counts
 add survives_changes
 add refuses
 add holds_256

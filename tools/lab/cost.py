@@ -149,13 +149,14 @@ def decisions_once(kernel, module, timer, names, count, paths=0):
     if paths:
         bench.lines.append(f"/usr/bin/python3 {shlex.quote(host.HERE)}/fill_paths.py {paths} "
                            "|| fail 'the paths are not taken'")
-    # none of them fits, but that is seen at their last condition
+    for _ in names[1:]:                 # each connection has one of them
+        bench.transfer("bench", DECISION_BYTES)
+    # the last one follows rules: none of them fits, but that is seen at their last condition
     rules = "".join(f"peer 11.0.{i}.0/24 use pams\\n" for i in range(RULES))
     bench.lines.append(f"printf '{rules}default minfct\\n' | "
                        f"{shlex.quote(host.program('pamsctl'))} rule load - "
                        "|| fail 'the rules are not taken'")
-    for _ in [*names[1:], FOLLOWS]:     # each connection has one of them
-        bench.transfer("bench", DECISION_BYTES)
+    bench.transfer("bench", DECISION_BYTES)
     with boot.Folder() as folder:
         lines = bench.run(folder, module, timer)
     result = {}

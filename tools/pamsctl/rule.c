@@ -153,8 +153,7 @@ static json_t *rule_json(const struct pams_rule *rule)
 
 static int print_rules(const struct pams_rules *rules)
 {
-	const char *otherwise = rules->scheduler[0] ? rules->scheduler :
-						      "minfct";
+	const char *otherwise = rules->scheduler[0] ? rules->scheduler : NULL;
 	char text[RULE_TEXT_MAX];
 	json_t *list, *table;
 	unsigned int i;
@@ -164,7 +163,7 @@ static int print_rules(const struct pams_rules *rules)
 		for (i = 0; i < rules->nr; i++)
 			json_array_append_new(list,
 					      rule_json(&rules->rule[i]));
-		table = json_pack("{s:s, s:o}", "default", otherwise, "rules",
+		table = json_pack("{s:s?, s:o}", "default", otherwise, "rules",
 				  list);
 		add_parameters_json(table, rules->first_bytes, &rules->overflow);
 		return print_json(table);
@@ -175,7 +174,10 @@ static int print_rules(const struct pams_rules *rules)
 	}
 	text[0] = 0;
 	add_parameters(text, 0, rules->first_bytes, &rules->overflow);
-	printf("default %s%s\n", otherwise, text);
+	if (otherwise)
+		printf("default %s%s\n", otherwise, text);
+	else
+		puts("# no default: other connections keep the scheduler of their socket");
 	return DONE;
 }
 
@@ -191,13 +193,27 @@ static int get(struct pams_nl **nl, struct pams_rules *rules)
 	return err ? refuse_kernel(*nl, "the rules can't be read", err) : DONE;
 }
 
+static bool says_something(const struct pams_rules *rules)
+{
+	return rules->nr || rules->scheduler[0];
+}
+
+/* The table is set in any case: it counts as soon as a scheduler of the module is chosen. */
 static int set(struct pams_nl *nl, const struct pams_rules *rules)
 {
+	char chosen[SCHEDULERS_MAX], note[SCHEDULERS_MAX + 128];
 	int err = pams_nl_rules_set(nl, rules);
 
 	if (err)
 		return refuse_kernel(nl, "rule", err);
-	return options.json ? print_json(json_object()) : DONE;
+	if (!says_something(rules) || !scheduler_chosen(chosen, sizeof(chosen)) || is_ours(chosen))
+		return options.json ? print_json(json_object()) : DONE;
+	snprintf(note, sizeof(note), "the rules are set, but new sockets use %s, which follows "
+		 "none: pamsctl sched set minfct", chosen);
+	if (options.json)
+		return print_json(json_pack("{s:s}", "note", note));
+	fprintf(stderr, "pamsctl: %s\n", note);
+	return DONE;
 }
 
 static int rule_show(struct words *words)
