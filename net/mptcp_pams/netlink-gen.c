@@ -142,6 +142,11 @@ static const struct nla_policy mptcp_pams_unit_set_nl_policy[MPTCP_PAMS_A_CONN_U
 	[MPTCP_PAMS_A_CONN_UNIT] = { .type = NLA_UINT, },
 };
 
+/* MPTCP_PAMS_CMD_SCHED_GET - do */
+static const struct nla_policy mptcp_pams_sched_get_nl_policy[MPTCP_PAMS_A_SCHED_FD + 1] = {
+	[MPTCP_PAMS_A_SCHED_FD] = { .type = NLA_U32, },
+};
+
 /* Ops table for mptcp_pams */
 static const struct genl_split_ops mptcp_pams_nl_ops[] = {
 	{
@@ -209,6 +214,13 @@ static const struct genl_split_ops mptcp_pams_nl_ops[] = {
 		.doit		= mptcp_pams_nl_unit_set_doit,
 		.policy		= mptcp_pams_unit_set_nl_policy,
 		.maxattr	= MPTCP_PAMS_A_CONN_UNIT,
+		.flags		= GENL_CMD_CAP_DO,
+	},
+	{
+		.cmd		= MPTCP_PAMS_CMD_SCHED_GET,
+		.doit		= mptcp_pams_nl_sched_get_doit,
+		.policy		= mptcp_pams_sched_get_nl_policy,
+		.maxattr	= MPTCP_PAMS_A_SCHED_FD,
 		.flags		= GENL_CMD_CAP_DO,
 	},
 	{

@@ -28,6 +28,7 @@ int mptcp_pams_nl_rules_set_doit(struct sk_buff *skb, struct genl_info *info);
 int mptcp_pams_nl_rules_get_dumpit(struct sk_buff *skb,
 				   struct netlink_callback *cb);
 int mptcp_pams_nl_unit_set_doit(struct sk_buff *skb, struct genl_info *info);
+int mptcp_pams_nl_sched_get_doit(struct sk_buff *skb, struct genl_info *info);
 int mptcp_pams_nl_sched_get_dumpit(struct sk_buff *skb,
 				   struct netlink_callback *cb);
 

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Lists the module's schedulers (scheds.h) over netlink, so that programs need no list of
- * their own and know a newer module's schedulers, too.
+ * their own and know a newer module's schedulers, too. Tells which one a socket has: a listening
+ * socket has no connection, and the kernel itself doesn't tell.
  */
+#include <linux/file.h>
+#include <linux/net.h>
 #include <net/genetlink.h>
+#include <net/sock.h>
 
 #include "netlink-gen.h"
 #include "netlink.h"
@@ -33,4 +37,56 @@ int mptcp_pams_nl_sched_get_dumpit(struct sk_buff *skb, struct netlink_callback 
 			++*sent;
 	}
 	return err && !skb->len ? err : skb->len;
+}
+
+/* A socket keeps its scheduler until it is closed, which it isn't while this holds its file. The
+ * name is copied, since the scheduler's module may be unloaded then.
+ */
+static int name_of(struct genl_info *info, u32 fd, char name[MPTCP_SCHED_NAME_MAX])
+{
+	const struct mptcp_sched_ops *ops;
+	struct socket *sock;
+	int err;
+
+	sock = sockfd_lookup(fd, &err);
+	if (!sock)
+		return err;
+	if (sock->sk && sk_is_inet(sock->sk) && sock->sk->sk_protocol == IPPROTO_MPTCP) {
+		ops = msk_sched((struct mptcp_sock *)sock->sk);
+		strscpy(name, ops ? ops->name : "default", MPTCP_SCHED_NAME_MAX);
+		err = 0;
+	} else {
+		GENL_SET_ERR_MSG(info, "this is no MPTCP socket");
+		err = -EOPNOTSUPP;
+	}
+	sockfd_put(sock);
+	return err;
+}
+
+/* The sender's file descriptors: netlink requests are carried out by who sends them. */
+int mptcp_pams_nl_sched_get_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	char name[MPTCP_SCHED_NAME_MAX];
+	struct sk_buff *answer;
+	void *head;
+	int err;
+
+	if (GENL_REQ_ATTR_CHECK(info, MPTCP_PAMS_A_SCHED_FD)) {
+		GENL_SET_ERR_MSG(info, "no fd: of which socket?");
+		return -EINVAL;
+	}
+	err = name_of(info, nla_get_u32(info->attrs[MPTCP_PAMS_A_SCHED_FD]), name);
+	if (err)
+		return err;
+	answer = genlmsg_new(NLMSG_DEFAULT_SIZE, GFP_KERNEL);
+	if (!answer)
+		return -ENOMEM;
+	head = genlmsg_put_reply(answer, info, &mptcp_pams_nl_family, 0, MPTCP_PAMS_CMD_SCHED_GET);
+	err = head ? nla_put_string(answer, MPTCP_PAMS_A_SCHED_NAME, name) : -EMSGSIZE;
+	if (err) {
+		nlmsg_free(answer);
+		return err;
+	}
+	genlmsg_end(answer, head);
+	return genlmsg_reply(answer, info);
 }

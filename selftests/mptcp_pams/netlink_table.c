@@ -12,6 +12,7 @@
  * refused. Exit code: 0 all as it should be, 1 not, 2 usage.
  */
 #define _GNU_SOURCE
+#include <netinet/in.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -347,7 +348,8 @@ static void test_heads(void)
 		if ((command >= MPTCP_PAMS_CMD_PATH_SET &&
 		     command <= MPTCP_PAMS_CMD_STATS_GET) ||
 		    command == MPTCP_PAMS_CMD_RULES_SET ||
-		    command == MPTCP_PAMS_CMD_UNIT_SET)
+		    command == MPTCP_PAMS_CMD_UNIT_SET ||
+		    command == MPTCP_PAMS_CMD_SCHED_GET)
 			continue;
 		start(&m, family, 0, command);
 		if (talk(&m).error != EOPNOTSUPP)
@@ -418,6 +420,52 @@ static void test_rules(void)
 	expect_refusal(&m, &c, "first-bytes", "too low", place);
 }
 
+static void look_name(const struct nlmsghdr *hdr, void *arg)
+{
+	find_attribute(hdr, MPTCP_PAMS_A_SCHED_NAME, arg, MPTCP_PAMS_SCHEDULER_MAX);
+}
+
+/* Ask of a file descriptor. Returns the error; "name" is the answer. */
+static int ask_of(uint32_t fd, char name[MPTCP_PAMS_SCHEDULER_MAX + 1])
+{
+	struct message m;
+
+	memset(name, 0, MPTCP_PAMS_SCHEDULER_MAX + 1);
+	start(&m, family, 0, MPTCP_PAMS_CMD_SCHED_GET);
+	put(&m, MPTCP_PAMS_A_SCHED_FD, &fd, sizeof(fd));
+	return talk_look(&m, look_name, name).error;
+}
+
+/* Which scheduler a socket of one's own has everybody may ask; a listening one, too. */
+static void test_sched_of(void)
+{
+	char name[MPTCP_PAMS_SCHEDULER_MAX + 1], chosen[64] = "";
+	FILE *f = fopen("/proc/sys/net/mptcp/scheduler", "r");
+	int mptcp = socket(AF_INET, SOCK_STREAM, IPPROTO_MPTCP);
+	int tcp = socket(AF_INET, SOCK_STREAM, 0);
+	struct message m;
+
+	if (!f || !fgets(chosen, sizeof(chosen), f) || mptcp < 0 || tcp < 0)
+		die("sockets, and the scheduler");
+	fclose(f);
+	chosen[strcspn(chosen, "\n")] = 0;
+	for (int i = 0; i < 2; i++) {
+		if (ask_of(mptcp, name) || strcmp(name, chosen))
+			wrong("the socket has '%s', not '%s'", name, chosen);
+		if (listen(mptcp, 1))
+			die("listen");
+	}
+	if (ask_of(tcp, name) != EOPNOTSUPP || ask_of(netlink, name) != EOPNOTSUPP)
+		wrong("a socket that isn't MPTCP's has '%s'", name);
+	close(tcp);
+	if (ask_of(tcp, name) != EBADF)
+		wrong("no socket has '%s'", name);
+	close(mptcp);
+	start(&m, family, 0, MPTCP_PAMS_CMD_SCHED_GET);
+	if (talk(&m).error != EINVAL)
+		wrong("nobody's socket has a scheduler");
+}
+
 static void table(void)
 {
 	size_t i, j;
@@ -438,6 +486,7 @@ static void table(void)
 	test_origin(&commands[0]);
 	test_heads();
 	test_rules();
+	test_sched_of();
 }
 
 /* --- unprivileged --- */
@@ -519,6 +568,7 @@ static void unprivileged(void)
 	start(&m, family, NLM_F_DUMP, MPTCP_PAMS_CMD_SCHED_GET);
 	if (talk(&m).error)
 		wrong("sched-get is refused");
+	test_sched_of();
 	/* looking at a connection takes its lock: only for who may change it */
 	start(&m, family, NLM_F_DUMP, MPTCP_PAMS_CMD_CONN_GET);
 	if (talk(&m).error != EPERM)

@@ -445,4 +445,8 @@ static const struct field sched_fields[MPTCP_PAMS_A_SCHED_MAX + 1] = {
 		.name = "by-rules", .wire = WIRE_FLAG,
 		.offset = offsetof(struct pams_scheduler, by_rules),
 	},
+	[MPTCP_PAMS_A_SCHED_FD] = {
+		.name = "fd", .wire = WIRE_U32,
+		.offset = offsetof(struct pams_scheduler, fd),
+	},
 };

@@ -569,6 +569,23 @@ int pams_nl_sched_dump(struct pams_nl *nl, pams_scheduler_fn fn, void *arg)
 	return end(&ex, stop ?: err);
 }
 
+int pams_nl_sched_of(struct pams_nl *nl, int fd, char name[PAMS_SCHEDULER_MAX])
+{
+	struct pams_scheduler scheduler;
+	struct exchange ex;
+	int err = begin(&ex, nl, MPTCP_PAMS_CMD_SCHED_GET, 0);
+
+	if (err)
+		return err;
+	err = nla_put_u32(ex.request, MPTCP_PAMS_A_SCHED_FD, fd) ? -EMSGSIZE : exchange(&ex);
+	if (!err)
+		err = ex.answers ? pams_read_scheduler(nlmsg_hdr(ex.answer[0]), &scheduler) :
+				   -EBADMSG;
+	if (!err)
+		memcpy(name, scheduler.name, PAMS_SCHEDULER_MAX);
+	return end(&ex, err);
+}
+
 /* --- the handle --- */
 
 static int set_up(struct pams_nl *nl)

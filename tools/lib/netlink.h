@@ -203,6 +203,7 @@ struct pams_scheduler {
 	char description[PAMS_DESCRIPTION_MAX];
 	bool first_bytes;	/* a rule may set first_bytes for it */
 	bool by_rules;		/* it makes rules choose the scheduler; no rule may name it */
+	uint32_t fd;		/* of a question only */
 };
 
 /* Totals of the namespace. */
@@ -317,6 +318,11 @@ int pams_nl_rules_set(struct pams_nl *nl, const struct pams_rules *rules);
 
 /* Call fn for each of the module's schedulers. -EOPNOTSUPP: module 0.1.0 has no such list. */
 int pams_nl_sched_dump(struct pams_nl *nl, pams_scheduler_fn fn, void *arg);
+/*
+ * The scheduler that an MPTCP socket of this process has, also a listening one or one with the
+ * kernel's. -EOPNOTSUPP: the module is older and doesn't tell.
+ */
+int pams_nl_sched_of(struct pams_nl *nl, int fd, char name[PAMS_SCHEDULER_MAX]);
 
 /* Read the namespace's totals. */
 int pams_nl_stats(struct pams_nl *nl, struct pams_stats *stats);

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <netlink/attr.h>
@@ -42,6 +43,8 @@ struct socket {
 	bool fell_back;
 	bool over_mptcp;	/* the TCP socket of an MPTCP subflow */
 	char owner[64];
+	int pid, fd;		/* the owner's; 0: none */
+	char scheduler[PAMS_SCHEDULER_MAX];	/* of one that listens; "": not known */
 };
 
 struct sockets {
@@ -107,7 +110,7 @@ static int list_sockets(struct sockets *sockets, uint32_t protocol,
 
 /* --- owners --- */
 
-static void set_owner(struct sockets *sockets, uint32_t inode, const char *pid)
+static void set_owner(struct sockets *sockets, uint32_t inode, const char *pid, const char *fd)
 {
 	char file[64], name[32] = "?";
 	size_t i;
@@ -125,6 +128,8 @@ static void set_owner(struct sockets *sockets, uint32_t inode, const char *pid)
 		if (f)
 			fclose(f);
 		snprintf(s->owner, sizeof(s->owner), "%s[%.16s]", name, pid);
+		s->pid = atoi(pid);
+		s->fd = atoi(fd);
 	}
 }
 
@@ -145,8 +150,8 @@ static void look_into(struct sockets *mptcp, struct sockets *tcp,
 		link[length > 0 ? length : 0] = 0;
 		if (sscanf(link, "socket:[%" SCNu32 "]", &inode) != 1)
 			continue;
-		set_owner(mptcp, inode, pid);
-		set_owner(tcp, inode, pid);
+		set_owner(mptcp, inode, pid, entry->d_name);
+		set_owner(tcp, inode, pid, entry->d_name);
 	}
 	if (dir)
 		closedir(dir);
@@ -162,6 +167,46 @@ static void find_owners(struct sockets *mptcp, struct sockets *tcp)
 			look_into(mptcp, tcp, entry->d_name);
 	if (proc)
 		closedir(proc);
+}
+
+/* --- schedulers --- */
+
+/* The process's socket, as a file descriptor here; -1 if that isn't permitted. */
+static int borrow(int pid, int fd)
+{
+	int process = syscall(SYS_pidfd_open, pid, 0), here;
+
+	if (process < 0)
+		return -1;
+	here = syscall(SYS_pidfd_getfd, process, fd, 0);
+	close(process);
+	return here;
+}
+
+/*
+ * Those of the sockets that listen, from the module: the connections that a listening socket accepts
+ * get its scheduler, and it has the one that was chosen when it was made.
+ */
+static void find_schedulers(struct sockets *mptcp)
+{
+	struct pams_nl *nl = NULL;
+	bool ask = !pams_nl_open(&nl);
+	size_t i;
+	int fd;
+
+	for (i = 0; ask && i < mptcp->count; i++) {
+		struct socket *s = &mptcp->at[i];
+
+		if (s->state != TCP_LISTEN || !s->pid)
+			continue;
+		fd = borrow(s->pid, s->fd);
+		if (fd < 0)
+			continue;
+		if (pams_nl_sched_of(nl, fd, s->scheduler))
+			s->scheduler[0] = 0;
+		close(fd);
+	}
+	pams_nl_close(nl);
 }
 
 /* --- findings --- */
@@ -190,13 +235,30 @@ static const char *show_socket(char *buffer, size_t room,
 	return buffer;
 }
 
+/* A reload keeps a service's listening sockets, and so do other programs that are told to hand them over. */
+static void show_listener(json_t *list, const struct socket *s, const char *text)
+{
+	char chosen[SCHEDULERS_MAX] = "";
+
+	scheduler_chosen(chosen, sizeof(chosen));
+	if (!s->scheduler[0])
+		finding(list, FINE, "listens", NULL, "%s", text);
+	else if (!strcmp(s->scheduler, chosen))
+		finding(list, FINE, "listens", NULL, "%s, with %s", text, s->scheduler);
+	else
+		finding(list, NOTE, "listens",
+			"restart it, a reload won't do: pamsctl up --server --restart",
+			"%s, with %s, and so all that it accepts: it is older than the choice of "
+			"%s", text, s->scheduler, chosen);
+}
+
 static void show_one(json_t *list, const struct socket *s)
 {
 	char text[256];
 
 	show_socket(text, sizeof(text), s);
 	if (s->state == TCP_LISTEN)
-		finding(list, FINE, "listens", NULL, "%s", text);
+		show_listener(list, s, text);
 	else if (s->fell_back)
 		finding(list, NOTE, "plain TCP", NULL,
 			"%s, asked for MPTCP and fell back", text);
@@ -266,6 +328,7 @@ void look_at_sockets(json_t *list)
 			"the sockets can't be listed: %s", nl_geterror(err));
 	} else {
 		find_owners(&mptcp, &tcp);
+		find_schedulers(&mptcp);
 		show_mptcp(list, &mptcp);
 		show_plain(list, &mptcp, &tcp);
 	}
@@ -279,13 +342,14 @@ static void tell_listeners(const struct sockets *sockets, bool mptcp, listener_f
 		const struct socket *s = &sockets->at[i];
 		struct listener one = { .mptcp = mptcp, .family = s->family,
 					.port = s->local_port };
-		const char *pid = strrchr(s->owner, '[');
 
-		if (s->over_mptcp || !pid)
+		if (s->over_mptcp || !s->pid)
 			continue;
 		memcpy(one.address, s->local, sizeof(one.address));
-		one.pid = atoi(pid + 1);
-		snprintf(one.name, sizeof(one.name), "%.*s", (int)(pid - s->owner), s->owner);
+		one.pid = s->pid;
+		snprintf(one.name, sizeof(one.name), "%.*s",
+			 (int)(strrchr(s->owner, '[') - s->owner), s->owner);
+		memcpy(one.scheduler, s->scheduler, sizeof(one.scheduler));
 		fn(&one, arg);
 	}
 }
@@ -300,6 +364,7 @@ int each_listener(listener_fn fn, void *arg)
 		err = list_sockets(&tcp, IPPROTO_TCP, 1 << TCP_LISTEN);
 	if (!err) {
 		find_owners(&mptcp, &tcp);
+		find_schedulers(&mptcp);
 		tell_listeners(&mptcp, true, fn, arg);
 		tell_listeners(&tcp, false, fn, arg);
 	}

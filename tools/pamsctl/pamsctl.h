@@ -298,6 +298,7 @@ struct listener {
 	uint16_t port;
 	int pid;
 	char name[64];
+	char scheduler[PAMS_SCHEDULER_MAX];	/* that it has; "": not known */
 };
 
 typedef void (*listener_fn)(const struct listener *listener, void *arg);

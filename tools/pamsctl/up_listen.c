@@ -3,8 +3,9 @@
  * up_listen - services whose listening sockets are to be made anew
  *
  * A socket keeps the scheduler that was chosen when it was made, and the connections that a
- * listening one accepts have it, too. The kernel doesn't tell which it is: sockets of a process
- * that is older than the choice count as made before. Loopback counts for nothing.
+ * listening one accepts have it, too. The module tells which it is. Where it doesn't (an older
+ * one, or none yet) sockets of a process that is older than the choice count as made before.
+ * Loopback counts for nothing.
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -21,6 +22,7 @@ struct looking {
 	const struct up *up;
 	json_t *list;		/* objects: name, restart, unit, mptcp, ports */
 	double since;		/* s since the boot; below 0: not known */
+	char chosen[SCHEDULERS_MAX];	/* "": will be, but isn't yet */
 };
 
 static bool is_loopback(const struct listener *one)
@@ -126,6 +128,15 @@ static json_t *find(json_t *list, const char *name, bool mptcp)
 	return NULL;
 }
 
+/* Does it have the chosen scheduler, as far as is known? */
+static bool has_scheduler(const struct looking *looking, const struct listener *listener)
+{
+	if (listener->scheduler[0] && looking->chosen[0])
+		return !strcmp(listener->scheduler, looking->chosen);
+	/* a second for what began while the scheduler was chosen */
+	return looking->since < 0 || begin_of(listener->pid) > looking->since + 1;
+}
+
 static void add(const struct listener *listener, void *arg)
 {
 	struct looking *looking = arg;
@@ -135,9 +146,7 @@ static void add(const struct listener *listener, void *arg)
 
 	if (is_loopback(listener))
 		return;
-	/* a second for what began while the scheduler was chosen */
-	if (listener->mptcp &&
-	    (looking->since < 0 || begin_of(listener->pid) > looking->since + 1))
+	if (listener->mptcp && has_scheduler(looking, listener))
 		return;
 	if (listener->pid == 1 && looking->up->systemd)
 		socket_unit(listener->port, unit, sizeof(unit));
@@ -164,8 +173,11 @@ json_t *listen_services(struct up *up, bool restart, int *status)
 	static const char unlisted[] = "the sockets that listen can't be listed (%s): "
 				       "modprobe -a mptcp_diag tcp_diag";
 	struct looking looking = { .up = up, .list = json_array(), .since = scheduler_time(up) };
-	int err = each_listener(add, &looking);
+	int err;
 
+	if (!up->dry_run)
+		scheduler_chosen(looking.chosen, sizeof(looking.chosen));
+	err = each_listener(add, &looking);
 	if (!err)
 		return looking.list;
 	json_decref(looking.list);
