@@ -72,15 +72,15 @@ struct pams_rule_table *pams_rules_locked(const struct pams_rules *rules)
 int pams_rules_replace(struct pams_rules *rules, struct pams_rule_table *table,
 		       const u32 *generation)
 {
-	bool taken, first = false;
+	bool taken, any, first = false;
 
 	mutex_lock(&rules->lock);
 	taken = !generation || *generation == rules->generation;
 	if (taken) {
 		first = !rules->any;
-		WRITE_ONCE(rules->any, table->nr || table->otherwise.sched ||
-				       table->otherwise.overflow.said);
-		first &= rules->any;
+		any = table->nr || table->otherwise.sched || table->otherwise.overflow.said;
+		WRITE_ONCE(rules->any, any);
+		first &= any;
 		table = rcu_replace_pointer(rules->table, table,
 					    lockdep_is_held(&rules->lock));
 		/* pairs with pams_rules_follow(): who sees the generation sees the table */

@@ -237,6 +237,15 @@ int pams_nl_sched_dump(struct pams_nl *nl, pams_scheduler_fn fn, void *arg)
 	return stop;
 }
 
+/* Nobody's socket is the module's. */
+int pams_nl_sched_of(struct pams_nl *nl, int fd, char name[PAMS_SCHEDULER_MAX])
+{
+	(void)fd;
+	(void)name;
+	nl->error = "Operation not supported";
+	return -EOPNOTSUPP;
+}
+
 int pams_nl_stats(struct pams_nl *nl, struct pams_stats *stats)
 {
 	(void)nl;

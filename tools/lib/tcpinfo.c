@@ -11,6 +11,21 @@
 
 #include "tcpinfo.h"
 
+/*
+ * The timeout is twice as long each time that it passes: all that passed since the last answer are
+ * together as long as the current one, but for the first.
+ */
+static uint32_t unanswered_ms(const struct tcp_info *info)
+{
+	uint32_t timeouts = info->tcpi_retransmits;
+	uint32_t ms = info->tcpi_rto / 1000;
+
+	if (!info->tcpi_unacked || !timeouts)
+		return 0;
+	ms -= timeouts < 32 ? ms >> timeouts : 0;
+	return ms < info->tcpi_last_ack_recv ? ms : info->tcpi_last_ack_recv;
+}
+
 void tcpinfo_parse(struct tcpinfo *tcpinfo, const void *data, size_t len)
 {
 	struct tcp_info info = { };
@@ -24,6 +39,7 @@ void tcpinfo_parse(struct tcpinfo *tcpinfo, const void *data, size_t len)
 	tcpinfo->acked_ms = info.tcpi_last_ack_recv;
 	tcpinfo->received_ms = info.tcpi_last_data_recv;
 	tcpinfo->retransmits = info.tcpi_total_retrans;
+	tcpinfo->unanswered_ms = unanswered_ms(&info);
 	tcpinfo->waiting_bytes = info.tcpi_notsent_bytes +
 				 (uint64_t)info.tcpi_unacked *
 				 info.tcpi_snd_mss;

@@ -23,6 +23,7 @@ struct tcpinfo {
 	uint32_t acked_ms;	/* since the last acknowledgment came */
 	uint32_t received_ms;	/* since the last data came */
 	uint32_t retransmits;	/* segments, ever */
+	uint32_t unanswered_ms;	/* for so long at least nothing of what was sent is acknowledged */
 };
 
 void tcpinfo_parse(struct tcpinfo *tcpinfo, const void *data, size_t len);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * diag - MPTCP sockets, connections that fell back to TCP, and their processes
+ * diag - MPTCP sockets, connections that fell back to TCP, datagrams, and their processes
  *
  * A connection that this machine opened and that fell back is still an MPTCP
  * socket, with MPTCP_INFO_FLAG_FALLBACK. One that it accepted is a plain TCP
@@ -29,6 +29,7 @@
 
 #define SHOWN_MAX	20	/* sockets shown of each kind */
 #define SOCKETS_MAX	65536	/* sockets read of each protocol */
+#define HTTPS		443
 
 struct socket {
 	int family;
@@ -184,8 +185,8 @@ static int borrow(int pid, int fd)
 }
 
 /*
- * Those of the sockets that listen, from the module: the connections that a listening socket accepts
- * get its scheduler, and it has the one that was chosen when it was made.
+ * Those of the sockets that listen, from the module: the connections that a listening socket
+ * accepts get its scheduler, and it has the one that was chosen when it was made.
  */
 static void find_schedulers(struct sockets *mptcp)
 {
@@ -235,7 +236,7 @@ static const char *show_socket(char *buffer, size_t room,
 	return buffer;
 }
 
-/* A reload keeps a service's listening sockets, and so do other programs that are told to hand them over. */
+/* A service that is told to reload keeps its listening sockets. */
 static void show_listener(json_t *list, const struct socket *s, const char *text)
 {
 	char chosen[SCHEDULERS_MAX] = "";
@@ -335,6 +336,113 @@ void look_at_sockets(json_t *list)
 	free(mptcp.at);
 	free(tcp.at);
 }
+
+/* --- UDP --- */
+
+/* An address as /proc/net/udp has it: words in the machine's order. */
+static void read_address(const char *text, uint8_t bytes[16])
+{
+	unsigned int word;
+
+	for (size_t i = 0; i < 16 && sscanf(text + 2 * i, "%8x", &word) == 1; i += 4)
+		memcpy(bytes + i, &word, 4);
+}
+
+static bool read_datagram(const char *line, int family, struct socket *s)
+{
+	unsigned int local_port, remote_port, state;
+	char local[33], remote[33];
+
+	memset(s, 0, sizeof(*s));
+	if (sscanf(line, " %*d: %32[0-9A-F]:%x %32[0-9A-F]:%x %x %*s %*s %*s %*d %*d %" SCNu32,
+		   local, &local_port, remote, &remote_port, &state, &s->inode) != 6)
+		return false;
+	read_address(local, s->local);
+	read_address(remote, s->remote);
+	s->family = family;
+	s->state = state;
+	s->local_port = local_port;
+	s->remote_port = remote_port;
+	sockdiag_unmap(&s->family, s->local);
+	family = AF_INET6;
+	sockdiag_unmap(&family, s->remote);
+	return true;
+}
+
+static void list_datagrams(struct sockets *udp, const char *file, int family)
+{
+	FILE *f = fopen(file, "r");
+	char line[512];
+	struct socket *s;
+
+	while (f && udp->count < SOCKETS_MAX && fgets(line, sizeof(line), f)) {
+		s = reallocarray(udp->at, udp->count + 1, sizeof(*s));
+		if (!s)
+			break;
+		udp->at = s;
+		udp->count += read_datagram(line, family, &s[udp->count]);
+	}
+	if (f)
+		fclose(f);
+}
+
+static bool is_here(const struct socket *s)
+{
+	static const uint8_t one[16] = { [15] = 1 };
+
+	return s->remote[0] == 127 || !memcmp(s->remote, one, sizeof(one));
+}
+
+/* Of both kinds one socket is named, and the others counted. */
+static void show_datagrams(json_t *list, const struct sockets *udp, const struct sockets *mptcp)
+{
+	const struct socket *asks = NULL, *serves = NULL;
+	unsigned int asking = 0, serving = 0;
+	char text[256];
+
+	for (size_t i = 0; i < udp->count; i++) {
+		const struct socket *s = &udp->at[i];
+
+		if (s->remote_port == HTTPS && !is_here(s)) {
+			asks = s;
+			asking++;
+		} else if (!s->remote_port && listens(mptcp, s->local_port)) {
+			serves = s;
+			serving++;
+		}
+	}
+	if (asks)
+		finding(list, NOTE, "past MPTCP", "switch QUIC (HTTP/3) off in the program; or nft "
+			"'table inet noquic { chain out { type filter hook output priority 0; udp "
+			"dport 443 reject; }; }'",
+			"%u UDP sockets go to port 443, as QUIC does, over one link: %s", asking,
+			show_socket(text, sizeof(text), asks));
+	if (serves)
+		finding(list, NOTE, "past MPTCP", "leave QUIC (HTTP/3) out for clients of several "
+			"links",
+			"%s listens with UDP on port %u, too: clients that choose QUIC go past MPTCP",
+			serves->owner[0] ? serves->owner : "?", serves->local_port);
+	if (serving > 1)
+		finding(list, NOTE, "past MPTCP", NULL, "%u more of those are not shown",
+			serving - 1);
+}
+
+/* QUIC carries HTTP/3 over UDP, which knows nothing of MPTCP. */
+void look_at_datagrams(json_t *list)
+{
+	struct sockets mptcp, udp = { };
+
+	list_datagrams(&udp, "/proc/net/udp", AF_INET);
+	list_datagrams(&udp, "/proc/net/udp6", AF_INET6);
+	if (!list_sockets(&mptcp, IPPROTO_MPTCP, 1 << TCP_LISTEN)) {
+		find_owners(&mptcp, &udp);
+		show_datagrams(list, &udp, &mptcp);
+	}
+	free(mptcp.at);
+	free(udp.at);
+}
+
+/* --- for other commands --- */
 
 static void tell_listeners(const struct sockets *sockets, bool mptcp, listener_fn fn, void *arg)
 {

@@ -80,8 +80,13 @@ static void look_at_kernel(json_t *list)
 			"network namespace");
 }
 
+/*
+ * Who sends needs the module. A client that only downloads does without, and new sockets then use
+ * the kernel's scheduler: unless one of the module's was chosen.
+ */
 static void look_at_module(json_t *list)
 {
+	char chosen[SCHEDULERS_MAX] = "";
 	json_t *advice = json_array();
 	struct module module;
 	json_t *one;
@@ -91,13 +96,15 @@ static void look_at_module(json_t *list)
 	if (module.loaded) {
 		finding(list, FINE, "module", NULL, "mptcp_pams is loaded");
 	} else {
+		scheduler_chosen(chosen, sizeof(chosen));
 		module_advice(&module, advice);
 		if (!json_array_size(advice))
-			json_array_append_new(advice,
-					      json_string("pamsctl load"));
+			json_array_append_new(advice, json_string(OR_UP "pamsctl load"));
 		json_array_foreach(advice, i, one)
-			finding(list, BAD, "module", json_string_value(one),
-				"mptcp_pams is not loaded");
+			finding(list, is_ours(chosen) ? BAD : NOTE, "module",
+				json_string_value(one),
+				"mptcp_pams is not loaded: what is sent from here goes by the kernel's "
+				"own scheduler; who only downloads needs no module");
 	}
 	json_decref(advice);
 }
@@ -133,7 +140,7 @@ static void look_at_scheduler(json_t *list)
 	}
 	if (scheduler_list(names, sizeof(names)) && !in_list(names, chosen))
 		finding(list, BAD, "scheduler",
-			is_ours(chosen) ? "pamsctl load" :
+			is_ours(chosen) ? OR_UP "pamsctl load" :
 			"pamsctl sched set default",
 			"'%s' is chosen but not loaded: new sockets quietly "
 			"use default",
@@ -142,7 +149,7 @@ static void look_at_scheduler(json_t *list)
 		finding(list, FINE, "scheduler", NULL, "new sockets use %s",
 			chosen);
 	else
-		finding(list, NOTE, "scheduler", "pamsctl sched set minfct",
+		finding(list, NOTE, "scheduler", OR_UP "pamsctl sched set minfct",
 			"new sockets use %s, none of the module's", chosen);
 }
 
@@ -158,7 +165,7 @@ void look_at_pamsd(json_t *list)
 	status = pamsd_status(path, &err);
 	if (!status) {
 		finding(list, NOTE, "pamsd", err == -EACCES ? "run it as root" :
-			"systemctl start pamsd, after pamsctl pair", "%s: %s",
+			OR_UP "pamsctl pair, then systemctl start pamsd", "%s: %s",
 			err == -ENOENT || err == -ECONNREFUSED ?
 			"pamsd doesn't run, so nothing reports paths" :
 			"pamsd can't be asked", strerror(-err));
@@ -191,9 +198,12 @@ void look_at_all(json_t *list)
 	look_at_control(list);
 	if (mptcp_is_there()) {
 		look_at_scheduler(list);
+		look_at_rules(list);
 		look_at_endpoints(list);
 		look_at_hook(list);
 		look_at_sockets(list);
+		look_at_datagrams(list);
+		look_at_subflows(list);
 		look_at_counters(list);
 	}
 	look_at_buffers(list);

@@ -52,7 +52,7 @@ static void judge(json_t *list, const struct manager *manager)
 	if (manager->has_limits)
 		finding(list, manager->subflows ? FINE : NOTE,
 			"limits", manager->subflows ? NULL :
-			"ip mptcp limits set subflows 2",
+			OR_UP "ip mptcp limits set subflows 2",
 			"%" PRIu32 " subflows besides the first, %" PRIu32
 			" of them to addresses that the peer announced",
 			manager->subflows, manager->accepted);
@@ -62,7 +62,7 @@ static void judge(json_t *list, const struct manager *manager)
 			nl_geterror(manager->endpoints_error));
 	else if (!for_subflows(manager))
 		finding(list, NOTE, "endpoints",
-			"ip mptcp endpoint add ADDRESS dev INTERFACE subflow",
+			OR_UP "ip mptcp endpoint add ADDRESS dev INTERFACE subflow",
 			"%zu, none of them for subflows: connections from here "
 			"keep to one path, unless the server announces another "
 			"address",

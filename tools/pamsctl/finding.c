@@ -33,9 +33,15 @@ void only_wrong(json_t *list)
 {
 	size_t i = json_array_size(list);
 
-	while (i--)
-		if (!strcmp(string_of(json_array_get(list, i), "grade"), grades[FINE]))
+	while (i--) {
+		json_t *one = json_array_get(list, i);
+		const char *advice = string_of(one, "advice");
+
+		if (!strcmp(string_of(one, "grade"), grades[FINE]))
 			json_array_remove(list, i);
+		else if (advice && !strncmp(advice, OR_UP, strlen(OR_UP)))
+			json_object_set_new(one, "advice", json_string(advice + strlen(OR_UP)));
+	}
 }
 
 /* Print the findings and free the list. The exit status: FAILED if one of them is BAD. */

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <netlink/attr.h>
 #include <netlink/errno.h>
@@ -78,6 +79,7 @@ static void on_socket(const struct sockdiag *socket, void *arg)
 	flow->busy = info.waiting_bytes;
 	flow->sent_bytes = info.sent_bytes;
 	flow->received_bytes = info.received_bytes;
+	flow->unanswered_ms = info.unanswered_ms;
 }
 
 static void on_mptcp(const struct sockdiag *socket, void *arg)
@@ -189,4 +191,21 @@ void flows_rates(struct flows *flows, const struct flows *before)
 		flow->sending_byteps = per_second(flow->sent_bytes, old->sent_bytes, us);
 		flow->receiving_byteps = per_second(flow->received_bytes, old->received_bytes, us);
 	}
+}
+
+int flows_measure(struct flows *flows, uint64_t interval_us)
+{
+	struct flows before;
+	int err = flows_read(&before);
+
+	if (err || !before.count) {
+		*flows = before;
+		return err;
+	}
+	usleep(interval_us);
+	err = flows_read(flows);
+	if (!err)
+		flows_rates(flows, &before);
+	flows_free(&before);
+	return err;
 }

@@ -29,6 +29,7 @@ struct flow {
 	uint64_t rate_byteps;	/* at which the peer acknowledged, lately */
 	uint64_t sent_bytes;	/* with what was sent again */
 	uint64_t received_bytes;
+	uint32_t unanswered_ms;	/* for so long at least nothing of what was sent is acknowledged */
 
 	/* flows_rates(), if measured */
 	bool measured;
@@ -54,6 +55,9 @@ const struct flow *flows_find(const struct flows *flows, uint32_t token, int fam
 
 /* Set the rates from what went over each flow since "before" was read. */
 void flows_rates(struct flows *flows, const struct flows *before);
+
+/* Read the open subflows, and measure their rates for so long if there are any. */
+int flows_measure(struct flows *flows, uint64_t interval_us);
 
 /* flow_text.c: two cells each, with "-" for what isn't known; flow: may be NULL */
 void flow_rate_cells(struct table *table, const struct flow *flow);

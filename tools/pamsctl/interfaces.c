@@ -36,6 +36,7 @@ static void take_link(struct interfaces *interfaces, struct nlmsghdr *hdr)
 	one->ifindex = info->ifi_index;
 	snprintf(one->name, sizeof(one->name), "%s", nla_get_string(tb[IFLA_IFNAME]));
 	one->flags = info->ifi_flags;
+	one->mtu = tb[IFLA_MTU] ? nla_get_u32(tb[IFLA_MTU]) : 0;
 	one->port = tb[IFLA_MASTER];
 	one->made = tb[IFLA_LINKINFO] &&
 		    nla_find(nla_data(tb[IFLA_LINKINFO]), nla_len(tb[IFLA_LINKINFO]),

@@ -27,6 +27,7 @@ struct interface {
 	unsigned int ifindex;
 	char name[IF_NAMESIZE];
 	uint32_t flags;		/* IFF_ */
+	uint32_t mtu;
 	bool port;		/* of a bridge, a bond or a VRF */
 	bool made;		/* by software: a bridge, a tunnel, a VLAN, ... */
 	bool dormant;		/* waits, as for the network's authentication */

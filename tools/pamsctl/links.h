@@ -74,9 +74,6 @@ struct outlook {
 int outlook_take(struct outlook *outlook, const char *name, uint64_t interval_us);
 void outlook_free(struct outlook *outlook);
 
-/* Read the open subflows, and measure their rates for so long if there are any. */
-int flows_measure(struct flows *flows, uint64_t interval_us);
-
 /*
  * Add what pamsd knows of the links, if it runs: to the addresses which of them are dead, to
  * @first on which connections begin. Returns 0, or -1 if there is no memory.

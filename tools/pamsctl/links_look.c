@@ -363,23 +363,6 @@ static bool kernel_manages(void)
 
 /* --- what goes over them --- */
 
-int flows_measure(struct flows *flows, uint64_t interval_us)
-{
-	struct flows before;
-	int err = flows_read(&before);
-
-	if (err || !before.count) {
-		*flows = before;
-		return err;
-	}
-	usleep(interval_us);
-	err = flows_read(flows);
-	if (!err)
-		flows_rates(flows, &before);
-	flows_free(&before);
-	return err;
-}
-
 /* The interface that has the flow's address, or that it is bound to; 0: there is none. */
 static unsigned int owner_of_flow(const struct interfaces *interfaces, const struct flow *flow)
 {

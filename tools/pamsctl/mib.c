@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * mib - the kernel's MPTCP counters of this network namespace
+ * mib - the kernel's counters of MPTCP and of TCP, of this network namespace
  *
  * /proc/net/netstat has two lines per group: the names, then the numbers.
  */
@@ -10,10 +10,8 @@
 
 #include "pamsctl.h"
 
-#define GROUP	"MPTcpExt: "
-
 /* Read the two lines of the group, which the caller frees; false if there are none. */
-static bool read_group(char **names, char **numbers)
+static bool read_group(const char *group, char **names, char **numbers)
 {
 	FILE *f = fopen("/proc/net/netstat", "r");
 	char *line = NULL;
@@ -22,7 +20,7 @@ static bool read_group(char **names, char **numbers)
 	*names = NULL;
 	*numbers = NULL;
 	while (f && !*numbers && getline(&line, &room, f) > 0) {
-		if (strncmp(line, GROUP, strlen(GROUP)))
+		if (strncmp(line, group, strlen(group)))
 			continue;
 		if (!*names)
 			*names = strdup(line);
@@ -38,12 +36,12 @@ static bool read_group(char **names, char **numbers)
 	return false;
 }
 
-uint64_t mib_counter(const char *name)
+static uint64_t counter(const char *group, const char *name)
 {
 	char *names, *numbers, *n, *v, *save_n, *save_v;
 	uint64_t value = 0;
 
-	if (!read_group(&names, &numbers))
+	if (!read_group(group, &names, &numbers))
 		return 0;
 	n = strtok_r(names, "\n ", &save_n);
 	v = strtok_r(numbers, "\n ", &save_v);
@@ -56,6 +54,16 @@ uint64_t mib_counter(const char *name)
 	free(names);
 	free(numbers);
 	return value;
+}
+
+uint64_t mib_counter(const char *name)
+{
+	return counter("MPTcpExt: ", name);
+}
+
+uint64_t mib_tcp_counter(const char *name)
+{
+	return counter("TcpExt: ", name);
 }
 
 /* Counters that show a problem when they aren't 0, and the problem. */

@@ -17,18 +17,21 @@
  *	overview.c doctor.c top.c path.c monitor.c conn.c links.c stats.c sched.c
  *	rule.c mptcp.c first.c load.c peers.c caps.c metrics.c pair.c
  *				the commands
+ *	rules_look.c		finds rules that count for nothing
+ *	subflows_look.c		finds data that nobody answers, and large packets that vanish
  *	links_look.c		judges the links, and sums up what goes over them
  *	links_pamsd.c		what pamsd knows of the links
  *	pair_read.c		sets up one end from what pair printed
  *	path_text.c		shows what was reported of a path, as text and as JSON
+ *	buffers.c		TCP's maximum buffers and memory against what the paths need
  *	endpoints.c		the path manager's endpoints and limits
  *	manager.c		reads these
  *	interfaces.c		interfaces, their addresses and default routes
  *	route.c			through which interface an address's packets leave
  *	flow_text.c		shows what went over a subflow
  *	flows.c			MPTCP's subflows, as TCP has them
- *	diag.c			MPTCP and TCP sockets, and their processes
- *	buffers.c		TCP's maximum buffers against what the paths need
+ *	diag.c			MPTCP, TCP and UDP sockets, and their processes
+ *	echo.c			how large a packet comes back from a peer
  *	probe.c			checks if a server speaks MPTCP
  *	mib.c			the kernel's MPTCP counters
  *	helper.c		pamsplit, if this machine is a helper
@@ -282,7 +285,9 @@ void finding(json_t *list, enum grade grade, const char *what,
 	     const char *advice, const char *format, ...)
 	__attribute__((format(printf, 5, 6)));
 int print_findings(json_t *list);
-/* Take those out that are fine. */
+/* Before an advice: "pamsctl up" sees to all of it. */
+#define OR_UP	"pamsctl up, or "
+/* Take those out that are fine, and the advice to call what has just been called. */
 void only_wrong(json_t *list);
 /* doctor.c: all that doctor finds but what it finds of a peer */
 void look_at_all(json_t *list);
@@ -307,13 +312,17 @@ void look_at_counters(json_t *list);
 void look_at_pamsd(json_t *list);
 void look_at_pamsplit(json_t *list);
 void look_at_hook(json_t *list);
+void look_at_rules(json_t *list);
+void look_at_subflows(json_t *list);
+void look_at_datagrams(json_t *list);
 void look_at_buffers(json_t *list);
 /* Check an endpoint's address: its route, and if announcing it is of use. */
 void look_at_address(json_t *list, int family, const void *address,
 		     uint32_t ifindex, bool announced);
 int look_at_peer(json_t *list, const char *peer);
 
-/* mib.c: the value of an MPTcpExt counter, 0 if the kernel has no such counter */
+/* mib.c: the value of an MPTcpExt or a TcpExt counter, 0 if the kernel has no such counter */
 uint64_t mib_counter(const char *name);
+uint64_t mib_tcp_counter(const char *name);
 
 #endif

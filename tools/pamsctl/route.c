@@ -180,7 +180,7 @@ static void judge(json_t *list, int family, const char *text,
 
 	show_interface(own, owner);
 	snprintf(advice, sizeof(advice),
-		 "ip %srule add from %s table %u; ip %sroute add default via "
+		 OR_UP "ip %srule add from %s table %u; ip %sroute add default via "
 		 "GATEWAY dev %s table %u", family == AF_INET ? "" : "-6 ",
 		 text, OWN_TABLE + owner, family == AF_INET ? "" : "-6 ", own,
 		 OWN_TABLE + owner);
