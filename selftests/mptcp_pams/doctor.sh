@@ -39,7 +39,7 @@ advises() { grep -qF -- "-> $1" "$work/doctor" || fail "it doesn't advise '$1'";
 # upload [OPTION...]: in the background, as $transfer
 upload()
 {
-	on_client "$xfer" client --dir up "$@" "$address" $port >/dev/null &
+	on_client "$xfer" client --dir up "$@" "$address" "$port" >/dev/null &
 	transfer=$!
 	sleep 2
 }

@@ -447,7 +447,12 @@ def schedulers_of(text):
 
 
 def means_of(args, schedulers, **more):
-    """runs.Means from the common arguments."""
+    """runs.Means from the common arguments. That a scheduler isn't known is said before anything is built; of another module or
+    kernel it is only known in the guest."""
+    known = runs.BUILT_IN + runs.PEERS + runs.listed()
+    for name in schedulers:
+        if name not in known and not args.module and not args.kernel:
+            raise BadInput(f"there is no scheduler '{name}': {', '.join(known)}")
     config = begins.CONFIG if "learned" in getattr(args, "first", []) else args.config
     return runs.prepare(schedulers, args.kernel, config, args.module,
                         wall_limit_s=args.wall_limit,

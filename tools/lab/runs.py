@@ -25,9 +25,16 @@ from host import LabError
 
 BUILT_IN = ("default",)
 PEERS = ("everywhere", "blest", "ecf")   # the published ones, tools/bench/peers
+
+
+def listed(*group):
+    """The names of the module's schedulers, or of some."""
+    return tuple(subprocess.run([os.path.join(host.TOP, "tools", "scheds"), *group], check=True,
+                                stdout=subprocess.PIPE, encoding="utf-8").stdout.split())
+
+
 # They keep to a policy, not to the shortest time: they run where they are asked for by name.
-POLICIES = tuple(subprocess.run([os.path.join(host.TOP, "tools", "scheds"), "policy"], check=True,
-                                capture_output=True, text=True).stdout.split())
+POLICIES = listed("policy")
 
 
 @dataclass(frozen=True)

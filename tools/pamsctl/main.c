@@ -114,7 +114,7 @@ static const char option_text[] =
 	"    --module FILE    up, load, doctor: the module's file\n"
 	"    --control PATH   links, peers, caps, metrics, doctor: pamsd's control socket\n"
 	"    --read END       pair: server or reporter, from standard input\n"
-	"-h, --help\n"
+	"-h, --help           or help [COMMAND]\n"
 	"-V, --version\n";
 
 /* Print each line of a command's usage behind "pamsctl". */
@@ -342,6 +342,10 @@ int main(int argc, char **argv)
 	if (version_wanted) {
 		puts("pamsctl " PAMS_VERSION);
 		return finish(DONE);
+	}
+	if (words.left && !strcmp(words.at[0], "help")) {
+		help_wanted = true;
+		next_word(&words);
 	}
 	if (!words.left) {
 		if (help_wanted)

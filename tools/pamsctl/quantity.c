@@ -28,6 +28,7 @@ static const struct unit rate_units[] = {
 int parse_rate(const char *what, const char *text, uint64_t *byteps)
 {
 	double value = quantity(text, rate_units);
+	char shown[QUANTITY_MAX];
 
 	if (value < 0)
 		return refuse(USAGE, "%s '%s' is not a rate: write e.g. 5mbit, "
@@ -40,6 +41,9 @@ int parse_rate(const char *what, const char *text, uint64_t *byteps)
 			      text[strspn(text, "0123456789.")] ? "" :
 			      "; a rate without a unit is in bytes per second");
 	*byteps = value;
+	if (!text[strspn(text, "0123456789.")] && !options.json)
+		fprintf(stderr, "pamsctl: %s '%s' has no unit, so it is bytes per second: %s\n",
+			what, text, show_rate(shown, *byteps));
 	return DONE;
 }
 

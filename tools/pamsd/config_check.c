@@ -22,6 +22,7 @@
 
 #define RULES_BYTES_MAX	1048576
 #define QUOTA_MAX	1000000000000000ULL
+#define QUOTA_BARE_MIN	1000000	/* fewer bytes, without a unit, are a mistake */
 
 static const char * const measure_names[] = {
 	[MEASURE_AUTO] = "auto",
@@ -265,7 +266,14 @@ const char *quota_parse(uint64_t *bytes, const char *text)
 {
 	const char *why = size_parse("quota", text, QUOTA_MAX, "1000T", bytes);
 
-	return why ?: *bytes ? NULL : wrong("quota '%s' is nothing", text);
+	if (why)
+		return why;
+	if (!*bytes)
+		return wrong("quota '%s' is nothing", text);
+	if (*bytes < QUOTA_BARE_MIN && !text[strspn(text, "0123456789.")])
+		return wrong("quota '%s' has no unit, and would be bytes: write e.g. %sG", text,
+			     text);
+	return NULL;
 }
 
 int check_per(cfg_t *cfg, cfg_opt_t *opt)

@@ -282,6 +282,11 @@ static int run(void)
 {
 	int status = EXIT_FAILURE;
 
+	if (!strcmp(pamsd.file, PAMSD_CONFIG) && access(pamsd.file, F_OK) && errno == ENOENT) {
+		say("there is no " PAMSD_CONFIG ": pamsctl up writes one that keeps this "
+		    "machine's paths, pamsctl pair one for reports; or give --config FILE");
+		return EXIT_FAILURE;
+	}
 	pamsd.roles.config = config_read(pamsd.file, say_line);
 	if (!pamsd.roles.config)
 		return EXIT_FAILURE;

@@ -52,7 +52,9 @@ int control_listen(const char *path, const char *user)
 	if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof(address)) ||
 	    chown(path, 0, gid) || chmod(path, 0660) ||
 	    listen(fd, 8)) {
-		say("%s: %s", path, strerror(errno));
+		say("--control %s: %s", path, errno == ENOENT ?
+		    "its folder isn't there: make it, as pamsplit's unit does, or give another "
+		    "place, or \"\" for no socket" : strerror(errno));
 		if (fd >= 0)
 			close(fd);
 		return -1;
@@ -168,7 +170,10 @@ int control_ask(const char *path)
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd < 0 ||
 	    connect(fd, (struct sockaddr *)&address, sizeof(address))) {
-		say("%s: %s", path, strerror(errno));
+		say("%s: %s", path, errno == ENOENT || errno == ECONNREFUSED ?
+		    "pamsplit doesn't run, or was told another --control" :
+		    errno == EACCES ? "asking pamsplit isn't permitted: run it as root" :
+		    strerror(errno));
 		return EXIT_FAILURE;
 	}
 	while ((len = read(fd, text, sizeof(text))) > 0)

@@ -45,9 +45,9 @@ static const char help[] =
 "\n"
 "See pamsplit(8).\n";
 
-static int usage(void)
+static int see_help(void)
 {
-	fputs(help, stderr);
+	say("see pamsplit --help");
 	return EXIT_USAGE;
 }
 
@@ -285,7 +285,7 @@ int main(int argc, char **argv)
 				     &index)) >= 0) {
 		switch (option) {
 		case '?':
-			return usage();
+			return see_help();
 		case 'h':
 			fputs(help, stdout);
 			return EXIT_SUCCESS;
@@ -296,12 +296,20 @@ int main(int argc, char **argv)
 		if (read_option(&settings, option, options[index].name, optarg))
 			return EXIT_USAGE;
 	}
-	if (argc - optind != 1)
-		return usage();
+	if (optind == argc) {
+		say("what is to be done, run or show? see pamsplit --help");
+		return EXIT_USAGE;
+	}
+	if (strcmp(argv[optind], "show") && strcmp(argv[optind], "run")) {
+		say("'%s' is neither run nor show: see pamsplit --help", argv[optind]);
+		return EXIT_USAGE;
+	}
+	if (argc - optind > 1) {
+		say("'%s' is one argument too many: see pamsplit --help", argv[optind + 1]);
+		return EXIT_USAGE;
+	}
 	if (!strcmp(argv[optind], "show"))
 		return control_ask(settings.control);
-	if (strcmp(argv[optind], "run"))
-		return usage();
 	if (!settings.client_count && !settings.pipe_count) {
 		say("whose subflows? --client PREFIX or --pipe INTERFACE");
 		return EXIT_USAGE;

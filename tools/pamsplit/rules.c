@@ -64,6 +64,18 @@ struct ended {
 	bool runs[256];
 };
 
+/* Say it in one line: nftables shows all that it was given, for each thing that it can't do. */
+static void say_why(const char *error)
+{
+	bool lacks = strstr(error, strerror(ENOENT)) || strstr(error, strerror(EOPNOTSUPP));
+	const char *head = "Error: ";
+
+	if (!strncmp(error, head, strlen(head)))
+		error += strlen(head);
+	say("nftables: %.*s%s", (int)strcspn(error, "\n"), error, lacks ?
+	    ": does this kernel lack something? modprobe -a nft_queue nft_ct nft_reject_inet" : "");
+}
+
 static int run(const char *commands, bool quietly, char **output)
 {
 	struct nft_ctx *nft = nft_ctx_new(NFT_CTX_DEFAULT);
@@ -77,7 +89,7 @@ static int run(const char *commands, bool quietly, char **output)
 	nft_ctx_buffer_output(nft);
 	status = nft_run_cmd_from_buffer(nft, commands);
 	if (status && !quietly)
-		say("nftables: %s", nft_ctx_get_error_buffer(nft));
+		say_why(nft_ctx_get_error_buffer(nft));
 	if (!status && output)
 		*output = strdup(nft_ctx_get_output_buffer(nft));
 	nft_ctx_free(nft);
