@@ -31,9 +31,10 @@
 
 static bool older_than(u32 stamp, u32 limit_us)
 {
-	s32 age = tcp_jiffies32 - stamp;
+	u32 age = tcp_jiffies32 - stamp;
 
-	return age > 0 && jiffies_to_usecs(age) > limit_us;
+	/* a stamp of the next moment was set meanwhile */
+	return age < (u32)-HZ && age > usecs_to_jiffies(limit_us);
 }
 
 /* Does the subflow seem silent, when read without its lock? After an idle time the last
@@ -154,9 +155,31 @@ static bool any_alive(struct pams_conn *conn)
 	return alive[!regular];
 }
 
+/* Was the data of all stale subflows sent again? The kernel counts for all subflows that hold data
+ * whether they answer, and one may be stale before it is silent: its limit is longer after false
+ * alarms. It may also hold what was sent again for another one.
+ */
+static bool all_stale_were_silent(struct pams_conn *conn)
+{
+	struct sock *ssk;
+
+	for (ssk = msk_first_subflow(conn->msk); ssk;
+	     ssk = msk_next_subflow(conn->msk, ssk)) {
+		const struct pams_subflow *sub =
+			pams_subflow_find(conn, msk_subflow_id(ssk));
+
+		if (msk_subflow_is_stale(ssk) && !tcp_rtx_and_write_queues_empty(ssk) &&
+		    !(sub && sub->silent))
+			return false;
+	}
+	return true;
+}
+
 /**
  * pams_alive_check - have the kernel check for stale subflows, if it is time
  * @conn:	the connection, owned
+ *
+ * What the kernel then makes pending again is marked as sent if that was sent again before.
  */
 void pams_alive_check(struct pams_conn *conn)
 {
@@ -164,7 +187,8 @@ void pams_alive_check(struct pams_conn *conn)
 		return;
 	conn->stale_at = tcp_jiffies32;
 	conn->refusing = any_alive(conn);
-	msk_stale_check(conn->msk, conn->refusing);
+	if (msk_stale_check(conn->msk) && conn->refusing && all_stale_were_silent(conn))
+		msk_nothing_again(conn->msk);
 	conn->refusing = false;
 }
 
@@ -229,7 +253,8 @@ bool pams_alive_reopened(struct pams_conn *conn, const struct msk_look *look)
 	conn->shut = false;
 	for (ssk = msk_first_subflow(conn->msk); ssk;
 	     ssk = msk_next_subflow(conn->msk, ssk)) {
-		conn->shut |= peek_is_shut_out(ssk);
+		/* neither shut out nor let in: its answer is still under way */
+		conn->shut |= peek_has_backed_off(ssk) && !peek_is_let_in(ssk);
 		conn->reopened |= peek_is_let_in(ssk);
 	}
 	return conn->reopened;

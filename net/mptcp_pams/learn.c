@@ -39,7 +39,7 @@
 /* with fewer packets a delayed acknowledgment distorts a sample too much */
 #define LEARN_PACKETS_MIN	5
 /* A receiver may delay the acknowledgment of a single packet by 40 ms. So more queueing
- * than this, in one sample alone or with a few packets, tells nothing.
+ * than this, with a few packets, tells nothing.
  */
 #define LEARN_DELAYED_US	30000U
 /* learn_busy() averages over no less time: delayed acknowledgments come in pairs */
@@ -142,17 +142,14 @@ static void learn_capacity(struct pams_subflow *sub, const struct tcp_sock *tp,
 	bool queued = sample_is_queued(sample, rtt_us);
 	u32 now_us = READ_ONCE(tp->tcp_mstamp);
 	u32 bound, span_us;
-	bool doubtful, busy = queued && sub->queued && !sub->idle;
+	bool busy = queued && sub->queued && !sub->idle;
 
-	/* a delayed acknowledgment looks like a queue, too: wait for a second sample */
-	doubtful = sample->queue_us > LEARN_DELAYED_US &&
-		   (sub->idle || !sub->queued);
 	sub->queued = queued;
 	if (sub->idle || !queued) {
 		sub->empty_us = now_us;
 		sub->idle = false;
 	}
-	if (!queued || doubtful)
+	if (!queued)
 		return;
 
 	/* n / rtt if the path was busy during the whole sample, else n / (rtt - m). After a loss
@@ -373,6 +370,7 @@ void pams_learn_answer(struct pams_subflow *sub, const struct sock *ssk)
 	if (READ_ONCE(tcp_sk(ssk)->rcv_tstamp) == sub->silent_tstamp || peek_is_cut_off(ssk))
 		return;
 	sub->silent = false;
+	pams_learn_anew(sub);
 	/* report.c isn't called if there are no reports, so it can't clear @stopped then */
 	if (!sub->loss)
 		sub->stopped = false;

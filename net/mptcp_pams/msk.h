@@ -208,7 +208,8 @@ u32 msk_resend_copy(struct mptcp_sock *msk, const struct sock *ssk, u32 from, u3
 u32 msk_resend_head(struct mptcp_sock *msk, struct sock *ssk,
 		    struct msk_sent_again *again, bool silent, struct msk_resend *resend);
 
-void msk_stale_check(struct mptcp_sock *msk, bool sent_again);
+bool msk_stale_check(struct mptcp_sock *msk);
+void msk_nothing_again(struct mptcp_sock *msk);
 int msk_check(struct socket *sock);
 
 #endif /* _MPTCP_PAMS_MSK_H */

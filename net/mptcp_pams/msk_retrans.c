@@ -62,8 +62,11 @@ bool msk_head_is_due(struct mptcp_sock *msk, u32 (*due_us)(const struct sock *ss
 	return !*wait_us;
 }
 
-/* Mark all data before snd_nxt as sent, so that only new data is pending. */
-static void nothing_again(struct mptcp_sock *msk)
+/**
+ * msk_nothing_again - mark all data before snd_nxt as sent, so that only new data is pending
+ * @msk:	the connection, owned in process context
+ */
+void msk_nothing_again(struct mptcp_sock *msk)
 {
 	struct mptcp_data_frag *dfrag;
 
@@ -82,20 +85,19 @@ static void nothing_again(struct mptcp_sock *msk)
 /**
  * msk_stale_check - have the kernel check for subflows that don't answer, and are stale
  * @msk:	the connection, owned in process context
- * @sent_again:	the data of the silent subflows was sent again; decisions have to be refused
- *		during this call
  *
  * When the kernel marks a subflow as stale it makes all unacknowledged data pending again, even
- * data under way on other subflows: with @sent_again that is undone. Nothing is done while the
- * kernel sends data again for a subflow that was closed.
+ * data under way on other subflows. Nothing is done while the kernel sends data again for a
+ * subflow that was closed.
+ *
+ * Return: has this call made data pending again?
  */
-void msk_stale_check(struct mptcp_sock *msk, bool sent_again)
+bool msk_stale_check(struct mptcp_sock *msk)
 {
 	if (is_pending_again(msk))
-		return;
+		return false;
 	/* 6.12 checks in the first function, 7.3 in the second */
 	pams_subflow_get_retrans(msk);
 	pams_pm_chk_stale(msk);
-	if (sent_again && is_pending_again(msk))
-		nothing_again(msk);
+	return is_pending_again(msk);
 }

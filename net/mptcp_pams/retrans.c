@@ -68,42 +68,40 @@ static struct sock *cheapest(struct pams_conn *conn, struct sock *ssk)
 	return ssk;
 }
 
-/* Keep a retransmission off a lost path while another one is alive: choose an alive subflow that
- * holds no data. NULL if all alive subflows hold data: then nothing is sent now.
+/* An alive subflow other than @id, a backup only if there is no other; with @idle one that holds no
+ * data. NULL if there is none.
  */
-static struct sock *not_lost(struct pams_conn *conn, struct sock *ssk)
+static struct sock *any_alive(struct pams_conn *conn, u32 id, bool idle)
 {
-	const struct pams_subflow *sub = pams_subflow_find(conn, msk_subflow_id(ssk));
-	bool any_alive = false;
-	struct sock *other;
+	struct sock *ssk, *backup = NULL;
 
-	if (!sub || !sub->stopped)
-		return ssk;
-	for (other = msk_first_subflow(conn->msk); other;
-	     other = msk_next_subflow(conn->msk, other)) {
-		if (!alive(conn, other))
+	for (ssk = msk_first_subflow(conn->msk); ssk;
+	     ssk = msk_next_subflow(conn->msk, ssk)) {
+		if (msk_subflow_id(ssk) == id || !alive(conn, ssk) ||
+		    (idle && !tcp_rtx_and_write_queues_empty(ssk)))
 			continue;
-		if (tcp_rtx_and_write_queues_empty(other))
-			return other;
-		any_alive = true;
+		if (!msk_subflow_is_backup(ssk))
+			return ssk;
+		backup = backup ?: ssk;
 	}
-	return any_alive ? NULL : ssk;
+	return backup;
 }
 
-/* Keep a retransmission off the subflow @id, where it would wait behind all data that the helper
- * has banked.
+/* Keep a retransmission off a lost path, and off the subflow @banked, where it would wait behind
+ * all data that the helper has banked: choose an alive subflow, for a lost path's data one that
+ * holds no data. NULL if all alive subflows hold data: then nothing is sent now.
  */
-static struct sock *other_than(struct mptcp_sock *msk, struct sock *ssk, u32 id)
+static struct sock *not_lost(struct pams_conn *conn, struct sock *ssk, u32 banked)
 {
+	const struct pams_subflow *sub = pams_subflow_find(conn, msk_subflow_id(ssk));
 	struct sock *other;
 
-	if (msk_subflow_id(ssk) != id)
+	if (msk_subflow_id(ssk) == banked)
+		return any_alive(conn, banked, false) ?: ssk;
+	if (!sub || !sub->stopped)
 		return ssk;
-	for (other = msk_first_subflow(msk); other; other = msk_next_subflow(msk, other)) {
-		if (other != ssk && msk_subflow_is_usable(other))
-			return other;
-	}
-	return ssk;
+	other = any_alive(conn, banked, true);
+	return other || any_alive(conn, banked, false) ? other : ssk;
 }
 
 /* A usable subflow that holds no data, isn't stopped, and wasn't used for a retransmission since
@@ -227,7 +225,7 @@ int pams_retransmit(struct mptcp_sock *msk, const struct pams_sched *of_socket)
 		pams_resend_repair_stale(conn);
 	ssk = own;
 	if (ssk && conn)
-		ssk = cheapest(conn, not_lost(conn, other_than(msk, ssk, banked_id)));
+		ssk = cheapest(conn, not_lost(conn, ssk, banked_id));
 	/* the exceptions are for the first fragment: a further one goes where the kernel would
 	 * send it, or waits
 	 */

@@ -260,9 +260,11 @@ static bool is_held_beyond(struct pams_conn *conn, unsigned int nr)
 static u32 quiet_left_us(const struct pams_conn *conn, const struct pams_view *view,
 			 const struct msk_look *look)
 {
-	u32 least_us = WATCH_PAUSE_MAX_US;
+	u32 id, least_us;
 	unsigned int i;
 
+	/* what a helper holds is overdue though TCP has nothing outstanding */
+	least_us = pams_split_head_wait_us(conn, &id) ?: WATCH_PAUSE_MAX_US;
 	for (i = 0; i < view->nr; i++) {
 		const struct tcp_sock *tp = tcp_sk(look->ssk[i]);
 		struct pams_subflow *sub = pams_subflow_of(view->sub[i]);
@@ -315,6 +317,16 @@ static u32 next_pause_us(struct pams_conn *conn, const struct pams_view *view,
 	       min(pause_us, PAMS_TICK_US) : pause_us;
 }
 
+/* Is there new data that could be sent, and nothing under way that would lead to a decision? The
+ * kernel found no memory for it when it was pushed, and sets no timer then.
+ */
+static bool is_forgotten(const struct pams_conn *conn, const struct pams_view *view,
+			 const struct msk_look *look)
+{
+	return look->pending && msk_is_acknowledged(conn->msk) && !conn->deferring &&
+	       before64(look->snd_nxt, look->window_end) && pams_lowest_pad(view) >= 0;
+}
+
 static bool wait_is_over(const struct pams_conn *conn)
 {
 	return conn->deferring && msk_is_pending(conn->msk) &&
@@ -354,7 +366,8 @@ static bool watch_look(struct pams_conn *conn)
 	    READ_ONCE(conn->wake) || conn->events || late ||
 	    (conn->deferring && conn->nr > known) || pams_alive_check_is_due(conn) ||
 	    (pams_watches(conn) && pams_alive_any_silent(conn, &view, &look)) ||
-	    kept_has_gone(conn) || pams_alive_any_gone(conn, view.nr))
+	    kept_has_gone(conn) || pams_alive_any_gone(conn, view.nr) ||
+	    is_forgotten(conn, &view, &look))
 		return true;
 
 	conn->pause_us = next_pause_us(conn, &view, &look);
