@@ -8,11 +8,11 @@
  * Each schedule has rounds of two phases. In the first any datagram may be lost (up
  * to 30 %), doubled, and delayed by up to 20 s, and so overtaken; paths are
  * lost and live again meanwhile, and in half of the schedules the server starts
- * anew, in half the reporter, and in half a NAT gives it other addresses. In the second one way works: what is sent over it from then on arrives
- * within 100 ms. What the first phase left on its way still arrives, and the
- * other way goes on as before. A second after the way works and the last change
- * was made, the server's kernel must have every loss that the reporter has, and
- * no other. It is looked at every 100 ms.
+ * anew, in half the reporter, and in half a NAT gives it other addresses. In the
+ * second one way works: what is sent over it from then on arrives within 100 ms. What
+ * the first phase left on its way still arrives, and the other way goes on as before. A
+ * second after the way works and the last change was made, the server's kernel must
+ * have every loss that the reporter has, and no other. It is looked at every 100 ms.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -44,7 +44,8 @@ static inline const char *segments_wrong(const struct flow *flow)
 		if (run && run->head == at) {
 			if (!beyond && end != flow->rcv_nxt)
 				return "data in order ends elsewhere";
-			if (beyond && run->prev && (end != run->prev->to || !before(end, run->from)))
+			if (beyond && run->prev &&
+			    (end != run->prev->to || !before(end, run->from)))
 				return "a run ends elsewhere";
 			beyond = true;
 			end = run->from;

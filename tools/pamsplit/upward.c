@@ -60,7 +60,7 @@ static bool note(struct flow *flow, const struct packet *packet)
 					     packet->tsval);
 	memcpy(flow->client_header, packet->data, packet->tcp_at + 20);
 	flow->client_tcp_at = packet->tcp_at;
-	/* a window counts from the DATA_ACK in its own packet, of which this one may be behind others */
+	/* a window counts from its own packet's DATA_ACK, which may be behind others */
 	if (old || (!packet->data_ack_len && flow->data_ack_len))
 		return false;
 	if (packet->data_ack_len) {
