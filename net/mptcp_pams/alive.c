@@ -253,9 +253,10 @@ bool pams_alive_reopened(struct pams_conn *conn, const struct msk_look *look)
 	conn->shut = false;
 	for (ssk = msk_first_subflow(conn->msk); ssk;
 	     ssk = msk_next_subflow(conn->msk, ssk)) {
-		/* neither shut out nor let in: its answer is still under way */
-		conn->shut |= peek_has_backed_off(ssk) && !peek_is_let_in(ssk);
-		conn->reopened |= peek_is_let_in(ssk);
+		if (peek_is_let_in(ssk))
+			conn->reopened = true;
+		else if (peek_has_backed_off(ssk))
+			conn->shut = true;	/* or its answer is still under way */
 	}
 	return conn->reopened;
 }

@@ -58,15 +58,6 @@ static inline bool peek_has_backed_off(const struct sock *ssk)
 	return READ_ONCE(tcp_sk(ssk)->packets_out) && data_race(inet_csk(ssk)->icsk_backoff);
 }
 
-/* Does the subflow have a packet for which the peer's window is closed? The subflows share one
- * window, so it may close before the packet arrives. TCP then sends the packet again and again,
- * each time after twice as long.
- */
-static inline bool peek_is_shut_out(const struct sock *ssk)
-{
-	return peek_has_backed_off(ssk) && !READ_ONCE(tcp_sk(ssk)->snd_wnd);
-}
-
 /* Has an acknowledgment arrived since TCP sent last, which acknowledged nothing but told of an
  * open window? It didn't shorten the timer, which still runs for its backed-off time.
  */

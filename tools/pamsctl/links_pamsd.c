@@ -3,7 +3,6 @@
  * links_pamsd - what pamsd knows of the links, if it runs and keeps paths: on which address of
  * a family connections begin, and over which they go unanswered
  */
-#include <arpa/inet.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +10,7 @@
 
 #include "links.h"
 #include "pamsctl.h"
+#include "parse.h"
 
 static struct link_address *address_at(struct outlook *outlook, const char *name, int family,
 				       const uint8_t *bytes)
@@ -46,18 +46,13 @@ static int add_first(struct outlook *outlook, int family, const uint8_t *bytes, 
 static int take(struct outlook *outlook, json_t *path)
 {
 	const char *name = json_string_value(json_object_get(path, "interface"));
-	const char *prefix = json_string_value(json_object_get(path, "address"));
+	const char *text = json_string_value(json_object_get(path, "address")), *length;
 	const char *state = json_string_value(json_object_get(path, "state"));
-	int family = prefix && strchr(prefix, ':') ? AF_INET6 : AF_INET;
 	struct link_address *address;
-	char text[INET6_ADDRSTRLEN];
-	uint8_t bytes[16] = { 0 };
+	uint8_t bytes[16];
+	int family;
 
-	if (!name || !prefix || !state)
-		return 0;
-	/* without the length of the prefix */
-	snprintf(text, sizeof(text), "%.*s", (int)strcspn(prefix, "/"), prefix);
-	if (inet_pton(family, text, bytes) != 1)
+	if (!name || !text || !state || !inet_parse(text, &family, bytes, &length))
 		return 0;
 	address = address_at(outlook, name, family, bytes);
 	if (address)
