@@ -816,8 +816,10 @@ static void draw(unsigned int seed)
 		.reneges = any(0, 1) * any(0, 50), .shrinks = any(0, 1) * any(0, 300),
 		.uploads = any(0, 1) * any(0, 500), .drawn = true,
 	};
+	/* not before the handshake is over, which takes each leg's delay once */
 	if (!any(0, 3)) {
-		chosen.pipe_dies_us = S(0) + any(50000, 1000000);
+		chosen.pipe_dies_us = S(0) + chosen.hs.delay_us + chosen.pipe.delay_us +
+				      any(50000, 1000000);
 		chosen.pipe_back_us = chosen.pipe_dies_us + any(50000, 3000000);
 	}
 	if (!any(0, 5)) {
