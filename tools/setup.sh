@@ -40,7 +40,7 @@ fi
 packages_package="git xz-utils debootstrap $qemu_user"
 packages_check="$packages_unit git sparse perl
 	python3-yaml python3-jsonschema clang libclang-rt-dev bash-completion man-db
-	busybox musl-tools dbus-daemon strace zsh fish"
+	busybox musl-tools dbus-daemon strace zsh fish zstd lz4"
 
 fail() {
 	echo "setup: $*" >&2

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 """A reader of BTF, the kernel's own type information (Documentation/bpf/btf.rst).
 
-Input is a raw blob (/sys/kernel/btf/vmlinux) or an ELF file with a .BTF
-section.  Offsets of members are in bits from the start of the outermost
+Input is a raw blob (/sys/kernel/btf/vmlinux), an ELF file with a .BTF section, or
+a kernel as it lies in memory (arm64's Image), which has the blob somewhere.  Offsets of members are in bits from the start of the outermost
 struct, sizes of types in bytes.
 """
 
-import mmap
 import struct
 from dataclasses import dataclass
 
@@ -84,6 +83,27 @@ def elf_section(data, wanted):
     return None
 
 
+def largest_blob(data):
+    """The most BTF that lies in one piece in a kernel's bytes: programs in it have theirs, too."""
+    found = b""
+    for hdr_len in (24, 32):    # with 32 the header tells the layout of kinds
+        for at in places(data, struct.pack("<HBBI", BTF_MAGIC, 1, 0, hdr_len)):
+            sizes = data[at + 8:at + 24].ljust(16, b"\xff")
+            type_off, type_len, str_off, str_len = struct.unpack("<IIII", sizes)
+            size = hdr_len + max(type_off + type_len, str_off + str_len)
+            if len(found) < size <= len(data) - at:
+                found = data[at:at + size]
+    return found
+
+
+def places(data, word):
+    """Where a word occurs in bytes."""
+    at = data.find(word)
+    while at >= 0:
+        yield at
+        at = data.find(word, at + 1)
+
+
 class Btf:
     """The types of one kernel."""
 
@@ -107,20 +127,19 @@ class Btf:
         self.long_size = self._find_long()
 
     @classmethod
-    def load(cls, path):
-        """From a file, which may be raw BTF or ELF."""
-        with open(path, "rb") as file:
-            start = file.read(4)
-            file.seek(0)
-            if start != b"\x7fELF":
-                return cls(file.read())
-            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-                try:
-                    blob = elf_section(data, b".BTF")
-                except (struct.error, IndexError):
-                    raise BtfError("ELF file cut short") from None
-        if not blob:
-            raise BtfError("no .BTF section")
+    def of(cls, data):
+        """From the bytes of a file."""
+        if data[:4] == b"\x7fELF":
+            try:
+                blob = elf_section(data, b".BTF")
+            except (struct.error, IndexError):
+                raise BtfError("ELF file cut short") from None
+            if not blob:
+                raise BtfError("no .BTF section")
+        else:
+            blob = data if data[:2] in (b"\x9f\xeb", b"\xeb\x9f") else largest_blob(data)
+            if not blob:
+                raise BtfError("no BTF in it")
         return cls(blob)
 
     def _parse(self, hdr_len, pos, end):

@@ -10,7 +10,7 @@ The layouts come from the target kernel's own BTF, which is looked for in
     2. KDIR/vmlinux (Debian's headers ship one that holds only BTF)
     3. /sys/kernel/btf/vmlinux, if the running kernel is the target
     4. a vmlinux with debug information, installed for the target's release
-    5. /boot/vmlinuz-RELEASE, through KDIR/scripts/extract-vmlinux
+    5. the boot image of that release, /boot/vmlinuz-RELEASE
 
 or, with --mptcp-src, from the kernel's full source.  Each struct becomes a union
 of members at the offsets found, with assertions that the compiler agrees.  Which
@@ -231,7 +231,7 @@ def generate(args):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kdir", required=True, help="the kernel's build directory or headers")
-    parser.add_argument("--btf", metavar="FILE", help="a vmlinux or raw BTF of that kernel")
+    parser.add_argument("--btf", metavar="FILE", help="a vmlinux, vmlinuz or raw BTF of that kernel")
     parser.add_argument("--mptcp-src", metavar="DIR",
                         help="the kernel's full source, for a kernel without BTF")
     parser.add_argument("-o", dest="out", required=True, metavar="FILE.h")

@@ -11,11 +11,12 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from btf import Btf, BtfError
+from btf import Btf, BtfError, places
+from image import ImageError, kernels
 
 RUNNING_BTF = Path("/sys/kernel/btf/vmlinux")
 DEBUG_VMLINUX = ("/usr/lib/debug/boot/vmlinux-{}", "/usr/lib/debug/lib/modules/{}/vmlinux")
-VMLINUZ = "/boot/vmlinuz-{}"
+BOOT_IMAGES = ("/boot/vmlinuz-{}", "/lib/modules/{}/vmlinuz")
 
 
 class LayoutError(Exception):
@@ -63,28 +64,41 @@ class Kernel:
 
 # --- where the types are -----------------------------------------------------
 
-def banner_release(path):
-    """The release that a kernel image names in its banner, None if it has none."""
-    with open(path, "rb") as file:
-        if os.fstat(file.fileno()).st_size == 0:
-            return None
-        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            at = data.find(b"Linux version ")
-            while at >= 0:
-                word = re.match(rb"[\w.+~-]+", data[at + 14:at + 14 + 128])
-                if word and word[0][:1].isdigit():
-                    return word[0].decode()
-                at = data.find(b"Linux version ", at + 1)
+def banner_release(data):
+    """The release that a kernel names in its banner, None if it has none."""
+    for at in places(data, b"Linux version "):
+        word = re.match(rb"[\w.+~-]+", data[at + 14:at + 14 + 128])
+        if word and word[0][:1].isdigit():
+            return word[0].decode()
     return None
+
+
+def contents(path):
+    """The bytes of a file; of an ELF file, which may have a gigabyte of debug information, a map."""
+    with open(path, "rb") as file:
+        if file.read(4) == b"\x7fELF":
+            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        file.seek(0)
+        return file.read()
+
+
+def read_btf(data):
+    """(types, release in the banner) of BTF, of a kernel, or of a boot image."""
+    reason = None
+    for kernel in kernels(data):
+        try:
+            return Btf.of(kernel), banner_release(kernel)
+        except BtfError as error:
+            reason = reason or error
+    raise reason
 
 
 def load_btf(path, kernel, name=None):
     """BTF of a file that, as far as it tells, is of the target's release."""
     name = name or path
     try:
-        types = Btf.load(path)
-        release = banner_release(path) if path.stat().st_size else None
-    except BtfError as error:
+        types, release = read_btf(contents(path))
+    except (BtfError, ImageError) as error:
         raise LayoutError(f"{name}: {error}") from None
     except OSError as error:
         raise LayoutError(f"{name}: {error.strerror}") from None
@@ -94,41 +108,28 @@ def load_btf(path, kernel, name=None):
     return types
 
 
-def extract_vmlinux(kernel):
-    """BTF out of the boot image, None if it can't be had."""
-    image = Path(VMLINUZ.format(kernel.release))
-    script = kernel.dir / "scripts/extract-vmlinux"
-    if not (image.is_file() and script.is_file() and os.access(image, os.R_OK)):
-        return None
-    with tempfile.NamedTemporaryFile() as out:
-        subprocess.run(["sh", str(script), str(image)], stdout=out,
-                       stderr=subprocess.DEVNULL, check=False)
-        try:
-            return load_btf(Path(out.name), kernel, image)
-        except LayoutError:
-            return None
-
-
 def find_btf(kernel, given):
     """(types, where they were found)"""
     if given:
         return load_btf(Path(given), kernel), given
-    places = [kernel.dir / "vmlinux"]
-    if os.uname().release == kernel.release:
-        places.append(RUNNING_BTF)
-    places += [Path(name.format(kernel.release)) for name in DEBUG_VMLINUX]
     reason = ""
-    for place in places:
+    for place in btf_places(kernel):
         try:
             if place.is_file():
                 return load_btf(place, kernel), place
         except LayoutError as error:
             reason = reason or f" ({error})"
-    types = extract_vmlinux(kernel)
-    if types:
-        return types, VMLINUZ.format(kernel.release)
-    raise LayoutError(f"no BTF of kernel {kernel.release} found{reason}: give a vmlinux "
-                      f"with BTF=FILE or the kernel's full source with MPTCP_SRC=DIR")
+    raise LayoutError(f"no BTF of kernel {kernel.release} found{reason}: give a vmlinux or "
+                      f"vmlinuz with BTF=FILE or the kernel's full source with MPTCP_SRC=DIR")
+
+
+def btf_places(kernel):
+    """Files that may have it, the cheapest first."""
+    yield kernel.dir / "vmlinux"
+    if os.uname().release == kernel.release:
+        yield RUNNING_BTF
+    for name in DEBUG_VMLINUX + BOOT_IMAGES:
+        yield Path(name.format(kernel.release))
 
 
 # --- without BTF: the kernel's source ----------------------------------------

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """Kernels for the tests: a made-up one, and those found on this machine."""
 
+import bz2
+import gzip
+import lzma
 import os
 import subprocess
 import sys
@@ -59,6 +62,12 @@ def compile_btf(directory, text):
     return output
 
 
+def btf_of(vmlinux):
+    """Its section, as another program finds it."""
+    return subprocess.run(["objcopy", "-O", "binary", "--only-section=.BTF", "--set-section-flags", ".BTF=alloc",
+                           vmlinux, "/dev/stdout"], check=True, capture_output=True).stdout
+
+
 class FakeKernel:
     """As much of a KDIR as layout.py looks at."""
 
@@ -92,6 +101,35 @@ class FakeKernel:
             "include $(M)/Kbuild\n%.o:\n\tgcc -c $(ccflags-y) -o $(M)/$@ $(M)/$*.c\n")
 
 
+def by_program(*command):
+    """Compress with a program."""
+    return lambda data: subprocess.run(command, input=data, capture_output=True, check=True).stdout
+
+
+# as the kernel's build calls them (scripts/Makefile.lib)
+COMPRESSORS = {
+    "gzip": gzip.compress,
+    "xz": lambda data: lzma.compress(data, check=lzma.CHECK_CRC32, filters=[
+        {"id": lzma.FILTER_X86}, {"id": lzma.FILTER_LZMA2, "dict_size": 32 << 20}]),
+    "bzip2": bz2.compress,
+    "zstd": by_program("zstd", "-22", "--ultra", "-qc"),
+    "lz4": by_program("lz4", "-l", "-9", "-c"),
+}
+
+
+def boot_image(directory, payload, release=RELEASE):
+    """A bzImage as far as it matters: code with bytes that look like data of each compressor, payload, signature."""
+    chance = b"\x1f\x8b\x08\0 \xfd7zXZ\0 BZh9 \x28\xb5\x2f\xfd \x02\x21\x4c\x18 \x9f\xeb\1\0\x18\0\0\0"
+    image = Path(directory, f"vmlinuz-{release}")
+    image.write_bytes(b"MZ" + 500 * b"code" + chance + payload + 100 * b"signature")
+    return image
+
+
+def with_banner(kernel, release=RELEASE):
+    """The bytes of a made-up kernel's vmlinux, with the release in it."""
+    return (kernel.dir / "vmlinux").read_bytes() + f"Linux version {release} (me) #1\0".encode()
+
+
 def source_tree(directory, text, release):
     """A full source tree, as far as --mptcp-src looks at it."""
     tree = Path(directory)
@@ -117,3 +155,10 @@ def real_kernels():
              *Path("/usr/src").glob("linux-headers-*")]
     return sorted(path for path in found if (path / "vmlinux").is_file()
                   and (path / "include/config/kernel.release").is_file())
+
+
+def boot_image_of(kdir):
+    """The boot image that tools/kernels/stock keeps for these headers, None if there is none."""
+    release = (kdir / "include/config/kernel.release").read_text().strip()
+    image = kdir.parents[3] / release / "vmlinuz"
+    return image if image.is_file() else None

@@ -13,7 +13,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from kernels import FIELDS, LAYOUT, real_kernels
+from kernels import FIELDS, LAYOUT, boot_image_of, real_kernels
 
 
 def layout(kdir, *arguments):
@@ -82,6 +82,15 @@ class TestKernels(unittest.TestCase):
                                  layout(kdir).replace(str(kdir / "vmlinux"), "X"))
         if not tried:
             self.skipTest("no kernel with its full source beside it")
+
+    def test_same_from_boot_image(self):
+        found = [(kdir, image) for kdir in self.kernels() if (image := boot_image_of(kdir))]
+        if not found:
+            self.skipTest("no stock kernel: run tools/kernels/stock 6.12")
+        for kdir, image in found:
+            with self.subTest(image=str(image)):
+                self.assertEqual(layout(kdir, "--btf", image).replace(str(image), "X"),
+                                 layout(kdir).replace(str(kdir / "vmlinux"), "X"))
 
     def test_make_takes_other_types(self):
         """A build with BTF=FILE, or for another KDIR, isn't taken for what was built before."""

@@ -8,11 +8,15 @@ import sys
 import tempfile
 import unittest
 from pathlib import Path
+from types import SimpleNamespace
+from unittest import mock
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from kernels import FIELDS, GET_SEND, GET_SUBFLOW, FakeKernel, compile_btf, source_tree
+from kernels import (COMPRESSORS, FIELDS, GET_SEND, GET_SUBFLOW, RELEASE, FakeKernel, boot_image, btf_of,
+                     compile_btf, source_tree, with_banner)
 
 import btf
+import sources
 from btf import Btf, BtfError
 
 STUBS = ("linux/build_bug.h", "linux/list.h", "linux/stddef.h", "linux/types.h",
@@ -243,6 +247,71 @@ class TestRefusal(Case):
         status, error = kernel.run("-o", str(kernel.dir / "vmlinux/out.h"))
         self.assertEqual(status, 1)
         self.assertRegex(error, r"\Alayout: [^\n]+\n\Z")
+
+
+class TestBootImage(Case):
+    """BTF out of vmlinuz, for headers without vmlinux."""
+
+    def setUp(self):
+        super().setUp()
+        self.made = self.kernel()
+        self.wanted = self.accepted(self.made)
+
+    def same(self, image):
+        found = self.accepted(self.made, "--btf", str(image))
+        self.assertEqual(found.replace(str(image), str(self.made.dir / "vmlinux")), self.wanted)
+
+    def test_each_compressor(self):
+        for name, compress in COMPRESSORS.items():
+            with self.subTest(name):
+                self.same(boot_image(self.temp, compress(with_banner(self.made))))
+
+    def test_kernel_that_is_no_elf_file(self):
+        """arm64's Image: the bytes as they lie in memory, where a program's own BTF comes first."""
+        small = btf_of(compile_btf(self.temp, "struct small { int x; } x;"))
+        image = b"MZ" + small + 99 * b"code" + btf_of(self.made.dir / "vmlinux") + b"Linux version 6.99.1-test #1\0"
+        plain = self.temp / "Image"
+        plain.write_bytes(image)
+        self.same(plain)
+        self.same(boot_image(self.temp, COMPRESSORS["gzip"](image)))
+
+    def test_of_another_release(self):
+        image = boot_image(self.temp, COMPRESSORS["gzip"](with_banner(self.made, "6.99.2-test")))
+        self.refused(self.made, ["6.99.2-test", "6.99.1-test"], "--btf", str(image))
+
+    def test_without_btf_or_cut_short(self):
+        whole = boot_image(self.temp, COMPRESSORS["xz"](with_banner(self.made))).read_bytes()
+        cut = self.temp / "cut"
+        for content in (whole[:len(whole) // 2], b"MZ" + 99 * b"code", b"MZ" + btf_of(self.made.dir / "vmlinux")[:2000]):
+            cut.write_bytes(content)
+            self.refused(self.made, [f"{cut}: no BTF in it"], "--btf", str(cut))
+
+    def test_program_missing(self):
+        image = boot_image(self.temp, COMPRESSORS["zstd"](with_banner(self.made)))
+        with mock.patch.dict("os.environ", {"PATH": str(self.temp)}):
+            self.refused(self.made, [f"{image}: it is compressed with zstd or lz4: install zstd or lz4"], "--btf", str(image))
+
+    def found(self, running):
+        """Where find_btf() looks on a machine with that running kernel."""
+        with mock.patch.multiple(sources, RUNNING_BTF=self.temp / "running", DEBUG_VMLINUX=(),
+                                 BOOT_IMAGES=(f"{self.temp}/vmlinuz-{{}}",)), \
+             mock.patch("os.uname", lambda: SimpleNamespace(release=running)):
+            return sources.find_btf(sources.Kernel(self.made.dir), None)[1]
+
+    def test_where_it_looks(self):
+        """For the running kernel in /sys, for the next one in its boot image; the headers' own comes first."""
+        image = boot_image(self.temp, COMPRESSORS["gzip"](with_banner(self.made)))
+        (self.temp / "running").write_bytes(btf_of(self.made.dir / "vmlinux"))
+        self.assertEqual(self.found(RELEASE), self.made.dir / "vmlinux")
+        (self.made.dir / "vmlinux").unlink()
+        self.assertEqual(self.found(RELEASE), self.temp / "running")
+        self.assertEqual(self.found("6.99.0-other"), image)
+        image.write_bytes(b"MZ")
+        with self.assertRaisesRegex(sources.LayoutError, rf"\(\S*vmlinuz-{RELEASE}: no BTF in it\)"):
+            self.found("6.99.0-other")
+        image.unlink()
+        with self.assertRaisesRegex(sources.LayoutError, "^no BTF of kernel 6.99.1-test found: give a vmlinux or"):
+            self.found("6.99.0-other")
 
 
 class TestSource(Case):
