@@ -479,6 +479,8 @@ result "links, while interfaces change all the time"
 ip link set lo down
 ip link set lo name $'l\xff' 2>"$work/why" && "$top/build/selftests/pamsctl/pamsctl" --json path show >"$work/why" 2>&1 && grep -q '"dev": "l?"' "$work/why"
 result "JSON with an interface whose name isn't UTF-8"
+"$top/build/selftests/pamsctl/pamsctl" --json links show $'l\xff' >"$work/why" 2>&1 && grep -q '"dev": "l?"' "$work/why"
+result "links' JSON with it"
 ip link set $'l\xff' name lo up
 
 # --- a machine without the module ---

@@ -20,7 +20,7 @@ void finding(json_t *list, enum grade grade, const char *what,
 	va_end(args);
 	json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:s*}",
 					      "grade", grades[grade], "what",
-					      what, "text", text, "advice",
+					      what, "text", show_utf8(text), "advice",
 					      advice));
 }
 

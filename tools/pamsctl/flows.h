@@ -35,6 +35,8 @@ struct flow {
 	bool measured;
 	uint64_t sending_byteps;
 	uint64_t receiving_byteps;
+
+	unsigned int ifindex;	/* flows_place(): over which it goes; 0: not known */
 };
 
 struct flows {

@@ -115,8 +115,10 @@ static bool sees_flows(const struct outlook *outlook)
 static json_t *link_json(const struct outlook *outlook, const struct link *link)
 {
 	json_t *object = json_object(), *list = json_array();
+	char name[IF_NAMESIZE];
 
-	json_object_set_new(object, "dev", json_string(link->interface->name));
+	memcpy(name, link->interface->name, sizeof(name));
+	json_object_set_new(object, "dev", json_string(show_utf8(name)));
 	add_number(object, "ifindex", link->interface->ifindex);
 	add_verdict(object, &link->verdict);
 	for (size_t i = 0; i < link->interface->count; i++)
@@ -324,15 +326,12 @@ static int show(const char *name)
 	return status;
 }
 
-static const char *interface_name(char name[IF_NAMESIZE], const struct interfaces *interfaces,
-				  const struct flow *flow)
+static const char *interface_name(char name[IF_NAMESIZE], const struct flow *flow)
 {
-	unsigned int ifindex = flow_interface(interfaces, flow);
-
-	return ifindex ? show_interface(name, ifindex) : "?";
+	return flow->ifindex ? show_interface(name, flow->ifindex) : "?";
 }
 
-static json_t *flow_json(const struct interfaces *interfaces, const struct flow *flow)
+static json_t *flow_json(const struct flow *flow)
 {
 	char local[INET6_ADDRSTRLEN], remote[INET6_ADDRSTRLEN], name[IF_NAMESIZE];
 	json_t *object = json_pack("{s:i, s:i, s:s, s:i, s:s, s:i, s:s, s:b}",
@@ -342,7 +341,7 @@ static json_t *flow_json(const struct interfaces *interfaces, const struct flow 
 				   "remote_address", show_address(remote, flow->family,
 								  flow->remote),
 				   "remote_port", flow->remote_port,
-				   "dev", interface_name(name, interfaces, flow),
+				   "dev", interface_name(name, flow),
 				   "backup", flow->backup);
 
 	add_round_trips(object, flow);
@@ -350,8 +349,7 @@ static json_t *flow_json(const struct interfaces *interfaces, const struct flow 
 	return object;
 }
 
-static void print_flow(struct table *table, const struct interfaces *interfaces,
-		       const struct flow *flow, int room)
+static void print_flow(struct table *table, const struct flow *flow, int room)
 {
 	const char *format = flow->family == AF_INET ? "%s:%u > %s:%u%s" : "[%s]:%u > [%s]:%u%s";
 	char local[INET6_ADDRSTRLEN], remote[INET6_ADDRSTRLEN], name[IF_NAMESIZE];
@@ -359,7 +357,7 @@ static void print_flow(struct table *table, const struct interfaces *interfaces,
 	char *remainder;
 
 	table_row(table);
-	table_cell(table, interface_name(name, interfaces, flow));
+	table_cell(table, interface_name(name, flow));
 	rtt_cell(table, flow);
 	delivery_cell(table, flow);
 	flow_rate_cells(table, flow);
@@ -385,8 +383,7 @@ static size_t length_of(const struct flows *flows, size_t begin)
 	return end - begin;
 }
 
-static json_t *print_conn(const struct interfaces *interfaces, const struct flow *flows,
-			  size_t count)
+static json_t *print_conn(const struct flow *flows, size_t count)
 {
 	json_t *list = json_array();
 	int width = terminal_width();
@@ -398,17 +395,16 @@ static json_t *print_conn(const struct interfaces *interfaces, const struct flow
 		       count == 1 ? "" : "s");
 		table = table_new("LINK RTT> RATE>:1 SENDING> RECEIVING> SENT> RECEIVED>");
 		for (size_t i = 0; i < count; i++)
-			print_flow(table, interfaces, &flows[i], width - 8);
+			print_flow(table, &flows[i], width - 8);
 		table_print(table, 2, width, line_to_stdout, NULL);
 		putchar('\n');
 	}
 	for (size_t i = 0; i < count; i++)
-		append(list, flow_json(interfaces, &flows[i]));
+		append(list, flow_json(&flows[i]));
 	return json_pack("{s:s, s:o}", "token", show_token(token, flows->token), "subflows", list);
 }
 
-static int print_conns(const struct interfaces *interfaces, const struct flows *flows,
-		       const uint32_t *token)
+static int print_conns(const struct flows *flows, const uint32_t *token)
 {
 	json_t *list = json_array();
 	char text[TOKEN_TEXT_MAX];
@@ -416,7 +412,7 @@ static int print_conns(const struct interfaces *interfaces, const struct flows *
 
 	for (size_t i = 0; i < flows->count; i += length_of(flows, i))
 		if (!token || flows->at[i].token == *token)
-			append(list, print_conn(interfaces, &flows->at[i], length_of(flows, i)));
+			append(list, print_conn(&flows->at[i], length_of(flows, i)));
 	if (token && !json_array_size(list))
 		status = refuse(FAILED, "links conn: no MPTCP connection has the token %s",
 				show_token(text, *token));
@@ -443,13 +439,14 @@ static int show_conns(const char *text)
 		return refuse(FAILED, "links: the interfaces can't be read: %s", nl_geterror(err));
 	}
 	err = flows_measure(&flows, interval_us());
+	flows_place(&flows, &interfaces);
 	if (err)
 		status = refuse(FAILED, "the sockets can't be listed: %s: "
 				"modprobe -a mptcp_diag tcp_diag", nl_geterror(err));
 	else if (flows.hidden)
 		status = refuse(NOT_PERMITTED, "links conn: needs CAP_NET_ADMIN: run it as root");
 	else
-		status = print_conns(&interfaces, &flows, text ? &token : NULL);
+		status = print_conns(&flows, text ? &token : NULL);
 	interfaces_free(&interfaces);
 	flows_free(&flows);
 	return status;

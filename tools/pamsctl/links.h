@@ -80,8 +80,8 @@ void outlook_free(struct outlook *outlook);
  */
 int links_ask_pamsd(struct outlook *outlook);
 
-/* The interface over which a flow goes: the one that has its address; 0: not known. */
-unsigned int flow_interface(const struct interfaces *interfaces, const struct flow *flow);
+/* Find the interfaces over which the flows go: those that have their addresses, or the routes'. */
+void flows_place(struct flows *flows, const struct interfaces *interfaces);
 
 /* Does the entry of pamsctl first name this address of the link? */
 bool names_address(const struct first *first, const struct link *link,

@@ -391,15 +391,21 @@ static struct nl_sock *open_routes(void)
 	return NULL;
 }
 
-unsigned int flow_interface(const struct interfaces *interfaces, const struct flow *flow)
+void flows_place(struct flows *flows, const struct interfaces *interfaces)
 {
-	unsigned int ifindex = owner_of_flow(interfaces, flow);
-	struct nl_sock *sock = ifindex ? NULL : open_routes();
+	struct nl_sock *sock = NULL;
 
-	if (sock)
-		ifindex = way_of_flow(interfaces, sock, flow);
+	for (size_t i = 0; i < flows->count; i++) {
+		struct flow *flow = &flows->at[i];
+
+		flow->ifindex = owner_of_flow(interfaces, flow);
+		if (flow->ifindex)
+			continue;
+		sock = sock ?: open_routes();
+		if (sock)
+			flow->ifindex = way_of_flow(interfaces, sock, flow);
+	}
 	nl_socket_free(sock);
-	return ifindex;
 }
 
 static uint32_t lower(uint32_t one, uint32_t other)
@@ -433,9 +439,10 @@ static void add_flow(struct link *link, const struct flow *flow)
 static void take_flows(struct outlook *outlook, uint64_t interval_us)
 {
 	outlook->flows_error = flows_measure(&outlook->flows, interval_us);
+	flows_place(&outlook->flows, &outlook->interfaces);
 	for (size_t i = 0; i < outlook->flows.count; i++) {
 		const struct flow *flow = &outlook->flows.at[i];
-		struct link *link = link_at(outlook, flow_interface(&outlook->interfaces, flow));
+		struct link *link = link_at(outlook, flow->ifindex);
 
 		if (link)
 			add_flow(link, flow);

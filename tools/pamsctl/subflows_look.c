@@ -33,12 +33,9 @@ struct looking {
 	size_t count;
 };
 
-static const char *device(char name[IF_NAMESIZE], const struct looking *looking,
-			  const struct flow *flow)
+static const char *device(char name[IF_NAMESIZE], const struct flow *flow)
 {
-	unsigned int ifindex = flow_interface(looking->interfaces, flow);
-
-	return ifindex ? show_interface(name, ifindex) : "?";
+	return flow->ifindex ? show_interface(name, flow->ifindex) : "?";
 }
 
 static bool is_on(const struct echo *echo, const struct flow *flow)
@@ -119,9 +116,9 @@ static void show_swallowing(const struct looking *looking, const struct echo *ec
 		snprintf(passes, sizeof(passes), "those of %u pass", echo->largest);
 	snprintf(advice, sizeof(advice), "ip link set %s mtu %u, at both ends sysctl -w "
 		 "net.ipv4.tcp_mtu_probing=1; or have ICMP pass",
-		 device(name, looking, flow), echo->largest ?: 1280);
+		 device(name, flow), echo->largest ?: 1280);
 	finding(looking->list, waits ? BAD : NOTE, "large packet", advice,
-		"%s: packets of %u bytes to %s and back vanish, %s%s", device(name, looking, flow),
+		"%s: packets of %u bytes to %s and back vanish, %s%s", device(name, flow),
 		echo->mtu, show_address(remote, echo->family, echo->remote), passes,
 		waits ? "; a connection waits for an answer there" : "");
 }
@@ -165,7 +162,7 @@ static void look_at_answers(const struct looking *looking)
 			"have forgotten the connection" :
 			"pamsctl links: is the link alive? other subflows carry on without it",
 			"%s: nothing was acknowledged for %s of what %s port %u sent to %s port %u, "
-			"connection %s", device(name, looking, flow),
+			"connection %s", device(name, flow),
 			show_time(text, flow->unanswered_ms * 1000LL),
 			show_address(local, flow->family, flow->local), flow->local_port,
 			show_address(remote, flow->family, flow->remote), flow->remote_port,
@@ -189,7 +186,7 @@ static bool is_used(const struct looking *looking, const struct manager *manager
 		if (looking->interfaces->routes[i].way.ifindex == one->ifindex)
 			return true;
 	for (size_t i = 0; i < looking->flows->count; i++)
-		if (flow_interface(looking->interfaces, &looking->flows->at[i]) == one->ifindex)
+		if (looking->flows->at[i].ifindex == one->ifindex)
 			return true;
 	return false;
 }
@@ -237,6 +234,7 @@ void look_at_subflows(json_t *list)
 	if (flows_read(&flows))
 		memset(&flows, 0, sizeof(flows));
 	if (!interfaces_read(&interfaces)) {
+		flows_place(&flows, &interfaces);
 		looking.interfaces = &interfaces;
 		looking.flows = &flows;
 		look_at_mtus(&looking);
