@@ -274,6 +274,53 @@ predicted()
 	begins_on c1 || fail "it is lost for ever: $(cat "$work/status")"
 }
 
+# A server that is down, and nothing else is going on: only connections to it begin elsewhere, each path has its turn.
+down()
+{
+	local begins=10.0.1 other=10.0.2
+	begin
+	keep_first
+	await "$(both)"
+	transfer --bytes 10000 --cold
+	within 20 begins_on c1 || { begins=10.0.2 other=10.0.1; }
+	ip -n "$server" route add blackhole 10.0.0.99
+	sleep 3
+	in_vain "$begins"
+	in_vain "$other"
+	in_vain "$begins"
+	answers
+	! grep '"dead"' "$work/status" || fail "a path counts as dead"
+	begins_on "$([ "$begins" = 10.0.1 ] && echo c1 || echo c2)" || fail "all connections begin elsewhere: $(cat "$work/status")"
+}
+# in_vain NET: for a second somebody wants to connect, from there
+in_vain()
+{
+	local pid
+	on_client timeout 1 "$xfer" client --quiet --bytes 1000 10.0.0.99 "$port" >"$work/none" 2>&1 &
+	pid=$!
+	sleep 0.1
+	on_client ss -Htn state syn-sent dst 10.0.0.99 | tee "$work/tries" | grep -q "$1.1[:%]" || fail "not from $1: $(cat "$work/tries")"
+	! wait "$pid" || fail "something answered"
+}
+
+# What comes from a neighbour isn't what the way out carries.
+neighbour()
+{
+	local pid
+	begin
+	keep_first
+	await "$(both)"
+	on_client "$xfer" client --quiet --bytes 3M 10.0.1.2 "$port" &
+	pid=$!
+	transfer --bytes 100 --cold
+	wait "$pid" || fail "no transfer"
+	answers
+	! grep '"rate_byteps"' "$work/status" || fail "a neighbour's rate counts"
+	transfer --bytes 3M
+	answers
+	grep '"rate_byteps"' "$work/status" || fail "no rate counts"
+}
+
 # Nothing answers at that address, but the path carries a transfer: it isn't dead.
 unanswered()
 {
@@ -410,6 +457,8 @@ add others_stay
 add tunnel
 add forbidden
 add predicted
+add down
+add neighbour
 add unanswered
 add privacy
 add two_choose

@@ -8,10 +8,12 @@
  * event loop and the clock are played here. A schedule has three links, changes for 30 s, in
  * half of them a daemon that is killed and started again, and others who add and take away
  * endpoints, routes and rules, also those of pamsd. All the time somebody wants to connect, and
- * tries anew each 300 ms until an attempt succeeds, as happy eyeballs do. What has to be:
+ * tries anew each 300 ms until an attempt succeeds, as happy eyeballs do; somebody else tries a
+ * server that is down. What has to be:
  *
  *	- nobody waits for over a second while one path lived all the time, and for some before;
  *	  and for 0.6 s more for each further address that was tried in vain;
+ *	- no path counts as dead that has lived since something was answered over it;
  *	- 5 s after the last change each usable link has its endpoint, rules and routes, and no
  *	  other link has;
  *	- what others have made is as they left it;
@@ -162,12 +164,18 @@ static void run_events(void)
 
 /* --- what the daemon says, and its file --- */
 
+static void check_dead(const char *interface);
+
 void say(const char *format, ...)
 {
 	va_list args;
 
 	va_start(args, format);
 	vtell(format, args);
+	va_end(args);
+	va_start(args, format);
+	if (strstr(format, "nothing is answered"))
+		check_dead(va_arg(args, const char *));
 	va_end(args);
 }
 
@@ -217,6 +225,7 @@ struct place {
 	unsigned int rtt_us;
 	uint64_t lives_us;	/* since when a new connection could use it; 0: it can't */
 	uint64_t silent_us;	/* since when nothing comes over it; 0: it does */
+	bool works[2];		/* a connection began, and it has lived since */
 };
 
 static struct place places[LINKS];
@@ -509,6 +518,7 @@ struct begin {
 
 static struct begin begin;
 static struct prefix told[2];
+static struct list leads;	/* of struct lead */
 
 struct begin *begin_new(struct event_base *base, void (*woken)(void *arg), void *arg)
 {
@@ -523,6 +533,7 @@ void begin_free(struct begin *gone)
 	(void)gone;
 	begin.woken = NULL;
 	memset(told, 0, sizeof(told));
+	list_free(&leads);
 }
 
 int begin_tell(struct begin *to, int family, const struct path *path)
@@ -537,6 +548,31 @@ int begin_tell(struct begin *to, int family, const struct path *path)
 int begin_leave(const struct list *prefixes)
 {
 	(void)prefixes;
+	list_free(&leads);
+	return 0;
+}
+
+static struct lead *lead_to(const struct prefix *to)
+{
+	for_each(struct lead, lead, &leads)
+		if (!memcmp(&lead->to, to, sizeof(*to)))
+			return lead;
+	return NULL;
+}
+
+int begin_lead(const struct prefix *to, const struct path *path)
+{
+	struct lead *lead = lead_to(to);
+
+	if (!path && lead)
+		*lead = ((struct lead *)leads.at)[--leads.count];
+	if (!path)
+		return lead ? 0 : -ENOENT;
+	if (!lead) {
+		lead = list_add(&leads, sizeof(*lead));
+		lead->to = *to;
+	}
+	lead->address = path->address;
 	return 0;
 }
 
@@ -545,7 +581,7 @@ int begin_leave(const struct list *prefixes)
 #define CONNECTIONS	64
 
 struct connection {
-	bool used, opening;
+	bool used, opening, answers;
 	unsigned int i;
 	struct prefix local, peer;
 	uint16_t port;
@@ -558,7 +594,7 @@ struct connection {
 static struct connection connections[CONNECTIONS];
 static struct {
 	uint64_t since_us, attempt_us;	/* 0: nobody wants to connect */
-	unsigned int i, nr;
+	unsigned int i, nr, host;
 	struct connection *attempt[16];
 } wish;
 
@@ -622,8 +658,22 @@ void diag_ended(struct nl_sock *sock, diag_fn fn, void *arg)
 	(void)arg;
 }
 
-static struct connection *attempt(unsigned int i)
+static void check_dead(const char *interface)
 {
+	const struct place *place = &places[interface[1] - '0'];
+
+	/* it takes a moment to hear of a new address */
+	if (place->works[0] && place->works[1] && us - place->lives_us > BEFORE_MS * 1000) {
+		bad = true;
+		tell("VIOLATION: %s lives", interface);
+	}
+}
+
+#define DOWN_HOST	9	/* never answers */
+
+static struct connection *attempt(unsigned int i, unsigned int host)
+{
+	const struct prefix peer = address_of(199, i, host), *begins;
 	struct connection *one = NULL;
 	const struct place *from;
 
@@ -634,7 +684,8 @@ static struct connection *attempt(unsigned int i)
 		return NULL;
 	memset(one, 0, sizeof(*one));
 	/* a program that can't bind leaves it to the routes */
-	from = told[i].family ? owner_of(&told[i]) : NULL;
+	begins = told[i].family && lead_to(&peer) ? &lead_to(&peer)->address : &told[i];
+	from = begins->family ? owner_of(begins) : NULL;
 	if (!from || !from->up)
 		from = place_at(__wrap_scene_exit(families[i]));
 	if (!from || !from->ifindex || !from->host[i])
@@ -643,7 +694,8 @@ static struct connection *attempt(unsigned int i)
 	one->opening = true;
 	one->i = i;
 	one->local = own_address(from, i);
-	one->peer = address_of(99, i, 1 + draw(3));
+	one->peer = peer;
+	one->answers = host != DOWN_HOST;
 	one->port = 1000 + draw(60000);
 	one->since_us = us;
 	one->ends_us = us + 8000000;
@@ -652,8 +704,8 @@ static struct connection *attempt(unsigned int i)
 
 static void play(struct connection *one)
 {
-	const struct place *place = owner_of(&one->local);
-	bool lives = place && usable(place, one->i) && place->alive;
+	struct place *place = (struct place *)owner_of(&one->local);
+	bool lives = place && one->answers && usable(place, one->i) && place->alive;
 
 	if (us >= one->ends_us) {
 		one->used = false;
@@ -670,6 +722,7 @@ static void play(struct connection *one)
 		one->opening = false;
 		one->rtt_us = place->rtt_us;
 		one->began_us = us;
+		place->works[one->i] = true;
 		one->ends_us = us + 100000 + draw(1000000);
 	}
 }
@@ -730,6 +783,7 @@ static void play_wish(void)
 		wish.since_us = us;
 		wish.attempt_us = us;
 		wish.i = draw(2);
+		wish.host = 1 + draw(3);
 	}
 	for (unsigned int n = 0; n < wish.nr; n++)
 		if (wish.attempt[n] && wish.attempt[n]->used && !wish.attempt[n]->opening) {
@@ -742,12 +796,22 @@ static void play_wish(void)
 	}
 	if (us < wish.attempt_us || wish.nr == ARRAY_SIZE(wish.attempt))
 		return;
-	wish.attempt[wish.nr] = attempt(wish.i);
+	wish.attempt[wish.nr] = attempt(wish.i, wish.host);
 	if (wish.attempt[wish.nr])
 		tell("IPv%d attempt from c%u", wish.i ? 6 : 4,
 		     wish.attempt[wish.nr]->local.address[wish.i ? 7 : 2] - 1);
 	wish.nr++;
 	wish.attempt_us = us + AGAIN_MS * 1000;
+	if (begin.woken)
+		begin.woken(begin.arg);
+}
+
+/* Somebody tries the server that is down. */
+static void play_vain(void)
+{
+	if (draw(1000) || !attempt(draw(2), DOWN_HOST))
+		return;
+	tell("attempt at the server that is down");
 	if (begin.woken)
 		begin.woken(begin.arg);
 }
@@ -881,6 +945,8 @@ static void note_lives(void)
 			place->lives_us = 0;
 		else if (!place->lives_us)
 			place->lives_us = us;
+		if (!all)
+			memset(place->works, 0, sizeof(place->works));
 	}
 }
 
@@ -892,6 +958,7 @@ static void change(void)
 	if (draw(4)) {
 		change_link(place);
 		place->lives_us = 0;
+		memset(place->works, 0, sizeof(place->works));
 	} else {
 		change_others();
 	}
@@ -905,6 +972,7 @@ static void step(void)
 		if (connections[n].used)
 			play(&connections[n]);
 	play_wish();
+	play_vain();
 	run_events();
 }
 
@@ -950,8 +1018,10 @@ static void look(void)
 
 static void forget_lives(void)
 {
-	for (unsigned int n = 0; n < LINKS; n++)
+	for (unsigned int n = 0; n < LINKS; n++) {
 		places[n].lives_us = 0;
+		memset(places[n].works, 0, sizeof(places[n].works));
+	}
 	note_lives();
 }
 
@@ -985,7 +1055,8 @@ static void begin_schedule(void)
 	limit_before = limit;
 	for (unsigned int n = 0; n < LINKS; n++)
 		places[n] = (struct place){ next_ifindex++, true, true, true, { 1, 1 },
-					    { true, true }, 200, 5000 + draw(75000), 0, 0 };
+					    { true, true }, 200, 5000 + draw(75000), 0, 0,
+					    { } };
 	start();
 	note_lives();
 	for (unsigned int n = 0; n < LINKS; n++)

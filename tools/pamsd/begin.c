@@ -55,6 +55,13 @@ int begin_leave(const struct list *prefixes)
 	return 0;
 }
 
+int begin_lead(const struct prefix *to, const struct path *path)
+{
+	(void)to;
+	(void)path;
+	return 0;
+}
+
 #else
 
 #include <fcntl.h>
@@ -234,6 +241,22 @@ void begin_free(struct begin *begin)
 	free(begin);
 }
 
+static int set_path(struct first *first, const struct path *path)
+{
+	memcpy(first->source, path->address.address, sizeof(first->source));
+	memcpy(first->device, path->interface, sizeof(first->device));
+	return first_table_set(kernel.table[index_of(first->family)], first);
+}
+
+int begin_lead(const struct prefix *to, const struct path *path)
+{
+	struct first first = { .family = to->family, .length = to->len };
+
+	memcpy(first.prefix, to->address, sizeof(first.prefix));
+	return path ? set_path(&first, path) :
+	       first_table_del(kernel.table[index_of(to->family)], &first);
+}
+
 int begin_tell(struct begin *begin, int family, const struct path *path)
 {
 	unsigned int i = index_of(family);
@@ -245,9 +268,7 @@ int begin_tell(struct begin *begin, int family, const struct path *path)
 		close_one(&begin->link[i]);
 		return err == -ENOENT ? 0 : err;
 	}
-	memcpy(first.source, path->address.address, sizeof(first.source));
-	memcpy(first.device, path->interface, sizeof(first.device));
-	err = first_table_set(kernel.table[i], &first);
+	err = set_path(&first, path);
 	return err ?: attach(begin, family);
 }
 

@@ -100,3 +100,35 @@ const struct path *choose_path(const struct list *paths, int family,
 		return kept;
 	return best;
 }
+
+/* When it was tried there in vain last; 0: never, or long ago. */
+static uint64_t vain_us(const struct path *path, const struct prefix *to, uint64_t ms)
+{
+	uint64_t dead_us = is_dead(path, ms) ? path->dead_ms * 1000 : 0;
+	uint64_t silent_us = silent_since_us(&path->address, to, ms);
+
+	return silent_us > dead_us ? silent_us : dead_us;
+}
+
+static bool has_turn(const struct path *one, const struct path *than, const struct prefix *to,
+		     const struct answer *answer, uint64_t ms)
+{
+	uint64_t one_us = vain_us(one, to, ms), than_us = vain_us(than, to, ms);
+
+	return one_us != than_us ? one_us < than_us : is_better(one, than, answer, ms);
+}
+
+const struct path *choose_elsewhere(const struct list *paths, const struct prefix *to,
+				    const struct prefix *chosen, const struct answer *answer,
+				    uint64_t ms)
+{
+	const struct path *best = NULL;
+
+	for_each(const struct path, path, paths) {
+		if (path->address.family != to->family || !path->up)
+			continue;
+		if (!best || has_turn(path, best, to, answer, ms))
+			best = path;
+	}
+	return best && memcmp(&best->address, chosen, sizeof(*chosen)) ? best : NULL;
+}

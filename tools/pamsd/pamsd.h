@@ -9,7 +9,8 @@
  *	          control.c, plugin.c -------/      \------> kernel.c
  *	                  (lines.c)
  *
- *	paths:    scene.c, seen.c -> paths.c (plan.c, choice.c) -> scene.c, endpoint.c, begin.c
+ *	paths:    scene.c, seen.c -> paths.c -> scene.c, endpoint.c, begin.c
+ *	                  (plan.c, choice.c, lead.c)
  *	rules:    config.c -> rules.c -> kernel.c
  *	caps:     counter.c, battery.c, metered.c, pamsplit.c -> caps.c (quota.c)
  *	                  caps.c -> caps_apply.c -> kernel.c, endpoint.c, exits.c,
@@ -30,9 +31,11 @@
  *	session.c		sessions of peers, and the age of their reports
  *	paths.c			keeps the host's paths
  *	plan.c			what should be there for them
+ *	lead.c			where those begin whose destination is silent
  *	begin.c			puts where connections begin into the kernel
  *	seen.c			what TCP sockets tell of the paths
  *	choice.c		chooses on which of them connections begin
+ *	silent.c		destinations that don't answer over a path
  *	scene.c			interfaces, addresses, routes and rules
  *	reporter.c		decides when to report which state of a path
  *	source_*.c		measure an interface's throughput and backlog

@@ -70,6 +70,8 @@ struct paths {
 	struct begin *begin;	/* NULL: connections begin where the routes say */
 	struct prefix chosen[2];
 	bool crowded;		/* too many destinations have routes of their own */
+	struct list left;	/* of struct prefix: destinations for which there's no choice */
+	struct list leads;	/* of struct lead */
 	uint64_t compared_ms[2]; /* when a choice was made by round trips first; 0: never */
 	struct made told[2];	/* what the kernel's table has; family 0: nothing */
 	struct seldom unread, refused, full;
@@ -427,6 +429,16 @@ static void choose_one(struct paths *paths, unsigned int i)
 		    families[i] == AF_INET ? 4 : 6);
 }
 
+static void lead(struct paths *paths)
+{
+	const struct prefix chosen[] = { paths->told[0].address, paths->told[1].address };
+	int err = lead_all(&paths->leads, &(struct leading){ &paths->paths, &paths->left, chosen,
+							     seen_answer(), now_ms() });
+
+	if (err)
+		complain(paths, "where connections to one destination begin", "-", err);
+}
+
 static void choose(struct paths *paths)
 {
 	for_each(struct path, path, &paths->paths) {
@@ -438,17 +450,24 @@ static void choose(struct paths *paths)
 	}
 	for (unsigned int i = 0; paths->begin && i < ARRAY_SIZE(families); i++)
 		choose_one(paths, i);
+	if (paths->begin)
+		lead(paths);
 }
 
-static void leave(struct paths *paths, const struct plan *plan)
+/* Takes the plan's list, and all that is led out of the kernel's table. */
+static void leave(struct paths *paths, struct plan *plan)
 {
 	int err = paths->begin ? begin_leave(&plan->left) : 0;
 
+	list_free(&paths->leads);
+	list_free(&paths->left);
+	paths->left = plan->left;
+	memset(&plan->left, 0, sizeof(plan->left));
 	paths->crowded = err;
 	if (!err)
 		return;
 	say_seldom(&paths->full, "connections begin where the routes say: %u destinations have "
-		   "routes of their own: %s", plan->left.count, strerror(-err));
+		   "routes of their own: %s", paths->left.count, strerror(-err));
 }
 
 /* --- events --- */
@@ -530,7 +549,7 @@ static void on_look(evutil_socket_t fd, short what, void *arg)
 {
 	struct paths *paths = arg;
 	uint64_t ms = now_ms();
-	int opening = seen_read(&paths->paths, now_us());
+	int opening = seen_read(&paths->paths, &paths->left, now_us());
 
 	(void)fd;
 	(void)what;
@@ -567,7 +586,7 @@ static void on_ended(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
-	seen_ended(&paths->paths, now_us());
+	seen_ended(&paths->paths, &paths->left, now_us());
 	choose(paths);
 }
 
@@ -731,6 +750,8 @@ void paths_free(struct paths *paths)
 	seen_close();
 	list_free(&paths->paths);
 	list_free(&paths->made);
+	list_free(&paths->left);
+	list_free(&paths->leads);
 	if (paths->lock >= 0)
 		close(paths->lock);
 	free(paths->file);

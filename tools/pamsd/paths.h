@@ -70,6 +70,8 @@ struct scene {
 /* The new last element, all zero. Ends the daemon if there is no memory. */
 void *list_add(struct list *list, size_t size);
 void list_free(struct list *list);
+/* Is it in one of the list's prefixes? */
+bool list_covers(const struct list *prefixes, const struct prefix *one);
 
 #define for_each(type, one, list)					\
 	for (type *one = (list)->at;					\
@@ -137,6 +139,14 @@ const struct path *choose_path(const struct list *paths, int family,
 			       const struct prefix *before, const struct answer *answer,
 			       unsigned int percent, uint64_t ms);
 
+/*
+ * The path on which connections to a destination begin that is silent on the chosen one; NULL:
+ * there, too. Where none answers each has its turn.
+ */
+const struct path *choose_elsewhere(const struct list *paths, const struct prefix *to,
+				    const struct prefix *chosen, const struct answer *answer,
+				    uint64_t ms);
+
 /* --- plan.c: what should be there, from what is --- */
 
 /* An endpoint that pamsd has made, or will. */
@@ -189,16 +199,55 @@ int begin_tell(struct begin *begin, int family, const struct path *path);
  * choice for any.
  */
 int begin_leave(const struct list *prefixes);
+/* Connections to this destination begin on that path; NULL: as all. 0 or -errno. */
+int begin_lead(const struct prefix *to, const struct path *path);
+
+/* --- silent.c: destinations that don't answer over a path --- */
+
+/* How long what didn't answer so many times before stays out. */
+uint64_t dead_for_ms(unsigned int times);
+/* One that is being opened since then has waited for too long. */
+void silent_note(const struct prefix *local, const struct prefix *peer, uint64_t since_us,
+		 uint64_t ms);
+void silent_answered(const struct prefix *local, const struct prefix *peer, uint64_t us);
+/* The path is another one now, or works again. */
+void silent_forget(const struct prefix *local);
+/* Since when, or 0: it isn't silent there, or may be tried again. */
+uint64_t silent_since_us(const struct prefix *local, const struct prefix *peer, uint64_t ms);
+/* Is the path dead, on which something was answered at answered_us last? */
+bool silent_condemns(const struct prefix *local, uint64_t answered_us, uint64_t ms);
+/* The next destination that is silent on this path, or NULL. *at: 0 at first */
+const struct prefix *silent_on(const struct prefix *local, uint64_t ms, unsigned int *at);
+
+/* --- lead.c: destinations that are silent where connections begin --- */
+
+struct lead {
+	struct prefix to, address;
+	unsigned int ifindex;
+};
+
+struct leading {
+	const struct list *paths, *left;
+	const struct prefix *chosen;	/* of both families; family 0: none */
+	const struct answer *answer;
+	uint64_t ms;
+};
+
+/* Bring "leads", of struct lead, and the kernel's table up to date. 0 or -errno. */
+int lead_all(struct list *leads, const struct leading *leading);
 
 /* --- seen.c: what this machine's TCP sockets tell of the paths --- */
 
-/* Update rtt_us, rate_byteps and signs of life. Returns how many connections are being opened. */
-int seen_read(const struct list *paths, uint64_t us);
+/*
+ * Update rtt_us, rate_byteps and signs of life. Sockets to what is in the prefixes of "left" don't
+ * count: they needn't leave by the path's default route. Returns how many are being opened.
+ */
+int seen_read(const struct list *paths, const struct list *left, uint64_t us);
 /* The next look is at what begins now. */
 void seen_begin(const struct list *paths, uint64_t us);
 /* Connections that end are seen, too: returns a descriptor that tells of them, or -errno. */
 int seen_watch(void);
-void seen_ended(const struct list *paths, uint64_t us);
+void seen_ended(const struct list *paths, const struct list *left, uint64_t us);
 const struct answer *seen_answer(void);
 void seen_close(void);
 

@@ -164,15 +164,20 @@ static struct path *list_path(const struct situation *now, const struct scene_li
 	if (!path || path->ifindex != link->ifindex) {
 		path = path ?: list_add(now->paths, sizeof(*path));
 		memset(path, 0, sizeof(*path));
+		silent_forget(address);
 		path->address = *address;
 		path->ifindex = link->ifindex;
 	}
 	memcpy(path->interface, link->name, sizeof(path->interface));
 	if (path->up && !link->up)
 		path->down_ms = now->ms;
-	/* what was predicted has happened, and is over */
-	if (!path->up && link->up)
+	/* what was predicted has happened, and is over; what was dead may live */
+	if (!path->up && link->up) {
 		path->lost_ms = 0;
+		path->dead_ms = 0;
+		path->deaths = 0;
+		silent_forget(address);
+	}
 	path->up = link->up;
 	path->listed = true;
 	return path;

@@ -39,6 +39,14 @@ void list_free(struct list *list)
 	memset(list, 0, sizeof(*list));
 }
 
+bool list_covers(const struct list *prefixes, const struct prefix *one)
+{
+	for_each(const struct prefix, prefix, prefixes)
+		if (prefix_contains(prefix, one))
+			return true;
+	return false;
+}
+
 void scene_free(struct scene *scene)
 {
 	list_free(&scene->links);

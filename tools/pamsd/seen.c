@@ -7,10 +7,10 @@
  * they end. What a path carries is its rate only if data had to wait for it, by the round trips of
  * data: what it is sparsely used for says nothing.
  *
- * A path is dead if a connection that is being opened on it waits for longer than its peers take
- * to answer, and nothing on it was answered meanwhile. It counts as living again as soon as
- * something is, and after a while without: what keeps connections off a path must not need
- * connections on it to end.
+ * A destination is silent on a path if a connection that is being opened waits for longer than the
+ * path's peers take to answer; silent.c says when the path is dead. It counts as living again as
+ * soon as something is answered, and after a while without: what keeps connections off a path must
+ * not need connections on it to end.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -47,9 +47,6 @@
 #define ANSWER_BYTES	65536
 #define ANSWER_MOST_BYTES 1048576
 #define ANSWERS_MOST	32
-/* How long a dead path stays out: doubled each time, at most 64 times. */
-#define DEAD_MS		10000
-#define DEATHS_MAX	6
 
 struct opening {
 	struct prefix local, peer;
@@ -84,7 +81,7 @@ static struct trip trips[TRIPS_MAX];
 static struct flow flows[FLOWS_MAX];
 
 struct look {
-	const struct list *paths;
+	const struct list *paths, *left;
 	uint64_t us;
 	unsigned int opening;
 };
@@ -123,9 +120,7 @@ static void is_dead(struct path *path, uint64_t ms)
 		return;
 	}
 	path->dead_ms = ms;
-	path->again_ms = ms + (DEAD_MS << path->deaths);
-	if (path->deaths < DEATHS_MAX)
-		path->deaths++;
+	path->again_ms = ms + dead_for_ms(path->deaths++);
 	say("%s: nothing is answered", path->interface);
 }
 
@@ -135,6 +130,7 @@ static void lives(struct path *path)
 		say("%s: answers again", path->interface);
 	path->dead_ms = 0;
 	path->deaths = 0;
+	silent_forget(&path->address);
 }
 
 static void take_opening(struct look *look, struct path *path,
@@ -147,7 +143,10 @@ static void take_opening(struct look *look, struct path *path,
 	look->opening++;
 	if (patience_us < PATIENCE_US)
 		patience_us = PATIENCE_US;
-	if (look->us - opening->since_us >= patience_us && opening->since_us > path->waiting_us)
+	if (look->us - opening->since_us < patience_us)
+		return;
+	silent_note(&socket->local, &socket->peer, opening->since_us, look->us / 1000);
+	if (opening->since_us > path->waiting_us)
 		path->waiting_us = opening->since_us;
 }
 
@@ -226,9 +225,11 @@ static void take_info(const struct look *look, struct path *path,
 		      const struct diag_socket *socket, const struct tcpinfo *info)
 {
 	uint64_t ago_us = info->acked_ms * 1000ULL;
+	uint64_t answered_us = ago_us < look->us ? look->us - ago_us : 0;
 
-	if (ago_us < look->us && look->us - ago_us > path->answered_us)
-		path->answered_us = look->us - ago_us;
+	if (answered_us > path->answered_us)
+		path->answered_us = answered_us;
+	silent_answered(&socket->local, &socket->peer, answered_us);
 	if (path->dead_ms && path->answered_us / 1000 > path->dead_ms)
 		lives(path);
 	if (info->min_rtt_us > path->reach_us)
@@ -238,14 +239,20 @@ static void take_info(const struct look *look, struct path *path,
 		take_trip(look, &socket->local, &socket->peer, info->min_rtt_us);
 }
 
+/* The path that the socket tells something of, or NULL. */
+static struct path *path_of(const struct look *look, const struct diag_socket *socket)
+{
+	return !socket->info || list_covers(look->left, &socket->peer) ? NULL :
+	       path_at(look->paths, &socket->local);
+}
+
 static void take_socket(const struct diag_socket *socket, void *arg)
 {
-	struct path *path;
 	struct look *look = arg;
+	struct path *path = path_of(look, socket);
 	struct tcpinfo info;
 
-	path = path_at(look->paths, &socket->local);
-	if (!path || !socket->info)
+	if (!path)
 		return;
 	tcpinfo_parse(&info, nla_data(socket->info), nla_len(socket->info));
 	if (socket->opening)
@@ -258,10 +265,10 @@ static void take_socket(const struct diag_socket *socket, void *arg)
 static void take_ended(const struct diag_socket *socket, void *arg)
 {
 	const struct look *look = arg;
-	struct path *path = path_at(look->paths, &socket->local);
+	struct path *path = path_of(look, socket);
 	struct tcpinfo info;
 
-	if (!path || !socket->info)
+	if (!path)
 		return;
 	tcpinfo_parse(&info, nla_data(socket->info), nla_len(socket->info));
 	if (!info.min_rtt_us)
@@ -282,6 +289,16 @@ static bool is_compared(const struct look *look, const struct trip *trip)
 	return false;
 }
 
+/* A path that didn't answer before is tried again: one that isn't answered now is enough. */
+static void judge(struct path *path, uint64_t us)
+{
+	bool waits = path->waiting_us > path->answered_us;
+
+	if (path->dead_ms ? waits :
+	    silent_condemns(&path->address, path->answered_us, us / 1000))
+		is_dead(path, us / 1000);
+}
+
 /* The mean over the peers that another path reaches, too. */
 static void settle(const struct look *look)
 {
@@ -297,6 +314,7 @@ static void settle(const struct look *look)
 			}
 		if (count)
 			path->rtt_us = sum / count;
+		judge(path, look->us);
 	}
 }
 
@@ -371,23 +389,20 @@ const struct answer *seen_answer(void)
 	return &answer;
 }
 
-int seen_read(const struct list *paths, uint64_t us)
+int seen_read(const struct list *paths, const struct list *left, uint64_t us)
 {
-	struct look look = { .paths = paths, .us = us };
+	struct look look = { .paths = paths, .left = left, .us = us };
 	int err;
 
-	seen_ended(paths, us);
+	seen_ended(paths, left, us);
 	for_each(struct path, path, paths)
 		path->waiting_us = 0;
 	err = diag_open(&sock, take_socket, &look);
 	if (!err) {
 		settle(&look);
 		take_answers(paths);
-		for_each(struct path, path, paths) {
+		for_each(struct path, path, paths)
 			take_rate(path, us);
-			if (path->waiting_us > path->answered_us)
-				is_dead(path, us / 1000);
-		}
 	}
 	return err ?: (int)look.opening;
 }
@@ -408,9 +423,9 @@ int seen_watch(void)
 	return diag_watch(&watch);
 }
 
-void seen_ended(const struct list *paths, uint64_t us)
+void seen_ended(const struct list *paths, const struct list *left, uint64_t us)
 {
-	struct look look = { .paths = paths, .us = us };
+	struct look look = { .paths = paths, .left = left, .us = us };
 
 	if (!watch)
 		return;

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * lead - leads connections elsewhere whose destination is silent on the path on which connections
+ * begin
+ */
+#include <string.h>
+
+#include "paths.h"
+
+static struct lead *lead_to(const struct list *leads, const struct prefix *to)
+{
+	for_each(struct lead, lead, leads)
+		if (!memcmp(&lead->to, to, sizeof(*to)))
+			return lead;
+	return NULL;
+}
+
+static bool is_told(const struct list *leads, const struct lead *lead)
+{
+	const struct lead *there = lead_to(leads, &lead->to);
+
+	return there && !memcmp(there, lead, sizeof(*lead));
+}
+
+/* What should be there. Returns 0, or what the kernel's table says. */
+static int lead_from(struct list *wanted, struct list *leads, const struct leading *leading,
+		     const struct prefix *chosen)
+{
+	const struct prefix *to;
+	unsigned int at = 0;
+	int err = 0;
+
+	while ((to = silent_on(chosen, leading->ms, &at))) {
+		const struct path *path = list_covers(leading->left, to) ? NULL :
+			choose_elsewhere(leading->paths, to, chosen, leading->answer, leading->ms);
+		struct lead lead = { .to = *to };
+
+		if (!path)
+			continue;
+		lead.address = path->address;
+		lead.ifindex = path->ifindex;
+		err = is_told(leads, &lead) ? 0 : begin_lead(to, path);
+		if (err)
+			break;
+		*(struct lead *)list_add(wanted, sizeof(lead)) = lead;
+	}
+	return err;
+}
+
+int lead_all(struct list *leads, const struct leading *leading)
+{
+	struct list wanted = { };
+	int err = 0;
+
+	for (unsigned int i = 0; i < 2; i++)
+		if (leading->chosen[i].family)
+			err = lead_from(&wanted, leads, leading, &leading->chosen[i]) ?: err;
+	for_each(const struct lead, lead, leads)
+		if (!lead_to(&wanted, &lead->to))
+			begin_lead(&lead->to, NULL);
+	list_free(leads);
+	*leads = wanted;
+	return err;
+}
