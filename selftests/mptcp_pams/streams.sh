@@ -47,7 +47,8 @@ vary()
 	done <<<"$rates"
 }
 
-# The rates are enough at any time, so nothing has to be late but what a path held when it became slow.
+# The rates are enough at any time, so nothing has to be late but what a path held when it became slow. A path stays slow
+# for two steps at most, 3 s; pams, which leaves more in queues than minfct, needs up to that and a bit.
 video_over_modems()
 {
 	local options=()
@@ -64,5 +65,5 @@ video_over_modems()
 }
 
 [[ " $SCHEDS " != *" minfct "* ]] || add video_over_modems minfct 1500000
-[[ " $SCHEDS " != *" pams "* ]] || add video_over_modems pams 3000000
+[[ " $SCHEDS " != *" pams "* ]] || add video_over_modems pams 3500000
 run_cases "$@"
