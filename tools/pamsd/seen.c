@@ -314,7 +314,6 @@ static void settle(const struct look *look)
 			}
 		if (count)
 			path->rtt_us = sum / count;
-		judge(path, look->us);
 	}
 }
 
@@ -401,8 +400,10 @@ int seen_read(const struct list *paths, const struct list *left, uint64_t us)
 	if (!err) {
 		settle(&look);
 		take_answers(paths);
-		for_each(struct path, path, paths)
+		for_each(struct path, path, paths) {
 			take_rate(path, us);
+			judge(path, us);
+		}
 	}
 	return err ?: (int)look.opening;
 }
