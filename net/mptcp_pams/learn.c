@@ -60,6 +60,10 @@
 #define LEARN_SILENCE_MIN_US	(50 * USEC_PER_MSEC)
 /* Each false alarm doubles that time; eight times as much is longer than TCP's own timeout. */
 #define LEARN_ALARMS_MAX	3
+/* After this time without data everything that is known of a path may be wrong, and only data can
+ * show it. With 10 s paths that were slow for a while come back 2 s later.
+ */
+#define LEARN_RESTED_S		2
 /* A false alarm is forgotten after this time: a train's tunnels come at such intervals. */
 #define LEARN_ALARM_AGE_S	30
 
@@ -322,6 +326,14 @@ static bool is_unanswered(const struct tcp_sock *tp, u32 packets_out)
 	       (u32)READ_ONCE(tp->first_tx_mstamp) == (u32)READ_ONCE(tp->delivered_mstamp);
 }
 
+/* Was nothing sent for long? */
+static bool is_rested(const struct tcp_sock *tp)
+{
+	s32 idle = tcp_jiffies32 - READ_ONCE(tp->lsndtime);
+
+	return idle > LEARN_RESTED_S * HZ;
+}
+
 /* The model's due_us: how long until the first acknowledgment of a burst. */
 static u32 due_us(const struct pams_model *model, const struct tcp_sock *tp,
 		  u32 packets_out, u32 *now_us)
@@ -416,6 +428,7 @@ static noinline void learn_all(struct pams_subflow *sub, const struct sock *ssk,
 	model->in_flight = packets_out && !loss;
 	model->moving = model->outstanding && !loss;
 	model->unanswered = is_unanswered(tp, packets_out);
+	model->rested = !model->outstanding && is_rested(tp);
 	/* what report.c and split.c put in at the last look, this look may not have */
 	model->pipe_byteps = 0;
 	model->pipe_delay_us = 0;

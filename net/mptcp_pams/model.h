@@ -58,6 +58,7 @@
  *			first few packets
  * @moving:		an acknowledgment will come, for data that was sent or will be
  * @unanswered:		nothing of a burst is acknowledged yet, or nothing is outstanding
+ * @rested:		nothing was sent for so long that what is known of the path may be wrong
  * @interface:		for report.c: mark of the interface that packets left through when
  *			reports were last looked up while the subflow had a route; 0: it never
  *			had one
@@ -93,6 +94,7 @@ struct pams_model {
 	u16 guessed:1;
 	u16 moving:1;
 	u16 unanswered:1;
+	u16 rested:1;
 	u16 interface:13;
 };
 

@@ -16,7 +16,8 @@
  * that lets all subflows end together, and with one more reason to wait: no more data can
  * be under way than the send buffer and the receive window hold. If the faster subflows
  * fill these before the packet arrives, they stand still until the packet does, however much
- * there is to send.
+ * there is to send. For that reason alone no subflow is left out for ever: after a rest it is
+ * given a packet, since what keeps it out may be true no more, and nothing else would show that.
  *
  * Any such rule errs, since what a path carries is known only afterwards. So reinjection
  * corrects it: as soon as all data is scheduled, or the receive window is full, and a subflow
@@ -77,7 +78,8 @@ static int minfct_pick(const struct pams_view *view, u32 *bytes)
 	}
 	*bytes = max(*bytes, PICK_PACKET_BYTES);
 	carried = minfct_carried(view, target, PICK_PACKET_BYTES, false);
-	if (!carried || carried < wanted)
+	if (!carried || carried < wanted ||
+	    (view->sub[target]->rested && carried < view->left_bytes))
 		return target;
 	return PAMS_PICK_DEFER;
 }

@@ -76,6 +76,14 @@ class TestPick(unittest.TestCase):
         self.assertEqual(pick(self.MODELS, [False, True], U64_MAX, buffer=32_000), DEFER)
         self.assertEqual(pick(self.MODELS, [False, True], U64_MAX, buffer=32_001), 1)
 
+    def test_tries_what_rested_while_data_is_left(self):
+        models = [self.MODELS[0], model(125_000, 60_000, 10_000, rested=True)]
+        self.assertEqual(share(models, [False, True], U64_MAX, buffer=22_000), (1, PACKET))
+        self.assertEqual(share(models, [False, True], 32_001, buffer=22_000), (1, PACKET))
+        self.assertEqual(pick(models, [False, True], 32_000, buffer=22_000), DEFER)
+        models[1] = model(125_000, 60_000, 10_000)
+        self.assertEqual(pick(models, [False, True], U64_MAX, buffer=22_000), DEFER)
+
     def test_does_not_wait_for_what_does_not_move(self):
         still = model(1_000_000, 20_000, 20_000, 20_000, moving=False)
         self.assertEqual(pick([still, self.MODELS[1]], [False, True], 1), 1)
