@@ -41,6 +41,12 @@ $(OUT)/mptcp_pams.ko: $(LAYOUT) $(COPIES) $(OUT)/kernel
 	@$(MAKE) --no-print-directory $(KBUILD_ARGS) modules
 	@cp $(OUT)/net/mptcp_pams/mptcp_pams.ko $@
 
+# A module in the folder BESIDE that includes our headers, for tests.
+.PHONY: beside
+beside: module
+	@$(MAKE) --no-print-directory -C '$(KDIR)' M='$(abspath $(BESIDE))' \
+		KCFLAGS='-I$(abspath $(OUT))/include -I$(abspath $(OUT))/net/mptcp_pams' modules
+
 $(OUT)/%: %
 	@mkdir -p $(@D)
 	@cp $< $@

@@ -7,7 +7,7 @@ Everything is measured against the kernel's default scheduler in the same run,
 on the same connection (time per decision) or in turn with it (throughput), in
 the laboratory's user-mode kernel with its clock running in real time:
 
-  decision    mptcp_pams_bench.ko asks a scheduler 1024 times in a row on a
+  decision    but for --quick: mptcp_pams_bench.ko asks a scheduler 1024 times in a row on a
               live connection of its own with 2, 4 and 8 subflows; the median
               batch counts, of the boot with the least
   per MB      how often each is asked in a transfer over two unshaped veth links, times
@@ -21,10 +21,10 @@ the laboratory's user-mode kernel with its clock running in real time:
   memory      size of the states of a connection and a subflow, from the module's BTF
 
 Prints a table, then the limits as TAP; the exit status is 0 if all are met. What a
-decision costs in times of the default's depends on the processor (pams: 1.9 on one,
-3.6 on another), and throughput on whatever else the machine does. So goals are only
-printed; what fails lies above every ratio that was seen. With --quick the boots end
-with the first that is within the limits: enough to check them, not for a table.
+decision takes in times of the default's depends on the processor (pams: 1.9 on one,
+3.6 on another), so selftests/mptcp_pams/decisions.sh has the limits, in instructions.
+Throughput depends on whatever else the machine does: what fails lies below every
+ratio that was seen.
 """
 import json
 import os
@@ -47,7 +47,7 @@ RULES = 256
 BY_RULE, FOLLOWS, RESOLVED = "minfct-by-rule", "rules", "rules-resolved"
 ONE_LINK = "default on one link"
 SUBFLOWS = [2, 4, 8]
-QUICK_SUBFLOWS, QUICK_ROUNDS = [2, 8], 10
+QUICK_ROUNDS = 10
 PATHS = 10_000
 # Boots of each number of subflows, of which the least counts: until it was seen twice, but for this
 # share, of every scheduler. A machine may be slow for minutes.
@@ -56,19 +56,10 @@ DECISION_BYTES = "24M"
 THROUGHPUT_BYTES = "50M"
 WALL_LIMIT_S = 300
 
-# goals, 2 subflows, in times of the default's; also among reported paths
-DECISION_GOALS = {"minrtt": 2.0, "minpad": 2.0, "pams": 2.0, "minfct": 3.0}
-DECISION_LIMITS = {"minrtt": 3.4, "minpad": 3.6, "pams": 4.0, "minfct": 7.8}
-PATHS_LIMITS = {"minrtt": 4.1, "minpad": 4.4, "pams": 4.7, "minfct": 8.0}
-MB_LIMITS = {"minrtt": 12.0, "minpad": 12.0, "pams": 12.0, "minfct": 24.0}
 THROUGHPUT_GOAL = 0.97      # of the default's
 THROUGHPUT_LIMITS = {"minrtt": 0.9, "minpad": 0.9, "pams": 0.9, "minfct": 0.8}  # fails
-RULES_GOAL = 1.02           # a decision, in times of minfct's on the same connection
-RULES_LIMIT = 1.05
-RESOLVE_LIMIT_US = 5
 REDUNDANT_GOAL = 0.95       # of the default's throughput on one link
 REDUNDANT_LIMIT = 0.45
-GROWTH_LIMIT = 1.25         # cost per subflow at 8 against that at 2
 CONN_LIMIT_BYTES = 1024     # and more for each subflow, together, up to five
 SUBFLOW_LIMIT_BYTES = 128
 TIMES = "times the default's"
@@ -188,41 +179,29 @@ def least(boots):
     return {name: min(times[name] for times in boots) for name in boots[0]}
 
 
-def decisions_least(*args, ended=are_seen_twice):
-    """{scheduler: ns}, the least of several boots, of which the last is the one that ended() is true of"""
+def decisions_least(*args):
+    """{scheduler: ns}, the least of several boots"""
     boots = []
     for _ in range(BOOTS_MAX):
         boots.append(decisions_once(*args))
-        if ended(boots):
+        if are_seen_twice(boots):
             break
     return least(boots)
 
 
-def decisions(kernel, module, timer, names, quick, progress):
+def decisions(kernel, module, timer, names, progress):
     """{subflows: {scheduler: ns}}"""
     result = {}
-
-    def are_within(boots):
-        times = least(boots)
-        if 2 not in result:
-            return check_two(times, names).good
-        return check_growth(result[2], times, names).good
-
-    for count in QUICK_SUBFLOWS if quick else SUBFLOWS:
+    for count in SUBFLOWS:
         progress(f"time per decision, {count} subflows")
-        result[count] = decisions_least(kernel, module, timer, names, count,
-                                        ended=are_within if quick else are_seen_twice)
+        result[count] = decisions_least(kernel, module, timer, names, count)
     return result
 
 
-def decisions_among_paths(kernel, module, timer, names, quick, progress):
+def decisions_among_paths(kernel, module, timer, names, progress):
     """{scheduler: ns}, 2 subflows, where much is known of other peers' paths"""
-    def are_within(boots):
-        return check_among_paths(least(boots), names).good
-
     progress(f"time per decision, 2 subflows, {PATHS} paths known")
-    return decisions_least(kernel, module, timer, names, 2, PATHS,
-                           ended=are_within if quick else are_seen_twice)
+    return decisions_least(kernel, module, timer, names, 2, PATHS)
 
 
 def asked(kernel, module, timer, names, progress):
@@ -290,8 +269,8 @@ def memory(module):
     return size("pams_conn"), size("pams_subflow")
 
 
-def show(result):
-    """The tables, for people."""
+def show_decisions(result):
+    """The tables of what decisions cost, for people."""
     names = result["schedulers"]
     print("\ntime per decision, ns (times the default's)")
     print(f"{'subflows':>10}" + "".join(f"{name:>16}" for name in names))
@@ -310,6 +289,11 @@ def show(result):
     cells = [f"{per_mb[name] * times[name] / 1e3:.1f} us ({mb_ratio(result, name):.2f})"
              for name in names]
     print(f"{'':>10}" + "".join(f"{cell:>16}" for cell in cells))
+
+
+def show_throughput(result):
+    """The table of throughput, for people."""
+    names = result["schedulers"]
     print("\nthroughput over two unshaped veth links, MB/s, best of the rounds "
           "(times the default's: by the best rounds or the median of pairs, the higher)")
     rates = result["throughput_byteps"]
@@ -323,47 +307,11 @@ def show(result):
     print(f"\nmemory: {conn} bytes per connection, {subflow} more per subflow\n")
 
 
-def check_two(times, names):
-    """Checks of the times per decision with 2 subflows, {scheduler: ns}"""
-    checks = Checks()
-    for name in names[1:]:
-        checks.at_most(f"{name}: a decision, goal {DECISION_GOALS[name]}",
-                       times[name] / times["default"], DECISION_LIMITS[name], TIMES, 1, 2)
-    follows, resolve_us = rules_cost(times)
-    checks.at_most(f"rules: a decision against minfct's, goal {RULES_GOAL}", follows, RULES_LIMIT, "", 1, 3)
-    checks.at_most(f"rules: {RULES} of them", resolve_us, RESOLVE_LIMIT_US, "us", 1, 2)
-    return checks
-
-
-def check_growth(two, eight, names):
-    """Checks of the times with 2 and with 8 subflows"""
-    checks = Checks()
-    for name in names[1:]:
-        checks.at_most(f"{name}: cost per subflow at 8 against that at 2",
-                       eight[name] / two[name] / 4, GROWTH_LIMIT, "", 1, 2)
-    return checks
-
-
-def check_among_paths(times, names):
-    """Checks of the times where much is known of other peers' paths"""
-    checks = Checks()
-    for name in names[1:]:
-        checks.at_most(f"{name}: with {PATHS} paths known, goal {DECISION_GOALS[name]}",
-                       times[name] / times["default"], PATHS_LIMITS[name], TIMES, 1, 2)
-    return checks
-
-
 def limits(result):
     """Checks"""
-    names, rates = result["schedulers"], result["throughput_byteps"]
-    two, eight = result["decision_ns"][2], result["decision_ns"][8]
+    rates = result["throughput_byteps"]
     checks = Checks()
-    for part in (check_two(two, names), check_among_paths(result["decision_among_paths_ns"], names),
-                 check_growth(two, eight, names)):
-        checks.found += part.found
-    for name in names[1:]:
-        checks.at_most(f"{name}: the decisions of a MB, goal {DECISION_GOALS[name]}", mb_ratio(result, name),
-                       MB_LIMITS[name], TIMES, 1, 2)
+    for name in result["schedulers"][1:]:
         checks.at_least(f"{name}: throughput, goal {THROUGHPUT_GOAL}",
                         throughput_ratio(rates, name), THROUGHPUT_LIMITS[name], TIMES, 1, 3)
     checks.at_least(f"redundant: throughput against one link's, goal {REDUNDANT_GOAL}",
@@ -376,8 +324,15 @@ def limits(result):
     return checks
 
 
+def measure_decisions(*args):
+    """What decisions cost, as a dict."""
+    return {"decision_ns": decisions(*args),
+            "decision_among_paths_ns": decisions_among_paths(*args),
+            "decisions_per_mb": asked(*args)}
+
+
 def measure(rounds, progress, quick=False):
-    """Everything, as a dict; quick: only until the limits are met."""
+    """Everything, as a dict; quick: only what has limits."""
     host.need_programs(["pahole", "make", "gcc"], "build and read the timing module")
     kernel = host.kernel()
     module = host.module(kernel)
@@ -385,10 +340,7 @@ def measure(rounds, progress, quick=False):
     there = runs.available(runs.prepare(["pams"]))
     names = [name for name in SCHEDULERS if name in there]
     return {"schedulers": names,
-            "decision_ns": decisions(kernel, module, timer, names, quick, progress),
-            "decision_among_paths_ns":
-                decisions_among_paths(kernel, module, timer, names, quick, progress),
-            "decisions_per_mb": asked(kernel, module, timer, names, progress),
+            **({} if quick else measure_decisions(kernel, module, timer, names, progress)),
             "throughput_byteps": throughput(kernel, module, timer, names, rounds, progress),
             "memory_bytes": memory(module)}
 
@@ -403,6 +355,8 @@ def command(args):
     if args.json:
         print(json.dumps({**result, "checks": checks.as_list()}))
     else:
-        show(result)
+        if not args.quick:
+            show_decisions(result)
+        show_throughput(result)
         print("\n".join(checks.lines()))
     return 0 if checks.good else 1

@@ -1,0 +1,124 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# What a decision costs, in instructions, and how many a transfer takes, in times of the default scheduler's.
+#
+# In a guest whose clock counts instructions (selftests/vm/run); elsewhere the clock says what else the machine does. The module that
+# asks, tools/lab/mptcp_pams_bench.ko, is MODULE_BENCH. What lies above a limit has become dearer: the goals are in
+# Documentation/figures.md.
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
+
+paths_known=10000
+rules_known=256
+
+# begin SUBFLOWS [PARAMETER...]: over links that aren't shaped
+begin()
+{
+	local links=() symbol
+
+	[ -n "${MODULE_BENCH-}" ] || never "no MODULE_BENCH: what it needs of the kernel is private"
+	for ((i = 0; i < $1; i++)); do links+=(-); done
+	need_module
+	bench=()
+	for symbol in mptcp_register_scheduler mptcp_unregister_scheduler mptcp_sched_find; do
+		bench+=("$symbol=$(awk -v name=$symbol '$3 == name { print "0x" $1 }' /proc/kallsyms)")
+	done
+	insmod "$MODULE_BENCH" "${bench[@]}" "${@:2}"
+	paths bench "${links[@]}"
+	start_server
+}
+
+# ask BYTES [BYTES]: a connection for each scheduler in turn, the last of which follows rules of which none fits
+ask()
+{
+	local i
+
+	for ((i = 0; i < 4; i++)); do transfer --bytes "$1"; done
+	need_tool "$pamsctl"
+	{
+		for ((i = 0; i < rules_known; i++)); do echo "peer 11.0.$i.0/24 use pams"; done
+		echo "default minfct"
+	} | on_server "$pamsctl" rule load -
+	transfer --bytes "${2:-$1}"
+}
+
+# The results, one line each: SCHEDULER SUBFLOWS TENTHS-OF-NS BATCHES, or asked SCHEDULER TIMES.
+finish()
+{
+	remove_paths
+	sleep 1
+	rmmod mptcp_pams_bench
+	dmesg | sed -n 's/.*bench: //p' >"$work/results"
+	cat "$work/results"
+}
+
+# The last that the module said: it says all of it anew each time.
+# cost SCHEDULER SUBFLOWS: in tenths of an instruction
+cost() { awk -v name="$1" -v count="$2" '$1 == name && $2 == count { cost = $3 } END { print cost }' "$work/results"; }
+# asked SCHEDULER: how often a connection of it was
+asked() { awk -v name="$1" '$1 == "asked" && $2 == name { times = $3 } END { print times }' "$work/results"; }
+
+# at_most SUBFLOWS SCHEDULER PERCENT...: of the default's
+at_most()
+{
+	local count=$1
+	shift
+	while [ $# -gt 0 ]; do
+		check "$1: a decision over $count subflows, percent of the default's" \
+			"100 * $(cost "$1" "$count") / $(cost default "$count")" "<=" "$2"
+		shift 2
+	done
+}
+
+two_subflows()
+{
+	begin 2
+	ask 4M 1M
+	finish
+	at_most 2 minrtt 415 minpad 435 pams 450 minfct 720
+	check "rules: a decision, permille of minfct's" "1000 * $(cost rules 2) / $(cost minfct-by-rule 2)" "<=" 1010
+	check "rules: to look $rules_known of them through, instructions" "($(cost rules-resolved 2) - $(cost rules 2)) / 10" "<=" 18000
+}
+
+eight_subflows()
+{
+	begin 8
+	ask 4M 1M
+	finish
+	at_most 8 minrtt 400 minpad 430 pams 450 minfct 850
+}
+
+# Much is known of other peers' paths.
+paths_are_known()
+{
+	begin 2
+	on_server "$XFER_DIR/netlink_paths" fill $paths_known
+	ask 4M 1M
+	finish
+	at_most 2 minrtt 520 minpad 520 pams 570 minfct 840
+}
+
+# How often a connection is asked for as much.
+decisions_of_a_transfer()
+{
+	local sched limit
+
+	begin 2 count=1
+	ask 5M
+	transfer --bytes 5M
+	finish
+	while read -r sched limit; do
+		check "$sched: decisions, percent of the default's" "100 * $(asked "$sched") / $(asked default)" "<=" "$limit"
+	done <<-END
+		minrtt 200
+		minpad 200
+		pams 200
+		minfct 250
+	END
+}
+
+add two_subflows
+add eight_subflows
+add paths_are_known
+add decisions_of_a_transfer
+run_cases "$@"
