@@ -272,7 +272,9 @@ static void timer_begin_anew(struct sock *ssk)
 	lock_sock(ssk);
 	if (peek_is_let_in(ssk)) {
 		icsk->icsk_backoff = 0;
-		icsk->icsk_rto = min_t(u32, __tcp_set_rto(tcp_sk(ssk)), TCP_RTO_MAX);
+		/* learn.c reads it without the lock */
+		WRITE_ONCE(icsk->icsk_rto,
+			   min_t(u32, __tcp_set_rto(tcp_sk(ssk)), TCP_RTO_MAX));
 		inet_csk_reset_xmit_timer(ssk, ICSK_TIME_RETRANS, 1, TCP_RTO_MAX);
 	}
 	release_sock(ssk);

@@ -395,5 +395,5 @@ bool msk_subflow_is_usable(const struct sock *ssk)
 
 bool msk_subflow_is_stale(const struct sock *ssk)
 {
-	return subflow_of(ssk)->stale;
+	return subflow_is_stale(subflow_of(ssk));
 }

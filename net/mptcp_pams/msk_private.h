@@ -25,24 +25,33 @@ static inline struct mptcp_subflow_context *subflow_of(const struct sock *ssk)
 	return (__force void *)inet_csk(ssk)->icsk_ulp_data;
 }
 
+static inline bool subflow_is_stale(const struct mptcp_subflow_context *subflow)
+{
+	/* Who has the subflow's lock writes other bits of this word, with each packet that brings
+	 * data. READ_ONCE() can't read a bit field.
+	 */
+	return data_race(!!subflow->stale);
+}
+
+static inline bool subflow_is_backup(const struct mptcp_subflow_context *subflow)
+{
+	/* as above */
+	return data_race(subflow->backup || subflow->request_bkup);
+}
+
 /* Does the kernel consider the subflow usable? The kernel itself is asked only for a stale
  * subflow, and makes that usable again if something was received on it since.
  */
 static inline bool subflow_usable(struct mptcp_subflow_context *subflow)
 {
-	if (unlikely(subflow->stale))
+	if (unlikely(subflow_is_stale(subflow)))
 		return pams_subflow_active(subflow);
 
 	/* a joining subflow may not send before the peer has confirmed it */
-	if (subflow->request_join && !READ_ONCE(subflow->fully_established))
+	if (data_race(!!subflow->request_join) && !READ_ONCE(subflow->fully_established))
 		return false;
 
 	return msk_may_send(subflow->tcp_sock);
-}
-
-static inline bool subflow_is_backup(const struct mptcp_subflow_context *subflow)
-{
-	return subflow->backup || subflow->request_bkup;
 }
 
 /* The connection's number of the subflow. disconnect() sets the first subflow's number to 0; its

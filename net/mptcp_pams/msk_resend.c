@@ -28,7 +28,7 @@ static void fragment_set_pending(struct mptcp_sock *msk,
 	msk->cb_flags |= MSK_CB_PUSH_PENDING;
 	spin_unlock_bh(&sk->sk_lock.slock);
 
-	msk->first_pending = dfrag;
+	WRITE_ONCE(msk->first_pending, dfrag);
 	msk->snd_burst = 0;
 }
 
@@ -291,7 +291,7 @@ u32 msk_resend_excess(struct mptcp_sock *msk, struct msk_resend *resend)
 		return 0;
 	list_for_each_entry(subflow, &msk->conn_list, node) {
 		if ((u16)subflow_id(subflow) == id)
-			return range_excess(tcp_sk(subflow->tcp_sock)->write_seq,
+			return range_excess(READ_ONCE(tcp_sk(subflow->tcp_sock)->write_seq),
 					    resend->handed_end,
 					    resend->sent_end - resend->end);
 	}
@@ -325,7 +325,7 @@ void msk_resend_skip(struct mptcp_sock *msk, const struct msk_resend *resend)
 	while (dfrag && dfrag->already_sent == dfrag->data_len)
 		dfrag = list_is_last(&dfrag->list, &msk->rtx_queue) ?
 			NULL : list_next_entry(dfrag, list);
-	msk->first_pending = dfrag;
+	WRITE_ONCE(msk->first_pending, dfrag);
 }
 
 /**

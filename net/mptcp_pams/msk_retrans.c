@@ -78,8 +78,8 @@ void msk_nothing_again(struct mptcp_sock *msk)
 		if (dfrag->already_sent < dfrag->data_len)
 			break;
 	}
-	msk->first_pending = list_entry_is_head(dfrag, &msk->rtx_queue, list) ?
-			     NULL : dfrag;
+	WRITE_ONCE(msk->first_pending,
+		   list_entry_is_head(dfrag, &msk->rtx_queue, list) ? NULL : dfrag);
 }
 
 /**

@@ -98,8 +98,8 @@ static bool next_is_new(const struct mptcp_sock *msk)
 /* How much data a packet of the subflow carries: the MSS less a DSS option. */
 static u32 packet_bytes(const struct mptcp_sock *msk, const struct sock *ssk)
 {
-	u32 dss = MSK_DSS_BYTES + (msk->use_64bit_ack ? 8 : 4) +
-		  (msk->csum_enabled ? 2 : 0);
+	u32 dss = MSK_DSS_BYTES + (READ_ONCE(msk->use_64bit_ack) ? 8 : 4) +
+		  (READ_ONCE(msk->csum_enabled) ? 2 : 0);
 	u32 mss = READ_ONCE(tcp_sk(ssk)->mss_cache);
 
 	dss = round_up(dss, 4);
@@ -173,7 +173,8 @@ static void hand_over_again(struct mptcp_sock *msk, struct msk_window *window,
 	msk->snd_burst = cut || (again && order->alone) ? resend->end - next : bytes;
 	if (cut) {
 		resend->handed_id = msk_subflow_id(order->ssk);
-		resend->handed_end = tcp_sk(order->ssk)->write_seq + (u32)(resend->end - next);
+		resend->handed_end = READ_ONCE(tcp_sk(order->ssk)->write_seq) +
+				     (u32)(resend->end - next);
 		window_move(msk, window, true, resend->end);
 	} else {
 		msk_window_restore(msk, window);

@@ -463,11 +463,14 @@ int pams_path_ifindex(const struct sock *ssk)
 {
 	int bound = READ_ONCE(ssk->sk_bound_dev_if);
 	const struct dst_entry *dst;
+	const struct net_device *dev;
 
 	if (bound)
 		return bound;
 	dst = rcu_dereference(ssk->sk_dst_cache);
-	return dst && dst->dev ? dst->dev->ifindex : 0;
+	/* read once: when the interface goes, another one takes its place here */
+	dev = dst ? READ_ONCE(dst->dev) : NULL;
+	return dev ? READ_ONCE(dev->ifindex) : 0;
 }
 
 /**

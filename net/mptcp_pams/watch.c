@@ -75,9 +75,13 @@ static void watch_arm(struct pams_conn *conn, u32 pause_us)
 	ktime_t expires = ktime_add_us(ktime_get(), pause_us);
 
 	if (conn->timed) {
-		/* The timer's function runs now, or will before @expires, and arms it again. */
+		/* The timer's function runs now, or will before @expires, and arms it again. If it
+		 * has begun after the first test, and moves the timer on since the msk is owned, it
+		 * doesn't matter which time is read: it runs now, or is armed again here.
+		 */
 		if (!hrtimer_is_queued(&conn->timer) ||
-		    ktime_compare(hrtimer_get_expires(&conn->timer), expires) <= 0)
+		    /* see above */
+		    data_race(ktime_compare(hrtimer_get_expires(&conn->timer), expires) <= 0))
 			return;
 		if (hrtimer_try_to_cancel(&conn->timer) != 1) {
 			/* The function may have begun meanwhile, and wait for the lock: then it
