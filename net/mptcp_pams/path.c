@@ -73,20 +73,12 @@ struct pams_path *pams_path_find(struct pams_paths *paths,
 	return rhashtable_lookup_fast(&paths->table, key, path_table_params);
 }
 
-static void paths_count_cost(struct pams_paths *paths, const struct pams_path *path,
-			     int change)
-{
-	if (path->report.cost && path->report.cost_expires_ns > path->told_ns)
-		WRITE_ONCE(paths->nr_costly, paths->nr_costly + change);
-}
-
 static void paths_count(struct pams_paths *paths, const struct pams_path *path,
 			int change)
 {
 	const struct pams_path_key *key = &path->key;
 	bool with_port = key->port;
 
-	paths_count_cost(paths, path, change);
 	WRITE_ONCE(paths->nr, paths->nr + change);
 	WRITE_ONCE(paths->nr_of[key->kind], paths->nr_of[key->kind] + change);
 	if (key->kind != PAMS_PATH_ADDRESS)
@@ -146,8 +138,6 @@ static void path_replace(struct pams_paths *paths, struct pams_path *old,
 	rhashtable_replace_fast(&paths->table, &old->node, &path->node,
 				path_table_params);
 	list_replace(&old->list, &path->list);
-	paths_count_cost(paths, old, -1);
-	paths_count_cost(paths, path, 1);
 	paths_changed(paths);
 	kfree_rcu(old, rcu);
 }
@@ -376,9 +366,7 @@ static u64 path_expire(struct pams_net *net, struct pams_path *path, u64 now_ns)
 		path_remove(&net->paths, path);
 		return PAMS_NEVER_NS;
 	}
-	paths_count_cost(&net->paths, path, -1);
 	path->told_ns = now_ns;
-	paths_count_cost(&net->paths, path, 1);
 	paths_changed(&net->paths);
 	return report_expires_ns(&rest);
 }

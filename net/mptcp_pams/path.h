@@ -48,7 +48,6 @@ struct pams_path {
  * @generation_high: how often @generation has wrapped
  * @nr:		number of paths
  * @nr_of:	number of paths of each kind
- * @nr_costly:	number of paths with a cost other than 0
  * @nr_prefix:	number of addresses by prefix length, without and with a port
  * @prefixes:	bitmaps of the prefix lengths in use, without and with a port
  * @timer:	queues @expiry; it uses boot time, so it fires soon after a suspend
@@ -63,7 +62,6 @@ struct pams_paths {
 	u32 generation_high;
 	unsigned int nr;
 	unsigned int nr_of[PAMS_PATH_INTERFACE + 1];
-	unsigned int nr_costly;
 	u32 nr_prefix[2][PAMS_PREFIX_BITS + 1];
 	DECLARE_BITMAP(prefixes[2], PAMS_PREFIX_BITS + 1);
 	struct hrtimer timer;
