@@ -28,6 +28,8 @@
 #define LOSS_NEAR_MS	5
 #define UNTIL_NEAR_MS	1000
 #define HOUR_MS		3600000
+/* A name that no report has had for this time makes room. While data flows one comes each second. */
+#define UNNAMED_MS	1500
 /* Lifetime of a cost. Each report renews it, but there are none while no data flows. */
 #define COST_MS		600000
 
@@ -107,17 +109,27 @@ static bool is_cost_told(const struct held *held, const struct held_path *path)
 	       held->told_cost_until_ms + COST_MS / 2 >= path->cost_until_ms;
 }
 
-/* Does the module have this loss, or nearly so? */
+/* Both times are over, or nearly the same. */
+static bool is_same_time(int64_t at_ms, int64_t told_ms, int64_t ms)
+{
+	return (at_ms <= ms && told_ms <= ms) || llabs(told_ms - at_ms) <= LOSS_NEAR_MS;
+}
+
+/*
+ * Does the module have this loss, or nearly so? A path that is lost now is reported so ten times a
+ * second, each time for a minute from then: that is told anew after an eighth of the minute.
+ */
 static bool is_told(const struct held *held, const struct held_path *path,
 		    uint64_t ms)
 {
-	uint64_t until = held->told_loss_until_ms;
+	uint64_t until = held->told_loss_until_ms, renew_ms = UNTIL_NEAR_MS;
 
-	return until > ms &&
-	       held->told_spread_ms == path->state.loss_spread_ms &&
-	       llabs(held->told_loss_at_ms - path->loss_at_ms) <=
-			LOSS_NEAR_MS &&
-	       path->loss_until_ms < until + UNTIL_NEAR_MS &&
+	if (until <= ms || held->told_spread_ms != path->state.loss_spread_ms ||
+	    !is_same_time(path->loss_at_ms, held->told_loss_at_ms, ms))
+		return false;
+	if (path->loss_at_ms <= (int64_t)ms && (path->loss_until_ms - ms) / 8 > renew_ms)
+		renew_ms = (path->loss_until_ms - ms) / 8;
+	return path->loss_until_ms < until + renew_ms &&
 	       until < path->loss_until_ms + UNTIL_NEAR_MS;
 }
 
@@ -247,35 +259,49 @@ static bool holds(const struct held_path *path, uint64_t ms)
 }
 
 /*
- * Find a free place for a name. If there is none, drop a name whose path has no valid state any
- * more, or else one of the session from which no report came for the longest time.
+ * When a name that makes room was last of use; the older, the sooner it goes. UINT64_MAX: it
+ * stays. If it is named still, it goes only for a name under which a state holds.
  */
-static struct held *place_for(struct peer *peer, const struct peers_env *env,
-			      const struct session *session, uint64_t ms)
+static uint64_t useful_ms(const struct held *held, const struct session *session,
+			  bool with_state, uint64_t ms)
 {
-	struct held *spare = NULL, *grown;
-	uint64_t spare_ms = UINT64_MAX;
+	if (!with_state && ms - held->named_ms < UNNAMED_MS)
+		return UINT64_MAX;
+	if (!holds(&held->session->paths[held->id], ms))
+		return 0;
+	return held->session != session ? held->session->heard_ms : UINT64_MAX;
+}
+
+/*
+ * Find a place for a name of that path: one that is free, or if there is none, that of a name
+ * whose path has no valid state any more, or else of the session from which no report came for
+ * the longest time.
+ */
+static struct held *find_place(const struct peer *peer, const struct session *session,
+			       uint8_t id, uint64_t ms)
+{
+	bool with_state = holds(&session->paths[id], ms);
+	uint64_t spare_ms = UINT64_MAX, that_ms;
+	struct held *spare = NULL;
 
 	for (unsigned int i = 0; i < peer->held_count; i++) {
 		struct held *held = &peer->held[i];
-		uint64_t heard_ms = UINT64_MAX;
 
 		if (!held->session)
 			return held;
-		if (!holds(&held->session->paths[held->id], ms))
-			heard_ms = 0;
-		else if (held->session != session)
-			heard_ms = held->session->heard_ms;
-		if (heard_ms >= spare_ms)
+		that_ms = useful_ms(held, session, with_state, ms);
+		if (that_ms >= spare_ms)
 			continue;
-		spare_ms = heard_ms;
+		spare_ms = that_ms;
 		spare = held;
 	}
-	if (peer->held_count == HELD_MAX) {
-		if (spare)
-			withdraw(peer, env, spare, ms);
-		return spare;
-	}
+	return spare;
+}
+
+static struct held *grow(struct peer *peer)
+{
+	struct held *grown;
+
 	grown = realloc(peer->held, (peer->held_count + 1) * sizeof(*grown));
 	if (!grown)
 		return NULL;
@@ -283,6 +309,27 @@ static struct held *place_for(struct peer *peer, const struct peers_env *env,
 	grown = &peer->held[peer->held_count++];
 	memset(grown, 0, sizeof(*grown));
 	return grown;
+}
+
+/* Take a place for a name, which may push another one out. */
+static struct held *take_place(struct peer *peer, const struct peers_env *env,
+			       const struct session *session, uint8_t id, uint64_t ms)
+{
+	struct held *place = find_place(peer, session, id, ms);
+
+	if (place && !place->session)
+		return place;
+	if (peer->held_count < HELD_MAX)
+		return grow(peer);
+	if (place)
+		withdraw(peer, env, place, ms);
+	return place;
+}
+
+static bool has_place(const struct peer *peer, const struct session *session, uint8_t id,
+		      uint64_t ms)
+{
+	return peer->held_count < HELD_MAX || find_place(peer, session, id, ms);
 }
 
 /*
@@ -301,7 +348,10 @@ static bool is_overtaken(const struct held *held, const struct session *session,
 	return ahead_ms > 0 && ahead_ms <= AGE_MAX_MS;
 }
 
-/* Make this a name of that path. proof: of a subflow, which the kernel has to confirm once. */
+/*
+ * Make this a name of that path. proof: of a subflow, which the kernel has to confirm once, and
+ * isn't asked for if there is no place.
+ */
 static void claim(struct peer *peer, const struct peers_env *env,
 		  struct session *session, uint8_t id,
 		  const struct pams_path *key, uint32_t proof, uint64_t ms)
@@ -309,6 +359,10 @@ static void claim(struct peer *peer, const struct peers_env *env,
 	struct held *held = find(peer, key);
 	bool unsure = false;
 
+	if (!held && !has_place(peer, session, id, ms)) {
+		peer->drops[DROP_TOO_MANY_PATHS]++;
+		return;
+	}
 	if (key->key == PAMS_KEY_TOKEN && (!held || held->unsure)) {
 		if (!is_subflow(peer, env, key, proof, &unsure, ms))
 			return;
@@ -318,7 +372,7 @@ static void claim(struct peer *peer, const struct peers_env *env,
 	if (held && is_overtaken(held, session, id))
 		return;
 	if (!held) {
-		held = place_for(peer, env, session, ms);
+		held = take_place(peer, env, session, id, ms);
 		if (!held) {
 			peer->drops[DROP_TOO_MANY_PATHS]++;
 			return;
@@ -329,6 +383,7 @@ static void claim(struct peer *peer, const struct peers_env *env,
 	held->unsure = unsure;
 	held->session = session;
 	held->id = id;
+	held->named_ms = ms;
 	held->marked = false;
 }
 

@@ -56,6 +56,7 @@ struct held {
 	struct pams_path key;		/* only the key is set */
 	struct session *session;	/* of the path; NULL: this place is free */
 	uint8_t id;			/* of the path in the session */
+	uint64_t named_ms;		/* by the newest report that has this name */
 	bool marked;			/* the current report doesn't have this name */
 	bool unsure;			/* the module isn't loaded, to ask for the subflow */
 	uint32_t proof;			/* of a subflow */
