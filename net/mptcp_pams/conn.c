@@ -26,6 +26,7 @@
 #include <linux/wait_bit.h>
 #include <net/sock.h>
 
+#include "compat/mptcp.h"
 #include "pams.h"
 
 /* 64 KB; with 10,000 connections a lookup still meets hardly more than one of them */
@@ -355,6 +356,55 @@ void pams_conn_for_each(struct pams_net *net,
 		}
 		spin_unlock_bh(&conn_table_lock);
 	}
+}
+
+/**
+ * pams_conn_find - the state of any connection
+ * @msk:	the connection, under a reference
+ *
+ * The caller neither owns the socket nor has its data lock: the connection may get its state, or
+ * lose it, at the same time. The table holds a reference on each state in it, so under the table's
+ * lock another one can be taken.
+ *
+ * Return: the state, held (pams_conn_hold()), or NULL if it has none.
+ */
+struct pams_conn *pams_conn_find(const struct mptcp_sock *msk)
+{
+	struct pams_conn *conn;
+
+	spin_lock_bh(&conn_table_lock);
+	conn = conn_find(msk);
+	if (conn)
+		pams_conn_hold(conn);
+	spin_unlock_bh(&conn_table_lock);
+	return conn;
+}
+
+/**
+ * pams_conn_for_token - call a function for the connection with this token, if there is one
+ * @net:	its namespace
+ * @token:	MPTCP's local token
+ * @each:	the function; it may not sleep
+ * @arg:	passed on to @each
+ *
+ * MPTCP's own table of tokens is read under RCU, and gives a reference on the socket. The table's
+ * lock is held around @each, as in pams_conn_for_each().
+ */
+void pams_conn_for_token(struct pams_net *net, u32 token,
+			 void (*each)(struct pams_conn *conn, const void *arg),
+			 const void *arg)
+{
+	struct mptcp_sock *msk = mptcp_token_get_sock(net->net, token);
+	struct pams_conn *conn;
+
+	if (!msk)
+		return;
+	spin_lock_bh(&conn_table_lock);
+	conn = conn_find(msk);
+	if (conn)
+		each(conn, arg);
+	spin_unlock_bh(&conn_table_lock);
+	sock_put((struct sock *)msk);
 }
 
 /**

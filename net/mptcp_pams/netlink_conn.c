@@ -6,6 +6,7 @@
  */
 #include <net/genetlink.h>
 
+#include "compat/mptcp.h"
 #include "netlink-gen.h"
 #include "pams.h"
 #include "tell.h"
@@ -112,44 +113,28 @@ static int put_conn_msg(struct sk_buff *skb, struct pams_conn *conn, u32 portid,
  * end joins subflows: a MP_JOIN shows the token of the end that it goes to. (Whoever has seen the
  * connection begin has both keys and may take it over, as MPTCP is made.)
  */
-static int check_peer(struct genl_info *info, const struct pams_conn *conn)
+static int check_peer(struct genl_info *info, const struct mptcp_sock *msk)
 {
 	const struct nlattr *attr = info->attrs[MPTCP_PAMS_A_CONN_PEER_TOKEN];
 	u32 token;
 
-	if (!attr || (msk_peer_token(conn->msk, &token) && token == nla_get_u32(attr)))
+	if (!attr || (msk_peer_token(msk, &token) && token == nla_get_u32(attr)))
 		return 0;
 	NL_SET_BAD_ATTR(info->extack, attr);
 	GENL_SET_ERR_MSG(info, "the connection's peer has another token");
 	return -EACCES;
 }
 
-int mptcp_pams_nl_conn_get_doit(struct sk_buff *skb, struct genl_info *info)
+/* Answer with a connection, under a reference. Returns 0, a negative error, or 1 if it was closed. */
+static int answer_conn(struct genl_info *info, struct pams_conn *conn)
 {
-	const struct pams_net *net = pams_net(genl_info_net(info));
-	unsigned long bucket = 0, skip = 0, waited = 0;
-	struct pams_conn *conn;
-	struct sk_buff *answer;
-	int err = 1;
-	u32 token;
+	struct sk_buff *answer = genlmsg_new(NLMSG_GOODSIZE * 2, GFP_KERNEL);
+	unsigned long waited = 0;
+	int err;
 
-	if (GENL_REQ_ATTR_CHECK(info, MPTCP_PAMS_A_CONN_TOKEN)) {
-		GENL_SET_ERR_MSG(info, "no token: which connection?");
-		return -EINVAL;
-	}
-	token = nla_get_u32(info->attrs[MPTCP_PAMS_A_CONN_TOKEN]);
-
-	answer = genlmsg_new(NLMSG_GOODSIZE * 2, GFP_KERNEL);
 	if (!answer)
 		return -ENOMEM;
-
-	while (err == 1 && (conn = pams_conn_next(net, &bucket, &skip))) {
-		if (msk_token(conn->msk) == token)
-			err = check_peer(info, conn) ?:
-			      put_conn_msg(answer, conn, info->snd_portid,
-					   info->snd_seq, 0, &waited);
-		pams_conn_put(conn);
-	}
+	err = put_conn_msg(answer, conn, info->snd_portid, info->snd_seq, 0, &waited);
 	if (!err)
 		return genlmsg_reply(answer, info);
 
@@ -157,9 +142,50 @@ int mptcp_pams_nl_conn_get_doit(struct sk_buff *skb, struct genl_info *info)
 	if (err == -EBUSY)
 		GENL_SET_ERR_MSG(info,
 				 "a program is using the connection's socket: try again");
-	if (err < 0)
+	return err;
+}
+
+/* The same for a socket, which has no state until its connection sends something. */
+static int answer_msk(struct genl_info *info, struct mptcp_sock *msk)
+{
+	struct pams_conn *conn;
+	int err;
+
+	if (!pams_sched_of(msk))
+		return 1;
+	err = check_peer(info, msk);
+	if (err)
 		return err;
-	NL_SET_BAD_ATTR(info->extack, info->attrs[MPTCP_PAMS_A_CONN_TOKEN]);
+	conn = pams_conn_find(msk);
+	if (!conn) {
+		GENL_SET_ERR_MSG(info, "the connection has sent nothing yet");
+		return -ENODATA;
+	}
+	err = answer_conn(info, conn);
+	pams_conn_put(conn);
+	return err;
+}
+
+int mptcp_pams_nl_conn_get_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	struct nlattr *token = info->attrs[MPTCP_PAMS_A_CONN_TOKEN];
+	struct mptcp_sock *msk;
+	int err = 1;
+
+	if (GENL_REQ_ATTR_CHECK(info, MPTCP_PAMS_A_CONN_TOKEN)) {
+		GENL_SET_ERR_MSG(info, "no token: which connection?");
+		return -EINVAL;
+	}
+
+	msk = mptcp_token_get_sock(genl_info_net(info), nla_get_u32(token));
+	if (msk) {
+		err = answer_msk(info, msk);
+		sock_put((struct sock *)msk);
+	}
+	if (err <= 0)
+		return err;
+
+	NL_SET_BAD_ATTR(info->extack, token);
 	GENL_SET_ERR_MSG(info,
 			 "no connection with this token uses one of the module's schedulers");
 	return -ENOENT;

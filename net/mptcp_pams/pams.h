@@ -468,6 +468,10 @@ void pams_conn_put(struct pams_conn *conn);
 void pams_conn_for_each(struct pams_net *net,
 			void (*each)(struct pams_conn *conn, const void *arg),
 			const void *arg);
+struct pams_conn *pams_conn_find(const struct mptcp_sock *msk);
+void pams_conn_for_token(struct pams_net *net, u32 token,
+			 void (*each)(struct pams_conn *conn, const void *arg),
+			 const void *arg);
 struct pams_conn *pams_conn_next(const struct pams_net *net,
 				 unsigned long *bucket, unsigned long *skip);
 u32 pams_conn_sum(const struct pams_net *net, struct pams_counts *sum);

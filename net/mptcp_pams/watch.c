@@ -184,7 +184,11 @@ static void wake(struct pams_conn *conn, const void *key)
  */
 void pams_watch_wake(struct pams_net *net, const struct pams_path_key *key)
 {
-	pams_conn_for_each(net, wake, key);
+	/* one after the other, ten thousand subflows may be reported */
+	if (key && key->kind == PAMS_PATH_SUBFLOW)
+		pams_conn_for_token(net, key->number, wake, key);
+	else
+		pams_conn_for_each(net, wake, key);
 }
 
 static void join(struct pams_conn *conn, const void *arg)
