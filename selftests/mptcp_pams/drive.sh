@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # A station is driven out of its access point's range while a download runs over Wi-Fi and LTE: pams-predict sees the signal
-# fall, pamsd reports, and the server's scheduler leaves the path in time. Nobody is told when that will be. The radios are
-# those of mac80211_hwsim, which stock kernels of the generic flavour have.
+# fall, pamsd reports, and the server's scheduler leaves the path in time. Nobody is told when that will be. The same drive with
+# a page each second, which the client's pamsd lets begin elsewhere. The radios are those of mac80211_hwsim, which stock kernels
+# of the generic flavour have.
 #
 #	client                                   access point                     server
 #	10.0.2.1 wlan ~~~ radio, level falls ~~~ wlan a1 -- 25 to 5 Mbit/s 5 ms - s2
@@ -272,6 +273,95 @@ driven_away()
 	check "us of the downloads, predicted" "${time_us[predicted]}" "<=" "${time_us[untold]} * 120 / 100"
 }
 
+# --- where pages begin ---
+
+# Both links have a default route, Wi-Fi's the lower metric; first_paths() lets pamsd choose.
+default_routes()
+{
+	ip -n "$client" -batch - <<-END
+		route del $address dev c1
+		route del $address dev wlan
+		route add default via 10.0.2.2 dev wlan metric 1
+		route add default via 10.0.1.2 dev c1 metric 2
+	END
+	in_ns "$client" nft -f - <<-END
+		add set ip pams begun { type ipv4_addr . inet_service; flags dynamic; size 1000; }
+		add chain ip pams begins { type filter hook output priority 0; }
+		add rule ip pams begins tcp flags & (syn | ack) == syn tcp option mptcp subtype mp-capable add @begun { ip saddr . tcp sport }
+	END
+}
+# connections that have begun over Wi-Fi, answered or not
+begun() { in_ns "$client" nft list set ip pams begun | grep -o '10\.0\.2\.1 \. [0-9]*' | wc -l; }
+
+# first_paths LINE: the client's pamsd keeps the paths, and does what the line says
+first_paths()
+{
+	mountpoint -q /sys/fs/cgroup || mount -t cgroup2 none /sys/fs/cgroup
+	printf '%s\n' "control = \"$work/client.socket\"" "state = \"$work/caps.json\"" "paths { }" "$1" >"$work/client.conf"
+	nsenter --net="/run/netns/$client" "$pamsd" -c "$work/client.conf" 2>"$work/client.err" &
+	daemons=($!)
+	within 50 tell client || fail "pamsd does not come up: $(cat "$work/client.err")"
+}
+
+# pages SECONDS: one begins each second, of three small answers. Lines of when, and how many of its connections began over Wi-Fi
+pages()
+{
+	local i at_ms next_ms before
+
+	next_ms=$(now_ms)
+	for ((i = 0; i < $1; i++)); do
+		before=$(begun)
+		at_ms=$(now_ms)
+		on_client timeout 0.9 "$xfer" client --quiet --bytes 20000 --requests 3 --cold "$address" "$port" >"$work/page" 2>&1 || echo "# not whole"
+		next_ms=$((next_ms + 1000))
+		pause_until "$next_ms"
+		echo "$at_ms $(($(begun) - before))"
+	done
+}
+
+# pages_away NAME SEED MS: such pages while the station leaves. pages_late[NAME]: those that began over Wi-Fi so long after it was
+# heard for the last time, and later.
+declare -A pages_late
+pages_away()
+{
+	local from_ms heard
+
+	levels 30 10 "$2" >"$work/levels"
+	heard=$(awk -v t="$threshold_dbm" '$1 >= t { last = NR } END { print last }' "$work/levels")
+	from_ms=$(($(now_ms) + heard * step_ms + $3))
+	drive "$work/levels" &
+	pages 10 >"$work/pages"
+	wait $!
+	say "$1, drive $2: Wi-Fi is gone for $3 ms at $from_ms"
+	sed 's/^/# /' "$work/pages"
+	[ "$(awk -v from="$from_ms" '$1 >= from' "$work/pages" | wc -l)" -ge 3 ] || fail "too few pages begin after the loss"
+	pages_late[$1]=$((${pages_late[$1]-0} + $(awk -v from="$from_ms" '$1 >= from && $2 > 0' "$work/pages" | wc -l)))
+}
+
+# What pages do while a station leaves: untold, when pamsd sees that nothing is answered, and when pams-predict foresees it.
+handover()
+{
+	begin
+	default_routes
+	start_server
+	pages_away untold "$1" 1000
+	come_back
+	first_paths ""
+	pages_away seen "$1" 1000
+	kill "${daemons[@]}"
+	wait "${daemons[@]}" || say "pamsd ended with $?"
+	come_back
+	first_paths "reporter { interface \"wlan\" { measure = \"none\" local = true plugin = {\"$predict\", \"--verbose\"} } }"
+	pages_away predicted "$1" 0
+	cat "$work/client.err"
+	grep -q "pams-predict: wlan: lost in" "$work/client.err" || fail "nothing was predicted"
+	# the one that meets the loss, in the second after it, is what a prediction spares
+	check "pages on the lost path, untold" "${pages_late[untold]}" ">" 0
+	check "pages on the lost path, seen" "${pages_late[seen]}" == 0
+	check "pages on the lost path, predicted" "${pages_late[predicted]}" == 0
+}
+
 # TCP loses other packets each time: the same drive twice
 add driven_away 1 1
+add handover 2
 run_cases "$@"
