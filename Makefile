@@ -71,6 +71,12 @@ $(OUT)/kernel $(OUT)/types: FORCE
 .PHONY: FORCE
 FORCE:
 
+# What the build for later kernels needs of the source of one without BTF.
+.PHONY: keep
+keep:
+	$(if $(MPTCP_SRC),,$(error what is to be kept? Give the kernel's full source with MPTCP_SRC=DIR))
+	@$(AS_ROOT) $(PYTHON) -B tools/layout/layout.py --kdir '$(KDIR)' --mptcp-src '$(MPTCP_SRC)' --keep -o /dev/null
+
 .PHONY: all
 all: module tools
 
@@ -201,6 +207,7 @@ help:
 	@echo 'make                module for the running kernel; KDIR=DIR for another one,'
 	@echo '                    ARCH=um for a user-mode kernel, MPTCP_SRC=DIR where there is no BTF,'
 	@echo '                    BTF=FILE where it lies elsewhere'
+	@echo 'make keep           as root, with MPTCP_SRC=DIR: keep of that source what later kernels of the kind need'
 	@echo 'make install        put it under /lib/modules (make uninstall takes it away); DESTDIR=DIR for a package'
 	@echo 'make tools          the programs pamsctl, pamsd, pams-predict and pamsplit, in build/tools (make install-tools, uninstall-tools)'
 	@echo 'make all            the module and the programs'

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Write the C header with MPTCP's private struct layouts for one kernel.
 
-    layout.py --kdir KDIR [--btf FILE] [--mptcp-src DIR] -o FILE.h
+    layout.py --kdir KDIR [--btf FILE] [--mptcp-src DIR [--keep]] -o FILE.h
 
 The layouts come from the target kernel's own BTF, which is looked for in
 
@@ -12,9 +12,10 @@ The layouts come from the target kernel's own BTF, which is looked for in
     4. a vmlinux with debug information, installed for the target's release
     5. the boot image of that release, /boot/vmlinuz-RELEASE
 
-or, with --mptcp-src, from the kernel's full source.  Each struct becomes a union
-of members at the offsets found, with assertions that the compiler agrees.  Which
-fields: fields.toml.  Anything missing or of another type ends in one line on
+or, with --mptcp-src, from the kernel's full source; or from what --keep kept of the
+source of a kernel with the same structs (probe.py).  Each struct becomes a union of
+members at the offsets found, with assertions that the compiler agrees.  Which fields:
+fields.toml.  Anything missing or of another type ends in one line on
 stderr and exit 1, without an output file.
 """
 
@@ -26,7 +27,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import btf
-from sources import Kernel, LayoutError, compile_probe, find_btf
+from probe import compile_probe, find_kept, keep
+from sources import Kernel, LayoutError, find_btf
 
 FIELDS = Path(__file__).resolve().parent / "fields.toml"
 
@@ -211,18 +213,32 @@ def header_text(kernel, source, structs, features):
     return "\n".join(lines) + "\n"
 
 
+def find_types(kernel, args, structs):
+    """(types, where they were found)"""
+    if args.keep:
+        keep(kernel, args.mptcp_src, structs)
+    if args.mptcp_src:
+        return compile_probe(kernel, args.mptcp_src, structs), args.mptcp_src
+    try:
+        return find_btf(kernel, args.btf)
+    except LayoutError as error:
+        if args.btf:
+            raise
+        lacking = error
+    try:
+        return find_kept(kernel, structs)
+    except LayoutError as error:
+        raise LayoutError(f"{lacking}{error}") from None
+
+
 def generate(args):
     kernel = Kernel(args.kdir)
     table = tomllib.loads(FIELDS.read_text())
     # Said before anything about BTF: a kernel this old may have none that fits.
     if "struct mptcp_sched_ops" not in kernel.header("net/mptcp.h"):
         raise LayoutError(f"kernel {kernel.release}: {table['require']['else']}")
-    if args.mptcp_src:
-        types = compile_probe(kernel, args.mptcp_src, [*table["struct"], "mptcp_sched_ops"])
-        source = args.mptcp_src
-    else:
-        types, source = find_btf(kernel, args.btf)
-        check_functions(types, table)
+    types, source = find_types(kernel, args, [*table["struct"], "mptcp_sched_ops"])
+    check_functions(types, table)
     features = find_features(types, table, kernel)
     structs = find_structs(types, table, kernel)
     return header_text(kernel, source, structs, features)
@@ -234,8 +250,12 @@ def main():
     parser.add_argument("--btf", metavar="FILE", help="a vmlinux, vmlinuz or raw BTF of that kernel")
     parser.add_argument("--mptcp-src", metavar="DIR",
                         help="the kernel's full source, for a kernel without BTF")
+    parser.add_argument("--keep", action="store_true",
+                        help="keep what later kernels need of it, as root")
     parser.add_argument("-o", dest="out", required=True, metavar="FILE.h")
     args = parser.parse_args()
+    if args.keep and not args.mptcp_src:
+        parser.error("--keep needs --mptcp-src: what is to be kept?")
     out = Path(args.out)
     try:
         text = generate(args)

@@ -7,8 +7,6 @@ Every failure is a LayoutError: one line that says what to do.
 import mmap
 import os
 import re
-import subprocess
-import tempfile
 from pathlib import Path
 
 from btf import Btf, BtfError, places
@@ -130,44 +128,3 @@ def btf_places(kernel):
         yield RUNNING_BTF
     for name in DEBUG_VMLINUX + BOOT_IMAGES:
         yield Path(name.format(kernel.release))
-
-
-# --- without BTF: the kernel's source ----------------------------------------
-
-def source_release(tree):
-    """VERSION.PATCHLEVEL.SUBLEVEL of a source tree."""
-    text = (tree / "Makefile").read_text()
-    return ".".join(re.findall(r"^(?:VERSION|PATCHLEVEL|SUBLEVEL) *= *(\d+)$", text, re.M))
-
-
-def compile_probe(kernel, tree, structs):
-    """Have the kernel's own build compile the structs, and the compiler write BTF.
-
-    Needs gcc 12 or newer, which has -gbtf.
-    """
-    tree = Path(tree).resolve()
-    if not (tree / "net/mptcp/protocol.h").is_file():
-        raise LayoutError(f"MPTCP_SRC={tree} has no net/mptcp/protocol.h: give the full "
-                          f"source of kernel {kernel.release}")
-    release = source_release(tree)
-    if re.match(r"[\d.]*", kernel.release)[0].rstrip(".") != release:
-        raise LayoutError(f"MPTCP_SRC={tree} is of kernel {release}, not of "
-                          f"{kernel.release}: give that kernel's source")
-    objects = "".join(f"struct {name} pams_{name};\n" for name in structs)
-    # an outer make's flags and kbuild's own variables are not for the inner one
-    env = {key: value for key, value in os.environ.items()
-           if not re.match(r"MAKE|MFLAGS$|KBUILD_|M$", key)}
-    if kernel.has("UML"):
-        env["ARCH"] = "um"
-    with tempfile.TemporaryDirectory() as temp:
-        Path(temp, "Kbuild").write_text(f"obj-m := probe.o\nccflags-y := -I{tree}/net/mptcp -gbtf\n")
-        Path(temp, "probe.c").write_text(f'#include "protocol.h"\n{objects}')
-        done = subprocess.run(["make", "-s", "-C", str(kernel.dir), f"M={temp}", "probe.o"],
-                              env=env, stdin=subprocess.DEVNULL, text=True, check=False,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        output = Path(temp, "probe.o")
-        if done.returncode or not output.is_file():
-            reasons = re.findall(r".*(?:error:|\*\*\*).*", done.stdout) or ["no reason given"]
-            raise LayoutError(f"the probe of MPTCP_SRC={tree} does not compile against "
-                              f"{kernel.dir}: {reasons[0].strip()}")
-        return load_btf(output, kernel, "probe.o, compiled with -gbtf")

@@ -100,6 +100,17 @@ class FakeKernel:
         (self.dir / "Makefile").write_text(
             "include $(M)/Kbuild\n%.o:\n\tgcc -c $(ccflags-y) -o $(M)/$@ $(M)/$*.c\n")
 
+    def add_crc(self, reached=(*FIELDS["struct"], "mptcp_sched_ops")):
+        """A build that makes CRCs too, of protocol.h as it stands, and the kernel's own."""
+        self.add_build()
+        types = "\\n".join(f"s#{name} struct {name} {{ {'int x ; ' if name in reached else 'UNKNOWN '}}}"
+                           for name in (*FIELDS["struct"], "mptcp_sched_ops"))
+        with open(self.dir / "Makefile", "a", encoding="ascii") as file:
+            file.write("\techo '#SYMVER mptcp_token_get_sock 0x'$$(cksum <$(patsubst -I%,%,$(filter -I%,$(ccflags-y)))/protocol.h | "
+                       f"cut -d' ' -f1) >$(M)/.$@.cmd\n\tprintf '{types}\\n' >$(M)/$*.symtypes\n")
+        crc = subprocess.run(["cksum"], input=self.text, text=True, capture_output=True, check=True).stdout.split()[0]
+        (self.dir / "Module.symvers").write_text(f"0x{crc}\tmptcp_token_get_sock\tvmlinux\tEXPORT_SYMBOL_GPL\t\n")
+
 
 def by_program(*command):
     """Compress with a program."""
@@ -135,6 +146,8 @@ def source_tree(directory, text, release):
     tree = Path(directory)
     (tree / "net/mptcp").mkdir(parents=True)
     (tree / "net/mptcp/protocol.h").write_text(text)
+    (tree / "net/mptcp/token.c").write_text('#include "protocol.h"\n')
+    (tree / "net/mptcp/mptcp_pm_gen.h").touch()
     version = release.split("-", maxsplit=1)[0].split(".")
     (tree / "Makefile").write_text("VERSION = {}\nPATCHLEVEL = {}\nSUBLEVEL = {}\n".format(*version))
     return tree

@@ -2,6 +2,7 @@
 """layout.py on made-up kernels: what it writes, and each way it refuses."""
 
 import re
+import shutil
 import struct
 import subprocess
 import sys
@@ -16,6 +17,8 @@ from kernels import (COMPRESSORS, FIELDS, GET_SEND, GET_SUBFLOW, RELEASE, FakeKe
                      compile_btf, source_tree, with_banner)
 
 import btf
+import layout
+import probe
 import sources
 from btf import Btf, BtfError
 
@@ -326,6 +329,52 @@ class TestSource(Case):
     def test_other_release(self):
         tree = source_tree(self.temp / "src", "", "6.99.2-test")
         self.refused(self.kernel(), ["6.99.2", "6.99.1-test"], "--mptcp-src", str(tree))
+
+    def generate(self, kernel, src=None, keep=False):
+        """In this process, where nothing of this machine's is found."""
+        with mock.patch.object(probe, "KEPT", self.temp / "kept"), \
+             mock.patch.multiple(sources, BOOT_IMAGES=(), DEBUG_VMLINUX=()):
+            return layout.generate(SimpleNamespace(kdir=kernel.dir, btf=None, mptcp_src=src, keep=keep))
+
+    def not_generated(self, words, *arguments, **options):
+        with self.assertRaisesRegex(sources.LayoutError, rf"\A[^\n]*{words}[^\n]*\Z"):
+            self.generate(*arguments, **options)
+
+    def test_other_release_proven(self):
+        kernel = self.kernel(vmlinux=False)
+        kernel.add_crc()
+        tree = source_tree(self.temp / "src", kernel.text, "6.99.2-test")
+        text = self.accepted(kernel, "--mptcp-src", str(tree))
+        own = source_tree(self.temp / "own", kernel.text, RELEASE)
+        self.assertEqual(text.replace(str(tree), str(own)), self.accepted(kernel, "--mptcp-src", str(own)))
+        (tree / "net/mptcp/protocol.h").write_text(kernel.text + "\n/* another */\n")
+        self.refused(kernel, ["6.99.2", "mptcp_token_get_sock has CRC"], "--mptcp-src", str(tree))
+
+    def test_kept(self):
+        """Of one kernel's source, for the next kernel; not where a struct is another, nor before it was kept."""
+        kernel = self.kernel(vmlinux=False)
+        kernel.add_crc()
+        self.not_generated("MPTCP_SRC=DIR", kernel)
+        tree = source_tree(self.temp / "src", kernel.text, RELEASE)
+        text = self.generate(kernel, tree, keep=True)
+        shutil.rmtree(tree)
+        following = FakeKernel(self.temp / "next", vmlinux=False, release="6.99.2-test")
+        following.add_crc()
+        self.assertEqual(self.generate(following), text.replace(RELEASE, "6.99.2-test").replace(
+            str(tree), str(self.temp / "kept" / "6.99.2-test")).replace("kept/6.99.2-test", f"kept/{RELEASE}"))
+        other = FakeKernel(self.temp / "other", {("mptcp_sock", "token"): "u64 more; u32 token;"}, vmlinux=False)
+        other.add_crc()
+        self.not_generated(f"MPTCP_SRC=DIR; kept in [^ ]*{RELEASE}: its structs are others: ", other)
+
+    def test_not_proven(self):
+        """A kernel without CRCs, and one whose CRC leaves a struct out."""
+        kernel = self.kernel(vmlinux=False)
+        kernel.add_crc(reached=("mptcp_sock", "mptcp_pm_data", "mptcp_data_frag", "mptcp_sched_ops"))
+        tree = source_tree(self.temp / "src", kernel.text, RELEASE)
+        self.not_generated("not kept .* doesn't cover struct mptcp_subflow_context", kernel, tree, keep=True)
+        (kernel.dir / "Module.symvers").unlink()
+        self.not_generated("not kept .* no CRC of mptcp_token_get_sock", kernel, tree, keep=True)
+        self.assertFalse((self.temp / "kept").exists())
 
     def test_not_a_source_tree(self):
         self.refused(self.kernel(), ["net/mptcp/protocol.h"], "--mptcp-src", str(self.temp))
