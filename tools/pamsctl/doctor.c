@@ -80,6 +80,19 @@ static void look_at_kernel(json_t *list)
 			"network namespace");
 }
 
+/* Only loading shows whether the key is refused, as another list of the firmware may have it. */
+static void look_at_key(json_t *list, const struct module *module)
+{
+	const char *key = module_key_waits(module);
+	char advice[256];
+
+	if (!key)
+		return;
+	snprintf(advice, sizeof(advice), "mokutil --import %s, restart, confirm", key);
+	finding(list, NOTE, "module", advice, "this kernel takes signed modules only, and dkms's key "
+		"isn't enrolled: if loading fails with \"Key was rejected by service\", that is why");
+}
+
 /*
  * Who sends needs the module. A client that only downloads does without, and new sockets then use
  * the kernel's scheduler: unless one of the module's was chosen.
@@ -100,6 +113,7 @@ static void look_at_module(json_t *list)
 		module_advice(&module, advice);
 		if (!json_array_size(advice))
 			json_array_append_new(advice, json_string(OR_UP "pamsctl load"));
+		look_at_key(list, &module);
 		json_array_foreach(advice, i, one)
 			finding(list, is_ours(chosen) ? BAD : NOTE, "module",
 				json_string_value(one),

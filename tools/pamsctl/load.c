@@ -90,7 +90,7 @@ static int insert(const struct module *module, const char *parameters, char *why
 		if (!last_words(log, words, sizeof(words)))
 			snprintf(words, sizeof(words), "nothing%s",
 				 module->must_be_signed ?
-				 ": was its key enrolled (mokutil --import)?" :
+				 ": was its key enrolled (pamsctl doctor)?" :
 				 "");
 		snprintf(why, room, "%.2000s can't be loaded: %s; the kernel's log says: %s",
 			 module->file, err < 0 ? strerror(-err) :

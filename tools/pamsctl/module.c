@@ -18,6 +18,12 @@
 #define SIGNED_END	"~Module signature appended~\n"
 #define SECURE_BOOT	"/sys/firmware/efi/efivars/SecureBoot-" \
 			"8be4df61-93ca-11d2-aa0d-00e098032b8c"
+/* the key that dkms signs with, in Ubuntu another; the owner's keys (MOK), as shim lists them */
+#define DKMS_KEY	"/var/lib/dkms/mok.pub"
+#define UBUNTU_KEY	"/var/lib/shim-signed/mok/MOK.der"
+#define ENROLLED	"/sys/firmware/efi/efivars/MokListRT-" \
+			"605dab50-e046-4300-abb6-3dd810dd8b23"
+#define KEYS_MAX	65536
 #define SELF_MAX	3000
 
 bool module_is_loaded(void)
@@ -122,6 +128,28 @@ static bool secure_boot(void)
 	on = fread(variable, sizeof(variable), 1, f) == 1 && variable[4] == 1;
 	fclose(f);
 	return on;
+}
+
+static size_t read_keys(const char *file, char keys[KEYS_MAX])
+{
+	FILE *f = fopen(file, "r");
+	size_t length = f ? fread(keys, 1, KEYS_MAX, f) : 0;
+
+	if (f)
+		fclose(f);
+	return length;
+}
+
+const char *module_key_waits(const struct module *module)
+{
+	const char *file = exists(UBUNTU_KEY) ? UBUNTU_KEY : DKMS_KEY;
+	static char key[KEYS_MAX], list[KEYS_MAX];
+	size_t length = read_keys(file, key);
+
+	if (!module->must_be_signed || !module->signed_ || !length ||
+	    memmem(list, read_keys(ENROLLED, list), key, length))
+		return NULL;
+	return file;
 }
 
 bool has_capability(unsigned int number)
