@@ -132,6 +132,7 @@ check:
 .PHONY: deb
 deb:
 	@$(if $(SUITE),packaging/deb --check-only $(SUITE))
+	@$(if $(PUBLISH),packaging/publisher check)
 	@tools/setup.sh package
 	@DEB_OUT=build/deb packaging/deb $(SUITE)
 
@@ -211,7 +212,8 @@ help:
 	@echo 'make install        put it under /lib/modules (make uninstall takes it away); DESTDIR=DIR for a package'
 	@echo 'make tools          the programs pamsctl, pamsd, pams-predict and pamsplit, in build/tools (make install-tools, uninstall-tools)'
 	@echo 'make all            the module and the programs'
-	@echo 'make deb            Debian packages of both, in build/deb; SUITE=bookworm, trixie or sid for another release'
+	@echo 'make deb            Debian packages of both, in build/deb; SUITE=bookworm, trixie or sid for another release;'
+	@echo '                    PUBLISH=1 refuses if packaging/publisher is not filled in'
 	@echo 'make package-check  install, use, upgrade and remove them in fresh roots; ROOTS="bookworm trixie sid arm64"'
 	@echo 'make demo           default against pams and minfct over two paths, as a table and pictures'
 	@echo 'make check          every test but those that take hours and those of the packages; ends with N passed, N failed'
