@@ -136,10 +136,19 @@ deb:
 	@tools/setup.sh package
 	@DEB_OUT=build/deb packaging/deb $(SUITE)
 
+# A signed apt repository of them, in build/apt.
+.PHONY: apt-repo
+apt-repo:
+	$(if $(and $(SUITE),$(KEY)),,$(error which release, and signed by whom? Give SUITE=trixie KEY=ID))
+	@packaging/publisher check
+	@tools/setup.sh package apt-repo
+	@DEB_OUT=build/deb packaging/deb $(SUITE)
+	@packaging/apt-repo $(SUITE) '$(KEY)' build/deb build/apt
+
 .PHONY: package-check
 package-check:
 	@selftests/package/run --check-only $(ROOTS)
-	@tools/setup.sh package stock
+	@tools/setup.sh package apt-repo stock
 	@selftests/package/run $(ROOTS)
 
 # In a fresh Debian and a user's closed home; what STAGES doesn't name is left out.
@@ -214,6 +223,7 @@ help:
 	@echo 'make all            the module and the programs'
 	@echo 'make deb            Debian packages of both, in build/deb; SUITE=bookworm, trixie or sid for another release;'
 	@echo '                    PUBLISH=1 refuses if packaging/publisher is not filled in'
+	@echo 'make apt-repo       a signed apt repository of them, in build/apt; SUITE=trixie KEY=ID'
 	@echo 'make package-check  install, use, upgrade and remove them in fresh roots; ROOTS="bookworm trixie sid arm64"'
 	@echo 'make demo           default against pams and minfct over two paths, as a table and pictures'
 	@echo 'make check          every test but those that take hours and those of the packages; ends with N passed, N failed'

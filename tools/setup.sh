@@ -13,6 +13,7 @@
 #   tools   pamsd, pamsctl, pams-predict and pamsplit
 #   upstream  what the kernel's own MPTCP selftests call
 #   package the Debian packages and their tests
+#   apt-repo  a signed repository of them
 #   check   the style gate, all tests on numbers and the fuzzers
 
 set -eu
@@ -38,6 +39,7 @@ else
 	qemu_user=qemu-user-binfmt
 fi
 packages_package="git xz-utils debootstrap $qemu_user"
+packages_apt_repo="reprepro gnupg"
 packages_check="$packages_unit git sparse perl
 	python3-yaml python3-jsonschema clang libclang-rt-dev bash-completion man-db
 	busybox musl-tools dbus-daemon strace zsh fish zstd lz4"
@@ -57,7 +59,7 @@ as_root() {
 	fi
 }
 
-[ $# -gt 0 ] || fail "which group? build, unit, um, stock, cross, tools, upstream, package or check"
+[ $# -gt 0 ] || fail "which group? build, unit, um, stock, cross, tools, upstream, package, apt-repo or check"
 command -v apt-get > /dev/null ||
 	fail "no apt-get here: install the equivalents of the packages listed in $0 by hand"
 
@@ -71,9 +73,10 @@ for group in "$@"; do
 	tools) wanted="$wanted $packages_tools" ;;
 	upstream) wanted="$wanted $packages_upstream" ;;
 	package) wanted="$wanted $packages_package" ;;
+	apt-repo) wanted="$wanted $packages_apt_repo" ;;
 	unit) wanted="$wanted $packages_unit" ;;
 	check) wanted="$wanted $packages_check" ;;
-	*) fail "group '$group' is unknown: build, unit, um, stock, cross, tools, upstream, package or check" ;;
+	*) fail "group '$group' is unknown: build, unit, um, stock, cross, tools, upstream, package, apt-repo or check" ;;
 	esac
 done
 
