@@ -120,7 +120,7 @@ uninstall-tools:
 
 .PHONY: demo
 demo:
-	@tools/setup.sh um tools
+	@tools/setup.sh demo
 	@tools/lab/lab demo
 
 .PHONY: check

@@ -7,6 +7,7 @@
 #
 #   build   the module for the running kernel (headers are asked for by name)
 #   unit    the number tests alone
+#   demo    make demo alone
 #   um      the laboratory's user-mode kernel, and to run it
 #   stock   Debian's stock kernels in a chroot, and to boot them
 #   cross   kernels of other architectures, likewise
@@ -20,6 +21,10 @@ set -eu
 
 packages_build='make gcc python3'
 packages_unit="$packages_build libc6-dev libubsan1"
+packages_demo="$packages_build libc6-dev flex bison bc dwarves libelf-dev xz-utils patch perl
+	iproute2 ethtool kmod nftables tcpdump pkg-config libnl-3-dev libnl-genl-3-dev
+	libevent-dev libconfuse-dev libjansson-dev libsodium-dev libncurses-dev libkmod-dev
+	libmnl-dev libnetfilter-queue-dev libnftables-dev libseccomp-dev"
 packages_um="$packages_build flex bison bc dwarves libelf-dev libssl-dev xz-utils
 	patch perl libc6-dev iproute2 ethtool procps kmod nftables tcpdump
 	iperf3 mptcpize python3-matplotlib pkg-config libnl-3-dev"
@@ -59,7 +64,7 @@ as_root() {
 	fi
 }
 
-[ $# -gt 0 ] || fail "which group? build, unit, um, stock, cross, tools, upstream, package, apt-repo or check"
+[ $# -gt 0 ] || fail "which group? build, unit, demo, um, stock, cross, tools, upstream, package, apt-repo or check"
 command -v apt-get > /dev/null ||
 	fail "no apt-get here: install the equivalents of the packages listed in $0 by hand"
 
@@ -67,6 +72,7 @@ wanted=
 for group in "$@"; do
 	case $group in
 	build) wanted="$wanted $packages_build" ;;
+	demo) wanted="$wanted $packages_demo" ;;
 	um) wanted="$wanted $packages_um" ;;
 	stock) wanted="$wanted $packages_stock" ;;
 	cross) wanted="$wanted $packages_cross" ;;
@@ -76,7 +82,7 @@ for group in "$@"; do
 	apt-repo) wanted="$wanted $packages_apt_repo" ;;
 	unit) wanted="$wanted $packages_unit" ;;
 	check) wanted="$wanted $packages_check" ;;
-	*) fail "group '$group' is unknown: build, unit, um, stock, cross, tools, upstream, package, apt-repo or check" ;;
+	*) fail "group '$group' is unknown: build, unit, demo, um, stock, cross, tools, upstream, package, apt-repo or check" ;;
 	esac
 done
 

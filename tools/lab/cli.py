@@ -464,10 +464,8 @@ def command_run(args):
     scenario = scenario_of(args)
     schedulers = schedulers_of(args.sched)
     traced = bool(args.plot or args.trace)
-    if args.plot:
-        plot.available()
-        if not os.path.isdir(os.path.dirname(os.path.abspath(args.plot))):
-            raise BadInput(f"--plot {args.plot}: there is no such folder")
+    if args.plot and not os.path.isdir(os.path.dirname(os.path.abspath(args.plot))):
+        raise BadInput(f"--plot {args.plot}: there is no such folder")
     if args.told and not args.helper:
         raise BadInput("--told: nobody measures a pipe: give a --helper")
     if args.first != ["given"] and (args.helper or args.protocol == "tcp"):
@@ -581,7 +579,6 @@ def command_bench(args):
 def command_demo(args):
     """lab demo"""
     import demo     # pylint: disable=import-outside-toplevel
-    plot.available()
     pamsctl, pamsd = host.program("pamsctl"), host.program("pamsd")
     return demo.command(args, means_of(args, ["default", "pams", "minfct"], traced=True,
                                        pamsctl=pamsctl, pamsplit=host.program("pamsplit")),
