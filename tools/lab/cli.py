@@ -464,8 +464,10 @@ def command_run(args):
     scenario = scenario_of(args)
     schedulers = schedulers_of(args.sched)
     traced = bool(args.plot or args.trace)
-    if args.plot and not os.path.isdir(os.path.dirname(os.path.abspath(args.plot))):
-        raise BadInput(f"--plot {args.plot}: there is no such folder")
+    if args.plot:
+        plot.available()
+        if not os.path.isdir(os.path.dirname(os.path.abspath(args.plot))):
+            raise BadInput(f"--plot {args.plot}: there is no such folder")
     if args.told and not args.helper:
         raise BadInput("--told: nobody measures a pipe: give a --helper")
     if args.first != ["given"] and (args.helper or args.protocol == "tcp"):

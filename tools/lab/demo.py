@@ -16,6 +16,7 @@ import fed
 import plot
 import report
 import runs
+from host import LabError
 from progress import Progress
 from scenario import Scenario, helped, parse_change, parse_helper, parse_path
 
@@ -176,6 +177,17 @@ def _section(case, done):
     return case.scenario, [(result, packets) for result, packets in done if packets]
 
 
+def _draw(file, sections, what):
+    """Pictures are an extra, for which nothing is installed."""
+    try:
+        plot.available()
+    except LabError as error:
+        print(f"\n{error}")
+        return
+    plot.draw(file, sections)
+    print(f"\n{what}: {os.path.relpath(file)}")
+
+
 def _print_fed(done, fed_jobs, plot_file):
     """Whether the kernel was told, and everything arrived."""
     rows, said, sections = [], [], []
@@ -189,12 +201,10 @@ def _print_fed(done, fed_jobs, plot_file):
         said.append(_told(case, results))
         if any(_drawn(case, job) for job in jobs):
             sections.append(_section(case, mine))
-    plot.draw(plot_file, sections)
     print("\nAnd if pamsd reports (mean completion time in s):\n")
     print(_fed_text(rows) + "\n")
     print("\n".join(said))
-    print(f"\nThe helper as a router and as one that splits, minfct untold and told: "
-          f"{os.path.relpath(plot_file)}")
+    _draw(plot_file, sections, "The helper as a router and as one that splits, minfct untold and told")
     return not any("nothing" in line for line in said)
 
 
@@ -215,10 +225,9 @@ def command(args, means, pamsd):
         rows.append(_row(case, [result for result, _ in part]))
         sections.append(_section(case, part))
     os.makedirs(os.path.dirname(os.path.abspath(args.plot)), exist_ok=True)
-    plot.draw(args.plot, sections)
     print(f"Linux {means.kernel.release}, {REPEATS} runs of each in virtual time\n")
     print(_text(rows))
-    print(f"\nEach path's bytes over time: {os.path.relpath(args.plot)}")
+    _draw(args.plot, sections, "Each path's bytes over time")
     base, ending = os.path.splitext(args.plot)
     good = _print_fed(done[spans[-1][1]:], fed_jobs, f"{base}-helper{ending}")
     return 0 if good and not any(row["failed"] for row in rows) else 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The pictures of the results page; those of matplotlib as SVG and as PNG."""
+"""The pictures of the results page, as SVG and as PNG."""
 
 import plot
 import runs
@@ -64,4 +64,6 @@ def collapse(lab, path):
     scenario = tables.collapse_scenario()
     shown = [name for name in ("default", "pams", "minfct") if name in lab.schedulers]
     done = lab.traced([runs.Job(name, name, scenario) for name in shown])
+    plot.available()
     plot.draw(f"{path}.svg", [(scenario, done)])
+    plot.draw(f"{path}.png", [(scenario, done)], "png")
