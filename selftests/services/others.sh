@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2154,SC2086 # $work is a name without spaces, of play
 # pamsd's paths beside those who configure links: NetworkManager, which makes endpoints itself, and systemd-networkd, which
 # takes away rules that it doesn't know. Sourced by play.
 #
