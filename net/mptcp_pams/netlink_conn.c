@@ -125,7 +125,7 @@ static int check_peer(struct genl_info *info, const struct mptcp_sock *msk)
 	return -EACCES;
 }
 
-/* Answer with a connection, under a reference. Returns 0, a negative error, or 1 if it was closed. */
+/* Answer with a connection that is held. Returns 0, a negative error, or 1 if it was closed. */
 static int answer_conn(struct genl_info *info, struct pams_conn *conn)
 {
 	struct sk_buff *answer = genlmsg_new(NLMSG_GOODSIZE * 2, GFP_KERNEL);

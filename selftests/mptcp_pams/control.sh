@@ -25,7 +25,7 @@ defaults()
 	check "queue ahead" "$(sysctl_in "$client" net.mptcp_pams.queue_ahead_us)" == 1000
 	check "guard" "$(sysctl_in "$client" net.mptcp_pams.loss_guard_us)" == 5000
 	check "weights" "$(sysctl_in "$client" net.mptcp_pams.owd_weights)" == 0
-	check "paths" "$(sysctl_in "$client" net.mptcp_pams.paths_max)" == 10000
+	check "paths" "$(sysctl_in "$client" net.mptcp_pams.paths_max)" == 40000
 }
 
 per_namespace()
