@@ -36,13 +36,17 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 static void check_valid(const struct report *report)
 {
 	if (report->path_count > REPORT_PATHS_MAX ||
-	    report->name_count > REPORT_NAMES_MAX)
+	    report->name_count > REPORT_NAMES_MAX ||
+	    report->conn_count > REPORT_CONNS_MAX)
 		abort();
 	for (unsigned int i = 0; i < report->path_count; i++)
 		if (!report_path_valid(&report->paths[i]))
 			abort();
 	for (unsigned int i = 0; i < report->name_count; i++)
 		if (!report_name_valid(&report->names[i]))
+			abort();
+	for (unsigned int i = 0; i < report->conn_count; i++)
+		if (!report_conn_valid(&report->conns[i]))
 			abort();
 }
 
@@ -55,7 +59,9 @@ static bool is_same(const struct report *a, const struct report *b)
 	       !memcmp(a->cookie, b->cookie, sizeof(a->cookie)) &&
 	       !memcmp(a->paths, b->paths,
 		       a->path_count * sizeof(*a->paths)) &&
-	       !memcmp(a->names, b->names, a->name_count * sizeof(*a->names));
+	       !memcmp(a->names, b->names, a->name_count * sizeof(*a->names)) &&
+	       a->conn_count == b->conn_count &&
+	       !memcmp(a->conns, b->conns, a->conn_count * sizeof(*a->conns));
 }
 
 static void open_any(const uint8_t *buf, size_t len)

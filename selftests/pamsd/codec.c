@@ -18,7 +18,7 @@ static struct report example(void)
 {
 	struct report report = {
 		.sent_ms = 1ULL << 40, .echo = ~0ULL, .acknowledge = true,
-		.path_count = 3, .name_count = 6,
+		.path_count = 3, .name_count = 6, .conn_count = 2,
 	};
 
 	report.paths[0] = (struct report_path) {
@@ -59,6 +59,14 @@ static struct report example(void)
 	report.names[5] = (struct report_name) {
 		.kind = REPORT_NAME_SUBFLOW, .id = 0, .token = 1,
 	};
+	report.conns[0] = (struct report_conn) {
+		.token = 0xffffffff, .proof = 0xfffffffe, .count = REPORT_FLOWS_MAX,
+	};
+	for (unsigned int i = 0; i < REPORT_FLOWS_MAX; i++)
+		report.conns[0].flows[i] = (struct report_flow) {
+			.id = 15 - i, .local_id = 255 - i, .remote_id = i,
+		};
+	report.conns[1] = (struct report_conn) { .proof = 1 };
 	memcpy(report.cookie, "a cookie.......", REPORT_COOKIE_BYTES);
 	return report;
 }
@@ -72,7 +80,9 @@ static bool same(const struct report *a, const struct report *b)
 	       a->name_count == b->name_count &&
 	       !memcmp(a->paths, b->paths,
 		       a->path_count * sizeof(*a->paths)) &&
-	       !memcmp(a->names, b->names, a->name_count * sizeof(*a->names));
+	       !memcmp(a->names, b->names, a->name_count * sizeof(*a->names)) &&
+	       a->conn_count == b->conn_count &&
+	       !memcmp(a->conns, b->conns, a->conn_count * sizeof(*a->conns));
 }
 
 /* Sealed and opened again, as a server does. */
@@ -125,6 +135,24 @@ static void as_much_as_fits(void)
 	check(!report_seal(buf, &keys, session, 42, &in));
 }
 
+/* 120 connections that are closed, or 72 of two subflows: 28 or 17 to an entry. */
+static void as_many_connections_as_fit(void)
+{
+	static const struct { unsigned int flows, fit; } cases[] = { { 0, 120 }, { 2, 72 } };
+	uint8_t buf[REPORT_BYTES_MAX];
+	struct report in = { }, out;
+
+	for (unsigned int i = 0; i < 2; i++) {
+		in.conn_count = cases[i].fit;
+		for (unsigned int j = 0; j <= in.conn_count; j++)
+			in.conns[j] = (struct report_conn) { .token = j, .count = cases[i].flows };
+		check(through(&in, &out) == REPORT_OK && same(&in, &out));
+		in.conn_count++;
+		check(report_bytes(&in) > REPORT_BYTES_MAX);
+		check(!report_seal(buf, &keys, session, 42, &in));
+	}
+}
+
 static void header_is_what_was_sealed(void)
 {
 	struct report in = example();
@@ -142,7 +170,7 @@ static void header_is_what_was_sealed(void)
 static void answer_goes_through(void)
 {
 	struct report_answer in = { .counter = 1ULL << 63, .stamp = 7,
-				    .taken = true }, out = { };
+				    .taken = true, .conns = true }, out = { };
 	uint8_t buf[REPORT_ANSWER_BYTES];
 	struct report_header header;
 	size_t len;
@@ -156,7 +184,15 @@ static void answer_goes_through(void)
 	check(report_open_answer(buf, len, &keys, &out) == REPORT_OK);
 	check(!memcmp(in.session, out.session, sizeof(in.session)));
 	check(!memcmp(in.cookie, out.cookie, sizeof(in.cookie)));
-	check(in.counter == out.counter && in.stamp == out.stamp && out.taken);
+	check(in.counter == out.counter && in.stamp == out.stamp);
+	check(out.taken && out.conns);
+	for (unsigned int i = 0; i < 3; i++) {
+		in.taken = i & 1;
+		in.conns = i & 2;
+		report_seal_answer(buf, &keys, session, 7, &in);
+		check(report_open_answer(buf, len, &keys, &out) == REPORT_OK);
+		check(out.taken == in.taken && out.conns == in.conns);
+	}
 	check(report_open_answer(buf, len, &other, &out) == REPORT_AUTH);
 }
 
@@ -307,6 +343,7 @@ static void values_out_of_range_are_refused(void)
 	refuses(names[1].prefix_len, 33);
 	refuses(names[2].prefix_len, 129);
 	refuses(names[3].id, 255);
+	refuses(conns[0].flows[15].id, 16);
 }
 
 /* Entries that can't be made by the codec. */
@@ -438,6 +475,30 @@ static void proofs_have_their_subflows(void)
 	check(!takes(&out, TWO "\x02\x04\3\0\0\0\x05\x05\3only"));
 }
 
+/* One after the other, each with its subflows and nothing behind. */
+static void connections_are_whole(void)
+{
+	uint8_t many[62] = "\x06\x3ctokenpro\x11";
+	struct report out;
+
+	check(takes(&out, "\x06\x18tokenpro\2\0\1\2\3\4\5closedpr\0"));
+	check(out.conn_count == 2 && out.conns[0].count == 2 && !out.conns[1].count);
+	check(out.conns[0].token == 0x746f6b65 && out.conns[0].proof == 0x6e70726f);
+	check(out.conns[0].flows[1].id == 3 && out.conns[0].flows[1].local_id == 4 &&
+	      out.conns[0].flows[1].remote_id == 5);
+	check(takes(&out, "\x06\x09tokenpro\0\x06\x09tokenpro\0") && out.conn_count == 2);
+	check(!takes(&out, "\x06\x00"));
+	check(!takes(&out, "\x06\x08tokenpro"));
+	check(!takes(&out, "\x06\x0btokenpro\1\0\1"));
+	check(!takes(&out, "\x06\x0atokenpro\0+"));
+	check(!takes(&out, "\x06\x15tokenpro\0tokenpro\1\x10\1\2"));
+	/* 17 subflows, each complete */
+	check(entries(&out, many, sizeof(many)) == REPORT_MALFORMED);
+	many[1] = 57;
+	many[10]--;
+	check(entries(&out, many, sizeof(many) - 3) == REPORT_OK);
+}
+
 static void window_takes_each_once(void)
 {
 	struct report_window window = { .top = 1000, .seen = ~0ULL };
@@ -483,6 +544,7 @@ int main(void)
 	report_keys_derive(&other, key);
 	run(what_goes_in_comes_out);
 	run(as_much_as_fits);
+	run(as_many_connections_as_fit);
 	run(header_is_what_was_sealed);
 	run(answer_goes_through);
 	run(no_answer_is_larger);
@@ -496,6 +558,7 @@ int main(void)
 	run(flags_that_need_others);
 	run(entries_that_are_cut_are_refused);
 	run(proofs_have_their_subflows);
+	run(connections_are_whole);
 	run(window_takes_each_once);
 	run(window_is_64_wide);
 	return tap_end();

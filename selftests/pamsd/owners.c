@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * owners - tests of which interface a subflow belongs to, on a machine with many addresses,
- * and of a dump that fails
+ * owners - tests of which connections and subflows there are, and which interface each
+ * subflow belongs to, on a machine with many addresses
  *
- * The kernel's sockets and the machine's addresses are made here.
+ * The kernel's sockets and events and the machine's addresses are made here.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -11,10 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <event2/event.h>
 #include <linux/mptcp.h>
 #include <netlink/attr.h>
+#include <netlink/genl/ctrl.h>
+#include <netlink/genl/genl.h>
 #include <netlink/msg.h>
 
+#include "../lib/sockdiag.h"
 #include "diag.h"
 #include "tap.h"
 
@@ -24,7 +28,7 @@
 static unsigned int address_count;
 static bool gone[ADDRESSES_MANY];
 /* Subflow i has this address. */
-static unsigned int locals[SUBFLOWS_MAX], local_count;
+static unsigned int locals[ADDRESSES_MANY], local_count;
 /* The kernel's dump ends with an error behind the last one. */
 static bool fails;
 
@@ -66,47 +70,184 @@ void source_close(struct nl_sock **sock)
 	(void)sock;
 }
 
+/* What sock_diag tells of a socket: each is the joined subflow of a connection of its own. */
+static void tell_socket(unsigned int nr, diag_fn fn, void *arg)
+{
+	struct diag_socket socket = {
+		.local = { .family = AF_INET, .len = 32, .address = { 10 } },
+	};
+	struct nl_msg *msg = nlmsg_alloc();
+	struct nlattr *ulp, *mptcp;
+
+	socket.local.address[3] = locals[nr];
+	ulp = nla_nest_start(msg, INET_DIAG_ULP_INFO);
+	mptcp = nla_nest_start(msg, INET_ULP_INFO_MPTCP);
+	nla_put_u32(msg, MPTCP_SUBFLOW_ATTR_TOKEN_REM, 1000 + nr);
+	nla_put_u32(msg, MPTCP_SUBFLOW_ATTR_TOKEN_LOC, 2 + nr);
+	nla_put_u8(msg, MPTCP_SUBFLOW_ATTR_ID_LOC, 1);
+	nla_put_u8(msg, MPTCP_SUBFLOW_ATTR_ID_REM, 0);
+	nla_nest_end(msg, mptcp);
+	nla_nest_end(msg, ulp);
+	socket.ulp = ulp;
+	fn(&socket, arg);
+	nlmsg_free(msg);
+}
+
+static unsigned int dumps, questions, changes;
+
 int diag_established(struct nl_sock **sock, const void *filter, size_t filter_len,
 		     diag_fn fn, void *arg)
 {
 	(void)sock;
 	(void)filter;
 	(void)filter_len;
-	for (unsigned int i = 0; i < local_count; i++) {
-		struct diag_socket socket = {
-			.local = { .family = AF_INET, .len = 32, .address = { 10 } },
-		};
-		struct nl_msg *msg = nlmsg_alloc();
-		struct nlattr *ulp, *mptcp;
-
-		socket.local.address[3] = locals[i];
-		ulp = nla_nest_start(msg, INET_DIAG_ULP_INFO);
-		mptcp = nla_nest_start(msg, INET_ULP_INFO_MPTCP);
-		nla_put_u32(msg, MPTCP_SUBFLOW_ATTR_TOKEN_REM, 1);
-		nla_put_u32(msg, MPTCP_SUBFLOW_ATTR_TOKEN_LOC, 2);
-		nla_put_u8(msg, MPTCP_SUBFLOW_ATTR_ID_LOC, i);
-		nla_put_u8(msg, MPTCP_SUBFLOW_ATTR_ID_REM, 0);
-		nla_nest_end(msg, mptcp);
-		nla_nest_end(msg, ulp);
-		socket.ulp = ulp;
-		fn(&socket, arg);
-		nlmsg_free(msg);
-	}
+	dumps++;
+	for (unsigned int i = 0; i < local_count; i++)
+		tell_socket(i, fn, arg);
 	return fails ? -EIO : 0;
 }
 
+/* A socket's local port is its number. */
+int diag_one(struct nl_sock **sock, const struct sockdiag *which, diag_fn fn, void *arg)
+{
+	(void)sock;
+	questions++;
+	if (which->local_port < local_count)
+		tell_socket(which->local_port, fn, arg);
+	return 0;
+}
+
+/* --- the path manager's events --- */
+
+static nl_recvmsg_msg_cb_t on_message;
+static struct nl_msg *queue[16];
+static unsigned int queued;
+static bool overrun;
+
+int nl_socket_modify_cb(struct nl_sock *sock, enum nl_cb_type type, enum nl_cb_kind kind,
+			nl_recvmsg_msg_cb_t func, void *arg)
+{
+	(void)sock;
+	(void)type;
+	(void)kind;
+	(void)arg;
+	on_message = func;
+	return 0;
+}
+
+int nl_recvmsgs_default(struct nl_sock *sock)
+{
+	struct nl_msg *msg = queue[0];
+
+	(void)sock;
+	if (overrun) {
+		overrun = false;
+		return -NLE_NOMEM;
+	}
+	if (!queued)
+		return -NLE_AGAIN;
+	memmove(&queue[0], &queue[1], --queued * sizeof(queue[0]));
+	on_message(msg, NULL);
+	nlmsg_free(msg);
+	return 0;
+}
+
+int genl_ctrl_resolve_grp(struct nl_sock *sock, const char *family, const char *group)
+{
+	(void)sock;
+	(void)family;
+	(void)group;
+	return 1;
+}
+
+int nl_socket_add_membership(struct nl_sock *sock, int group)
+{
+	(void)sock;
+	(void)group;
+	return 0;
+}
+
+struct event *event_new(struct event_base *base, evutil_socket_t fd, short what,
+			event_callback_fn fn, void *arg)
+{
+	(void)base;
+	(void)fd;
+	(void)what;
+	(void)fn;
+	(void)arg;
+	return (struct event *)&on_message;
+}
+
+int event_add(struct event *event, const struct timeval *timeout)
+{
+	(void)event;
+	(void)timeout;
+	return 0;
+}
+
+void event_free(struct event *event)
+{
+	(void)event;
+}
+
+static void happens(uint8_t cmd, unsigned int nr)
+{
+	struct nl_msg *msg = nlmsg_alloc();
+
+	genlmsg_put(msg, 0, 0, 100, 0, 0, cmd, 1);
+	nla_put_u32(msg, MPTCP_ATTR_TOKEN, 2 + nr);
+	nla_put_u16(msg, MPTCP_ATTR_FAMILY, AF_INET);
+	nla_put_u32(msg, MPTCP_ATTR_SADDR4, 0);
+	nla_put_u32(msg, MPTCP_ATTR_DADDR4, 0);
+	nla_put_u16(msg, MPTCP_ATTR_SPORT, htons(nr));
+	nla_put_u16(msg, MPTCP_ATTR_DPORT, 0);
+	nla_put_u8(msg, MPTCP_ATTR_LOC_ID, 1);
+	nla_put_u8(msg, MPTCP_ATTR_REM_ID, 0);
+	queue[queued++] = msg;
+}
+
+static void on_change(const struct mptcp_conn *connection, void *arg)
+{
+	(void)connection;
+	(void)arg;
+	changes++;
+}
+
+/* --- cases --- */
+
+static unsigned int seen;
+static bool right;
+
+static void look(const struct mptcp_conn *connection, void *arg)
+{
+	const struct subflow *subflow = connection->subflows;
+	unsigned int nr = connection->own_token - 2;
+	const char *interface;
+	char name[IF_NAMESIZE];
+
+	(void)arg;
+	if (!connection->count)
+		return;
+	seen++;
+	snprintf(name, sizeof(name), "e%u", locals[nr]);
+	interface = subflows_interface(&subflow->local);
+	right &= connection->count == 1 && connection->token == 1000 + nr && interface &&
+		 !strcmp(interface, name) && subflows_use(&subflow->local);
+}
+
+/* As many as there are, each at its interface. */
+static bool are_right(unsigned int count)
+{
+	seen = 0;
+	right = true;
+	subflows_each(look, NULL);
+	return right && seen == count;
+}
+
+/* Without events each look is a dump. */
 static bool all_belong(void)
 {
-	static struct subflows subflows;
-	char name[IF_NAMESIZE];
-	bool right;
-
-	right = !subflows_read(&subflows) && subflows.count == local_count;
-	for (unsigned int i = 0; i < subflows.count; i++) {
-		snprintf(name, sizeof(name), "e%u", locals[i]);
-		right &= !strcmp(subflows.list[i].interface, name);
-	}
-	return right;
+	return !subflows_read(true) && are_right(local_count);
 }
 
 static void two_of_many_addresses(void)
@@ -141,20 +282,89 @@ static void as_many_addresses_as_subflows(void)
 /* Of what was read until then nothing is complete: neither tokens nor interfaces. */
 static void dump_that_fails_tells_nothing(void)
 {
-	static struct subflows subflows;
-
 	fails = true;
-	check(subflows_read(&subflows) == -EIO);
-	check(!subflows.count);
+	changes = 0;
+	check(subflows_read(true) == -EIO);
+	check(are_right(0) && !changes);
 	fails = false;
 	check(all_belong());
+	/* what ended meanwhile is told as well */
+	local_count -= 2;
+	fails = true;
+	subflows_read(true);
+	fails = false;
+	changes = 0;
+	check(all_belong() && changes == local_count + 2);
+}
+
+/* One dump at the beginning; from then on one question for each that begins, none for the end. */
+static void events_are_enough(void)
+{
+	struct prefix last = { .family = AF_INET, .len = 32, .address = { 10 } };
+
+	subflows_close();
+	local_count = 10;
+	dumps = 0;
+	questions = 0;
+	subflows_open(NULL, NULL, on_change, NULL);
+	check(all_belong() && dumps == 1 && !questions);
+	local_count = 12;
+	happens(MPTCP_EVENT_SUB_ESTABLISHED, 10);
+	happens(MPTCP_EVENT_ESTABLISHED, 11);
+	changes = 0;
+	check(!subflows_read(false) && are_right(12) && questions == 2 && changes == 2);
+	happens(MPTCP_EVENT_SUB_CLOSED, 11);
+	happens(MPTCP_EVENT_CLOSED, 10);
+	happens(MPTCP_EVENT_CLOSED, 500);
+	changes = 0;
+	check(!subflows_read(false) && are_right(10) && questions == 2 && changes == 2);
+	last.address[3] = locals[11];
+	check(!subflows_use(&last));
+	/* gone before it is asked for */
+	happens(MPTCP_EVENT_SUB_ESTABLISHED, 100);
+	check(!subflows_read(false) && are_right(10) && questions == 3);
+	local_count = 10;
+	check(all_belong() && dumps == 1);
+}
+
+/* Then there is another dump, when all is looked at. */
+static void lost_events_are_made_up_for(void)
+{
+	local_count = 20;
+	overrun = true;
+	check(!subflows_read(false) && are_right(10) && dumps == 1);
+	check(all_belong() && dumps == 2);
+	check(all_belong() && dumps == 2);
+}
+
+static void bad_events_are_passed_over(void)
+{
+	struct nl_msg *msg = nlmsg_alloc();
+
+	genlmsg_put(msg, 0, 0, 100, 0, 0, MPTCP_EVENT_SUB_ESTABLISHED, 1);
+	queue[queued++] = msg;
+	msg = nlmsg_alloc();
+	genlmsg_put(msg, 0, 0, 100, 0, 0, MPTCP_EVENT_SUB_ESTABLISHED, 1);
+	nla_put_u32(msg, MPTCP_ATTR_TOKEN, 7777);
+	nla_put_u16(msg, MPTCP_ATTR_FAMILY, AF_INET6);
+	nla_put_u32(msg, MPTCP_ATTR_SADDR6, 1);
+	nla_put_u32(msg, MPTCP_ATTR_DADDR6, 1);
+	queue[queued++] = msg;
+	check(!subflows_read(false) && are_right(20));
+	subflows_close();
+	check(are_right(0));
 }
 
 int main(void)
 {
+	subflows_open(NULL, NULL, on_change, NULL);
+	subflows_close();
 	run(two_of_many_addresses);
 	run(interface_that_is_gone);
 	run(as_many_addresses_as_subflows);
 	run(dump_that_fails_tells_nothing);
+	run(events_are_enough);
+	run(lost_events_are_made_up_for);
+	run(bad_events_are_passed_over);
 	return tap_end();
 }

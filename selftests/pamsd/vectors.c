@@ -63,6 +63,16 @@ static void print_name(const struct report_name *name, bool last)
 	printf("}%s\n", last ? "" : ",");
 }
 
+static void print_conn(const struct report_conn *conn, bool last)
+{
+	printf("      {\"token\": %" PRIu32 ", \"proof\": %" PRIu32 ", \"subflows\": [",
+	       conn->token, conn->proof);
+	for (unsigned int i = 0; i < conn->count; i++)
+		printf("%s{\"id\": %u, \"local_id\": %u, \"remote_id\": %u}", i ? ", " : "",
+		       conn->flows[i].id, conn->flows[i].local_id, conn->flows[i].remote_id);
+	printf("]}%s\n", last ? "" : ",");
+}
+
 static void print_report(const char *what, const struct report_keys *keys,
 			 uint64_t counter, const struct report *report)
 {
@@ -84,15 +94,18 @@ static void print_report(const char *what, const struct report_keys *keys,
 	printf("     ],\n     \"names\": [\n");
 	for (unsigned int i = 0; i < report->name_count; i++)
 		print_name(&report->names[i], i + 1 == report->name_count);
+	printf("     ],\n     \"connections\": [\n");
+	for (unsigned int i = 0; i < report->conn_count; i++)
+		print_conn(&report->conns[i], i + 1 == report->conn_count);
 	printf("     ],\n     ");
 	print_hex("datagram", buf, len);
 	printf("}");
 }
 
 static void print_answer(const char *what, const struct report_keys *keys,
-			 uint64_t counter, bool taken)
+			 uint64_t counter, bool taken, bool conns)
 {
-	struct report_answer answer = { .counter = counter, .taken = taken,
+	struct report_answer answer = { .counter = counter, .taken = taken, .conns = conns,
 					.stamp = 86400123 + counter };
 	uint8_t buf[REPORT_ANSWER_BYTES], nonce[REPORT_SESSION_BYTES];
 	uint64_t nonce_counter = 0x1011121314151617 + counter;
@@ -108,8 +121,9 @@ static void print_answer(const char *what, const struct report_keys *keys,
 	print_hex("session", answer.session, sizeof(answer.session));
 	printf(", \"counter\": %" PRIu64 ",\n     ", answer.counter);
 	print_hex("cookie", answer.cookie, sizeof(answer.cookie));
-	printf(",\n     \"stamp\": %" PRIu64 ", \"taken\": %s,\n     ",
-	       answer.stamp, taken ? "true" : "false");
+	printf(",\n     \"stamp\": %" PRIu64 ", \"taken\": %s, "
+	       "\"connections\": %s,\n     ",
+	       answer.stamp, taken ? "true" : "false", conns ? "true" : "false");
 	print_hex("datagram", buf, len);
 	printf("}");
 }
@@ -163,6 +177,18 @@ static struct report third = {
 	},
 };
 
+static struct report fourth = {
+	.sent_ms = 1300, .echo = 86400124, .acknowledge = true, .conn_count = 3,
+	.conns = {
+		{ .token = 0x89abcdef, .proof = 0x76543210, .count = 2,
+		  .flows = { { .id = 0, .local_id = 0, .remote_id = 0 },
+			     { .id = 15, .local_id = 1, .remote_id = 2 } } },
+		{ .token = 0x01234567, .proof = 0xfedcba98, .count = 1,
+		  .flows = { { .id = 15, .local_id = 0, .remote_id = 3 } } },
+		{ .token = 0x13572468, .proof = 0xeca86420 },
+	},
+};
+
 int main(void)
 {
 	uint8_t key[REPORT_KEY_BYTES];
@@ -173,6 +199,7 @@ int main(void)
 		return 1;
 	fill(second.cookie, sizeof(second.cookie), 0x50);
 	fill(third.cookie, sizeof(third.cookie), 0x50);
+	fill(fourth.cookie, sizeof(fourth.cookie), 0x50);
 	printf("{\n  \"version\": %u,\n  ", REPORT_VERSION);
 	print_hex("key", key, sizeof(key));
 	printf(",\n  ");
@@ -190,11 +217,14 @@ int main(void)
 	printf(",\n");
 	print_report("the path of the first report is lost", &keys,
 		     0x0102030405060708, &third);
-	printf("\n  ],\n  \"answers\": [\n");
-	print_answer("to the first report: a cookie", &keys, 1, false);
 	printf(",\n");
-	print_answer("to the last: it was taken", &keys, 0x0102030405060708,
-		     true);
+	print_report("two connections, and one that is closed", &keys,
+		     0x0102030405060709, &fourth);
+	printf("\n  ],\n  \"answers\": [\n");
+	print_answer("to the first report: a cookie", &keys, 1, false, false);
+	printf(",\n");
+	print_answer("to the last: it was taken", &keys, 0x0102030405060709,
+		     true, true);
 	printf("\n  ]\n}\n");
 	return 0;
 }

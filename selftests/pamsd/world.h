@@ -69,6 +69,7 @@ struct world {
 	unsigned int known_count, sets, dels, finds;
 	uint32_t token;		/* the only one that the kernel has; ids 1, 2 */
 	uint32_t peer_token;	/* what that connection's peer proves itself by */
+	bool old;		/* one end is from before there were connections in reports */
 	bool no_module;		/* the kernel can't be asked, and takes nothing */
 	uint64_t random;
 	unsigned int sent;
@@ -175,6 +176,13 @@ static inline int world_find(const struct pams_path *key, uint32_t proof,
 	       key->remote_id == 2 ? 0 : -ENOENT;
 }
 
+static inline int world_find_conn(uint32_t token, uint32_t proof, void *arg)
+{
+	const struct pams_path key = { .token = token, .local_id = 1, .remote_id = 2 };
+
+	return world_find(&key, proof, arg);
+}
+
 static inline bool world_has_cost(const struct pams_path *key, void *arg)
 {
 	struct world *world = arg;
@@ -209,6 +217,7 @@ static inline void world_restart_reporter(struct world *world)
 	for (unsigned int i = 0; i < sizeof(session); i++)
 		session[i] = world_random(world);
 	report_keys_derive(&keys, world->peer_config.key);
+	announce_end(&world->announcer);
 	announce_init(&world->announcer, &keys, session);
 	world->announcer.way_count = WAYS;
 	for (unsigned int i = 0; i < WAYS; i++)
@@ -221,6 +230,7 @@ static inline void world_begin(struct world *world, uint64_t seed)
 	for (unsigned int i = 0; i < world->packet_count; i++)
 		free(world->packets[i]);
 	peers_free(world->peers);
+	announce_end(&world->announcer);
 	memset(world, 0, sizeof(*world));
 	world->random = seed * 0x9e3779b97f4a7c15ULL + 1;
 	world->us = 1000000 + world_random(world) % 1000000000000ULL;
@@ -237,7 +247,7 @@ static inline void world_begin(struct world *world, uint64_t seed)
 	world->config.peers = &world->peer_config;
 	world->config.peer_count = 1;
 	world->env = (struct peers_env){ world_set, world_del, world_find,
-					 world_has_cost, world };
+					 world_find_conn, world_has_cost, world };
 	world_restart_server(world);
 	world_restart_reporter(world);
 }
@@ -247,6 +257,7 @@ static inline void world_end(struct world *world)
 	for (unsigned int i = 0; i < world->packet_count; i++)
 		free(world->packets[i]);
 	world->packet_count = 0;
+	announce_end(&world->announcer);
 	peers_free(world->peers);
 	world->peers = NULL;
 }
@@ -312,6 +323,8 @@ static inline void world_arrive(struct world *world, struct packet *packet)
 	if (!packet->up) {
 		announce_answer(&world->announcer, packet->buf, packet->len,
 				world->us / 1000);
+		if (world->old)
+			world->announcer.takes_conns = false;
 		return;
 	}
 	len = peers_receive(world->peers, packet->buf, packet->len,

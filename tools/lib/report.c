@@ -37,14 +37,19 @@
 #define PREFIX4_BYTES	8
 #define PREFIX6_BYTES	20
 #define SOURCE_BYTES	4
+#define CONN_BYTES	9	/* without its subflows */
+#define FLOW_BYTES	3
+#define ENTRY_MAX	255
 
 #define FLAG_ACKNOWLEDGE	1
 #define FLAG_TAKEN		1
+#define FLAG_CONNS		2
 
 /* Kinds of entries in addition to those of enum report_name_kind. */
 #define ENTRY_PADDING	0
 #define ENTRY_PATH	1
 #define ENTRY_PROOFS	5
+#define ENTRY_CONNS	6
 
 static_assert(crypto_kdf_KEYBYTES == REPORT_KEY_BYTES, "key");
 static_assert(crypto_aead_xchacha20poly1305_ietf_KEYBYTES == REPORT_KEY_BYTES,
@@ -58,6 +63,8 @@ static_assert(crypto_aead_xchacha20poly1305_ietf_ABYTES == REPORT_TAG_BYTES,
 	      "tag");
 
 static_assert(REPORT_NAMES_MAX * SUBFLOW_BYTES > CLEAR_BYTES_MAX, "names");
+static_assert(REPORT_CONNS_MAX * CONN_BYTES > CLEAR_BYTES_MAX, "connections");
+static_assert(CONN_BYTES + REPORT_FLOWS_MAX * FLOW_BYTES <= ENTRY_MAX, "a connection's subflows");
 
 static const uint8_t magic[4] = { 'P', 'A', 'M', 'S' };
 
@@ -255,6 +262,16 @@ bool report_name_valid(const struct report_name *name)
 	       name->prefix_len <= (name->ipv6 ? 128 : 32);
 }
 
+bool report_conn_valid(const struct report_conn *conn)
+{
+	if (conn->count > REPORT_FLOWS_MAX)
+		return false;
+	for (unsigned int i = 0; i < conn->count; i++)
+		if (conn->flows[i].id >= REPORT_PATHS_MAX)
+			return false;
+	return true;
+}
+
 /* --- entries --- */
 
 static void put_path(uint8_t **at, const struct report_path *path)
@@ -363,6 +380,63 @@ static void put_names(uint8_t **at, const struct report_name *name,
 	}
 	if (name->proven)
 		put_proofs(at, name, run);
+}
+
+static size_t conn_bytes(const struct report_conn *conn)
+{
+	return CONN_BYTES + conn->count * FLOW_BYTES;
+}
+
+/* How many of these connections fit into one entry, which is so long. */
+static unsigned int conns_run(const struct report_conn *conns, unsigned int count,
+			      size_t *bytes)
+{
+	unsigned int run = 0;
+
+	for (*bytes = 0; run < count; run++) {
+		if (*bytes + conn_bytes(&conns[run]) > ENTRY_MAX)
+			break;
+		*bytes += conn_bytes(&conns[run]);
+	}
+	return run;
+}
+
+static void put_conn(uint8_t **at, const struct report_conn *conn)
+{
+	put(at, conn->token, 4);
+	put(at, conn->proof, PROOF_BYTES);
+	put(at, conn->count, 1);
+	for (unsigned int i = 0; i < conn->count; i++) {
+		put(at, conn->flows[i].id, 1);
+		put(at, conn->flows[i].local_id, 1);
+		put(at, conn->flows[i].remote_id, 1);
+	}
+}
+
+static void put_conns(uint8_t **at, const struct report_conn *conns, unsigned int count)
+{
+	unsigned int run;
+	size_t bytes;
+
+	for (; count; count -= run) {
+		run = conns_run(conns, count, &bytes);
+		put(at, ENTRY_CONNS, 1);
+		put(at, bytes, 1);
+		for (unsigned int i = 0; i < run; i++)
+			put_conn(at, conns++);
+	}
+}
+
+static size_t conns_bytes(const struct report_conn *conns, unsigned int count)
+{
+	size_t bytes, sum = 0;
+	unsigned int run;
+
+	for (; count; count -= run, conns += run) {
+		run = conns_run(conns, count, &bytes);
+		sum += ENTRY_HEADER + bytes;
+	}
+	return sum;
 }
 
 static bool take_path(const uint8_t *at, size_t left, struct report *report)
@@ -477,6 +551,42 @@ static bool take_proofs(const uint8_t *at, size_t left, struct report *report)
 	return true;
 }
 
+/* Returns how many bytes the connection had, 0 if it is malformed. */
+static size_t take_conn(const uint8_t *at, size_t left, struct report *report)
+{
+	struct report_conn *conn = &report->conns[report->conn_count];
+
+	if (left < CONN_BYTES || report->conn_count == REPORT_CONNS_MAX)
+		return 0;
+	memset(conn, 0, sizeof(*conn));
+	conn->token = take_number(&at, 4);
+	conn->proof = take_number(&at, PROOF_BYTES);
+	conn->count = take_number(&at, 1);
+	if (conn->count > REPORT_FLOWS_MAX || left < conn_bytes(conn))
+		return 0;
+	for (unsigned int i = 0; i < conn->count; i++) {
+		conn->flows[i].id = take_number(&at, 1);
+		conn->flows[i].local_id = take_number(&at, 1);
+		conn->flows[i].remote_id = take_number(&at, 1);
+	}
+	report->conn_count++;
+	return report_conn_valid(conn) ? conn_bytes(conn) : 0;
+}
+
+static bool take_conns(const uint8_t *at, size_t left, struct report *report)
+{
+	size_t bytes;
+
+	if (!left)
+		return false;
+	for (; left; left -= bytes, at += bytes) {
+		bytes = take_conn(at, left, report);
+		if (!bytes)
+			return false;
+	}
+	return true;
+}
+
 static bool take_entry(unsigned int kind, const uint8_t *at, size_t left,
 		       struct report *report)
 {
@@ -492,6 +602,8 @@ static bool take_entry(unsigned int kind, const uint8_t *at, size_t left,
 		return take_subflows(at, left, report);
 	case ENTRY_PROOFS:
 		return take_proofs(at, left, report);
+	case ENTRY_CONNS:
+		return take_conns(at, left, report);
 	}
 	report->skipped++;
 	return true;
@@ -525,6 +637,7 @@ size_t report_bytes(const struct report *report)
 		bytes += named_bytes(&report->names[i], run) +
 			 proofs_bytes(&report->names[i], run);
 	}
+	bytes += conns_bytes(report->conns, report->conn_count);
 	if (bytes + ENTRY_HEADER > REPORT_BYTES_MIN)
 		return bytes >= REPORT_BYTES_MIN ? bytes : bytes + ENTRY_HEADER;
 	return REPORT_BYTES_MIN;
@@ -551,6 +664,7 @@ size_t report_seal(uint8_t buf[REPORT_BYTES_MAX],
 		run = run_of(&report->names[i], report->name_count - i);
 		put_names(&at, &report->names[i], run);
 	}
+	put_conns(&at, report->conns, report->conn_count);
 	if (at < clear + CLEAR_BYTES_MIN)
 		pad(&at, clear);
 	return seal(buf, REPORT_TYPE_REPORT, keys, session, counter, clear,
@@ -570,6 +684,7 @@ enum report_error report_open(const uint8_t *buf, size_t len,
 	end = clear + (len - REPORT_HEADER_BYTES - REPORT_TAG_BYTES);
 	report->path_count = 0;
 	report->name_count = 0;
+	report->conn_count = 0;
 	report->skipped = 0;
 	take_bytes(&at, report->cookie, sizeof(report->cookie));
 	report->sent_ms = take_number(&at, 8);
@@ -601,7 +716,7 @@ size_t report_seal_answer(uint8_t buf[REPORT_ANSWER_BYTES],
 	put(&at, answer->counter, 8);
 	put_bytes(&at, answer->cookie, sizeof(answer->cookie));
 	put(&at, answer->stamp, 8);
-	put(&at, answer->taken ? FLAG_TAKEN : 0, 1);
+	put(&at, (answer->taken ? FLAG_TAKEN : 0) | (answer->conns ? FLAG_CONNS : 0), 1);
 	put(&at, 0, 7);
 	return seal(buf, REPORT_TYPE_ANSWER, keys, nonce_session,
 		    nonce_counter, clear, at - clear);
@@ -613,6 +728,7 @@ enum report_error report_open_answer(const uint8_t *buf, size_t len,
 {
 	uint8_t clear[CLEAR_BYTES_MAX];
 	const uint8_t *at = clear;
+	unsigned int flags;
 
 	if (!unseal(clear, buf, len, keys, keys->answer))
 		return REPORT_AUTH;
@@ -620,7 +736,9 @@ enum report_error report_open_answer(const uint8_t *buf, size_t len,
 	answer->counter = take_number(&at, 8);
 	take_bytes(&at, answer->cookie, sizeof(answer->cookie));
 	answer->stamp = take_number(&at, 8);
-	answer->taken = take_number(&at, 1) & FLAG_TAKEN;
+	flags = take_number(&at, 1);
+	answer->taken = flags & FLAG_TAKEN;
+	answer->conns = flags & FLAG_CONNS;
 	return REPORT_OK;
 }
 

@@ -37,6 +37,8 @@
 /* An answer must never be larger than its report, else a server would amplify traffic. */
 #define REPORT_BYTES_MIN	REPORT_ANSWER_BYTES
 #define REPORT_SUBFLOWS_MAX	40	/* in one entry */
+#define REPORT_FLOWS_MAX	16	/* of one connection */
+#define REPORT_CONNS_MAX	128	/* more than fit into a report */
 
 enum report_type {
 	REPORT_TYPE_REPORT = 1,
@@ -123,6 +125,21 @@ struct report_name {
 	uint32_t proof;		/* the client's own token of the connection */
 };
 
+/* A subflow of a connection, and the path that it takes. */
+struct report_flow {
+	uint8_t id;		/* of the path */
+	uint8_t local_id;	/* address id of the server's side */
+	uint8_t remote_id;	/* address id of the client's side */
+};
+
+/* All subflows of a connection; none: there is no connection any more. */
+struct report_conn {
+	uint32_t token;		/* the server's */
+	uint32_t proof;		/* the client's own token */
+	uint8_t count;
+	struct report_flow flows[REPORT_FLOWS_MAX];
+};
+
 struct report {
 	uint8_t cookie[REPORT_COOKIE_BYTES];	/* zeroes: none yet */
 	uint64_t sent_ms;	/* by the sender's clock */
@@ -130,9 +147,11 @@ struct report {
 	bool acknowledge;
 	unsigned int path_count;
 	unsigned int name_count;
+	unsigned int conn_count;
 	unsigned int skipped;	/* number of entries of unknown kinds */
 	struct report_path paths[REPORT_PATHS_MAX];
 	struct report_name names[REPORT_NAMES_MAX];
+	struct report_conn conns[REPORT_CONNS_MAX];
 };
 
 struct report_answer {
@@ -141,6 +160,7 @@ struct report_answer {
 	uint8_t cookie[REPORT_COOKIE_BYTES];
 	uint64_t stamp;		/* the server's time */
 	bool taken;
+	bool conns;		/* the server takes connections */
 };
 
 /* Returns 0, or -1 if libsodium can't be used here. */
@@ -187,6 +207,7 @@ enum report_error report_open_answer(const uint8_t *buf, size_t len,
 /* Are the values in the ranges of the protocol? */
 bool report_path_valid(const struct report_path *path);
 bool report_name_valid(const struct report_name *name);
+bool report_conn_valid(const struct report_conn *conn);
 
 /*
  * A window of the last 64 counters: a counter that it has seen, or that is older, is a replay.

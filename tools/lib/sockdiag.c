@@ -105,6 +105,31 @@ int sockdiag_dump(struct nl_sock *sock, uint32_t protocol, uint32_t states,
 	return err < 0 ? err : dump.err;
 }
 
+int sockdiag_one(struct nl_sock *sock, uint8_t protocol, const struct sockdiag *which,
+		 sockdiag_fn fn, void *arg)
+{
+	struct inet_diag_req_v2 request = {
+		.sdiag_family = which->family,
+		.sdiag_protocol = protocol,
+		.idiag_ext = 1 << (INET_DIAG_INFO - 1),
+		.idiag_states = ~0U,
+		.id = {
+			.idiag_sport = htons(which->local_port),
+			.idiag_dport = htons(which->remote_port),
+			.idiag_if = which->ifindex,
+			.idiag_cookie = { INET_DIAG_NOCOOKIE, INET_DIAG_NOCOOKIE },
+		},
+	};
+	struct dump dump = { .fn = fn, .arg = arg };
+	int err;
+
+	memcpy(request.id.idiag_src, which->local, sizeof(which->local));
+	memcpy(request.id.idiag_dst, which->remote, sizeof(which->remote));
+	nl_socket_modify_cb(sock, NL_CB_VALID, NL_CB_CUSTOM, on_socket, &dump);
+	err = nl_send_simple(sock, SOCK_DIAG_BY_FAMILY, 0, &request, sizeof(request));
+	return err < 0 ? err : nl_recvmsgs_default(sock);
+}
+
 int sockdiag_watch(struct nl_sock *sock)
 {
 	int err;

@@ -35,6 +35,10 @@ typedef void (*sockdiag_fn)(const struct sockdiag *socket, void *arg);
 int sockdiag_dump(struct nl_sock *sock, uint32_t protocol, uint32_t states,
 		  const void *filter, size_t filter_len, sockdiag_fn fn, void *arg);
 
+/* Call fn for the socket with the family, addresses, ports and ifindex of which. Likewise. */
+int sockdiag_one(struct nl_sock *sock, uint8_t protocol, const struct sockdiag *which,
+		 sockdiag_fn fn, void *arg);
+
 /*
  * Subscribe to the TCP sockets that end, of both families, and call fn for each that has since.
  * The socket sock is connected to NETLINK_SOCK_DIAG, and for nothing else. Return 0 or libnl's

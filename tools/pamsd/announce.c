@@ -8,7 +8,11 @@
  * to that. Until then everything is sent again over every way, after growing
  * pauses, over lost ways last. Once all changes are acknowledged, only those ways
  * are used whose source address the server has yet to learn.
+ *
+ * Connections are sent apart from the paths, and over one way: each one once, and again
+ * if no answer comes, or if the server has forgotten them.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include <linux/mptcp_pams.h>
@@ -35,8 +39,29 @@
 #define ASK_MS		5000
 /* After a longer time without reports, the time of the server's silence starts anew. */
 #define ASK_PAUSE_MS	1500
+/* A connection waits so long for others. */
+#define TOGETHER_MS	5
+/* So many reports with connections may be unanswered: ANNOUNCE_SENT_MAX has to hold them, too. */
+#define CONN_REPORTS_MAX	16
+#define CONN_BUCKETS	4096
 /* After a "not taken" answer, repeat everything at once only this often. */
 #define AGAIN_MS	100
+
+struct announce_conn {
+	LIST_ENTRY(announce_conn) in_table;
+	TAILQ_ENTRY(announce_conn) in_queue;
+	bool known;		/* the server has it; if not, it waits */
+	uint64_t counter;	/* of the report that has its present state; 0: none yet */
+	uint64_t sent_ms;	/* when that was sent */
+	struct report_conn said;
+};
+
+/* Reports with connections may arrive. */
+static void forget_pauses(struct announcer *announcer)
+{
+	announcer->conn_reports = 0;
+	announcer->conns_pause_ms = PAUSE_SOON_MS;
+}
 
 void announce_init(struct announcer *announcer, const struct report_keys *keys,
 		   const uint8_t session[REPORT_SESSION_BYTES])
@@ -44,7 +69,10 @@ void announce_init(struct announcer *announcer, const struct report_keys *keys,
 	memset(announcer, 0, sizeof(*announcer));
 	announcer->keys = *keys;
 	memcpy(announcer->session, session, REPORT_SESSION_BYTES);
+	announcer->news_ms = ANNOUNCE_NEVER;
 	announcer->next_ms = ANNOUNCE_NEVER;
+	forget_pauses(announcer);
+	TAILQ_INIT(&announcer->waiting);
 }
 
 /* --- changes --- */
@@ -56,6 +84,12 @@ static bool has_name(const struct announce_path *path,
 		if (!memcmp(&path->names[i], name, sizeof(*name)))
 			return true;
 	return false;
+}
+
+/* A server that takes connections needs no subflows as names. */
+static bool is_sent(const struct announcer *announcer, const struct report_name *name)
+{
+	return !announcer->takes_conns || name->kind != REPORT_NAME_SUBFLOW;
 }
 
 static uint64_t distance(uint64_t a, uint64_t b)
@@ -96,7 +130,7 @@ static bool is_change(const struct announcer *announcer, unsigned int id,
 	if (!new->loss && !new->has_pipe && !new->cost)
 		return false;
 	for (unsigned int i = 0; i < new->name_count; i++)
-		if (!has_name(old, &new->names[i]))
+		if (is_sent(announcer, &new->names[i]) && !has_name(old, &new->names[i]))
 			return true;
 	return new->by_source && !old->by_source;
 }
@@ -107,8 +141,126 @@ static void send_soon(struct announcer *announcer, uint64_t ms)
 			       announcer->last_ms + PAUSE_MS : 0;
 
 	announcer->pause_ms = PAUSE_MS;
-	announcer->next_ms = earliest_ms > ms ? earliest_ms : ms;
+	announcer->news_ms = earliest_ms > ms ? earliest_ms : ms;
 }
+
+/* --- connections --- */
+
+/* The tokens are the server's kernel's, which are random. */
+static struct announce_conns *bucket_of(const struct announcer *announcer, uint32_t token)
+{
+	return &announcer->conns[token % CONN_BUCKETS];
+}
+
+static struct announce_conn *find_conn(const struct announcer *announcer, uint32_t token)
+{
+	struct announce_conn *conn;
+
+	if (!announcer->conns)
+		return NULL;
+	LIST_FOREACH(conn, bucket_of(announcer, token), in_table)
+		if (conn->said.token == token)
+			return conn;
+	return NULL;
+}
+
+static struct announce_conn *add_conn(struct announcer *announcer, uint32_t token)
+{
+	struct announce_conn *conn;
+
+	if (!announcer->conns)
+		announcer->conns = calloc(CONN_BUCKETS, sizeof(*announcer->conns));
+	if (!announcer->conns)
+		return NULL;
+	conn = calloc(1, sizeof(*conn));
+	if (!conn)
+		return NULL;
+	conn->known = true;
+	conn->said.token = token;
+	LIST_INSERT_HEAD(bucket_of(announcer, token), conn, in_table);
+	return conn;
+}
+
+/* It has to be sent, before those that are repeated. */
+static void queue_conn(struct announcer *announcer, struct announce_conn *conn)
+{
+	if (!conn->known)
+		TAILQ_REMOVE(&announcer->waiting, conn, in_queue);
+	conn->known = false;
+	conn->counter = 0;
+	TAILQ_INSERT_HEAD(&announcer->waiting, conn, in_queue);
+}
+
+/* The server knows it. Of one that is closed nothing is left to be known. */
+static void settle_conn(struct announcer *announcer, struct announce_conn *conn)
+{
+	TAILQ_REMOVE(&announcer->waiting, conn, in_queue);
+	conn->known = true;
+	if (conn->said.count)
+		return;
+	LIST_REMOVE(conn, in_table);
+	free(conn);
+}
+
+static uint64_t conns_next_ms(const struct announcer *announcer)
+{
+	const struct announce_conn *first = TAILQ_FIRST(&announcer->waiting);
+	uint64_t next_ms = announcer->conns_ms + PAUSE_MS;
+
+	if (!first || !announcer->takes_conns)
+		return ANNOUNCE_NEVER;
+	if (announcer->conn_reports >= CONN_REPORTS_MAX)
+		next_ms = announcer->conns_ms + announcer->conns_pause_ms;
+	if (first->counter && first->sent_ms + announcer->conns_pause_ms > next_ms)
+		next_ms = first->sent_ms + announcer->conns_pause_ms;
+	return next_ms;
+}
+
+static void set_next(struct announcer *announcer)
+{
+	uint64_t conns_ms = conns_next_ms(announcer);
+
+	announcer->next_ms = announcer->news_ms < conns_ms ? announcer->news_ms : conns_ms;
+}
+
+static bool is_same_conn(const struct report_conn *a, const struct report_conn *b)
+{
+	return a->proof == b->proof && a->count == b->count &&
+	       !memcmp(a->flows, b->flows, a->count * sizeof(*a->flows));
+}
+
+void announce_conn(struct announcer *announcer, const struct report_conn *said, uint64_t ms)
+{
+	struct announce_conn *conn = find_conn(announcer, said->token);
+
+	if (conn ? is_same_conn(&conn->said, said) : !said->count)
+		return;
+	conn = conn ?: add_conn(announcer, said->token);
+	if (!conn)
+		return;
+	conn->said = *said;
+	queue_conn(announcer, conn);
+	/* those that begin together go together */
+	if (announcer->conns_ms + PAUSE_MS <= ms)
+		announcer->conns_ms = ms - PAUSE_MS + TOGETHER_MS;
+	set_next(announcer);
+}
+
+void announce_end(struct announcer *announcer)
+{
+	struct announce_conn *conn;
+
+	for (unsigned int i = 0; announcer->conns && i < CONN_BUCKETS; i++)
+		while ((conn = LIST_FIRST(&announcer->conns[i]))) {
+			LIST_REMOVE(conn, in_table);
+			free(conn);
+		}
+	free(announcer->conns);
+	announcer->conns = NULL;
+	TAILQ_INIT(&announcer->waiting);
+}
+
+/* --- what the server has to know --- */
 
 void announce_set(struct announcer *announcer, unsigned int id,
 		  const struct announce_path *path, uint64_t ms)
@@ -123,6 +275,7 @@ void announce_set(struct announcer *announcer, unsigned int id,
 	announcer->changed[id] = ++announcer->revision;
 	announcer->since_ms = ms;
 	send_soon(announcer, ms);
+	set_next(announcer);
 }
 
 /* Does the server have to learn this way's source address, as the name of a path? */
@@ -155,9 +308,15 @@ static bool has_to_teach(const struct announcer *announcer)
 	return false;
 }
 
-bool announce_is_known(const struct announcer *announcer)
+static bool has_all_paths(const struct announcer *announcer)
 {
 	return !has_news(announcer) && !has_to_teach(announcer);
+}
+
+bool announce_is_known(const struct announcer *announcer)
+{
+	return has_all_paths(announcer) &&
+	       (!announcer->takes_conns || TAILQ_EMPTY(&announcer->waiting));
 }
 
 /* --- reports --- */
@@ -172,8 +331,8 @@ static int32_t from_now(uint64_t at_ms, uint64_t ms)
 	       -MPTCP_PAMS_TIME_MAX_MS : ahead_ms;
 }
 
-static void add_path(struct report *report, const struct announce_path *path,
-		     unsigned int id, bool teach, uint64_t ms)
+static void add_path(const struct announcer *announcer, struct report *report,
+		     const struct announce_path *path, unsigned int id, bool teach, uint64_t ms)
 {
 	struct report_path *entry = &report->paths[report->path_count++];
 	struct report_name *name;
@@ -206,6 +365,8 @@ static void add_path(struct report *report, const struct announce_path *path,
 		entry->cost = path->cost;
 	}
 	for (unsigned int i = 0; i < path->name_count; i++) {
+		if (!is_sent(announcer, &path->names[i]))
+			continue;
 		name = &report->names[report->name_count++];
 		*name = path->names[i];
 		name->id = id;
@@ -237,6 +398,7 @@ static void seal_and_send(struct announcer *announcer, struct report *report,
 	sent->paths = paths;
 	sent->way = way;
 	sent->teaches = teaches;
+	sent->conns = report->conn_count;
 	announcer->reports++;
 	send(way, buf, len, arg);
 }
@@ -247,6 +409,7 @@ static void begin_report(const struct announcer *announcer,
 {
 	report->path_count = 0;
 	report->name_count = 0;
+	report->conn_count = 0;
 	report->skipped = 0;
 	memcpy(report->cookie, way->cookie, REPORT_COOKIE_BYTES);
 	report->sent_ms = ms;
@@ -255,14 +418,14 @@ static void begin_report(const struct announcer *announcer,
 }
 
 /* Add a path to the report if it fits. Returns whether it did; if not, the report is unchanged. */
-static bool try_path(struct report *report, const struct announce_path *path,
-		     unsigned int id, bool teach, uint64_t ms)
+static bool try_path(const struct announcer *announcer, struct report *report,
+		     const struct announce_path *path, unsigned int id, bool teach, uint64_t ms)
 {
 	unsigned int names = report->name_count;
 
 	if (names + path->name_count + 1 > REPORT_NAMES_MAX)
 		return false;
-	add_path(report, path, id, teach, ms);
+	add_path(announcer, report, path, id, teach, ms);
 	if (report_bytes(report) <= REPORT_BYTES_MAX)
 		return true;
 	report->path_count--;
@@ -287,11 +450,11 @@ static void send_over(struct announcer *announcer, unsigned int index,
 		if (!announcer->changed[i])
 			continue;
 		own = teach && way->own >> i & 1 && path->by_source;
-		if (!try_path(&report, path, i, own, ms)) {
+		if (!try_path(announcer, &report, path, i, own, ms)) {
 			seal_and_send(announcer, &report, index, paths,
 				      teaches, send, arg);
 			begin_report(announcer, &report, way, acknowledge, ms);
-			try_path(&report, path, i, own, ms);
+			try_path(announcer, &report, path, i, own, ms);
 			teaches = false;
 			paths = 0;
 		}
@@ -333,20 +496,20 @@ static unsigned int by_quality(const struct announcer *announcer,
 	return count;
 }
 
-void announce_run(struct announcer *announcer, uint64_t ms,
-		  announce_send_fn send, void *arg)
+static void run_paths(struct announcer *announcer, uint64_t ms,
+		      announce_send_fn send, void *arg)
 {
 	unsigned int ways[ANNOUNCE_WAYS_MAX], count;
 	bool news = has_news(announcer);
 	uint64_t most_ms;
 
 	if (!news && !has_to_teach(announcer)) {
-		announcer->next_ms = ANNOUNCE_NEVER;
+		announcer->news_ms = ANNOUNCE_NEVER;
 		return;
 	}
-	if (announcer->next_ms == ANNOUNCE_NEVER)
+	if (announcer->news_ms == ANNOUNCE_NEVER)
 		send_soon(announcer, ms);
-	if (ms < announcer->next_ms)
+	if (ms < announcer->news_ms)
 		return;
 	count = by_quality(announcer, ways);
 	for (unsigned int i = 0; i < count; i++)
@@ -356,7 +519,7 @@ void announce_run(struct announcer *announcer, uint64_t ms,
 	if (count && news && !announcer->asked_ms)
 		announcer->asked_ms = ms;
 	announcer->last_ms = ms;
-	announcer->next_ms = ms + announcer->pause_ms;
+	announcer->news_ms = ms + announcer->pause_ms;
 	most_ms = ms - announcer->since_ms < SOON_MS ? PAUSE_SOON_MS :
 						      PAUSE_MAX_MS;
 	announcer->pause_ms *= 2;
@@ -364,10 +527,72 @@ void announce_run(struct announcer *announcer, uint64_t ms,
 		announcer->pause_ms = most_ms;
 }
 
+/* Add those that are due, as far as they fit. */
+static void add_conns(struct announcer *announcer, struct report *report, uint64_t ms)
+{
+	struct announce_conn *conn;
+
+	while ((conn = TAILQ_FIRST(&announcer->waiting)) && report->conn_count < REPORT_CONNS_MAX) {
+		if (conn->counter && conn->sent_ms + announcer->conns_pause_ms > ms)
+			return;
+		report->conns[report->conn_count++] = conn->said;
+		if (report_bytes(report) > REPORT_BYTES_MAX) {
+			report->conn_count--;
+			return;
+		}
+		conn->counter = announcer->counter + 1;
+		conn->sent_ms = ms;
+		TAILQ_REMOVE(&announcer->waiting, conn, in_queue);
+		TAILQ_INSERT_TAIL(&announcer->waiting, conn, in_queue);
+	}
+}
+
+/*
+ * Send connections over the best way, or over one after the other if nothing is answered. Then the
+ * pauses grow.
+ */
+static void run_conns(struct announcer *announcer, uint64_t ms, announce_send_fn send, void *arg)
+{
+	unsigned int ways[ANNOUNCE_WAYS_MAX], count, way;
+	bool again = announcer->conn_reports >= CONN_REPORTS_MAX;
+	struct report report;
+
+	if (ms < conns_next_ms(announcer))
+		return;
+	count = by_quality(announcer, ways);
+	announcer->conns_ms = ms;
+	if (!count) {
+		/* announce_hurry() comes sooner */
+		announcer->conn_reports = CONN_REPORTS_MAX;
+		announcer->conns_pause_ms = PAUSE_MAX_MS;
+		return;
+	}
+	again |= TAILQ_FIRST(&announcer->waiting)->counter;
+	way = ways[again ? announcer->conn_reports % count : 0];
+	begin_report(announcer, &report, &announcer->ways[way], true, ms);
+	add_conns(announcer, &report, ms);
+	seal_and_send(announcer, &report, way, 0, false, send, arg);
+	announcer->conn_reports++;
+	if (again && announcer->conns_pause_ms < PAUSE_MAX_MS)
+		announcer->conns_pause_ms *= 2;
+	if (!announcer->asked_ms)
+		announcer->asked_ms = ms;
+}
+
+void announce_run(struct announcer *announcer, uint64_t ms,
+		  announce_send_fn send, void *arg)
+{
+	run_paths(announcer, ms, send, arg);
+	run_conns(announcer, ms, send, arg);
+	set_next(announcer);
+}
+
 void announce_hurry(struct announcer *announcer, uint64_t ms)
 {
-	if (!announce_is_known(announcer))
+	if (!has_all_paths(announcer))
 		send_soon(announcer, ms);
+	forget_pauses(announcer);
+	set_next(announcer);
 }
 
 void announce_periodic(struct announcer *announcer, uint64_t ms,
@@ -397,6 +622,8 @@ static void take_cookie(struct announcer *announcer, struct announce_way *way,
 	way->heard_ms = ms;
 	announcer->heard_ms = ms;
 	announcer->asked_ms = 0;
+	announcer->takes_conns = answer->conns;
+	forget_pauses(announcer);
 	if (answer->counter > announcer->echo_counter) {
 		announcer->echo_counter = answer->counter;
 		announcer->echo = answer->stamp;
@@ -409,6 +636,17 @@ static void take_cookie(struct announcer *announcer, struct announce_way *way,
 	}
 }
 
+static void settle_conns(struct announcer *announcer, uint64_t counter)
+{
+	struct announce_conn *conn, *next;
+
+	for (conn = TAILQ_FIRST(&announcer->waiting); conn; conn = next) {
+		next = TAILQ_NEXT(conn, in_queue);
+		if (conn->counter == counter)
+			settle_conn(announcer, conn);
+	}
+}
+
 static void on_taken(struct announcer *announcer,
 		     const struct announce_sent *sent)
 {
@@ -418,21 +656,36 @@ static void on_taken(struct announcer *announcer,
 			announcer->acked[i] = announcer->changed[i];
 	if (sent->teaches)
 		announcer->ways[sent->way].taught = true;
+	if (sent->conns)
+		settle_conns(announcer, sent->counter);
+}
+
+/* The server has forgotten what it knew before this report: what was sent later it may know. */
+static void forget_conns(struct announcer *announcer, uint64_t counter)
+{
+	struct announce_conn *conn;
+
+	for (unsigned int i = 0; announcer->conns && i < CONN_BUCKETS; i++)
+		LIST_FOREACH(conn, &announcer->conns[i], in_table)
+			if (conn->counter <= counter)
+				queue_conn(announcer, conn);
 }
 
 /*
  * The server refused the report, as it doesn't know the session or the report's age: send all
  * paths again, with the cookie and the stamp of its answer.
  */
-static void on_not_taken(struct announcer *announcer, bool news, uint64_t ms)
+static void on_not_taken(struct announcer *announcer, uint64_t counter, bool news,
+			 uint64_t ms)
 {
+	forget_conns(announcer, counter);
 	for (unsigned int i = 0; i < REPORT_PATHS_MAX; i++)
 		if (announcer->changed[i])
 			announcer->changed[i] = ++announcer->revision;
 	announcer->since_ms = ms;
 	if (news || ms - announcer->last_ms >= AGAIN_MS) {
 		announcer->pause_ms = PAUSE_MS;
-		announcer->next_ms = ms;
+		announcer->news_ms = ms;
 	}
 }
 
@@ -464,17 +717,19 @@ bool announce_answer(struct announcer *announcer, const uint8_t *buf,
 	if (answer.taken && news) {
 		/* the report had a wrong cookie, so its source address wasn't learnt */
 		on_taken(announcer, &(struct announce_sent){
-			   .paths = sent->paths, .revision = sent->revision });
+			   .paths = sent->paths, .revision = sent->revision,
+			   .conns = sent->conns, .counter = sent->counter });
 	} else if (answer.taken) {
 		on_taken(announcer, sent);
 	} else {
-		on_not_taken(announcer, news, ms);
+		on_not_taken(announcer, answer.counter, news, ms);
 	}
-	if (announce_is_known(announcer))
-		announcer->next_ms = ANNOUNCE_NEVER;
-	else if (announcer->next_ms == ANNOUNCE_NEVER ||
-		 (news && announcer->next_ms > ms + PAUSE_MS))
+	if (has_all_paths(announcer))
+		announcer->news_ms = ANNOUNCE_NEVER;
+	else if (announcer->news_ms == ANNOUNCE_NEVER ||
+		 (news && announcer->news_ms > ms + PAUSE_MS))
 		send_soon(announcer, ms);
+	set_next(announcer);
 	return true;
 drop:
 	announcer->dropped++;

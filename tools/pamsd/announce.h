@@ -9,6 +9,8 @@
 #ifndef PAMSD_ANNOUNCE_H
 #define PAMSD_ANNOUNCE_H
 
+#include <sys/queue.h>
+
 #include "../lib/report.h"
 
 #define ANNOUNCE_WAYS_MAX	32
@@ -48,6 +50,9 @@ struct announce_way {
 	uint64_t heard_ms;	/* when that answer came; 0: never */
 };
 
+LIST_HEAD(announce_conns, announce_conn);
+TAILQ_HEAD(announce_queue, announce_conn);
+
 /* A report that was sent, stored until its answer comes. */
 struct announce_sent {
 	uint64_t counter;	/* 0: none */
@@ -55,6 +60,7 @@ struct announce_sent {
 	uint32_t paths;		/* bits of the paths in the report */
 	uint8_t way;
 	bool teaches;		/* the server learns the way's source address by it */
+	bool conns;		/* it has connections */
 };
 
 struct announcer {
@@ -75,7 +81,14 @@ struct announcer {
 	struct announce_sent sent[ANNOUNCE_SENT_MAX];
 	uint64_t since_ms;	/* time of the last change */
 	uint64_t pause_ms;	/* pause before the next repetition */
-	uint64_t next_ms;	/* time of the next repetition, or ANNOUNCE_NEVER */
+	uint64_t news_ms;	/* time of the next repetition, or ANNOUNCE_NEVER */
+	struct announce_conns *conns;	/* hash table by token; NULL: there was none yet */
+	struct announce_queue waiting;	/* what the server doesn't know, in the order of sending */
+	bool takes_conns;	/* the server does */
+	unsigned int conn_reports;	/* sent with connections since the last answer */
+	uint64_t conns_ms;	/* when the last one was */
+	uint64_t conns_pause_ms;	/* before they are repeated */
+	uint64_t next_ms;	/* when announce_run() has something to do, or ANNOUNCE_NEVER */
 	uint64_t last_ms;	/* when anything was last sent; 0: never */
 	uint64_t asked_ms;	/* since when the server owes an answer; 0: it owes none */
 	uint64_t heard_ms;	/* when the last answer came */
@@ -91,6 +104,13 @@ void announce_init(struct announcer *announcer, const struct report_keys *keys,
 /* Set the state of path id. */
 void announce_set(struct announcer *announcer, unsigned int id,
 		  const struct announce_path *path, uint64_t ms);
+/*
+ * Set a connection's subflows and their paths; none if it is closed. A server that takes no
+ * connections, since it is older, needs the names of announce_set() as well.
+ */
+void announce_conn(struct announcer *announcer, const struct report_conn *conn, uint64_t ms);
+/* Free what the announcer has. */
+void announce_end(struct announcer *announcer);
 /* If it is time, send everything over every way until the server has acknowledged it. */
 void announce_run(struct announcer *announcer, uint64_t ms,
 		  announce_send_fn send, void *arg);

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include <netlink/errno.h>
 #include <netlink/netlink.h>
 #include <netlink/socket.h>
 
@@ -65,6 +66,20 @@ static int dump_states(struct nl_sock **sock, unsigned int states, const void *f
 	err = sockdiag_dump(*sock, IPPROTO_TCP, states, filter,
 			    filter_len, on_socket, &dump);
 	if (!err)
+		return 0;
+	source_close(sock);
+	return -EIO;
+}
+
+int diag_one(struct nl_sock **sock, const struct sockdiag *which, diag_fn fn, void *arg)
+{
+	struct dump dump = { .fn = fn, .arg = arg };
+	int err = source_open(sock, NETLINK_SOCK_DIAG);
+
+	if (err)
+		return err;
+	err = sockdiag_one(*sock, IPPROTO_TCP, which, on_socket, &dump);
+	if (!err || err == -NLE_OBJ_NOTFOUND)
 		return 0;
 	source_close(sock);
 	return -EIO;

@@ -29,6 +29,10 @@ typedef void (*diag_fn)(const struct diag_socket *socket, void *arg);
 int diag_established(struct nl_sock **sock, const void *filter,
 		     size_t filter_len, diag_fn fn, void *arg);
 
+/* The same for the one socket of these addresses, ports and ifindex. 0 if there is none. */
+struct sockdiag;
+int diag_one(struct nl_sock **sock, const struct sockdiag *which, diag_fn fn, void *arg);
+
 /* The same for all sockets that are established or being opened. */
 int diag_open(struct nl_sock **sock, diag_fn fn, void *arg);
 

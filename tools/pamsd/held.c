@@ -4,9 +4,8 @@
  *
  * A session has up to 16 paths, each with the state of its newest report. A path
  * is identified by names: subflows, prefixes, a source address. A name belongs to
- * one path at a time, the one that a report used it for last. For each name, struct
- * held remembers what was set in the module, so that a report which repeats a state
- * costs no netlink request.
+ * one path at a time, the one that a report used it for last. A reporter that has
+ * learnt of it sends subflows as connections instead (conns.c).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -20,214 +19,11 @@
 
 #define HELD_MAX	128	/* names per peer */
 #define PIPE_MAX_MS	60000
-#define REFUSED_MS	5000
-/* Limit of lookups of unknown tokens, per peer. */
-#define GUESSES_PS	8
-#define GUESSES_BURST	64
-/* A loss isn't set again if its time, or the end of its lifetime, moves less than this. */
-#define LOSS_NEAR_MS	5
-#define UNTIL_NEAR_MS	1000
 #define HOUR_MS		3600000
-/* A name that no report has had for this time makes room. While data flows one comes each second. */
+/* A name that no report had for this time makes room: while data flows one comes each second. */
 #define UNNAMED_MS	1500
-/* Lifetime of a cost. Each report renews it, but there are none while no data flows. */
-#define COST_MS		600000
-
-/* --- setting paths in the module --- */
-
-static void count_error(struct peer *peer, int err)
-{
-	if (err && err != -ENOENT)
-		peer->drops[DROP_KERNEL]++;
-}
-
-static void tell_pipe(struct peer *peer, const struct peers_env *env,
-		      struct held *held, const struct held_path *path,
-		      uint64_t ms)
-{
-	struct pams_path set = held->key;
-
-	set.has_pipe = true;
-	set.rate_byteps = path->state.rate_byteps;
-	set.hs_rate_byteps = path->state.hs_rate_byteps;
-	set.backlog_bytes = path->state.backlog_bytes;
-	set.has_delay = path->state.flags & REPORT_DELAY;
-	set.delay_us = path->state.delay_us;
-	set.ttl_ms = path->pipe_until_ms - ms;
-	held->told_pipe_until_ms = path->pipe_until_ms;
-	count_error(peer, env->path_set(&set, env->arg));
-}
-
-/* Set a loss. The module counts its time from now, not from the report; 0 if it has passed. */
-static void tell_loss(struct peer *peer, const struct peers_env *env,
-		      struct held *held, const struct held_path *path,
-		      uint64_t ms)
-{
-	int64_t ahead_ms = path->loss_at_ms - (int64_t)ms;
-	struct pams_path set = held->key;
-
-	set.has_loss = true;
-	set.loss_ms = ahead_ms > 0 ? ahead_ms : 0;
-	set.loss_spread_ms = path->state.loss_spread_ms;
-	/* a loss at the latest time that may hold leaves 0, which means the module's default */
-	set.ttl_ms = path->loss_until_ms - ms - set.loss_ms ?: 1;
-	held->told_loss_at_ms = path->loss_at_ms;
-	held->told_spread_ms = path->state.loss_spread_ms;
-	held->told_loss_until_ms = path->loss_until_ms;
-	count_error(peer, env->path_set(&set, env->arg));
-}
-
-static void tell_no_loss(struct peer *peer, const struct peers_env *env,
-			 struct held *held)
-{
-	struct pams_path set = held->key;
-
-	set.no_loss = true;
-	held->told_loss_until_ms = 0;
-	count_error(peer, env->path_set(&set, env->arg));
-}
-
-static void tell_cost(struct peer *peer, const struct peers_env *env,
-		      struct held *held, const struct held_path *path,
-		      uint64_t ms)
-{
-	struct pams_path set = held->key;
-
-	set.has_cost = true;
-	set.cost = path->state.cost;
-	/* to take back a cost set 0, the default, for 1 ms */
-	set.ttl_ms = path->cost_until_ms ? path->cost_until_ms - ms : 1;
-	held->told_cost = path->state.cost;
-	held->told_cost_until_ms = path->cost_until_ms;
-	count_error(peer, env->path_set(&set, env->arg));
-}
-
-/* Does the module have this cost, with at least half of its lifetime left? */
-static bool is_cost_told(const struct held *held, const struct held_path *path)
-{
-	return held->told_cost == path->state.cost &&
-	       held->told_cost_until_ms + COST_MS / 2 >= path->cost_until_ms;
-}
-
-/* Both times are over, or nearly the same. */
-static bool is_same_time(int64_t at_ms, int64_t told_ms, int64_t ms)
-{
-	return (at_ms <= ms && told_ms <= ms) || llabs(told_ms - at_ms) <= LOSS_NEAR_MS;
-}
-
-/*
- * Does the module have this loss, or nearly so? A path that is lost now is reported so ten times a
- * second, each time for a minute from then: that is told anew after an eighth of the minute.
- */
-static bool is_told(const struct held *held, const struct held_path *path,
-		    uint64_t ms)
-{
-	uint64_t until = held->told_loss_until_ms, renew_ms = UNTIL_NEAR_MS;
-
-	if (until <= ms || held->told_spread_ms != path->state.loss_spread_ms ||
-	    !is_same_time(path->loss_at_ms, held->told_loss_at_ms, ms))
-		return false;
-	if (path->loss_at_ms <= (int64_t)ms && (path->loss_until_ms - ms) / 8 > renew_ms)
-		renew_ms = (path->loss_until_ms - ms) / 8;
-	return path->loss_until_ms < until + renew_ms &&
-	       until < path->loss_until_ms + UNTIL_NEAR_MS;
-}
-
-/* Does the module have a cost, from this pamsd or a previous one, that isn't reported any more? */
-static bool is_cost_left(const struct peers_env *env, const struct held *held,
-			 const struct held_path *path, uint64_t ms)
-{
-	if (path->cost_until_ms)
-		return false;
-	return held->told ? held->told_cost_until_ms > ms :
-			    env->has_cost(&held->key, env->arg);
-}
-
-/*
- * Set what has changed under a name. A previous pamsd may have left a loss or a cost there, so
- * the first time this takes back both, unless they are reported now. Nothing is told under a
- * subflow's name before the module has said that it is the peer's.
- */
-static void tell_kernel(struct peer *peer, const struct peers_env *env,
-			struct held *held, uint64_t ms)
-{
-	const struct held_path *path = &held->session->paths[held->id];
-	bool cost_left;
-
-	if (held->unsure)
-		return;
-	/* ask first: setting anything makes this pamsd the origin of the cost, too */
-	cost_left = is_cost_left(env, held, path, ms);
-	if (path->pipe_until_ms > ms)
-		tell_pipe(peer, env, held, path, ms);
-	if (path->loss_until_ms > ms) {
-		if (!is_told(held, path, ms))
-			tell_loss(peer, env, held, path, ms);
-	} else if (held->told_loss_until_ms > ms || !held->told) {
-		tell_no_loss(peer, env, held);
-	}
-	if ((path->cost_until_ms > ms && !is_cost_told(held, path)) ||
-	    cost_left)
-		tell_cost(peer, env, held, path, ms);
-	held->told = true;
-}
-
-static void withdraw(struct peer *peer, const struct peers_env *env,
-		     struct held *held, uint64_t ms)
-{
-	if (held->told_loss_until_ms > ms || held->told_pipe_until_ms > ms ||
-	    held->told_cost_until_ms > ms)
-		count_error(peer, env->path_del(&held->key, env->arg));
-	memset(held, 0, sizeof(*held));
-}
 
 /* --- which names a peer may use --- */
-
-/*
- * Does the kernel have this subflow, and is it the peer's? Each join shows the server's token to
- * everybody on its way, but not the client's, which proves that the connection is the peer's.
- * The rate limit keeps a peer from guessing tokens; another peer's guesses don't count for it.
- */
-static bool is_subflow(struct peer *peer, const struct peers_env *env,
-		       const struct pams_path *key, uint32_t proof, bool *unsure,
-		       uint64_t ms)
-{
-	struct refused *refused;
-	int err;
-
-	for (unsigned int i = 0; i < REFUSED_MAX; i++) {
-		refused = &peer->refused[i];
-		if (refused->until_ms > ms && refused->token == key->token &&
-		    refused->proof == proof &&
-		    refused->local_id == key->local_id &&
-		    refused->remote_id == key->remote_id)
-			goto none;
-	}
-	/* What is right isn't counted as a guess. */
-	struct bucket before = peer->guesses;
-
-	if (!bucket_take(&peer->guesses, GUESSES_PS, GUESSES_BURST,
-			 ms * 1000)) {
-		peer->drops[DROP_GUESSES]++;
-		return false;
-	}
-	err = env->subflow_find(key, proof, env->arg);
-	*unsure = err == -EAGAIN;
-	if (!err || *unsure) {
-		peer->guesses = before;
-		return true;
-	}
-	refused = &peer->refused[peer->refused_next++ % REFUSED_MAX];
-	refused->token = key->token;
-	refused->proof = proof;
-	refused->why = err == -EACCES ? DROP_UNPROVEN : DROP_NO_CONNECTION;
-	refused->local_id = key->local_id;
-	refused->remote_id = key->remote_id;
-	refused->until_ms = ms + REFUSED_MS;
-none:
-	peer->drops[refused->why]++;
-	return false;
-}
 
 static bool owns(const struct peer *peer, const struct pams_path *key)
 {
@@ -242,6 +38,22 @@ static bool owns(const struct peer *peer, const struct pams_path *key)
 }
 
 /* --- names and their paths --- */
+
+/* Nothing is told under a subflow's name before the module has said that it is the peer's. */
+static void tell_kernel(struct peer *peer, const struct peers_env *env,
+			struct held *held, uint64_t ms)
+{
+	if (!held->unsure)
+		told_update(peer, env, &held->key, &held->told,
+			    &held->session->paths[held->id], ms);
+}
+
+static void withdraw(struct peer *peer, const struct peers_env *env,
+		     struct held *held, uint64_t ms)
+{
+	told_withdraw(peer, env, &held->key, &held->told, ms);
+	memset(held, 0, sizeof(*held));
+}
 
 static struct held *find(const struct peer *peer, const struct pams_path *key)
 {
@@ -357,14 +169,15 @@ static void claim(struct peer *peer, const struct peers_env *env,
 		  const struct pams_path *key, uint32_t proof, uint64_t ms)
 {
 	struct held *held = find(peer, key);
-	bool unsure = false;
+	enum owned owned = OWNED_YES;
 
 	if (!held && !has_place(peer, session, id, ms)) {
 		peer->drops[DROP_TOO_MANY_PATHS]++;
 		return;
 	}
 	if (key->key == PAMS_KEY_TOKEN && (!held || held->unsure)) {
-		if (!is_subflow(peer, env, key, proof, &unsure, ms))
+		owned = owned_subflow(peer, env, key, proof, ms);
+		if (owned == OWNED_NO)
 			return;
 		/* a module that was just loaded, and held_feed() may have dropped it */
 		held = find(peer, key);
@@ -380,7 +193,7 @@ static void claim(struct peer *peer, const struct peers_env *env,
 		held->key = *key;
 		held->proof = proof;
 	}
-	held->unsure = unsure;
+	held->unsure = owned == OWNED_UNSURE;
 	held->session = session;
 	held->id = id;
 	held->named_ms = ms;
@@ -486,6 +299,8 @@ static void say_nameless(struct peer *peer, const struct session *session,
 	for (unsigned int i = 0; i < peer->held_count; i++)
 		if (peer->held[i].session == session && peer->held[i].id == id)
 			return;
+	if (conns_over(session, id))
+		return;
 	peer->source_said_ms = ms;
 	say("peer '%s' reports about a path that can't be found here: it names no "
 	    "subflow of a connection, and the address it reports from, %s, "
@@ -494,7 +309,7 @@ static void say_nameless(struct peer *peer, const struct session *session,
 }
 
 static void tell_path(struct peer *peer, const struct peers_env *env,
-		      const struct session *session, uint8_t id, uint64_t ms)
+		      struct session *session, uint8_t id, uint64_t ms)
 {
 	for (unsigned int i = 0; i < peer->held_count; i++) {
 		struct held *held = &peer->held[i];
@@ -502,6 +317,7 @@ static void tell_path(struct peer *peer, const struct peers_env *env,
 		if (held->session == session && held->id == id)
 			tell_kernel(peer, env, held, ms);
 	}
+	conns_tell(peer, env, session, id, ms);
 }
 
 static uint64_t least(uint64_t a, uint64_t b)
@@ -601,20 +417,35 @@ void held_take(struct peer *peer, const struct peers_env *env,
 	for (unsigned int i = 0; i < report->path_count; i++)
 		take_path(peer, env, session, report, &report->paths[i],
 			  counter, age_ms, ms);
+	conns_take(peer, env, session, report, counter, age_ms, ms);
 }
 
 void held_drop(struct peer *peer, const struct peers_env *env,
-	       const struct session *session, uint64_t ms)
+	       struct session *session, uint64_t ms)
 {
 	for (unsigned int i = 0; i < peer->held_count; i++)
 		if (peer->held[i].session == session)
 			withdraw(peer, env, &peer->held[i], ms);
+	conns_drop(peer, env, session, ms);
 }
 
 void held_drop_all(struct peer *peer, const struct peers_env *env, uint64_t ms)
 {
 	for (unsigned int i = 0; i < peer->held_count; i++)
 		withdraw(peer, env, &peer->held[i], ms);
+	for (unsigned int i = 0; i < SESSIONS_MAX; i++)
+		if (peer->sessions[i])
+			conns_drop(peer, env, peer->sessions[i], ms);
+}
+
+/* Returns false if the subflow turned out not to be the peer's. */
+static bool ask_again(struct peer *peer, const struct peers_env *env, struct held *held,
+		      uint64_t ms)
+{
+	enum owned owned = owned_subflow(peer, env, &held->key, held->proof, ms);
+
+	held->unsure = owned == OWNED_UNSURE;
+	return owned != OWNED_NO;
 }
 
 /* A module that was just loaded has no paths; now it can also be asked for unsure subflows. */
@@ -623,18 +454,17 @@ void held_feed(struct peer *peer, const struct peers_env *env, uint64_t ms)
 	for (unsigned int i = 0; i < peer->held_count; i++) {
 		struct held *held = &peer->held[i];
 
-		held->told_pipe_until_ms = 0;
-		held->told_loss_until_ms = 0;
-		held->told_cost_until_ms = 0;
+		told_forget(&held->told);
 		if (!held->session)
 			continue;
-		if (held->unsure &&
-		    !is_subflow(peer, env, &held->key, held->proof,
-				&held->unsure, ms))
+		if (held->unsure && !ask_again(peer, env, held, ms))
 			memset(held, 0, sizeof(*held));
 		else
 			tell_kernel(peer, env, held, ms);
 	}
+	for (unsigned int i = 0; i < SESSIONS_MAX; i++)
+		if (peer->sessions[i])
+			conns_feed(peer, env, peer->sessions[i], ms);
 }
 
 /* --- status --- */
@@ -659,44 +489,59 @@ static json_t *name_status(const struct held *held)
 	return object;
 }
 
-static json_t *one_status(const struct held *held, uint64_t ms)
+static void add_number(json_t *object, const char *name, json_int_t value)
 {
-	const struct held_path *path = &held->session->paths[held->id];
-	json_t *object, *value;
+	json_object_set_new(object, name, json_integer(value));
+}
 
-	if (!holds(path, ms))
-		return NULL;
-	object = name_status(held);
+/* Add the state of a path to the names that it has. */
+static json_t *with_state(json_t *object, const struct held_path *path, uint64_t ms)
+{
 	if (path->pipe_until_ms > ms) {
-		value = json_integer(path->state.rate_byteps);
-		json_object_set_new(object, "rate_byteps", value);
-		value = json_integer(path->state.backlog_bytes);
-		json_object_set_new(object, "backlog_bytes", value);
+		add_number(object, "rate_byteps", path->state.rate_byteps);
+		add_number(object, "backlog_bytes", path->state.backlog_bytes);
 	}
-	if (path->loss_until_ms > ms) {
-		value = json_integer(path->loss_at_ms - (int64_t)ms);
-		json_object_set_new(object, "loss_ms", value);
-	}
-	if (path->loss_until_ms > ms && path->state.loss_spread_ms) {
-		value = json_integer(path->state.loss_spread_ms);
-		json_object_set_new(object, "spread_ms", value);
-	}
+	if (path->loss_until_ms > ms)
+		add_number(object, "loss_ms", path->loss_at_ms - (int64_t)ms);
+	if (path->loss_until_ms > ms && path->state.loss_spread_ms)
+		add_number(object, "spread_ms", path->state.loss_spread_ms);
 	if (path->cost_until_ms > ms)
-		json_object_set_new(object, "cost",
-				    json_integer(path->state.cost));
+		add_number(object, "cost", path->state.cost);
 	return object;
+}
+
+/* Of the connections only how many subflows they have over each path. */
+static void add_conns(json_t *paths, const struct session *session, uint64_t ms)
+{
+	unsigned int count;
+
+	for (unsigned int id = 0; id < REPORT_PATHS_MAX; id++) {
+		const struct held_path *path = &session->paths[id];
+
+		count = holds(path, ms) ? conns_over(session, id) : 0;
+		if (count)
+			json_array_append_new(paths,
+					      with_state(json_pack("{s:i}", "subflows", count),
+							 path, ms));
+	}
 }
 
 json_t *held_status(const struct peer *peer, uint64_t ms)
 {
-	json_t *paths = json_array(), *object;
+	json_t *paths = json_array();
 
 	for (unsigned int i = 0; i < peer->held_count; i++) {
-		if (!peer->held[i].session)
+		const struct held *held = &peer->held[i];
+		const struct held_path *path;
+
+		if (!held->session)
 			continue;
-		object = one_status(&peer->held[i], ms);
-		if (object)
-			json_array_append_new(paths, object);
+		path = &held->session->paths[held->id];
+		if (holds(path, ms))
+			json_array_append_new(paths, with_state(name_status(held), path, ms));
 	}
+	for (unsigned int i = 0; i < SESSIONS_MAX; i++)
+		if (peer->sessions[i])
+			add_conns(paths, peer->sessions[i], ms);
 	return paths;
 }

@@ -264,6 +264,7 @@ bool kernel_has_cost(struct kernel *kernel, const struct pams_path *key)
 
 struct search {
 	const struct pams_path *key;
+	bool whole;		/* any subflow will do */
 	uint32_t proof;
 	bool *found;
 };
@@ -272,6 +273,7 @@ static int find_ids(const struct pams_conn *conn, void *arg)
 {
 	const struct search *search = arg;
 
+	*search->found |= search->whole;
 	for (unsigned int i = 0; i < conn->subflows; i++)
 		*search->found |=
 			conn->subflow[i].local_id == search->key->local_id &&
@@ -287,17 +289,14 @@ static int find_subflow(struct pams_nl *nl, const void *what)
 				   find_ids, (void *)search);
 }
 
-int kernel_find_subflow(struct kernel *kernel, const struct pams_path *key,
-			uint32_t proof)
+static int find(struct kernel *kernel, const struct search *search)
 {
-	bool found = false;
-	struct search search = { key, proof, &found };
-	int err = call_module(kernel, find_subflow, &search);
+	int err = call_module(kernel, find_subflow, search);
 
 	if (kernel->out)
 		return -EAGAIN;
-	/* busy: the token was right, only the subflows couldn't be looked at */
-	if (err == -EBUSY || found)
+	/* the token was right; the subflows can't be looked at, or not before something is sent */
+	if (err == -EBUSY || err == -ENODATA || *search->found)
 		return 0;
 	if (err == -EACCES)
 		return err;
@@ -305,6 +304,22 @@ int kernel_find_subflow(struct kernel *kernel, const struct pams_path *key,
 		say_seldom(&kernel->refused, "the module doesn't tell whose a connection "
 			   "is (it may be older than pamsd): %s", pams_nl_error(kernel->nl));
 	return -ENOENT;
+}
+
+int kernel_find_subflow(struct kernel *kernel, const struct pams_path *key,
+			uint32_t proof)
+{
+	bool found = false;
+
+	return find(kernel, &(struct search){ key, false, proof, &found });
+}
+
+int kernel_find_conn(struct kernel *kernel, uint32_t token, uint32_t proof)
+{
+	const struct pams_path key = { .token = token };
+	bool found = false;
+
+	return find(kernel, &(struct search){ &key, true, proof, &found });
 }
 
 json_t *kernel_status(const struct kernel *kernel)

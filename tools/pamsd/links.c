@@ -437,22 +437,18 @@ static void on_news(evutil_socket_t fd, short what, void *arg)
 		replace_all(links);
 }
 
-static bool is_used(const struct link *link, const struct link_address *address,
-		    const struct subflows *subflows)
+static bool is_used(const struct link *link, const struct link_address *address)
 {
-	for (unsigned int i = 0; i < subflows->count; i++) {
-		const struct subflow *subflow = &subflows->list[i];
+	struct prefix prefix = { .family = address->family,
+				 .len = address->family == AF_INET ? 32 : 128 };
+	const char *interface;
 
-		if (subflow->local.family == address->family &&
-		    !memcmp(subflow->local.address, address->bytes,
-			    sizeof(address->bytes)) &&
-		    !strcmp(subflow->interface, link->name))
-			return true;
-	}
-	return false;
+	memcpy(prefix.address, address->bytes, sizeof(prefix.address));
+	interface = subflows_interface(&prefix);
+	return interface && !strcmp(interface, link->name) && subflows_use(&prefix);
 }
 
-void links_use(struct links *links, const struct subflows *subflows)
+void links_use(struct links *links)
 {
 	for (unsigned int i = 0; i < links->count; i++) {
 		struct link *link = links->links[i];
@@ -461,7 +457,7 @@ void links_use(struct links *links, const struct subflows *subflows)
 		for (unsigned int j = 0; j < link->address_count; j++) {
 			struct link_address *address = &link->addresses[j];
 
-			used = is_used(link, address, subflows);
+			used = is_used(link, address);
 			changed |= used != address->used;
 			address->used = used;
 		}

@@ -28,6 +28,8 @@
  *	filter.c		a BPF filter for these sockets, against floods
  *	peer.c			authenticates reports and answers them
  *	held.c			the paths that peers have reported
+ *	conns.c			the connections over these paths
+ *	told.c			what the module was told of both
  *	session.c		sessions of peers, and the age of their reports
  *	paths.c			keeps the host's paths
  *	plan.c			what should be there for them
@@ -40,12 +42,12 @@
  *	reporter.c		decides when to report which state of a path
  *	source_*.c		measure an interface's throughput and backlog
  *	flows.c estimate.c	sum up TCP flows, and estimate a rate from samples
- *	subflows.c		the subflows of MPTCP connections, by interface
- *	diag.c			TCP sockets, read by sock_diag
  *	target.c		sends reports to a server
  *	announce.c		repeats a report until the server acknowledges it
  *	resolve.c		looks up the addresses of a server's name
  *	links.c			the state of the interfaces, from rtnetlink
+ *	subflows.c		the subflows of MPTCP connections, by interface
+ *	diag.c			TCP sockets, read by sock_diag
  *	traffic.c		notices the first packet after a silence
  *	caps.c			limits on the use of interfaces
  *	caps_apply.c		tells the kernel what a cap asks for
@@ -75,6 +77,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/queue.h>
 #include <sys/socket.h>
 #include <sys/types.h>
 
@@ -370,6 +373,8 @@ const char *kernel_error(const struct kernel *kernel);
  */
 int kernel_find_subflow(struct kernel *kernel, const struct pams_path *key,
 			uint32_t proof);
+/* The same for a connection of this token, whatever subflows it has. */
+int kernel_find_conn(struct kernel *kernel, uint32_t token, uint32_t proof);
 struct json_t *kernel_status(const struct kernel *kernel);
 
 /* --- rules.c: the kernel's table of rules --- */
@@ -420,6 +425,8 @@ struct peers_env {
 	int (*path_del)(const struct pams_path *path, void *arg);
 	/* Does the kernel have that subflow, of a connection whose peer has the token proof? */
 	int (*subflow_find)(const struct pams_path *key, uint32_t proof, void *arg);
+	/* Does it have that connection, whose peer has the token proof? */
+	int (*conn_find)(uint32_t token, uint32_t proof, void *arg);
 	/* Does the module have a cost under this key that pamsd set? */
 	bool (*has_cost)(const struct pams_path *key, void *arg);
 	void *arg;
@@ -572,10 +579,8 @@ struct link *links_watch(struct links *links, const char *name);
 int links_refresh(struct links *links);
 /* Read the counters of all links, to see which of them carry data. */
 int links_sample(struct links *links, uint64_t us);
-struct subflows;
-
-/* If a link has several addresses, choose one that these subflows use as source address. */
-void links_use(struct links *links, const struct subflows *subflows);
+/* If a link has several addresses, choose one that subflows use as source address. */
+void links_use(struct links *links);
 #define LINKS_MAX	64
 /* Fill in the indices of the existing links; returns how many there are. */
 unsigned int links_indices(const struct links *links,
@@ -699,26 +704,44 @@ void begin_close(void);
 
 /* --- subflows.c: this machine's subflows of MPTCP connections --- */
 
-#define SUBFLOWS_MAX	256
+#define CONNECTIONS_MAX	32768
 
 struct subflow {
 	struct prefix local, peer;
 	uint16_t peer_port;
-	uint32_t own_token;	/* local token of the connection */
-	uint32_t token;		/* the peer's token of the connection */
 	uint8_t local_id;	/* address id of this machine's address */
 	uint8_t remote_id;
-	char interface[IF_NAMESIZE];	/* interface with the local address, or "" */
 };
 
-struct subflows {
-	unsigned int count;
-	struct subflow list[SUBFLOWS_MAX];
+struct mptcp_conn {
+	LIST_ENTRY(mptcp_conn) in_table;
+	uint32_t own_token;	/* this machine's token */
+	uint32_t token;		/* the peer's; 0: the kernel doesn't tell it yet */
+	bool seen;		/* the current dump has it */
+	unsigned int count;	/* 0: it is closed */
+	struct subflow subflows[REPORT_FLOWS_MAX];
 };
 
-/* Returns 0 or -errno. Without CAP_NET_ADMIN it finds no subflows. */
-int subflows_read(struct subflows *subflows);
+typedef void (*connection_fn)(const struct mptcp_conn *connection, void *arg);
+
+/*
+ * Call changed for each connection that begins, changes or ends, from subflows_read() on. Ready is
+ * called when the kernel has told something, which subflows_read() reads.
+ */
+void subflows_open(struct event_base *base, void (*ready)(void *arg), connection_fn changed,
+		   void *arg);
 void subflows_close(void);
+/*
+ * Learn by the kernel's events what has changed since. all: call changed for all connections, and
+ * if events were lost, or there are none, read them all by a dump. Returns 0 or -errno. Without
+ * CAP_NET_ADMIN it finds none.
+ */
+int subflows_read(bool all);
+void subflows_each(connection_fn each, void *arg);
+/* The name of the interface that has this address, or had it last; NULL if none is known. */
+const char *subflows_interface(const struct prefix *local);
+/* Does a subflow use this address of this machine? */
+bool subflows_use(const struct prefix *local);
 
 /* --- announce.c: repeats a report until the server acknowledges it --- */
 
@@ -762,6 +785,10 @@ bool target_is_at(const struct target *target, const struct prefix *address);
 /* Set the state of path id, which target_run() and target_periodic() send. */
 void target_set(struct target *target, unsigned int id,
 		const struct announce_path *path);
+/* Set which paths the subflows of a connection take, as announce_conn(). */
+void target_conn(struct target *target, const struct report_conn *conn);
+/* Has the server said that it takes connections? */
+bool target_takes_conns(const struct target *target);
 /* Send the paths that have changed, again and again until the server acknowledges them. */
 void target_run(struct target *target);
 /* Retry a failed lookup of the server's name, as a link has come up or has got an address. */

@@ -97,6 +97,7 @@ void peers_free(struct peers *peers)
 	if (!peers)
 		return;
 	for (unsigned int i = 0; i < peers->count; i++) {
+		conns_free(&peers->peers[i]);
 		for (unsigned int j = 0; j < SESSIONS_MAX; j++) {
 			struct session *session = peers->peers[i].sessions[j];
 
@@ -171,6 +172,7 @@ static size_t answer(const struct peer *peer, const struct session *session,
 		.counter = header->counter,
 		.stamp = ms,
 		.taken = taken,
+		.conns = true,
 	};
 	uint8_t nonce[REPORT_SESSION_BYTES];
 	uint64_t nonce_counter;
@@ -362,12 +364,13 @@ static json_t *peer_status(const struct peer *peer, uint64_t ms)
 	char text[ADDRESS_TEXT];
 	json_t *object;
 
-	object = json_pack("{s:s, s:I, s:I, s:I, s:I, s:o, s:o}",
+	object = json_pack("{s:s, s:I, s:I, s:I, s:I, s:i, s:o, s:o}",
 			   "name", peer->config->name,
 			   "sessions", (json_int_t)peer->established,
 			   "challenged", (json_int_t)peer->challenged,
 			   "acknowledged", (json_int_t)peer->acknowledged,
 			   "accepted", (json_int_t)peer->accepted,
+			   "connections", peer->conn_count,
 			   "dropped", drops_status(peer->drops),
 			   "paths", held_status(peer, ms));
 	if (peer->accepted) {

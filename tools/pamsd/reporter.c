@@ -32,9 +32,9 @@
 #define IDLE_TICK_MS	100
 /* Lifetime of a reported rate, in intervals: all but one report may be lost or late. */
 #define TTL_INTERVALS	3
-/* Read the subflows this often, to find new ones. */
+/* Look at all subflows this often: the addresses of interfaces and servers may change. */
 #define SUBFLOWS_US	1000000
-/* Read them before a loss is reported, too, unless they are younger than this. */
+/* Look before a loss is reported, too, unless that was done since. */
 #define SUBFLOWS_FRESH_US	50000
 /* Avoid sending reports through an interface this long before its loss. */
 #define AVOID_MS	1000
@@ -90,8 +90,7 @@ struct reporter {
 	struct target **targets;
 	unsigned int target_count;
 	bool sources;		/* at least one path is about its source address */
-	struct subflows subflows;
-	uint64_t subflows_us;	/* when they were read */
+	uint64_t subflows_us;	/* when all were looked at */
 	int subflows_failed;	/* the error that was logged last */
 };
 
@@ -162,76 +161,141 @@ static bool is_due(const struct reporter *reporter, const struct path *path,
 
 /* --- reports --- */
 
-static void read_subflows(struct reporter *reporter, uint64_t us)
+/* Does the connection have a subflow to an address of the server? */
+static bool is_to(const struct mptcp_conn *connection, const struct target *target)
+{
+	for (unsigned int i = 0; i < connection->count; i++)
+		if (target_is_at(target, &connection->subflows[i].peer))
+			return true;
+	return false;
+}
+
+/* Which path a subflow takes: one about its port comes before one about all. -1: none. */
+static int path_of(const struct reporter *reporter, const struct subflow *subflow)
+{
+	const char *interface = subflows_interface(&subflow->local);
+	int found = -1;
+
+	for (unsigned int i = 0; interface && i < reporter->path_count; i++) {
+		const struct path *path = &reporter->paths[i];
+
+		if (!path->about->source || strcmp(path->interface->config->name, interface))
+			continue;
+		if (path->about->port == subflow->peer_port)
+			return i;
+		if (!path->about->port)
+			found = i;
+	}
+	return found;
+}
+
+/* What the server has to know of a connection; of one that isn't its own that it is closed. */
+static void describe(const struct reporter *reporter, const struct target *target,
+		     const struct mptcp_conn *connection, struct report_conn *conn)
+{
+	memset(conn, 0, sizeof(*conn));
+	conn->token = connection->token;
+	conn->proof = connection->own_token;
+	for (unsigned int i = 0; i < connection->count && is_to(connection, target); i++) {
+		const struct subflow *subflow = &connection->subflows[i];
+		int id = path_of(reporter, subflow);
+
+		if (id < 0)
+			continue;
+		/* from the server's view, this machine is the remote side */
+		conn->flows[conn->count++] = (struct report_flow){
+			.id = id, .local_id = subflow->remote_id, .remote_id = subflow->local_id };
+	}
+}
+
+static void connection_changed(const struct mptcp_conn *connection, void *arg)
+{
+	const struct reporter *reporter = arg;
+	struct report_conn conn;
+
+	for (unsigned int i = 0; connection->token && i < reporter->target_count; i++) {
+		describe(reporter, reporter->targets[i], connection, &conn);
+		target_conn(reporter->targets[i], &conn);
+	}
+}
+
+/* Learn which subflows there are. all: once a second, since sock_diag may have to be dumped. */
+static void read_subflows(struct reporter *reporter, bool all, uint64_t us)
 {
 	int err;
 
 	if (!reporter->sources || !reporter->target_count)
 		return;
-	reporter->subflows_us = us;
-	/* read the costs now and then, in case the module's events can't be received */
-	reporter->costs_known = false;
-	err = subflows_read(&reporter->subflows);
+	if (all) {
+		reporter->subflows_us = us;
+		/* read the costs now and then, in case the module's events can't be received */
+		reporter->costs_known = false;
+	}
+	err = subflows_read(all);
 	if (err && err != reporter->subflows_failed)
 		say("sock_diag doesn't tell of MPTCP's subflows: %s",
 		    strerror(-err));
 	reporter->subflows_failed = err;
-	links_use(reporter->links, &reporter->subflows);
+	if (all)
+		links_use(reporter->links);
 }
 
-/* Does the subflow's connection have a subflow to an address of the server? */
-static bool is_to(const struct reporter *reporter, const struct target *target,
-		  const struct subflow *subflow)
+static void on_subflows(void *arg)
 {
-	for (unsigned int i = 0; i < reporter->subflows.count; i++) {
-		const struct subflow *other = &reporter->subflows.list[i];
+	struct reporter *reporter = arg;
 
-		if (other->token == subflow->token &&
-		    target_is_at(target, &other->peer))
-			return true;
-	}
-	return false;
+	read_subflows(reporter, false, now_us());
+	for (unsigned int i = 0; i < reporter->target_count; i++)
+		target_run(reporter->targets[i]);
 }
 
+struct filling {
+	const struct reporter *reporter;
+	const struct target *target;
+	struct announce_path *entry;
+	unsigned int id;
+};
+
+static void fill_connection(const struct mptcp_conn *connection, void *arg)
+{
+	const struct filling *filling = arg;
+	struct announce_path *entry = filling->entry;
+	struct report_conn conn;
+
+	if (!connection->token || entry->name_count == ANNOUNCE_NAMES_MAX)
+		return;
+	describe(filling->reporter, filling->target, connection, &conn);
+	for (unsigned int i = 0; i < conn.count && entry->name_count < ANNOUNCE_NAMES_MAX; i++)
+		if (conn.flows[i].id == filling->id)
+			entry->names[entry->name_count++] = (struct report_name){
+				.kind = REPORT_NAME_SUBFLOW, .token = conn.token,
+				.local_id = conn.flows[i].local_id,
+				.remote_id = conn.flows[i].remote_id,
+				.proven = true, .proof = conn.proof };
+}
+
+/* Name the subflows in each report, for a server that takes no connections. */
 static void fill_subflows(const struct reporter *reporter,
 			  const struct target *target,
-			  struct announce_path *entry, const struct path *path)
+			  struct announce_path *entry, unsigned int id)
 {
-	const char *interface = path->interface->config->name;
+	struct filling filling = { reporter, target, entry, id };
 
-	for (unsigned int i = 0; i < reporter->subflows.count; i++) {
-		const struct subflow *subflow = &reporter->subflows.list[i];
-		struct report_name *name = &entry->names[entry->name_count];
-
-		if (strcmp(subflow->interface, interface) ||
-		    (path->about->port &&
-		     path->about->port != subflow->peer_port) ||
-		    !is_to(reporter, target, subflow))
-			continue;
-		if (entry->name_count == ANNOUNCE_NAMES_MAX)
-			return;
-		name->kind = REPORT_NAME_SUBFLOW;
-		name->token = subflow->token;
-		name->proven = true;
-		name->proof = subflow->own_token;
-		/* from the server's view, this machine is the remote side */
-		name->local_id = subflow->remote_id;
-		name->remote_id = subflow->local_id;
-		entry->name_count++;
-	}
+	if (!target_takes_conns(target))
+		subflows_each(fill_connection, &filling);
 }
 
 static void fill_names(const struct reporter *reporter,
 		       const struct target *target, struct announce_path *entry,
-		       const struct path *path)
+		       unsigned int id)
 {
-	const struct about *about = path->about;
+	const struct about *about = reporter->paths[id].about;
 	struct report_name *name = entry->names;
 
 	entry->port = about->port;
 	entry->by_source = about->source;
 	if (about->source) {
-		fill_subflows(reporter, target, entry, path);
+		fill_subflows(reporter, target, entry, id);
 		return;
 	}
 	name->kind = REPORT_NAME_PREFIX;
@@ -274,7 +338,7 @@ static void set_path(const struct reporter *reporter, struct target *target,
 	static struct announce_path entry;
 
 	memset(&entry, 0, sizeof(entry));
-	fill_names(reporter, target, &entry, path);
+	fill_names(reporter, target, &entry, id);
 	/* The measured direction leads away from this machine, not to its source address. */
 	if (!path->about->source)
 		fill_pipe(reporter, &entry, interface, us);
@@ -333,7 +397,7 @@ static void send_due(struct reporter *reporter, uint64_t us)
 	if (!due)
 		return;
 	if (us - reporter->subflows_us >= SUBFLOWS_US)
-		read_subflows(reporter, us);
+		read_subflows(reporter, true, us);
 	update_targets(reporter, us);
 	for (unsigned int i = 0; i < reporter->target_count; i++)
 		target_periodic(reporter->targets[i]);
@@ -390,8 +454,7 @@ static void set_loss(struct reporter *reporter, struct interface *interface,
 	if (!reporter->ready)
 		return;
 	tell_kernel(reporter, interface, us / 1000);
-	if (us - reporter->subflows_us >= SUBFLOWS_FRESH_US)
-		read_subflows(reporter, us);
+	read_subflows(reporter, us - reporter->subflows_us >= SUBFLOWS_FRESH_US, us);
 	update_targets(reporter, us);
 }
 
@@ -437,8 +500,7 @@ static void on_costs(void *arg)
 	uint64_t us = now_us();
 
 	reporter->costs_known = false;
-	if (us - reporter->subflows_us >= SUBFLOWS_FRESH_US)
-		read_subflows(reporter, us);
+	read_subflows(reporter, us - reporter->subflows_us >= SUBFLOWS_FRESH_US, us);
 	update_targets(reporter, us);
 }
 
@@ -653,7 +715,9 @@ struct reporter *reporter_new(struct event_base *base,
 	kernel_on_costs(kernel, on_costs, reporter);
 	for (unsigned int i = 0; i < config->interface_count; i++)
 		tell_kernel(reporter, &reporter->interfaces[i], now_ms());
-	read_subflows(reporter, now_us());
+	if (reporter->sources && reporter->target_count)
+		subflows_open(base, on_subflows, connection_changed, reporter);
+	read_subflows(reporter, true, now_us());
 	update_targets(reporter, now_us());
 	on_traffic(reporter);
 	return reporter;

@@ -319,6 +319,11 @@ static int subflow_find(const struct pams_path *key, uint32_t proof, void *arg)
 	return kernel_find_subflow(arg, key, proof);
 }
 
+static int conn_find(uint32_t token, uint32_t proof, void *arg)
+{
+	return kernel_find_conn(arg, token, proof);
+}
+
 static bool has_cost(const struct pams_path *key, void *arg)
 {
 	return kernel_has_cost(arg, key);
@@ -331,6 +336,7 @@ struct server *server_new(struct event_base *base, const struct config *config,
 		.path_set = path_set,
 		.path_del = path_del,
 		.subflow_find = subflow_find,
+		.conn_find = conn_find,
 		.has_cost = has_cost,
 	};
 	struct server *server = calloc(1, sizeof(*server));

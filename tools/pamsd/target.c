@@ -252,6 +252,16 @@ void target_set(struct target *target, unsigned int id,
 	announce_set(&target->announcer, id, path, now_ms());
 }
 
+void target_conn(struct target *target, const struct report_conn *conn)
+{
+	announce_conn(&target->announcer, conn, now_ms());
+}
+
+bool target_takes_conns(const struct target *target)
+{
+	return target->announcer.takes_conns;
+}
+
 void target_run(struct target *target)
 {
 	if (look_at_ways(target))
@@ -453,6 +463,7 @@ void target_free(struct target *target)
 		if (target->fds[i] >= 0)
 			close(target->fds[i]);
 	}
+	announce_end(&target->announcer);
 	sodium_memzero(target, sizeof(*target));
 	free(target);
 }

@@ -10,7 +10,8 @@ pamsd.prefs.keys = Pref.string("Key files", "", "Files with a key each, separate
 
 local HEADER, TAG, FIXED = 48, 16, 40
 local TYPES = { [1] = "report", [2] = "answer" }
-local KINDS = { [0] = "padding", [1] = "state", [2] = "source", [3] = "prefix", [4] = "subflows", [5] = "proofs" }
+local KINDS = { [0] = "padding", [1] = "state", [2] = "source", [3] = "prefix", [4] = "subflows", [5] = "proofs",
+	[6] = "connections" }
 local f = {
 	magic = ProtoField.string("pamsd.magic", "Magic"),
 	version = ProtoField.uint8("pamsd.version", "Version"),
@@ -51,6 +52,7 @@ local f = {
 	stamp = ProtoField.uint64("pamsd.stamp", "Stamp"),
 	note = ProtoField.string("pamsd.note", "Note"),
 	taken = ProtoField.bool("pamsd.taken", "Taken", 8, nil, 1),
+	takes_conns = ProtoField.bool("pamsd.takes_connections", "Takes connections", 8, nil, 2),
 }
 local malformed = ProtoExpert.new("pamsd.malformed", "Malformed", expert.group.MALFORMED, expert.severity.ERROR)
 
@@ -160,6 +162,24 @@ entries[5] = function(tree, data)
 	end
 end
 
+entries[6] = function(tree, data)
+	local at = 0
+
+	while at < data:len() do
+		local subflows = data(at + 8, 1):uint()
+
+		tree:add(f.token, data(at, 4))
+		tree:add(f.proof, data(at + 4, 4))
+		at = at + 9
+		for _ = 1, subflows do
+			tree:add(f.path, data(at, 1))
+			tree:add(f.server_id, data(at + 1, 1))
+			tree:add(f.client_id, data(at + 2, 1))
+			at = at + 3
+		end
+	end
+end
+
 local function add_entries(tree, data)
 	local at = 0
 
@@ -174,7 +194,9 @@ local function add_entries(tree, data)
 			local entry = data(at + 2, length)
 			local branch = tree:add(f.kind, data(at, 1))
 
-			branch:add(f.path, entry(0, 1))
+			if kind ~= 6 then
+				branch:add(f.path, entry(0, 1))
+			end
 			if entries[kind] and not pcall(entries[kind], branch, entry) then
 				branch:add_proto_expert_info(malformed, "the entry is too short")
 			end
@@ -199,6 +221,7 @@ local function add_answer(tree, data)
 	tree:add(f.cookie, data(24, 16))
 	tree:add(f.stamp, data(40, 8))
 	tree:add(f.taken, data(48, 1))
+	tree:add(f.takes_conns, data(48, 1))
 end
 
 local ADD = { add_report, add_answer }
