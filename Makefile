@@ -31,8 +31,12 @@ PAMS_VERSION ?= $(or $(shell sh tools/version 2>/dev/null),unknown)
 EXPORTED := $(shell grep -sqw mptcp_register_scheduler \
 	      '$(KDIR)/Module.symvers' && echo -DPAMS_SYMBOLS_EXPORTED)
 
+# One that takes struct_ops of modules takes schedulers in BPF.
+STRUCT_OPS := $(shell grep -sqw __register_bpf_struct_ops \
+		'$(KDIR)/Module.symvers' && echo -DPAMS_STRUCT_OPS)
+
 KBUILD_ARGS = -C '$(KDIR)' M='$(abspath $(OUT))' PAMS_VERSION='$(PAMS_VERSION)' \
-	      PAMS_CFLAGS='-I$(abspath $(OUT))/include $(EXPORTED)'
+	      PAMS_CFLAGS='-I$(abspath $(OUT))/include $(EXPORTED) $(STRUCT_OPS)'
 
 .PHONY: module
 module: $(OUT)/mptcp_pams.ko
@@ -62,7 +66,7 @@ $(COPIES): | $(LAYOUT)
 
 # What the module was built for and with. If that changes it is built anew; if neither BTF nor
 # MPTCP_SRC is given, as with `make install`, what was given before holds.
-$(OUT)/kernel: WHAT = $(KDIR) $(EXPORTED)
+$(OUT)/kernel: WHAT = $(KDIR) $(EXPORTED) $(STRUCT_OPS)
 $(OUT)/types: WHAT = $(BTF) $(MPTCP_SRC)
 $(OUT)/kernel $(OUT)/types: FORCE
 	@mkdir -p $(@D)

@@ -69,6 +69,7 @@ static int __init mptcp_pams_init(void)
 	if (err)
 		goto err_netlink;
 
+	pams_bpf_init();
 	return 0;
 
 err_netlink:
@@ -90,6 +91,7 @@ static void __exit mptcp_pams_exit(void)
 	pams_net_exit();
 	pams_watch_exit();
 	pams_conn_exit();
+	pams_sched_exit();
 }
 
 module_init(mptcp_pams_init);

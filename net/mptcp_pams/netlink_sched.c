@@ -12,10 +12,21 @@
 #include "netlink.h"
 #include "pams.h"
 
+/* What a scheduler does; of a program in BPF, what went otherwise than it said. */
+static int put_text(struct sk_buff *skb, const struct pams_sched *sched)
+{
+	char text[128];
+
+	if (!sched->in_bpf)
+		return nla_put_string(skb, MPTCP_PAMS_A_SCHED_DESCRIPTION, sched->text);
+	pams_program_tell(pams_program_of(sched), text, sizeof(text));
+	return nla_put_string(skb, MPTCP_PAMS_A_SCHED_DESCRIPTION, text);
+}
+
 static int put_sched(struct sk_buff *skb, const struct pams_sched *sched)
 {
 	return nla_put_string(skb, MPTCP_PAMS_A_SCHED_NAME, sched->name) ?:
-	       nla_put_string(skb, MPTCP_PAMS_A_SCHED_DESCRIPTION, sched->text) ?:
+	       put_text(skb, sched) ?:
 	       (sched->copy ? nla_put_flag(skb, MPTCP_PAMS_A_SCHED_FIRST_BYTES) : 0) ?:
 	       (sched->pick ? 0 : nla_put_flag(skb, MPTCP_PAMS_A_SCHED_BY_RULES));
 }
@@ -26,7 +37,7 @@ int mptcp_pams_nl_sched_get_dumpit(struct sk_buff *skb, struct netlink_callback 
 	const struct pams_sched *sched;
 	int err = 0;
 
-	/* a constant: the list doesn't change while the module is loaded */
+	/* a constant: the list only grows while the module is loaded, at its end */
 	cb->seq = 1;
 	while (!err && (sched = pams_sched_nth(*sent))) {
 		void *head = pams_netlink_part_begin(skb, cb, MPTCP_PAMS_CMD_SCHED_GET);

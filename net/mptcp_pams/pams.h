@@ -7,6 +7,7 @@
  *               netlink_conn.c shows connections, netlink_rules.c takes and shows rules,
  *               netlink_sched.c tells the schedulers, netlink_unit.c takes units;
  *               netlink-gen.c is generated from the specification
+ *   bpf.c       the type by which BPF gives the module schedulers, and what these may call
  *   scheds.c    the schedulers as the kernel knows them: ops of both ABIs, registration
  *   sched.c     one decision
  *   retrans.c   MPTCP's own retransmission: which subflow it goes to
@@ -26,6 +27,7 @@
  *   path.c      the table of what was reported of each path
  *   tell.c      sends netlink events about expired reports
  *   trace.c     tracepoints
+ *   program.c   asks a scheduler in BPF, and checks what it answers
  *   bank.c      how much a helper has acknowledged and not delivered, plain numbers only
  *   sched_*.c   choose a subflow from a view, plain numbers only (pick.h)
  *   cost.c      takes costlier paths out of a view, plain numbers only
@@ -68,6 +70,29 @@
 #include "stream.h"
 #include "symbols.h"
 #include "unit.h"
+
+/**
+ * struct pams_program - a scheduler in BPF, by its name; it stays until the module goes, so that
+ *	sockets and rules may keep it while no program of that name is attached
+ * @sched:	as the module's other files know it
+ * @kernel:	as the kernel knows it
+ * @ops:	the program; NULL: none is attached
+ * @name:	name of both
+ * @node:	entry in scheds.c's list
+ * @refused:	number of answers that can't be carried out
+ * @overdue:	number of waits that were ended since they gained nothing any more
+ * @alone:	number of decisions without a program
+ */
+struct pams_program {
+	struct pams_sched sched;
+	struct mptcp_sched_ops kernel;
+	const struct pams_sched_ops __rcu *ops;
+	char name[PAMS_NAME_MAX];
+	struct list_head node;
+	atomic64_t refused;
+	atomic64_t overdue;
+	atomic64_t alone;
+};
 
 /* Totals of one connection, written with pams_count(), or of all connections of a
  * namespace that are closed, written under conn.c's table lock.
@@ -348,8 +373,25 @@ void pams_net_exit(void);
 const struct pams_sched *pams_sched_nth(unsigned int nr);
 const struct pams_sched *pams_sched_find(const char *name);
 const struct pams_sched *pams_sched_of(const struct mptcp_sock *msk);
+int pams_sched_attach(const struct pams_sched_ops *ops);
+void pams_sched_detach(const struct pams_sched_ops *ops);
+int pams_sched_change(const struct pams_sched_ops *ops, const struct pams_sched_ops *former);
 int pams_sched_register(void);
 void pams_sched_unregister(void);
+void pams_sched_exit(void);
+
+/* bpf.c */
+void pams_bpf_init(void);
+
+/* program.c */
+static inline struct pams_program *pams_program_of(const struct pams_sched *sched)
+{
+	return container_of(sched, struct pams_program, sched);
+}
+
+int pams_program_pick(struct pams_program *program, const struct pams_view *view, u32 *bytes);
+int pams_program_late(struct pams_program *program, const struct pams_view *view, u64 *bytes);
+void pams_program_tell(const struct pams_program *program, char *text, size_t size);
 
 /* sched.c, retrans.c */
 int pams_decide(struct mptcp_sock *msk, const struct pams_sched *of_socket);

@@ -14,76 +14,11 @@
 #include "model.h"
 #include "scheds.h"
 
-/* The kernel's path manager opens at most 1 + 8 subflows in 6.12 and up to 1 + 64 in 7.3; one
- * from user space may open more. Usable subflows beyond this number carry no new data.
- */
-#define PAMS_SUBFLOWS_MAX	16
-
 /* the size of a packet in the schedulers' computations */
 #define PICK_PACKET_BYTES	1500U
 
 /* PAMS: at most what the application wrote, divided by this, is sent again for being late */
 #define PICK_LATE_SHARE		10
-
-/* choices other than an index: no subflow has room; wait for a faster subflow */
-#define PAMS_PICK_NONE		(-1)
-#define PAMS_PICK_DEFER		(-2)
-
-/**
- * struct pick_state - a scheduler's state of a connection between decisions; 0 at first
- * @lead:	id of the subflow that was given new data last; written by sched.c
- * @other:	single: id of the subflow that is clearly better than the one in use;
- *		redundant: id of the subflow that gets the copies; 0: none
- * @since_ms:	single: since when @other is better, by @now_ms of struct pams_view
- * @copied:	redundant: low half of the data sequence number up to which everything was
- *		sent on two subflows; written by resend.c, too
- */
-struct pick_state {
-	u32 lead;
-	u32 other;
-	union {
-		u32 since_ms;
-		u32 copied;
-	};
-};
-
-/**
- * struct pams_view - a connection at the moment of a decision
- * @unscheduled_bytes:	bytes in the meta buffer given to no subflow yet;
- *			U64_MAX while the application waits for buffer space
- * @left_bytes:		bytes that have to arrive together: the rest of the application's
- *			unit (unit.h), or without a unit @unscheduled_bytes
- * @buffer_bytes:	how far faster subflows may be ahead: two thirds of the send buffer
- *			or half of the receive window, the smaller one
- * @sent_bytes:		bytes that the connection has sent so far
- * @first_bytes:	number of the connection's first bytes that are to be sent on two
- *			subflows; U64_MAX: all, 0: none
- * @snd_nxt:		low half of the next data sequence number to send
- * @snd_una:		low half of the first one that isn't acknowledged
- * @now_ms:		time in milliseconds, wraps
- * @stream:		the application writes no faster than the paths carry, mostly (stream.h)
- * @state:		the scheduler's own state, which it may write
- * @fragment_bytes:	how much is handed over next: the rest of a fragment, or a packet
- *			if the scheduler cuts fragments
- * @nr:			number of usable subflows in @sub
- * @sub:		usable subflows in the connection's order (backups only if no other
- *			subflow is usable)
- */
-struct pams_view {
-	u64 unscheduled_bytes;
-	u64 left_bytes;
-	u64 buffer_bytes;
-	u64 sent_bytes;
-	u64 first_bytes;
-	u32 snd_nxt;
-	u32 snd_una;
-	u32 now_ms;
-	u32 fragment_bytes;
-	bool stream;
-	struct pick_state *state;
-	unsigned int nr;
-	struct pams_model *sub[PAMS_SUBFLOWS_MAX];
-};
 
 /* The idle subflow where the next data arrives first, the first of equals. */
 static inline int pams_lowest_pad(const struct pams_view *view)
@@ -182,6 +117,7 @@ enum pams_detail {
  * @watches:	the connection is watched for subflows that go silent (alive.c)
  * @owns_retransmission: @late decides what is late, so the kernel's own retransmission
  *		waits until the first missing byte is overdue
+ * @in_bpf:	it is in BPF (program.c); @pick is what is done without the program
  */
 struct pams_sched {
 	const char *name;
@@ -197,6 +133,7 @@ struct pams_sched {
 	bool closely;
 	bool watches;
 	bool owns_retransmission;
+	bool in_bpf;
 };
 
 PAMS_SCHEDS(PAMS_SCHED_DECLARE)

@@ -148,6 +148,13 @@ static u64 epoch_left(struct pams_conn *conn, u64 bytes)
 	return bytes > conn->epoch_bytes ? bytes - conn->epoch_bytes : 0;
 }
 
+static int sched_late(const struct pams_conn *conn, const struct pams_view *view, u64 *bytes)
+{
+	if (unlikely(conn->sched->in_bpf))
+		return pams_program_late(pams_program_of(conn->sched), view, bytes);
+	return conn->sched->late(view, READ_ONCE(conn->net->reinject_eta_percent), bytes);
+}
+
 /* The index of the subflow whose data is late, as the scheduler says; @bytes is set to how
  * much of it may be sent again. Or PAMS_PICK_NONE.
  */
@@ -172,8 +179,7 @@ static int view_late(struct pams_conn *conn, struct pams_view *view,
 	*bytes = U64_MAX;
 	from = view->stream ? stream_late(view) : PAMS_PICK_NONE;
 	if (from < 0 && nothing_new)
-		from = conn->sched->late(view, READ_ONCE(conn->net->reinject_eta_percent),
-					 bytes);
+		from = sched_late(conn, view, bytes);
 	if (from < 0)
 		return from;
 

@@ -3,8 +3,11 @@
  * functions that the kernel's ABI has, and their registration.
  */
 #include <linux/kernel.h>
+#include <linux/mutex.h>
+#include <linux/slab.h>
 #include <linux/string.h>
 
+#include "compat/slab.h"
 #include "pams.h"
 
 /* Each scheduler has functions of its own, since the kernel passes only the connection to them. */
@@ -59,15 +62,214 @@ static struct {
 	PAMS_SCHEDS(SCHED_ENTRY)
 };
 
+/* --- schedulers in BPF --- */
+
+static LIST_HEAD(programs);
+static DEFINE_MUTEX(programs_lock);	/* for @programs, and for who attaches and detaches */
+
+static const struct pams_sched *program_sched(const struct mptcp_sock *msk)
+{
+	return &container_of(msk_sched(msk), struct pams_program, kernel)->sched;
+}
+
+#ifdef PAMS_HAVE_GET_SUBFLOW
+static int program_get_subflow(struct mptcp_sock *msk, struct mptcp_sched_data *data)
+{
+	return data->reinject ? pams_retransmit(msk, program_sched(msk)) :
+				pams_decide(msk, program_sched(msk));
+}
+
+#define PROGRAM_OPS		.get_subflow = program_get_subflow,
+#define PROGRAM_OP		get_subflow
+#else
+static int program_get_send(struct mptcp_sock *msk)
+{
+	return pams_decide(msk, program_sched(msk));
+}
+
+static int program_get_retrans(struct mptcp_sock *msk)
+{
+	return pams_retransmit(msk, program_sched(msk));
+}
+
+#define PROGRAM_OPS		.get_send = program_get_send, .get_retrans = program_get_retrans,
+#define PROGRAM_OP		get_send
+#endif
+
+static const struct pams_program program_begin = {
+	.sched = {
+		.text		= "a program in BPF",
+		.detail		= PAMS_DETAIL_PAD,
+		.cuts		= true,
+		.watches	= true,
+		.in_bpf		= true,
+	},
+	.kernel = {
+		.owner		= THIS_MODULE,
+		.init		= pams_conn_reset,
+		.release	= pams_conn_del,
+		PROGRAM_OPS
+	},
+};
+
+static struct pams_program *program_find(const char *name)
+{
+	struct pams_program *program;
+
+	lockdep_assert_held(&programs_lock);
+	list_for_each_entry(program, &programs, node) {
+		if (!strcmp(program->name, name))
+			return program;
+	}
+	return NULL;
+}
+
+static struct pams_program *program_alloc(const char *name)
+{
+	struct pams_program *program = kzalloc_obj(*program, GFP_KERNEL_ACCOUNT);
+
+	if (!program)
+		return NULL;
+	*program = program_begin;
+	strscpy(program->name, name, sizeof(program->name));
+	program->sched.name = program->name;
+	program->sched.pick = pams_sched_minpad.pick;
+	strscpy(program->kernel.name, name, sizeof(program->kernel.name));
+	return program;
+}
+
+/* Let the kernel know of a program whose name has none. */
+static int program_register(struct pams_program *program, const struct pams_sched_ops *ops)
+{
+	int err;
+
+	program->sched.late_share = ops->late ? PICK_LATE_SHARE : 0;
+	rcu_assign_pointer(program->ops, ops);
+	err = pams_register_scheduler(&program->kernel);
+	if (err)
+		RCU_INIT_POINTER(program->ops, NULL);
+	return err;
+}
+
+/**
+ * pams_sched_attach - make a program in BPF one of the module's schedulers
+ * @ops: the program, until pams_sched_detach()
+ *
+ * Connections that had a program of that name, which was detached, have this one now.
+ *
+ * Return: 0, -EEXIST if a scheduler has the name, or -ENOMEM.
+ */
+int pams_sched_attach(const struct pams_sched_ops *ops)
+{
+	struct pams_program *program, *former;
+	int err = -ENOMEM;
+
+	mutex_lock(&programs_lock);
+	former = program_find(ops->name);
+	program = former ?: program_alloc(ops->name);
+	if (program)
+		err = rcu_access_pointer(program->ops) ? -EEXIST : program_register(program, ops);
+	if (!former && !err)
+		list_add_tail(&program->node, &programs);
+	else if (!former)
+		kfree(program);
+	mutex_unlock(&programs_lock);
+	return err;
+}
+
+/**
+ * pams_sched_detach - end what pams_sched_attach() began
+ * @ops: the program, which isn't called any more afterwards
+ *
+ * Connections that have it go on, with what sched_minpad.c chooses.
+ */
+void pams_sched_detach(const struct pams_sched_ops *ops)
+{
+	struct pams_program *program;
+
+	mutex_lock(&programs_lock);
+	program = program_find(ops->name);
+	if (program) {
+		pams_unregister_scheduler(&program->kernel);
+		rcu_assign_pointer(program->ops, NULL);
+		/* the kernel's list, and decisions that are under way */
+		synchronize_rcu();
+	}
+	mutex_unlock(&programs_lock);
+}
+
+/**
+ * pams_sched_change - replace a program that is attached
+ * @ops:	the new program
+ * @former:	the program that it replaces
+ *
+ * Return: 0, or -EINVAL if the new one has another name.
+ */
+int pams_sched_change(const struct pams_sched_ops *ops, const struct pams_sched_ops *former)
+{
+	struct pams_program *program;
+
+	if (strcmp(ops->name, former->name))
+		return -EINVAL;
+	mutex_lock(&programs_lock);
+	program = program_find(ops->name);
+	if (program) {
+		WRITE_ONCE(program->sched.late_share, ops->late ? PICK_LATE_SHARE : 0);
+		rcu_assign_pointer(program->ops, ops);
+		synchronize_rcu();
+	}
+	mutex_unlock(&programs_lock);
+	return 0;
+}
+
+static const struct pams_sched *program_nth(unsigned int nr)
+{
+	const struct pams_program *program;
+	const struct pams_sched *sched = NULL;
+
+	mutex_lock(&programs_lock);
+	list_for_each_entry(program, &programs, node) {
+		if (!nr--) {
+			sched = &program->sched;
+			break;
+		}
+	}
+	mutex_unlock(&programs_lock);
+	return sched;
+}
+
+static const struct pams_sched *program_named(const char *name)
+{
+	const struct pams_program *program;
+
+	mutex_lock(&programs_lock);
+	program = program_find(name);
+	mutex_unlock(&programs_lock);
+	return program ? &program->sched : NULL;
+}
+
+/* No program is attached, and nothing is left that had one: the module goes. */
+void pams_sched_exit(void)
+{
+	struct pams_program *program, *next;
+
+	list_for_each_entry_safe(program, next, &programs, node)
+		kfree(program);
+}
+
+/* --- all of them --- */
+
 /**
  * pams_sched_nth - the module's schedulers in turn
  * @nr: number of the scheduler, from 0 on
+ *
+ * May sleep.
  *
  * Return: NULL if there are no more.
  */
 const struct pams_sched *pams_sched_nth(unsigned int nr)
 {
-	return nr < ARRAY_SIZE(scheds) ? scheds[nr].sched : NULL;
+	return nr < ARRAY_SIZE(scheds) ? scheds[nr].sched : program_nth(nr - ARRAY_SIZE(scheds));
 }
 
 /**
@@ -84,7 +286,7 @@ const struct pams_sched *pams_sched_find(const char *name)
 		if (scheds[i].sched->pick && !strcmp(scheds[i].sched->name, name))
 			return scheds[i].sched;
 	}
-	return NULL;
+	return program_named(name);
 }
 
 /**
@@ -98,6 +300,8 @@ const struct pams_sched *pams_sched_of(const struct mptcp_sock *msk)
 	const struct mptcp_sched_ops *ops = msk_sched(msk);
 	unsigned int i;
 
+	if (ops && ops->PROGRAM_OP == program_begin.kernel.PROGRAM_OP)
+		return program_sched(msk);
 	for (i = 0; i < ARRAY_SIZE(scheds); i++) {
 		if (scheds[i].ops == ops)
 			return scheds[i].sched;

@@ -1,0 +1,140 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Schedulers in BPF: loaded, used by sockets and rules, detached in use, refused; and one that answers anything.
+#
+#	client                                   server
+#	         c1 ---- 20 Mbit/s  5 ms ---- s1
+#	         c2 ---- 20 Mbit/s 20 ms ---- s2   10.0.0.2
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
+
+begin()
+{
+	[ -e "$XFER_DIR/roundrobin.bpf.o" ] || skip "no schedulers in BPF were compiled"
+	need_module
+	[ -e /sys/kernel/btf/mptcp_pams ] || never "the module has no BTF"
+	sysctl -qw kernel.bpf_stats_enabled=1
+	paths default 20mbit,5ms 20mbit,20ms
+}
+
+attach() { "$XFER_DIR/load" "$XFER_DIR/$1.bpf.o"; }
+detach() { "$XFER_DIR/load" -d "$1"; }
+asked() { "$XFER_DIR/load" -n | sed -n "s/^$1 \([0-9]*\) times.*/\1/p" | sum; }
+told() { "$pamsctl" sched list | sed -n "s/^$1 *//p"; }
+is_not_there() { ! has_sched "$1"; }
+
+# The program is asked, every byte arrives, and nothing is left of it in the end.
+used()
+{
+	begin
+	attach "$1"
+	has_sched "$1" || fail "the kernel doesn't list $1"
+	[[ $(told "$1") == "a program in BPF: "* ]] || fail "pamsctl tells of it: $(told "$1")"
+	set_sysctl net.mptcp.scheduler="$1"
+	start_server
+	transfer --bytes 400000 --requests 3 --dir both
+	check "questions" "$(asked pick)" ">" 20
+	[[ $(told "$1") == *": 0 answers refused, "*" 0 decisions without it" ]] || fail "$(told "$1")"
+	stop_server
+	detach "$1"
+	is_not_there "$1" || fail "$1 is still there"
+	within 50 no_users || fail "the module is still used $(users) times"
+}
+
+# Round robin gives both paths as much as they take, though one is four times as far.
+takes_turns()
+{
+	begin
+	attach roundrobin
+	on_server sysctl -qw net.mptcp.scheduler=roundrobin
+	start_server
+	transfer --bytes 200000 --requests 8 --dir down
+	check "bytes of path 2" "$(bytes c2 rx)" ">" 400000
+	stop_server
+	detach roundrobin
+}
+
+answers_anything()
+{
+	begin
+	attach random
+	set_sysctl net.mptcp.scheduler=random
+	start_server
+	transfer --bytes 100000 --requests 20 --dir both
+	transfer --bytes 300000 --conns 10 --dir both
+	check "questions" "$(asked pick)" ">" 200
+	say "$(told random)"
+	check "refused answers" "$(told random | sed 's/.*: \([0-9]*\) answers refused.*/\1/')" ">" 50
+	stop_server
+	detach random
+}
+
+# What has a scheduler that was detached goes on, and another program of that name takes its place.
+detached_in_use()
+{
+	begin
+	attach "$1"
+	set_sysctl net.mptcp.scheduler="$1"
+	start_server
+	transfer --bytes 400000 --requests 12 &
+	within 50 is_asked || fail "the program isn't asked"
+	detach "$1"
+	is_not_there "$1" || fail "$1 is still there"
+	! rmmod mptcp_pams || fail "the module went while sockets use it"
+	attach "$1"
+	within 50 is_asked || fail "the new program isn't asked"
+	detach "$1"
+	wait $!
+	stop_server
+	within 50 no_users || fail "the module is still used $(users) times"
+	unload
+}
+is_asked() { [ "$(asked pick)" -gt 10 ]; }
+# A module goes only once no program is loaded.
+holds_the_module()
+{
+	begin
+	attach lowrtt
+	! rmmod mptcp_pams || fail "the module went, and with it the program's scheduler"
+	detach lowrtt
+	within 50 no_users || fail "the module is still used $(users) times"
+	unload
+	load
+	attach lowrtt
+	detach lowrtt
+}
+
+# One scheduler has a name.
+name_is_taken()
+{
+	begin
+	attach lowrtt
+	! attach lowrtt || fail "two have one name"
+	has_sched lowrtt || fail "the first one went"
+	detach lowrtt
+}
+
+chosen_by_a_rule()
+{
+	begin
+	attach roundrobin
+	set_sysctl net.mptcp.scheduler=pams
+	on_client "$pamsctl" rule add default roundrobin
+	start_server
+	transfer --bytes 400000 --requests 2 --dir up
+	check "questions" "$(asked pick)" ">" 5
+	detach roundrobin
+	transfer --bytes 400000 --requests 2 --dir up
+	on_client "$pamsctl" rule del all
+	stop_server
+}
+
+add used roundrobin
+add used lowrtt
+add takes_turns
+add answers_anything
+add detached_in_use roundrobin
+add holds_the_module
+add name_is_taken
+add chosen_by_a_rule
+run_cases "$@"
