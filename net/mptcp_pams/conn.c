@@ -213,7 +213,8 @@ static noinline struct pams_conn *conn_add(struct mptcp_sock *msk,
 	conn->copies = !!sched->copy;
 	conn->local_key = msk_local_key(msk);
 	conn->first_seq = msk_snd_nxt(msk);
-	conn->state.copied = conn->first_seq;
+	if (conn->copies)
+		conn->state.copied = conn->first_seq;
 	conn->epoch_begin = tcp_jiffies32;
 	conn->stale_at = tcp_jiffies32;
 	u64_stats_init(&conn->counting);

@@ -263,7 +263,7 @@ void pams_resend_count_excess(struct pams_conn *conn)
 	if (likely(!bytes))
 		return;
 	if (conn->resend.target) {
-		if (conn->state.copied == (u32)conn->resend.end)
+		if (conn->copies && conn->state.copied == (u32)conn->resend.end)
 			conn->state.copied += bytes;
 	} else if (!conn->resend.keep) {
 		conn->late_bytes += bytes;

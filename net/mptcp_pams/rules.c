@@ -149,7 +149,9 @@ static void conn_choose(struct pams_conn *conn, const struct pams_choice *choice
 	WRITE_ONCE(conn->sched, choice->sched);
 	conn->copies = !!choice->sched->copy;
 	/* the former scheduler's state and PADs mean nothing to the new one */
-	conn->state = (struct pick_state){ .copied = msk_snd_nxt(conn->msk) };
+	conn->state = (struct pick_state){};
+	if (conn->copies)
+		conn->state.copied = msk_snd_nxt(conn->msk);
 	conn->deferring = false;
 	for (i = 0; i < conn->nr; i++) {
 		conn->sub[i]->pad_of_bytes = 0;

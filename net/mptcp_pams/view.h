@@ -111,12 +111,16 @@ struct pams_model {
  */
 struct pick_state {
 	u32 lead;
-	u32 other;
 	union {
-		u32 since_ms;
-		u32 copied;
+		struct {
+			u32 other;
+			union {
+				u32 since_ms;
+				u32 copied;
+			};
+		};
+		u32 memory[2];
 	};
-	u32 memory[2];
 };
 
 /**
