@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Attaches schedulers in BPF, and detaches them. They stay when this program has ended.
  *
- *	cc -o load load.c -lbpf
- *	./load FILE.o		attach what the file has
+ *	cc load.c -lbpf -o load
+ *	./load FILE.o [NAME]	attach what the file has, or that one
  *	./load -d NAME		detach; connections that have it go on without
  *	./load -n		how often each was asked, if kernel.bpf_stats_enabled is 1
  *
@@ -23,7 +23,8 @@ static int failed(const char *what, int err)
 	return 1;
 }
 
-static int attach(const char *file)
+/* @only: NULL for all of them */
+static int attach(const char *file, const char *only)
 {
 	struct bpf_object *object = bpf_object__open_file(file, NULL);
 	struct bpf_map *map;
@@ -34,7 +35,8 @@ static int attach(const char *file)
 	if (bpf_object__load(object))
 		return failed(file, -errno);
 	bpf_object__for_each_map(map, object) {
-		if (bpf_map__type(map) != BPF_MAP_TYPE_STRUCT_OPS)
+		if (bpf_map__type(map) != BPF_MAP_TYPE_STRUCT_OPS ||
+		    (only && strcmp(bpf_map__name(map), only)))
 			continue;
 		if (!bpf_map__attach_struct_ops(map))
 			return failed(bpf_map__name(map), -errno);
@@ -107,8 +109,8 @@ int main(int argc, char **argv)
 		return detach(argv[2]);
 	if (argc == 2 && !strcmp(argv[1], "-n"))
 		return asked();
-	if (argc == 2 && argv[1][0] != '-')
-		return attach(argv[1]);
-	fprintf(stderr, "usage: load FILE.o | -d NAME | -n\n");
+	if ((argc == 2 || argc == 3) && argv[1][0] != '-')
+		return attach(argv[1], argv[2]);
+	fprintf(stderr, "usage: load FILE.o [NAME] | -d NAME | -n\n");
 	return 2;
 }

@@ -21,6 +21,12 @@ typedef u16 __be16;
 typedef u32 __be32;
 typedef u32 __wsum;
 
+/* of linux/bpf.h, whose types would be there twice */
+enum {
+	BPF_MAP_TYPE_HASH = 1,
+	BPF_MAP_TYPE_ARRAY = 2,
+};
+
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_tracing.h>
@@ -31,15 +37,18 @@ typedef u32 __wsum;
 #pragma clang attribute pop
 
 /* The functions of net/mptcp_pams/bpf.c, which describes them. */
-extern const struct pams_model *pams_sub(const struct pams_view *view, u32 i) __ksym;
-extern u32 pams_arrival_us(const struct pams_view *view, u32 i, u32 bytes) __ksym;
-extern u64 pams_carried_bytes(const struct pams_view *view, u32 i, u32 span_us) __ksym;
+const struct pams_model *pams_sub(const struct pams_view *view, u32 i) __ksym;
+u32 pams_arrival_us(const struct pams_view *view, u32 i, u32 bytes) __ksym;
+u64 pams_carried_bytes(const struct pams_view *view, u32 i, u32 span_us) __ksym;
 
 /* pams_is(sub, idle): a flag of struct pams_model, which is one bit of a word */
 #define pams_is(_sub, _flag)	BPF_CORE_READ_BITFIELD(_sub, _flag)
 
 /* for (i = 0; (sub = pams_nth(view, i)); i++), a loop that the verifier sees the end of */
-#define pams_nth(_view, _i)	((_i) < PAMS_SUBFLOWS_MAX ? pams_sub(_view, _i) : (void *)0)
+static __always_inline const struct pams_model *pams_nth(const struct pams_view *view, u32 i)
+{
+	return i < PAMS_SUBFLOWS_MAX ? pams_sub(view, i) : (void *)0;
+}
 
 /* PAMS_SCHEDULER(name, functions): the scheduler, as struct pams_sched_ops has it */
 #define PAMS_SCHEDULER(_name, ...)					\

@@ -171,11 +171,6 @@ static void bpf_unreg(void *kdata, struct bpf_link *link)
 	pams_sched_detach(kdata);
 }
 
-static int bpf_update(void *kdata, void *former, struct bpf_link *link)
-{
-	return pams_sched_change(kdata, former);
-}
-
 /* The types of the functions, for kernels that check them at indirect calls. */
 static int bpf_no_pick(const struct pams_view *view, struct pams_answer *answer)
 {
@@ -200,7 +195,6 @@ static struct bpf_struct_ops bpf_type = {
 	.validate	= bpf_validate,
 	.reg		= bpf_reg,
 	.unreg		= bpf_unreg,
-	.update		= bpf_update,
 	.cfi_stubs	= &bpf_stubs,
 	.owner		= THIS_MODULE,
 	.name		= "pams_sched_ops",

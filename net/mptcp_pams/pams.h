@@ -375,7 +375,6 @@ const struct pams_sched *pams_sched_find(const char *name);
 const struct pams_sched *pams_sched_of(const struct mptcp_sock *msk);
 int pams_sched_attach(const struct pams_sched_ops *ops);
 void pams_sched_detach(const struct pams_sched_ops *ops);
-int pams_sched_change(const struct pams_sched_ops *ops, const struct pams_sched_ops *former);
 int pams_sched_register(void);
 void pams_sched_unregister(void);
 void pams_sched_exit(void);

@@ -7,7 +7,8 @@
  *                                                      come and lead to another decision
  *   wait                                               for as long as for other schedulers
  *                                                      (sched.c); each end of a wait is counted
- *   little data                                        a packet at least
+ *   little data, or more than there is room for        a packet at least, what there is room for
+ *                                                      at most
  *
  * While no program is attached, decisions are minpad's.
  */
@@ -43,7 +44,7 @@ static bool late_is_valid(const struct pams_view *view, int from)
 {
 	if (from < 0)
 		return from == PAMS_PICK_NONE;
-	return from < (int)view->nr && view->sub[from]->outstanding;
+	return from < (int)view->nr && view->sub[from]->once_bytes;
 }
 
 /**
@@ -75,8 +76,7 @@ int pams_program_pick(struct pams_program *program, const struct pams_view *view
 		atomic64_inc(ops ? &program->refused : &program->alone);
 		return program->sched.pick(view, bytes);
 	}
-	if (target >= 0)
-		*bytes = max(answer.bytes, PICK_PACKET_BYTES);
+	*bytes = answer.bytes;	/* msk_hand_over() makes at least a packet of it */
 	return target;
 }
 

@@ -198,30 +198,6 @@ void pams_sched_detach(const struct pams_sched_ops *ops)
 	mutex_unlock(&programs_lock);
 }
 
-/**
- * pams_sched_change - replace a program that is attached
- * @ops:	the new program
- * @former:	the program that it replaces
- *
- * Return: 0, or -EINVAL if the new one has another name.
- */
-int pams_sched_change(const struct pams_sched_ops *ops, const struct pams_sched_ops *former)
-{
-	struct pams_program *program;
-
-	if (strcmp(ops->name, former->name))
-		return -EINVAL;
-	mutex_lock(&programs_lock);
-	program = program_find(ops->name);
-	if (program) {
-		WRITE_ONCE(program->sched.late_share, ops->late ? PICK_LATE_SHARE : 0);
-		rcu_assign_pointer(program->ops, ops);
-		synchronize_rcu();
-	}
-	mutex_unlock(&programs_lock);
-	return 0;
-}
-
 static const struct pams_sched *program_nth(unsigned int nr)
 {
 	const struct pams_program *program;

@@ -165,8 +165,8 @@ struct pams_view {
  * struct pams_answer - what a scheduler in BPF writes, beside the index that it returns
  * @bytes:	the most that the subflow is given, or that is sent again; as much as possible
  *		at first. A smaller number than a packet's counts as a packet
- * @memory:	the scheduler finds here at a connection's next decision what it wrote at the
- *		last one; 0 at first
+ * @memory:	what pick wrote here at the connection's last decision; 0 at first. late may
+ *		read it; what it writes is lost
  */
 struct pams_answer {
 	u32 bytes;

@@ -17,10 +17,13 @@ begin()
 	paths default 20mbit,5ms 20mbit,20ms
 }
 
-attach() { "$XFER_DIR/load" "$XFER_DIR/$1.bpf.o"; }
+# attach FILE [NAME]
+attach() { "$XFER_DIR/load" "$XFER_DIR/$1.bpf.o" "${@:2}"; }
 detach() { "$XFER_DIR/load" -d "$1"; }
-asked() { "$XFER_DIR/load" -n | sed -n "s/^$1 \([0-9]*\) times.*/\1/p" | sum; }
+asked() { "$XFER_DIR/load" -n | sed -n "s/^\(.*_\)\?$1 \([0-9]*\) times.*/\2/p" | sum; }
 told() { "$pamsctl" sched list | sed -n "s/^$1 *//p"; }
+# how_many NAME refused|ended|without: pamsctl's counter of answers, waits or decisions
+how_many() { told "$1" | sed -n "s/.* \([0-9]*\) [a-z]* $2\b.*/\1/p"; }
 is_not_there() { ! has_sched "$1"; }
 
 # The program is asked, every byte arrives, and nothing is left of it in the end.
@@ -64,7 +67,7 @@ answers_anything()
 	transfer --bytes 300000 --conns 10 --dir both
 	check "questions" "$(asked pick)" ">" 200
 	say "$(told random)"
-	check "refused answers" "$(told random | sed 's/.*: \([0-9]*\) answers refused.*/\1/')" ">" 50
+	check "refused answers" "$(how_many random refused)" ">" 50
 	stop_server
 	detach random
 }
@@ -80,6 +83,7 @@ detached_in_use()
 	within 50 is_asked || fail "the program isn't asked"
 	detach "$1"
 	is_not_there "$1" || fail "$1 is still there"
+	within 50 goes_on_without "$1" || fail "no decision without it: $(told "$1")"
 	! rmmod mptcp_pams || fail "the module went while sockets use it"
 	attach "$1"
 	within 50 is_asked || fail "the new program isn't asked"
@@ -90,6 +94,8 @@ detached_in_use()
 	unload
 }
 is_asked() { [ "$(asked pick)" -gt 10 ]; }
+goes_on_without() { [ "$(how_many "$1" without)" -gt 20 ]; }
+
 # A module goes only once no program is loaded.
 holds_the_module()
 {
@@ -104,15 +110,71 @@ holds_the_module()
 	detach lowrtt
 }
 
-# One scheduler has a name.
+# One scheduler has a name, and the one that is there stays.
 name_is_taken()
 {
 	begin
 	attach lowrtt
 	! attach lowrtt || fail "two have one name"
 	has_sched lowrtt || fail "the first one went"
+	set_sysctl net.mptcp.scheduler=lowrtt
+	start_server
+	transfer --bytes 200000
+	check "questions" "$(asked pick)" ">" 5
+	check "decisions without it" "$(how_many lowrtt without)" == 0
+	stop_server
 	detach lowrtt
 }
+
+# Names that others have, and that sysctls or rules can't say; and a scheduler without a choice.
+name_is_refused()
+{
+	local before after name
+
+	begin
+	before=$(sysctl -n net.mptcp.available_schedulers)
+	for name in of_ours of_kernel capital spaced control nameless endless no_pick; do
+		! attach faults "$name" || fail "it takes $name"
+	done
+	after=$(sysctl -n net.mptcp.available_schedulers)
+	[ "$before" = "$after" ] || fail "$before; now $after"
+}
+
+# faulty NAME COUNTER MIN: a scheduler of faults.bpf.c; at least MIN are counted, and every byte arrives
+faulty()
+{
+	begin
+	attach faults "$1"
+	set_sysctl net.mptcp.scheduler="$1"
+	start_server
+	transfer --bytes 150000 --requests 3 --dir both
+	check "questions" "$(asked pick)" ">" 20
+	say "$(told "$1")"
+	check "$2" "$(how_many "$1" "$2")" ">=" "$3"
+	stop_server
+	detach "$1"
+}
+
+# A namespace has the scheduler, another one not; the one that has it goes while its sockets are open.
+of_a_namespace()
+{
+	begin
+	attach roundrobin
+	on_server sysctl -qw net.mptcp.scheduler=roundrobin
+	[ "$(on_client sysctl -n net.mptcp.scheduler)" = default ] || fail "the other namespace has it, too"
+	start_server
+	transfer --bytes 200000 --dir up
+	check "questions of the server, which answers little" "$(asked pick)" "<" 20
+	transfer --bytes 400000 --dir down
+	check "questions" "$(asked pick)" ">=" 20
+	on_client "$xfer" client --json --bytes 4M --dir down "$address" "$port" >/dev/null &
+	within 50 grows "$(asked pick)" || fail "the program isn't asked"
+	remove_paths
+	! wait $! || fail "the transfer came to an end without a network"
+	detach roundrobin
+	unload
+}
+grows() { [ "$(asked pick)" -gt "$1" ]; }
 
 chosen_by_a_rule()
 {
@@ -132,9 +194,18 @@ chosen_by_a_rule()
 add used roundrobin
 add used lowrtt
 add takes_turns
+add faulty beyond refused 20
+add faulty below refused 20
+add faulty busy refused 1
+add faulty nothing refused 1
+add faulty waiting ended 1
+add faulty crumbs refused 0
+add faulty late refused 1
 add answers_anything
 add detached_in_use roundrobin
 add holds_the_module
 add name_is_taken
+add name_is_refused
+add of_a_namespace
 add chosen_by_a_rule
 run_cases "$@"
