@@ -19,11 +19,12 @@ static int lowest(const struct pams_view *view, bool idle)
 {
 	const struct pams_model *sub;
 	int best = PAMS_PICK_NONE;
-	u32 i, best_us = 0;
+	u32 i, best_us = ~0U;
 
 	for (i = 0; (sub = pams_nth(view, i)); i++) {
-		if ((pams_is(sub, idle) || (!idle && !pams_is(sub, stopped))) &&
-		    (best < 0 || sub->srtt_us < best_us)) {
+		if (idle ? !pams_is(sub, idle) : pams_is(sub, stopped))
+			continue;
+		if (sub->srtt_us < best_us) {
 			best = i;
 			best_us = sub->srtt_us;
 		}

@@ -4,6 +4,7 @@
  *	cc load.c -lbpf -o load
  *	./load FILE.o [NAME]	attach what the file has, or that one
  *	./load -d NAME		detach; connections that have it go on without
+ *	./load -m MAP KEY VALUE	set a u32 in a map of theirs
  *	./load -n		how often each was asked, if kernel.bpf_stats_enabled is 1
  *
  * Needs libbpf 1.4 or newer (Debian 13), and CAP_BPF with CAP_NET_ADMIN. Debian 13's bpftool
@@ -11,6 +12,7 @@
  */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -83,6 +85,42 @@ static int detach(const char *name)
 	return failed(name, -ENOENT);
 }
 
+/* The newest map of that name, as a descriptor. */
+static int map_named(const char *name)
+{
+	unsigned int id = 0;
+	int newest = -ENOENT;
+
+	while (!bpf_map_get_next_id(id, &id)) {
+		struct bpf_map_info info = {};
+		unsigned int size = sizeof(info);
+		int fd = bpf_map_get_fd_by_id(id);
+
+		if (fd < 0)
+			continue;
+		if (bpf_obj_get_info_by_fd(fd, &info, &size) || strcmp(info.name, name)) {
+			close(fd);
+			continue;
+		}
+		if (newest >= 0)
+			close(newest);
+		newest = fd;
+	}
+	return newest;
+}
+
+static int set(const char *name, const char *key_text, const char *value_text)
+{
+	unsigned int key = strtoul(key_text, NULL, 0), value = strtoul(value_text, NULL, 0);
+	int fd = map_named(name), err;
+
+	if (fd < 0)
+		return failed(name, fd);
+	err = bpf_map_update_elem(fd, &key, &value, BPF_ANY);
+	close(fd);
+	return err ? failed(name, err) : 0;
+}
+
 static int asked(void)
 {
 	unsigned int id = 0;
@@ -107,10 +145,12 @@ int main(int argc, char **argv)
 {
 	if (argc == 3 && !strcmp(argv[1], "-d"))
 		return detach(argv[2]);
+	if (argc == 5 && !strcmp(argv[1], "-m"))
+		return set(argv[2], argv[3], argv[4]);
 	if (argc == 2 && !strcmp(argv[1], "-n"))
 		return asked();
 	if ((argc == 2 || argc == 3) && argv[1][0] != '-')
 		return attach(argv[1], argv[2]);
-	fprintf(stderr, "usage: load FILE.o [NAME] | -d NAME | -n\n");
+	fprintf(stderr, "usage: load FILE.o [NAME] | -d NAME | -m MAP KEY VALUE | -n\n");
 	return 2;
 }

@@ -7,10 +7,10 @@ int BPF_PROG(pick, const struct pams_view *view, struct pams_answer *answer)
 {
 	const struct pams_model *sub;
 	int best = PAMS_PICK_NONE;
-	u32 i, best_us = 0;
+	u32 i, best_us = ~0U;
 
 	for (i = 0; (sub = pams_nth(view, i)); i++) {
-		if (pams_is(sub, idle) && (best < 0 || sub->srtt_us < best_us)) {
+		if (pams_is(sub, idle) && sub->srtt_us < best_us) {
 			best = i;
 			best_us = sub->srtt_us;
 		}

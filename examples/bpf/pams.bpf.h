@@ -41,8 +41,15 @@ const struct pams_model *pams_sub(const struct pams_view *view, u32 i) __ksym;
 u32 pams_arrival_us(const struct pams_view *view, u32 i, u32 bytes) __ksym;
 u64 pams_carried_bytes(const struct pams_view *view, u32 i, u32 span_us) __ksym;
 
-/* pams_is(sub, idle): a flag of struct pams_model, which is one bit of a word */
-#define pams_is(_sub, _flag)	BPF_CORE_READ_BITFIELD(_sub, _flag)
+/* pams_is(sub, idle): a flag of struct pams_model, which is one bit of a u32. libbpf's own macro
+ * tries all sizes of words, and leaves a value unset between them that the verifier stumbles over.
+ */
+#define pams_is(_sub, _flag) ({						\
+	const void *_word = (const void *)(_sub) +			\
+			    __CORE_RELO(_sub, _flag, BYTE_OFFSET);	\
+	(bool)((u64)*(const u32 *)_word <<				\
+	       __CORE_RELO(_sub, _flag, LSHIFT_U64) >> 63);		\
+})
 
 /* for (i = 0; (sub = pams_nth(view, i)); i++), a loop that the verifier sees the end of */
 static __always_inline const struct pams_model *pams_nth(const struct pams_view *view, u32 i)

@@ -57,6 +57,31 @@ takes_turns()
 	detach roundrobin
 }
 
+# A map says how many packets each subflow gets, and is changed while the program runs. The first subflow has the id 1.
+follows_a_map()
+{
+	local even less
+
+	begin
+	attach weighted
+	on_server sysctl -qw net.mptcp.scheduler=weighted
+	start_server
+	even=$(share_of_path_2)
+	"$XFER_DIR/load" -m weights 1 8
+	less=$(share_of_path_2)
+	check "bytes of path 2 when path 1 has the weight 8" "$less" "<" "$even * 2 / 3"
+	stop_server
+	detach weighted
+}
+share_of_path_2()
+{
+	local before
+
+	before=$(bytes c2 rx)
+	transfer --bytes 15000 --requests 40 --dir down --gap 50
+	echo $(($(bytes c2 rx) - before))
+}
+
 answers_anything()
 {
 	begin
@@ -68,6 +93,28 @@ answers_anything()
 	check "questions" "$(asked pick)" ">" 200
 	say "$(told random)"
 	check "refused answers" "$(how_many random refused)" ">" 50
+	stop_server
+	detach random
+}
+
+# Two processors, many connections, answers at random; the program comes and goes meanwhile.
+many_at_once()
+{
+	local i
+
+	begin
+	attach random
+	set_sysctl net.mptcp.scheduler=random
+	start_server
+	transfer --bytes 20000 --requests 10 --conns 100 --dir both --stagger 5 &
+	for i in $(seq 20); do
+		detach random
+		attach random
+		sleep 0.1
+	done
+	wait $! || fail "the transfers did not survive"
+	check "transfers" "$(of ok | wc -l)" == 1000
+	say "$(told random)"
 	stop_server
 	detach random
 }
@@ -193,6 +240,9 @@ chosen_by_a_rule()
 
 add used roundrobin
 add used lowrtt
+add used weighted
+add used ecf
+add follows_a_map
 add takes_turns
 add faulty beyond refused 20
 add faulty below refused 20
@@ -202,6 +252,7 @@ add faulty waiting ended 1
 add faulty crumbs refused 0
 add faulty late refused 1
 add answers_anything
+add many_at_once
 add detached_in_use roundrobin
 add holds_the_module
 add name_is_taken
