@@ -78,6 +78,7 @@
  * @kernel:	as the kernel knows it
  * @ops:	the program; NULL: none is attached
  * @name:	name of both
+ * @late:	the last one that was attached says which data is late
  * @node:	entry in scheds.c's list
  * @refused:	number of answers that can't be carried out
  * @overdue:	number of waits that were ended since they gained nothing any more
@@ -88,6 +89,7 @@ struct pams_program {
 	struct mptcp_sched_ops kernel;
 	const struct pams_sched_ops __rcu *ops;
 	char name[PAMS_NAME_MAX];
+	bool late;
 	struct list_head node;
 	atomic64_t refused;
 	atomic64_t overdue;

@@ -148,6 +148,13 @@ static u64 epoch_left(struct pams_conn *conn, u64 bytes)
 	return bytes > conn->epoch_bytes ? bytes - conn->epoch_bytes : 0;
 }
 
+/* A program in BPF may be replaced at any time by one that doesn't look for late data. */
+static bool looks_for_late(const struct pams_conn *conn)
+{
+	return conn->sched->late_share &&
+	       (!conn->sched->in_bpf || READ_ONCE(pams_program_of(conn->sched)->late));
+}
+
 static int sched_late(const struct pams_conn *conn, const struct pams_view *view, u64 *bytes)
 {
 	if (unlikely(conn->sched->in_bpf))
@@ -166,7 +173,7 @@ static int view_late(struct pams_conn *conn, struct pams_view *view,
 	u64 budget;
 	int from;
 
-	if (!conn->sched->late_share || view->nr < 2 || (!view->stream && !nothing_new))
+	if (!looks_for_late(conn) || view->nr < 2 || (!view->stream && !nothing_new))
 		return PAMS_PICK_NONE;
 	budget = late_budget(conn, look);
 	if (!budget)

@@ -100,6 +100,7 @@ static const struct pams_program program_begin = {
 	.sched = {
 		.text		= "a program in BPF",
 		.detail		= PAMS_DETAIL_PAD,
+		.late_share	= PICK_LATE_SHARE,
 		.cuts		= true,
 		.watches	= true,
 		.in_bpf		= true,
@@ -143,7 +144,7 @@ static int program_register(struct pams_program *program, const struct pams_sche
 {
 	int err;
 
-	program->sched.late_share = ops->late ? PICK_LATE_SHARE : 0;
+	WRITE_ONCE(program->late, !!ops->late);
 	rcu_assign_pointer(program->ops, ops);
 	err = pams_register_scheduler(&program->kernel);
 	if (err)

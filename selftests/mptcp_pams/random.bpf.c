@@ -23,4 +23,7 @@ int BPF_PROG(late, const struct pams_view *view, struct pams_answer *answer)
 	return anything(answer);
 }
 
+/* another program of that name, which sends nothing again */
+SEC(".struct_ops") struct pams_sched_ops never_late = { .name = "random", .pick = (void *)pick };
+
 PAMS_SCHEDULER(random, .pick = (void *)pick, .late = (void *)late);
