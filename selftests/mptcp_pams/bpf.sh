@@ -12,7 +12,8 @@ begin()
 {
 	[ -e "$XFER_DIR/roundrobin.bpf.o" ] || skip "no schedulers in BPF were compiled"
 	need_module
-	[ -e /sys/kernel/btf/mptcp_pams ] || never "the module has no BTF"
+	need_btf
+	[ -e /sys/kernel/btf/mptcp_pams ] || fail "the module has no BTF"
 	sysctl -qw kernel.bpf_stats_enabled=1
 	paths default 20mbit,5ms 20mbit,20ms
 }
@@ -25,6 +26,33 @@ told() { "$pamsctl" sched list | sed -n "s/^$1 *//p"; }
 # how_many NAME refused|ended|without: pamsctl's counter of answers, waits or decisions
 how_many() { told "$1" | sed -n "s/.* \([0-9]*\) [a-z]* $2\b.*/\1/p"; }
 is_not_there() { ! has_sched "$1"; }
+
+# The commands of Documentation/write-a-scheduler.md, as typed; vm/run compiles by those of it.
+as_the_page_says()
+{
+	begin
+	PATH=$(dirname "$pamsctl"):$PATH
+	type_lines '^\./load [^-]|^pamsctl sched set'
+	[ "$(sysctl -n net.mptcp.scheduler)" = roundrobin ] || fail "new sockets don't get it"
+	set_sysctl net.mptcp.scheduler=roundrobin
+	start_server
+	transfer --bytes 400000 --requests 3
+	check "questions" "$(asked pick)" ">" 20
+	stop_server
+	sysctl -qw net.mptcp.scheduler=default
+	type_lines '^\./load -d'
+	is_not_there roundrobin || fail "roundrobin is still there"
+}
+type_lines()
+{
+	local line
+
+	grep -E "$1" "$XFER_DIR/write-a-scheduler.md" >"$work/lines" || fail "the page has no line $1"
+	while read -r line; do
+		say "$line"
+		(cd "$XFER_DIR" && eval "$line")
+	done <"$work/lines"
+}
 
 # The program is asked, every byte arrives, and nothing is left of it in the end.
 used()
@@ -85,7 +113,7 @@ share_of_path_2()
 answers_anything()
 {
 	begin
-	attach random
+	attach random random
 	set_sysctl net.mptcp.scheduler=random
 	start_server
 	transfer --bytes 100000 --requests 20 --dir both
@@ -97,19 +125,22 @@ answers_anything()
 	detach random
 }
 
-# Two processors, many connections, answers at random; the program comes and goes meanwhile.
+# Two processors, many connections, answers at random; meanwhile the program comes, goes and is replaced by another one.
 many_at_once()
 {
 	local i
 
 	begin
-	attach random
+	attach random random
 	set_sysctl net.mptcp.scheduler=random
 	start_server
 	transfer --bytes 20000 --requests 10 --conns 100 --dir both --stagger 5 &
-	for i in $(seq 20); do
+	for i in $(seq 10); do
 		detach random
-		attach random
+		attach random never_late
+		sleep 0.1
+		detach never_late
+		attach random random
 		sleep 0.1
 	done
 	wait $! || fail "the transfers did not survive"
@@ -238,6 +269,35 @@ chosen_by_a_rule()
 	stop_server
 }
 
+# A decision of minpad in C and in BPF, by the laboratory's module, which asks each a thousand times in a row on connections of
+# two subflows. The emulator's clock counts instructions: this says nothing of caches and branches.
+cost_of_an_answer()
+{
+	local name addresses=() in_c in_bpf
+
+	begin
+	attach lowpad
+	for name in mptcp_register_scheduler mptcp_unregister_scheduler mptcp_sched_find; do
+		addresses+=("$name=$(awk -v name="$name" '$3 == name { print "0x" $1; exit }' /proc/kallsyms)")
+	done
+	insmod "$XFER_DIR/mptcp_pams_bench.ko" "${addresses[@]}" also=lowpad
+	set_sysctl net.mptcp.scheduler=bench
+	start_server
+	for name in minrtt minpad pams minfct rules lowpad; do
+		transfer --bytes 300000
+	done
+	stop_server
+	unused_bench
+	rmmod mptcp_pams_bench
+	in_c=$(tenths_of_ns minpad) in_bpf=$(tenths_of_ns lowpad)
+	check "hundredths of what a decision takes in C" "100 * $in_bpf / $in_c" "<=" 150
+	detach lowpad
+}
+tenths_of_ns() { dmesg | sed -n "s/.*bench: $1 2 \([0-9]*\) .*/\1/p" | tail -n 1; }
+unused_bench() { within 100 bench_is_unused || fail "sockets have the bench's scheduler"; }
+bench_is_unused() { [ "$(cat /sys/module/mptcp_pams_bench/refcnt)" = 0 ]; }
+
+add as_the_page_says
 add used roundrobin
 add used lowrtt
 add used weighted
@@ -259,4 +319,5 @@ add name_is_taken
 add name_is_refused
 add of_a_namespace
 add chosen_by_a_rule
+add cost_of_an_answer
 run_cases "$@"

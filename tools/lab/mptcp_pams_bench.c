@@ -17,6 +17,8 @@
  * leave it, as "minfct-by-rule", and "rules" where each decision looks the rules through
  * anew, as "rules-resolved".
  *
+ * also=NAME times one more scheduler, one in BPF for instance.
+ *
  * With count=1 nothing is timed: each connection, in turn, is left to one of the
  * schedulers, and how often it was asked is told, "bench: asked SCHED TIMES".
  */
@@ -46,10 +48,13 @@ module_param(mptcp_sched_find, ulong, 0);
 static bool count;
 module_param(count, bool, 0);
 
-enum { DEFAULT, MINFCT = 4, RULES, SCHEDS, BY_RULE = SCHEDS, RESOLVED, TIMED };
+static char *also;
+module_param(also, charp, 0);
 
-static const char * const names[TIMED] = {
-	"default", "minrtt", "minpad", "pams", "minfct", "rules",
+enum { DEFAULT, MINFCT = 4, RULES, ALSO, SCHEDS, BY_RULE = SCHEDS, RESOLVED, TIMED };
+
+static const char *names[TIMED] = {
+	"default", "minrtt", "minpad", "pams", "minfct", "rules", NULL,
 	"minfct-by-rule", "rules-resolved",
 };
 
@@ -58,6 +63,7 @@ static u32 batch_ns[TIMED][SUBFLOWS][BATCHES];
 static unsigned int batches[TIMED][SUBFLOWS];
 static const struct mptcp_sock *last_msk;
 static unsigned int turn;
+static unsigned int nr_scheds = ALSO;
 static unsigned long asked[SCHEDS];
 
 static int ask(struct mptcp_sched_ops *ops, struct mptcp_sock *msk)
@@ -133,7 +139,7 @@ static int bench_decide(struct mptcp_sock *msk)
 		return ask(scheds[DEFAULT], msk);
 	if (msk != last_msk) {
 		last_msk = msk;
-		turn = count ? (turn + 1) % SCHEDS : turn % (SCHEDS - 1) + 1;
+		turn = count ? (turn + 1) % nr_scheds : turn % (nr_scheds - 1) + 1;
 	}
 	if (count) {
 		asked[turn]++;
@@ -216,13 +222,15 @@ static int __init bench_load(void)
 		return -EINVAL;
 	}
 
+	names[ALSO] = also;
+	nr_scheds += !!also;
 	find = (void *)mptcp_sched_find;
 	rcu_read_lock();
-	for (i = 0; i < SCHEDS; i++)
+	for (i = 0; i < nr_scheds; i++)
 		scheds[i] = find(names[i]);
 	rcu_read_unlock();
-	for (i = 0; i < REQUIRED; i++) {
-		if (!scheds[i]) {
+	for (i = 0; i < nr_scheds; i++) {
+		if (!scheds[i] && (i < REQUIRED || i == ALSO)) {
 			pr_err("scheduler %s isn't loaded: load mptcp_pams first\n",
 			       names[i]);
 			return -ENOENT;
@@ -241,7 +249,7 @@ static void __exit bench_unload(void)
 
 	unregister_scheduler(&bench_ops);
 	synchronize_rcu();
-	for (i = 0; count && i < SCHEDS; i++)
+	for (i = 0; count && i < nr_scheds; i++)
 		pr_info("asked %s %lu\n", names[i], asked[i]);
 	for (nr = 0; nr < SUBFLOWS; nr++)
 		for (i = 0; i < TIMED; i++)
