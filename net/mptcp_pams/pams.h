@@ -381,8 +381,11 @@ int pams_sched_register(void);
 void pams_sched_unregister(void);
 void pams_sched_exit(void);
 
-/* bpf.c */
+/* bpf.c; programs call all but the first */
 void pams_bpf_init(void);
+const struct pams_model *pams_sub(const struct pams_view *view, u32 i);
+u32 pams_arrival_us(const struct pams_view *view, u32 i, u32 bytes);
+u64 pams_carried_bytes(const struct pams_view *view, u32 i, u32 span_us);
 
 /* program.c */
 static inline struct pams_program *pams_program_of(const struct pams_sched *sched)
