@@ -291,7 +291,7 @@ cost_of_an_answer()
 	unused_bench
 	rmmod mptcp_pams_bench
 	in_c=$(tenths_of_ns minpad) in_bpf=$(tenths_of_ns lowpad)
-	[ -n "$in_c" ] && [ -n "$in_bpf" ] || fail "one wasn't timed: $(dmesg | grep bench:)"
+	[[ $in_c && $in_bpf ]] || fail "one wasn't timed: $(dmesg | grep bench:)"
 	check "hundredths of what a decision takes in C" "100 * $in_bpf / $in_c" "<=" 150
 	detach lowpad
 }
