@@ -280,7 +280,7 @@ cost_of_an_answer()
 	for name in mptcp_register_scheduler mptcp_unregister_scheduler mptcp_sched_find; do
 		addresses+=("$name=$(awk -v name="$name" '$3 == name { print "0x" $1; exit }' /proc/kallsyms)")
 	done
-	insmod "$XFER_DIR/mptcp_pams_bench.ko" "${addresses[@]}" also=lowpad
+	insmod "$MODULE_BENCH" "${addresses[@]}" also=lowpad
 	set_sysctl net.mptcp.scheduler=bench
 	start_server
 	# twice each of minrtt, minpad, pams, minfct, rules and lowpad, which take turns
