@@ -4,7 +4,8 @@
 #
 # In a guest whose clock counts instructions (selftests/vm/run); elsewhere the clock says what else the machine does. The module that
 # asks, tools/lab/mptcp_pams_bench.ko, is MODULE_BENCH. What lies above a limit has become dearer: the goals are in
-# Documentation/figures.md.
+# Documentation/figures.md. minfct halves what it gives, up to ten times, as the state of the paths wants it, which another build of
+# the module meets at another moment: 1,714 to 2,338 instructions were seen. The others look and choose.
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -21,7 +22,7 @@ begin()
 	need_module
 	bench=()
 	for symbol in mptcp_register_scheduler mptcp_unregister_scheduler mptcp_sched_find; do
-		bench+=("$symbol=$(awk -v name=$symbol '$3 == name { print "0x" $1 }' /proc/kallsyms)")
+		bench+=("$symbol=$(awk -v name="$symbol" '$3 == name { print "0x" $1 }' /proc/kallsyms)")
 	done
 	insmod "$MODULE_BENCH" "${bench[@]}" "${@:2}"
 	paths bench "${links[@]}"
@@ -75,7 +76,7 @@ two_subflows()
 	begin 2
 	ask 4M 1M
 	finish
-	at_most 2 minrtt 415 minpad 435 pams 450 minfct 720
+	at_most 2 minrtt 415 minpad 435 pams 450 minfct 950
 	check "rules: a decision, permille of minfct's" "1000 * $(cost rules 2) / $(cost minfct-by-rule 2)" "<=" 1010
 	check "rules: to look $rules_known of them through, instructions" "($(cost rules-resolved 2) - $(cost rules 2)) / 10" "<=" 18000
 }
@@ -85,17 +86,17 @@ eight_subflows()
 	begin 8
 	ask 4M 1M
 	finish
-	at_most 8 minrtt 400 minpad 430 pams 450 minfct 850
+	at_most 8 minrtt 400 minpad 430 pams 450 minfct 1000
 }
 
 # Much is known of other peers' paths.
 paths_are_known()
 {
 	begin 2
-	on_server "$XFER_DIR/netlink_paths" fill $paths_known
+	on_server "$XFER_DIR/netlink_paths" fill "$paths_known"
 	ask 4M 1M
 	finish
-	at_most 2 minrtt 520 minpad 520 pams 570 minfct 840
+	at_most 2 minrtt 520 minpad 520 pams 570 minfct 1100
 }
 
 # How often a connection is asked for as much.

@@ -6,9 +6,9 @@
  * It registers a scheduler "bench". Each time the kernel asks it for a subflow
  * it asks the default and one scheduler under test BATCH times in a row each, reads
  * the clock around each batch (that of user mode ticks in 256 ns; an emulator's may
- * count instructions), then lets the default decide for real. Each connection has its scheduler under test, in turn, since
- * the module's state of a connection is one scheduler's. The median of the batches
- * counts, per number of subflows.
+ * count instructions), then lets the default decide for real. Each connection has its
+ * scheduler under test, in turn, since the module's state of a connection is one
+ * scheduler's. The median of the batches counts, per number of subflows.
  *
  * Result: one line per scheduler and number of subflows in the kernel log when
  * the module is unloaded, "bench: SCHED SUBFLOWS TENTHS-OF-NS BATCHES".

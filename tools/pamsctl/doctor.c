@@ -89,8 +89,9 @@ static void look_at_key(json_t *list, const struct module *module)
 	if (!key)
 		return;
 	snprintf(advice, sizeof(advice), "mokutil --import %s, restart, confirm", key);
-	finding(list, NOTE, "module", advice, "this kernel takes signed modules only, and dkms's key "
-		"isn't enrolled: if loading fails with \"Key was rejected by service\", that is why");
+	finding(list, NOTE, "module", advice,
+		"this kernel takes signed modules only, and dkms's key isn't enrolled: "
+		"if loading fails with \"Key was rejected by service\", that is why");
 }
 
 /*

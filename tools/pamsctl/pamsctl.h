@@ -269,7 +269,10 @@ bool has_capability(unsigned int number);
 bool module_is_loaded(void);
 void module_look(struct module *module, const char *file);
 void module_advice(const struct module *module, json_t *advice);
-/* dkms's key, if its owner has not enrolled it where it's needed; the firmware's own list may have it */
+/*
+ * dkms's key, if its owner has not enrolled it where it's needed. The firmware's own list may have
+ * it.
+ */
 const char *module_key_waits(const struct module *module);
 
 /* load.c: load that file, or the module's own with NULL; DONE, or FAILED and why */
