@@ -157,7 +157,7 @@ flush()
 	check "paths" "$(number_of_paths)" == 5
 	ctl path flush
 	check "paths" "$(number_of_paths)" == 0
-	shows "paths          0 of at most 10000" stats
+	shows "paths          0 of at most 40000" stats
 	shows "reports        5, 0 refused, 0 expired" stats
 }
 
