@@ -63,20 +63,30 @@ static int is_ours(const struct bpf_map_info *map)
 	return !err && !strcmp(name, "mptcp_pams");
 }
 
+/* The map with that id, as a descriptor, if it has that name; else a negative value. */
+static int open_map(unsigned int id, const char *name, struct bpf_map_info *info)
+{
+	unsigned int size = sizeof(*info);
+	int fd = bpf_map_get_fd_by_id(id);
+
+	memset(info, 0, size);
+	if (fd < 0 || (!bpf_obj_get_info_by_fd(fd, info, &size) && !strcmp(info->name, name)))
+		return fd;
+	close(fd);
+	return -ENOENT;
+}
+
 static int detach(const char *name)
 {
 	unsigned int id = 0, zero = 0;
+	struct bpf_map_info info;
 
 	while (!bpf_map_get_next_id(id, &id)) {
-		struct bpf_map_info info = {};
-		unsigned int size = sizeof(info);
-		int fd = bpf_map_get_fd_by_id(id), found, err;
+		int fd = open_map(id, name, &info), found, err;
 
 		if (fd < 0)
 			continue;
-		found = !bpf_obj_get_info_by_fd(fd, &info, &size) &&
-			info.type == BPF_MAP_TYPE_STRUCT_OPS && !strcmp(info.name, name) &&
-			is_ours(&info);
+		found = info.type == BPF_MAP_TYPE_STRUCT_OPS && is_ours(&info);
 		err = found ? bpf_map_delete_elem(fd, &zero) : 0;
 		close(fd);
 		if (found)
@@ -88,20 +98,15 @@ static int detach(const char *name)
 /* The newest map of that name, as a descriptor. */
 static int map_named(const char *name)
 {
+	struct bpf_map_info info;
 	unsigned int id = 0;
 	int newest = -ENOENT;
 
 	while (!bpf_map_get_next_id(id, &id)) {
-		struct bpf_map_info info = {};
-		unsigned int size = sizeof(info);
-		int fd = bpf_map_get_fd_by_id(id);
+		int fd = open_map(id, name, &info);
 
 		if (fd < 0)
 			continue;
-		if (bpf_obj_get_info_by_fd(fd, &info, &size) || strcmp(info.name, name)) {
-			close(fd);
-			continue;
-		}
 		if (newest >= 0)
 			close(newest);
 		newest = fd;
