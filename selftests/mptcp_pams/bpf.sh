@@ -269,6 +269,21 @@ chosen_by_a_rule()
 	stop_server
 }
 
+# The program, and the same source compiled to a module as the laboratory has it, about 100,000 views of random numbers.
+answers_alike()
+{
+	local name=$1 address
+
+	begin
+	attach "$name"
+	address=$(awk '$3 == "pams_sched_find" { print "0x" $1; exit }' /proc/kallsyms)
+	! insmod "$XFER_DIR/${name}_bpf.ko" named="$address" views=100000 2>"$work/said" ||
+		fail "the module stays"
+	say "$(dmesg | grep "views," | tail -n 1)"
+	grep -q "temporarily unavailable" "$work/said" || fail "they differ: $(cat "$work/said")"
+	detach "$name"
+}
+
 # A decision of minpad in C and in BPF, by the laboratory's module, which asks each a thousand times in a row on connections of
 # two subflows. The emulator's clock counts instructions: this says nothing of caches and branches.
 cost_of_an_answer()
@@ -321,5 +336,7 @@ add name_is_taken
 add name_is_refused
 add of_a_namespace
 add chosen_by_a_rule
+add answers_alike ecf
+add answers_alike weighted
 add cost_of_an_answer
 run_cases "$@"

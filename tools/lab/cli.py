@@ -15,8 +15,10 @@ import fed
 import host
 import pairs
 import plot
+import programs
 import report
 import runs
+import tables
 import units
 from host import LabError
 from progress import Progress
@@ -105,6 +107,7 @@ def _parser():
     _run_parser(commands)
     _random_parser(commands)
     _sweep_parser(commands)
+    _table_parser(commands)
     _recorded_parser(commands)
     _bench_parser(commands)
     _loss_parser(commands)
@@ -177,7 +180,8 @@ def _run_parser(commands):
                        help="each request is a page of N objects of --bytes MIN-MAX, six at a "
                        "time, over new connections")
     group = run.add_argument_group("the hosts")
-    group.add_argument("--sched", default="default", metavar="NAME[,NAME...]")
+    group.add_argument("--sched", default="default", metavar="NAME[,NAME...]",
+                       help="FILE.bpf.c: a scheduler in BPF, which is compiled to a module here")
     group.add_argument("--single", action="store_true", help="each path alone, too")
     group.add_argument("--cc", default="cubic", help="congestion control (cubic)")
     group.add_argument("--sndbuf", default="0", metavar="BYTES")
@@ -255,6 +259,19 @@ def _sweep_parser(commands):
                         "run it again")
     parser.add_argument("--fresh", action="store_true",
                         help="run again what was run before")
+    _common(parser)
+
+
+def _table_parser(commands):
+    parser = commands.add_parser("table", help="any schedulers over a fixed set of scenarios: a table "
+                                 "with standard errors, to cite")
+    parser.add_argument("--sched", default="default,blest,ecf,pams,minfct", metavar="NAME[,NAME...]",
+                        help="FILE.bpf.c: one in BPF; default is always there (default,blest,ecf,pams,minfct)")
+    parser.add_argument("--count", type=_count("--count", 4, drawn.COUNT_MAX), default=tables.COUNT,
+                        help=f"drawn transfers; pages are a quarter of it ({tables.COUNT})")
+    _traces_argument(parser)
+    parser.add_argument("--json", metavar="FILE", help="every row, and how to run it again")
+    parser.add_argument("--fresh", action="store_true", help="run again what was run before")
     _common(parser)
 
 
@@ -438,25 +455,38 @@ def scenario_of(args):
 
 
 def schedulers_of(text):
-    """'pams,default' -> ['pams', 'default']"""
-    names = [name.strip() for name in text.split(",")]
+    """'pams,default,FILE.bpf.c' -> ['pams', 'default', the name that the file gives itself]"""
+    words = list(dict.fromkeys(word.strip() for word in text.split(",")))
+    names = [programs.name_of(word) if word.endswith(programs.ENDING) else word for word in words]
     for name in names:
         if not name.isidentifier():
             raise BadInput(f"scheduler '{name}' in --sched '{text}' is not a name")
-    return list(dict.fromkeys(names))
+        if names.count(name) > 1:
+            raise BadInput(f"--sched '{text}' names two schedulers '{name}'")
+    return names
+
+
+def sources_of(text):
+    """'pams,FILE.bpf.c' -> {the name that the file gives itself: the file}"""
+    return {programs.name_of(word): word for word in map(str.strip, text.split(","))
+            if word.endswith(programs.ENDING)}
 
 
 def means_of(args, schedulers, **more):
     """runs.Means from the common arguments. That a scheduler isn't known is said before anything is built; of another module or
     kernel it is only known in the guest."""
     known = runs.BUILT_IN + runs.PEERS + runs.listed()
+    sources = sources_of(getattr(args, "sched", ""))
+    for name, source in sources.items():
+        if name in runs.BUILT_IN + runs.listed():
+            raise BadInput(f"{source}: there is a scheduler '{name}' already")
     for name in schedulers:
-        if name not in known and not args.module and not args.kernel:
+        if name not in (*known, *sources) and not args.module and not args.kernel:
             raise BadInput(f"there is no scheduler '{name}': {', '.join(known)}")
     config = begins.CONFIG if "learned" in getattr(args, "first", []) else args.config
     return runs.prepare(schedulers, args.kernel, config, args.module,
                         wall_limit_s=args.wall_limit,
-                        keep=more.pop("keep", "") or args.keep, **more)
+                        keep=more.pop("keep", "") or args.keep, sources=sources, **more)
 
 
 def command_run(args):
@@ -516,6 +546,15 @@ def command_sweep(args):
     if not (args.fresh or args.keep):
         means = runs.remembering(means, schedulers, bool(args.module))
     return sweep.command(args, means, schedulers)
+
+
+def command_table(args):
+    """lab table"""
+    schedulers = list(dict.fromkeys(["default", *schedulers_of(args.sched)]))
+    means = means_of(args, schedulers)
+    if not (args.fresh or args.keep):
+        means = runs.remembering(means, schedulers, bool(args.module))
+    return tables.command(args, means, schedulers)
 
 
 def command_recorded(args):
@@ -588,7 +627,7 @@ def command_demo(args):
 
 
 COMMANDS = {"run": command_run, "random": command_random,
-            "sweep": command_sweep, "recorded": command_recorded, "bench": command_bench,
+            "sweep": command_sweep, "table": command_table, "recorded": command_recorded, "bench": command_bench,
             "demo": command_demo,
             "loss": command_loss, "drives": command_drives, "foreseen": command_foreseen, "pull": command_pull,
             "video": command_video,

@@ -390,7 +390,9 @@ def command(drawn, schedulers):
         words.append(f"--neighbour {path_text(scenario.neighbour)}")
     if scenario.stream_bps:
         words.append(f"--stream {scenario.stream_bps}bit")
-    words += [f"--change {change.at_us}us,{change.path},link=down" for change in scenario.changes]
+    words += [f"--change {change.at_us}us,{change.path}," +
+              (f"rate={change.values['rate_bps']}bit" if "rate_bps" in change.values else "link=down")
+              for change in scenario.changes]
     if scenario.cold:
         words.append("--cold")
     if scenario.conns > 1:

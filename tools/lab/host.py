@@ -108,7 +108,7 @@ def _newest(folders):
 
 
 @contextlib.contextmanager
-def _module_lock():
+def module_lock():
     """Held while the module is built; selftests/vm/run takes the same one."""
     folder = os.path.join(TOP, "build")
     os.makedirs(folder, exist_ok=True)
@@ -124,7 +124,7 @@ def module(of_kernel, given=None):
             raise LabError(f"no module at {given}: check --module")
         return os.path.abspath(given)
     path = os.path.join(TOP, "build", of_kernel.release, "mptcp_pams.ko")
-    with _module_lock():
+    with module_lock():
         sources = max(_newest(["net", "include", "tools/layout"]),
                       os.stat(of_kernel.program).st_mtime,
                       os.stat(os.path.join(TOP, "Makefile")).st_mtime)
@@ -162,7 +162,7 @@ def peers(of_kernel):
     """The module with the published schedulers (tools/bench/peers)."""
     module(of_kernel)       # its headers and layout
     folder = os.path.join(TOP, "build", of_kernel.release, "peers")
-    with _module_lock():
+    with module_lock():
         os.makedirs(folder, exist_ok=True)
         sources = os.path.join(TOP, PEERS)
         for name in [os.path.join(sources, name) for name in os.listdir(sources)] + \

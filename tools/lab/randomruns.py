@@ -135,9 +135,7 @@ def _boot_batches(means, scheduler, seed, batches, progress):
     progress.began(name)
     with Folder(keep) as folder:
         guest = _Guest(folder, means.xfer)
-        module = means.module_of(scheduler)
-        if module:
-            guest.module(module, means.kernel.kallsyms_address())
+        means.load(guest, scheduler)
         guest.known(scheduler, "cubic")
         guest.begin(scheduler, batches)
         guest.finish()

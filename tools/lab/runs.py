@@ -17,6 +17,7 @@ import capture
 import counters
 import host
 import links
+import programs
 import radio
 import remembered
 from boot import EPOCH_S, Folder, boot
@@ -59,6 +60,7 @@ class Means:
     remembering: bool = False   # results of earlier runs count
     entropy: int = 0        # other than 0: ports, keys and sequence numbers are others
     hashes: dict = field(default_factory=dict)  # scheduler: of its sources
+    programs: dict = field(default_factory=dict)    # scheduler in BPF: its module
 
     @property
     def modules(self):
@@ -69,7 +71,16 @@ class Means:
         """What it needs, '' for none."""
         if scheduler in BUILT_IN:
             return ""
-        return self.peers if scheduler in PEERS else self.module
+        published = scheduler in PEERS and scheduler not in self.programs
+        return self.peers if published else self.module
+
+    def load(self, guest, scheduler):
+        """Have the guest load all that it needs."""
+        module = self.module_of(scheduler)
+        if module:
+            guest.module(module, self.kernel.kallsyms_address())
+        if scheduler in self.programs:
+            guest.init.append(programs.load_line(self.programs[scheduler]))
 
 
 @dataclass(frozen=True)
@@ -85,17 +96,21 @@ class Job:
 
 
 def prepare(schedulers, kernel_folder=None, kernel_config="default", module=None,
-            traced=False, **more):
-    """Build or find all that is needed, before anything runs."""
+            traced=False, sources=None, **more):
+    """Build or find all that is needed, before anything runs. @sources of those in BPF by name."""
     need = ["setarch", "ip", "tc", "mount", "nsenter", "insmod", "mkfifo", "cat"]
     host.need_programs(need + (["tcpdump"] if traced else []), "run a guest")
     kernel = host.kernel(kernel_folder, kernel_config)
     ours = module or any(name not in BUILT_IN + PEERS for name in schedulers)
-    peers = any(name in PEERS for name in schedulers)
+    sources = sources or {}
+    ours = ours or sources
+    peers = any(name in PEERS and name not in sources for name in schedulers)
     return Means(kernel, host.module(kernel, module) if ours else "",
                  host.peers(kernel) if peers else "", host.xfer(),
                  host.fixed_random(), host.netem_seed(), host.helper("pace"),
-                 host.helper("rival"), host.helper("replay"), **more)
+                 host.helper("rival"), host.helper("replay"),
+                 programs={name: programs.module(kernel, source)
+                           for name, source in sources.items()}, **more)
 
 
 def available(means):
@@ -200,9 +215,7 @@ def run_one(means, job):
         guest.netem_seed, guest.pace, guest.rival = means.netem_seed, means.pace, means.rival
         guest.replay = means.replay
         guest.pamsplit, guest.radios = means.pamsplit, means.radios
-        module = means.module_of(job.scheduler)
-        if module:
-            guest.module(module, means.kernel.kallsyms_address())
+        means.load(guest, job.scheduler)
         guest.known(job.scheduler, job.scenario.congestion)
         guest.links(job.scenario.paths)
         guest.run(job.scenario, job.scheduler, job.trace)
