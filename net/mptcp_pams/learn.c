@@ -427,6 +427,7 @@ static noinline void learn_all(struct pams_subflow *sub, const struct sock *ssk,
 	model->outstanding = packets_out || unsent;
 	model->in_flight = packets_out && !loss;
 	model->moving = model->outstanding && !loss;
+	model->repeats = peek_repeats(tp);
 	model->unanswered = is_unanswered(tp, packets_out);
 	model->rested = !model->outstanding && is_rested(tp);
 	/* what report.c and split.c put in at the last look, this look may not have */

@@ -277,6 +277,23 @@ u32 model_arrival_us(const struct pams_model *model, u32 bytes)
 	return max(path_us, pipe_us) + model->pipe_delay_us;
 }
 
+/**
+ * model_held_us - how long until the first @bytes that the subflow holds have arrived
+ * @model:	the subflow
+ * @bytes:	how much of what was handed over; more than there is counts as all
+ */
+u32 model_held_us(const struct pams_model *model, u32 bytes)
+{
+	struct pams_model held = *model;
+
+	held.flight_bytes = min(held.flight_bytes, bytes);
+	held.backlog_bytes = min(held.backlog_bytes, bytes - held.flight_bytes);
+	held.pipe_backlog_bytes = min(held.pipe_backlog_bytes, bytes);
+	if (held.repeats)
+		held.flight_bytes = model->flight_bytes;
+	return model_arrival_us(&held, 0);
+}
+
 /* How much the path alone has carried @span_us after the first byte can have arrived. */
 static u64 path_carried_bytes(const struct pams_model *model, u32 span_us)
 {

@@ -53,6 +53,7 @@ void model_set_window(struct pams_model *model);
 void model_trust_guess(struct pams_model *model);
 u64 model_pad_ns(const struct pams_model *model, u32 bytes);
 u32 model_arrival_us(const struct pams_model *model, u32 bytes);
+u32 model_held_us(const struct pams_model *model, u32 bytes);
 u64 model_carried_bytes(const struct pams_model *model, u64 span_us);
 
 #endif /* _MPTCP_PAMS_MODEL_H */

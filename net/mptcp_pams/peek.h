@@ -25,6 +25,12 @@ static inline u32 peek_lost(const struct tcp_sock *tp)
 	return lost > again ? lost - again : 0;
 }
 
+/* Is something lost, whether it was sent again or not, and not acknowledged yet? */
+static inline bool peek_repeats(const struct tcp_sock *tp)
+{
+	return READ_ONCE(tp->lost_out) || READ_ONCE(tp->retrans_out);
+}
+
 /* tcp_min_rtt() */
 static inline u32 peek_min_rtt_us(const struct tcp_sock *tp)
 {

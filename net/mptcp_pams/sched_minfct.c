@@ -112,16 +112,12 @@ static int minfct_best(const struct pams_view *view, u32 *best_us)
  */
 static u32 minfct_latest_us(const struct pams_view *view, const struct pams_model *sub)
 {
-	u32 once = view->unscheduled_bytes ? U32_MAX : sub->once_bytes;
 	struct pams_model model = *sub;
 
 	if (!sub->once_bytes)
 		return 0;
 	model_trust_guess(&model);
-	model.flight_bytes = min(model.flight_bytes, once);
-	model.backlog_bytes = min(model.backlog_bytes, once - model.flight_bytes);
-	model.pipe_backlog_bytes = min(model.pipe_backlog_bytes, once);
-	return model_arrival_us(&model, 0);
+	return model_held_us(&model, view->unscheduled_bytes ? U32_MAX : sub->once_bytes);
 }
 
 /**

@@ -101,16 +101,6 @@ void stream_bound(struct pams_model *model, u32 packet_bytes)
 	model->idle &= model->room_bytes > 0;
 }
 
-/* When the last byte arrives that only this subflow holds. */
-static u32 held_us(const struct pams_model *model)
-{
-	struct pams_model once = *model;
-
-	once.flight_bytes = min(once.flight_bytes, once.once_bytes);
-	once.backlog_bytes = min(once.backlog_bytes, once.once_bytes - once.flight_bytes);
-	return model_arrival_us(&once, 0);
-}
-
 /**
  * stream_late - which path has become so slow that what it holds is to be sent again?
  * @view:	a stream's view
@@ -125,9 +115,11 @@ int stream_late(const struct pams_view *view)
 
 	for (i = 0; i < view->nr; i++) {
 		const struct pams_model *sub = view->sub[i];
+		u32 us = sub->outstanding && sub->once_bytes ?
+			 model_held_us(sub, sub->once_bytes) : 0;
 
-		if (sub->outstanding && sub->once_bytes && held_us(sub) > latest_us) {
-			latest_us = held_us(sub);
+		if (us > latest_us) {
+			latest_us = us;
 			latest = i;
 		}
 	}

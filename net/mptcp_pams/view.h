@@ -56,6 +56,8 @@
  * @moving:		an acknowledgment will come, for data that was sent or will be
  * @unanswered:		nothing of a burst is acknowledged yet, or nothing is outstanding
  * @rested:		nothing was sent for so long that what is known of the path may be wrong
+ * @repeats:		TCP has lost some of what is outstanding and sends that again behind
+ *			what is in flight, so the first bytes held aren't the first to arrive
  * @interface:		for report.c: mark of the interface that packets left through when
  *			reports were last looked up while the subflow had a route; 0: it never
  *			had one
@@ -92,6 +94,7 @@ struct pams_model {
 	u32 moving:1;
 	u32 unanswered:1;
 	u32 rested:1;
+	u32 repeats:1;
 	u32 interface:13;
 };
 

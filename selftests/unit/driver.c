@@ -186,6 +186,7 @@ static struct pams_model model(const u64 *in)
 		.guessed = in[8] >> 2 & 1,
 		.split = in[8] >> 3 & 1,
 		.rested = in[8] >> 4 & 1,
+		.repeats = in[8] >> 5 & 1,
 		.horizon_us = (u32)in[9],
 		.pipe_byteps = (u32)in[10],
 		.pipe_delay_us = (u32)in[11],

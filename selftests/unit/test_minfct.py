@@ -288,6 +288,12 @@ class TestLate(unittest.TestCase):
                              (U32_MAX, NONE)):
             self.assertEqual(late([self.FAST, slow], [True, True], again=[0, again]), found, again)
 
+    def test_a_lost_head_arrives_after_what_is_in_flight(self):
+        # the first 1,250 bytes are needed: they have arrived after 8.5 ms, or behind all in flight
+        for repeats, found in ((False, NONE), (True, 1)):
+            slow = model(125_000, 3_000, 375, 4_000, 1_000, repeats=repeats)
+            self.assertEqual(late([self.FAST, slow], [True, True], again=[0, 3_750]), found)
+
     def test_all_of_it_while_something_is_unscheduled(self):
         slow = model(125_000, 3_000, 375, 4_000, 1_000)
         self.assertEqual(late([self.FAST, slow], [True, True], 1, again=[0, 4_999]), 1)

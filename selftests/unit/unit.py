@@ -188,7 +188,7 @@ def cost(subs, *, delay_ms=0, percent=0, waiting=0, unscheduled=U64_MAX, sent=0,
 
 
 def model(rate, rtt_us, window, flight=0, backlog=0, *, limit=None, proven=None, due_us=0,
-          growing=False, moving=None, guessed=False, rested=False,
+          growing=False, moving=None, guessed=False, rested=False, repeats=False,
           horizon_us=NEVER, pipe=0, pipe_delay_us=None, pipe_backlog=0, th=0, owd_us=0, cwnd=0):
     """A subflow's model; its capacity is known and reached unless it is said otherwise.
 
@@ -199,7 +199,7 @@ def model(rate, rtt_us, window, flight=0, backlog=0, *, limit=None, proven=None,
     moving = bool(flight + backlog) if moving is None else moving
     return (rate, limit, proven, rtt_us, window, flight, backlog, due_us,
             int(growing) | int(moving) << 1 | int(guessed) << 2 |
-            int(pipe_delay_us is not None) << 3 | int(rested) << 4,
+            int(pipe_delay_us is not None) << 3 | int(rested) << 4 | int(repeats) << 5,
             horizon_us, pipe, pipe_delay_us or 0, pipe_backlog, th, owd_us, cwnd)
 
 

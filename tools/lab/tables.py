@@ -37,10 +37,11 @@ def groups(means, schedulers, args):
     def over(several):
         return sweep.run(means, several, schedulers, args.jobs, args.quiet)[0]
 
+    recorded = [drawn for _, drawn in pairs.over_recordings(args.traces)] if args.traces else []
     found = dict(sweep.parts_of(over(drawing.several(SEED, args.count, kind="all"))))
     found["collapse"] = over(collapses())
-    if args.traces:
-        found["recorded"] = over([drawn for _, drawn in pairs.over_recordings(args.traces)])
+    if recorded:
+        found["recorded"] = over(recorded)
     return found
 
 
