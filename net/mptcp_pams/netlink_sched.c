@@ -12,14 +12,14 @@
 #include "netlink.h"
 #include "pams.h"
 
-/* What a scheduler does; of a program in BPF, what went otherwise than it said. */
+/* What a scheduler does, or more, if it has more to tell. */
 static int put_text(struct sk_buff *skb, const struct pams_sched *sched)
 {
 	char text[128];
 
-	if (!sched->in_bpf)
+	if (!sched->tell)
 		return nla_put_string(skb, MPTCP_PAMS_A_SCHED_DESCRIPTION, sched->text);
-	pams_program_tell(pams_program_of(sched), text, sizeof(text));
+	sched->tell(sched, text, sizeof(text));
 	return nla_put_string(skb, MPTCP_PAMS_A_SCHED_DESCRIPTION, text);
 }
 

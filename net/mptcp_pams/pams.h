@@ -78,7 +78,6 @@
  * @kernel:	as the kernel knows it
  * @ops:	the program; NULL: none is attached
  * @name:	name of both
- * @late:	the last one that was attached says which data is late
  * @node:	entry in scheds.c's list
  * @refused:	number of answers that can't be carried out
  * @overdue:	number of waits that were ended since they gained nothing any more
@@ -89,7 +88,6 @@ struct pams_program {
 	struct mptcp_sched_ops kernel;
 	const struct pams_sched_ops __rcu *ops;
 	char name[PAMS_NAME_MAX];
-	bool late;
 	struct list_head node;
 	atomic64_t refused;
 	atomic64_t overdue;
@@ -387,15 +385,12 @@ const struct pams_model *pams_sub(const struct pams_view *view, u32 i);
 u32 pams_arrival_us(const struct pams_view *view, u32 i, u32 bytes);
 u64 pams_carried_bytes(const struct pams_view *view, u32 i, u32 span_us);
 
-/* program.c */
-static inline struct pams_program *pams_program_of(const struct pams_sched *sched)
-{
-	return container_of(sched, struct pams_program, sched);
-}
-
-int pams_program_pick(struct pams_program *program, const struct pams_view *view, u32 *bytes);
-int pams_program_late(struct pams_program *program, const struct pams_view *view, u64 *bytes);
-void pams_program_tell(const struct pams_program *program, char *text, size_t size);
+/* program.c: the functions of a scheduler in BPF, as struct pams_sched has them */
+int pams_program_pick(const struct pams_sched *sched, const struct pams_view *view, u32 *bytes);
+int pams_program_late(const struct pams_sched *sched, const struct pams_view *view,
+		      u32 eta_percent, u64 *bytes);
+void pams_program_overdue(const struct pams_sched *sched);
+void pams_program_tell(const struct pams_sched *sched, char *text, size_t size);
 
 /* sched.c, retrans.c */
 int pams_decide(struct mptcp_sock *msk, const struct pams_sched *of_socket);

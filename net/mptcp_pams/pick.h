@@ -94,15 +94,15 @@ enum pams_detail {
  *	connections, watch them and send data again for all schedulers
  * @name:	as scheds.h and net.mptcp.scheduler have it
  * @text:	what it does, in one line for people (sched-get)
- * @pick:	chooses the subflow that is given new data. Returns its index in the view,
- *		PAMS_PICK_NONE or PAMS_PICK_DEFER, and may lower @bytes, the most that is
- *		handed over. NULL: the rules choose another scheduler (rules.c)
+ * @pick:	chooses, as scheduler @sched, the subflow that is given new data. Returns its
+ *		index in the view, PAMS_PICK_NONE or PAMS_PICK_DEFER, and may lower @bytes, the
+ *		most that is handed over. NULL: the rules choose another scheduler (rules.c)
  * @late:	chooses the subflow whose unacknowledged data is sent again on another one.
  *		Returns its index or PAMS_PICK_NONE, and in @bytes the most that is sent
  *		again. @eta_percent is the sysctl reinject_eta_percent. May be NULL if
  *		@late_share is 0
  * @late_share:	late data that is sent again is at most what the application wrote, divided
- *		by this; 0: no late data is sent again
+ *		by this; 0: no late data is sent again. May change at any time
  * @copy:	chooses the subflow that is given a copy of what another one was given, from
  *		@state's @copied on. Returns its index or PAMS_PICK_NONE, and in @bytes the
  *		most that is copied. NULL: nothing is copied
@@ -117,13 +117,15 @@ enum pams_detail {
  * @watches:	the connection is watched for subflows that go silent (alive.c)
  * @owns_retransmission: @late decides what is late, so the kernel's own retransmission
  *		waits until the first missing byte is overdue
- * @in_bpf:	it is in BPF (program.c); @pick is what is done without the program
+ * @overdue:	told of each wait that is ended since it gains nothing any more. May be NULL
+ * @tell:	writes one line for people that says more than @text. May be NULL
  */
 struct pams_sched {
 	const char *name;
 	const char *text;
-	int (*pick)(const struct pams_view *view, u32 *bytes);
-	int (*late)(const struct pams_view *view, u32 eta_percent, u64 *bytes);
+	int (*pick)(const struct pams_sched *sched, const struct pams_view *view, u32 *bytes);
+	int (*late)(const struct pams_sched *sched, const struct pams_view *view,
+		    u32 eta_percent, u64 *bytes);
 	int (*copy)(const struct pams_view *view, u32 *bytes);
 	enum pams_detail detail;
 	u8 late_share;
@@ -133,7 +135,8 @@ struct pams_sched {
 	bool closely;
 	bool watches;
 	bool owns_retransmission;
-	bool in_bpf;
+	void (*overdue)(const struct pams_sched *sched);
+	void (*tell)(const struct pams_sched *sched, char *text, size_t size);
 };
 
 PAMS_SCHEDS(PAMS_SCHED_DECLARE)

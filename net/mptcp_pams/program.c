@@ -18,6 +18,11 @@
 
 #include "pams.h"
 
+static struct pams_program *program_of(const struct pams_sched *sched)
+{
+	return container_of(sched, struct pams_program, sched);
+}
+
 static bool any_in_flight(const struct pams_view *view)
 {
 	unsigned int i;
@@ -47,16 +52,10 @@ static bool late_is_valid(const struct pams_view *view, int from)
 	return from < (int)view->nr && view->sub[from]->once_bytes;
 }
 
-/**
- * pams_program_pick - have a program choose the subflow that is given new data
- * @program:	the scheduler
- * @view:	the connection's view
- * @bytes:	lowered to the most that is handed over
- *
- * Return: as for @pick of struct pams_sched.
- */
-int pams_program_pick(struct pams_program *program, const struct pams_view *view, u32 *bytes)
+/* Have a program choose the subflow that is given new data. */
+int pams_program_pick(const struct pams_sched *sched, const struct pams_view *view, u32 *bytes)
 {
+	struct pams_program *program = program_of(sched);
 	struct pick_state *state = view->state;
 	struct pams_answer answer = {
 		.bytes = *bytes,
@@ -74,22 +73,17 @@ int pams_program_pick(struct pams_program *program, const struct pams_view *view
 
 	if (!ops || !pick_is_valid(view, target)) {
 		atomic64_inc(ops ? &program->refused : &program->alone);
-		return program->sched.pick(view, bytes);
+		return pams_sched_minpad.pick(&pams_sched_minpad, view, bytes);
 	}
 	*bytes = answer.bytes;	/* msk_hand_over() makes at least a packet of it */
 	return target;
 }
 
-/**
- * pams_program_late - have a program choose the subflow whose data is late
- * @program:	the scheduler
- * @view:	the connection's view
- * @bytes:	set to the most that is sent again
- *
- * Return: as for @late of struct pams_sched.
- */
-int pams_program_late(struct pams_program *program, const struct pams_view *view, u64 *bytes)
+/* Have a program choose the subflow whose data is late. */
+int pams_program_late(const struct pams_sched *sched, const struct pams_view *view,
+		      u32 eta_percent, u64 *bytes)
 {
+	struct pams_program *program = program_of(sched);
 	struct pick_state *state = view->state;
 	struct pams_answer answer = {
 		.bytes = U32_MAX,
@@ -112,17 +106,20 @@ int pams_program_late(struct pams_program *program, const struct pams_view *view
 	return from;
 }
 
-/**
- * pams_program_tell - what went otherwise than a program said, for people
- * @program:	the scheduler
- * @text:	set to one line
- * @size:	its size
- */
-void pams_program_tell(const struct pams_program *program, char *text, size_t size)
+/* Count a wait that a program asked for and that was ended. */
+void pams_program_overdue(const struct pams_sched *sched)
 {
+	atomic64_inc(&program_of(sched)->overdue);
+}
+
+/* Tell what went otherwise than a program said. */
+void pams_program_tell(const struct pams_sched *sched, char *text, size_t size)
+{
+	const struct pams_program *program = program_of(sched);
+
 	scnprintf(text, size,
 		  "%s: %lld answers refused, %lld waits ended, %lld decisions without it",
-		  rcu_access_pointer(program->ops) ? program->sched.text :
+		  rcu_access_pointer(program->ops) ? sched->text :
 						     "a program in BPF that was detached",
 		  atomic64_read(&program->refused), atomic64_read(&program->overdue),
 		  atomic64_read(&program->alone));

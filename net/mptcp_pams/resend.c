@@ -129,10 +129,9 @@ static u32 once_bytes(const struct pams_subflow *sub, const struct tcp_sock *tp)
 }
 
 /* How many late bytes the budget still allows to send again. */
-static u64 late_budget(const struct pams_conn *conn, const struct msk_look *look)
+static u64 late_budget(const struct pams_conn *conn, const struct msk_look *look, u8 share)
 {
-	u64 budget = div_u64(look->write_seq - conn->first_seq,
-			     conn->sched->late_share);
+	u64 budget = div_u64(look->write_seq - conn->first_seq, share);
 
 	return budget > conn->late_bytes ? budget - conn->late_bytes : 0;
 }
@@ -148,34 +147,22 @@ static u64 epoch_left(struct pams_conn *conn, u64 bytes)
 	return bytes > conn->epoch_bytes ? bytes - conn->epoch_bytes : 0;
 }
 
-/* A program in BPF may be replaced at any time by one that doesn't look for late data. */
-static bool looks_for_late(const struct pams_conn *conn)
-{
-	return conn->sched->late_share &&
-	       (!conn->sched->in_bpf || READ_ONCE(pams_program_of(conn->sched)->late));
-}
-
-static int sched_late(const struct pams_conn *conn, const struct pams_view *view, u64 *bytes)
-{
-	if (unlikely(conn->sched->in_bpf))
-		return pams_program_late(pams_program_of(conn->sched), view, bytes);
-	return conn->sched->late(view, READ_ONCE(conn->net->reinject_eta_percent), bytes);
-}
-
 /* The index of the subflow whose data is late, as the scheduler says; @bytes is set to how
  * much of it may be sent again. Or PAMS_PICK_NONE.
  */
 static int view_late(struct pams_conn *conn, struct pams_view *view,
 		     const struct msk_look *look, u64 *bytes)
 {
+	const struct pams_sched *sched = conn->sched;
 	bool nothing_new = pams_nothing_new(look);
+	u8 share = READ_ONCE(sched->late_share);
 	unsigned int i;
 	u64 budget;
 	int from;
 
-	if (!looks_for_late(conn) || view->nr < 2 || (!view->stream && !nothing_new))
+	if (!share || view->nr < 2 || (!view->stream && !nothing_new))
 		return PAMS_PICK_NONE;
-	budget = late_budget(conn, look);
+	budget = late_budget(conn, look, share);
 	if (!budget)
 		return PAMS_PICK_NONE;
 
@@ -186,7 +173,7 @@ static int view_late(struct pams_conn *conn, struct pams_view *view,
 	*bytes = U64_MAX;
 	from = view->stream ? stream_late(view) : PAMS_PICK_NONE;
 	if (from < 0 && nothing_new)
-		from = sched_late(conn, view, bytes);
+		from = sched->late(sched, view, READ_ONCE(conn->net->reinject_eta_percent), bytes);
 	if (from < 0)
 		return from;
 

@@ -64,8 +64,8 @@ static int defer(struct pams_conn *conn, const struct msk_look *look,
 	u64 wait_ns = view->sub[target]->pad_ns;
 
 	if (!pams_watch_defer(conn, wait_ns)) {
-		if (unlikely(conn->sched->in_bpf))
-			atomic64_inc(&pams_program_of(conn->sched)->overdue);
+		if (unlikely(conn->sched->overdue))
+			conn->sched->overdue(conn->sched);
 		return target;
 	}
 
@@ -152,20 +152,14 @@ static int send_by_kernel(struct pams_conn *conn)
 	return msk_schedule_any(conn->msk) ? 0 : -EAGAIN;
 }
 
-static int pick_new(struct pams_conn *conn, const struct pams_view *view, u32 *bytes)
-{
-	if (unlikely(conn->sched->in_bpf))
-		return pams_program_pick(pams_program_of(conn->sched), view, bytes);
-	return conn->sched->pick(view, bytes);
-}
-
 /* Choose the subflow that is given data. Returns its index in the view, or a negative value if
  * no subflow is given any now. May lower @bytes, the most that the subflow is given.
  */
 static int choose(struct pams_conn *conn, const struct msk_look *look, struct pams_view *view,
 		  bool again, u32 *bytes)
 {
-	int target = again ? pick_again(view, &conn->resend) : pick_new(conn, view, bytes);
+	int target = again ? pick_again(view, &conn->resend) :
+			     conn->sched->pick(conn->sched, view, bytes);
 
 	/* once the wait is over defer() returns a subflow; @bytes is still its limit */
 	if (target == PAMS_PICK_DEFER)

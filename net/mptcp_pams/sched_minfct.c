@@ -60,7 +60,7 @@ static u64 minfct_carried(const struct pams_view *view, int target, u32 bytes,
 	return carried;
 }
 
-static int minfct_pick(const struct pams_view *view, u32 *bytes)
+static int minfct_pick(const struct pams_sched *sched, const struct pams_view *view, u32 *bytes)
 {
 	u64 wanted = min(view->left_bytes, view->buffer_bytes);
 	int target = pams_lowest_pad(view);
@@ -122,13 +122,15 @@ static u32 minfct_latest_us(const struct pams_view *view, const struct pams_mode
 
 /**
  * minfct_late - find the subflow whose data would arrive earlier if it was sent again
+ * @sched:		not used
  * @view:		the connection's view
  * @eta_percent:	not used: minfct has MINFCT_LATE_TIMES
  * @bytes:		set to U64_MAX: all data that the subflow holds
  *
  * Return: an index into @sub, or PAMS_PICK_NONE.
  */
-static int minfct_late(const struct pams_view *view, u32 eta_percent, u64 *bytes)
+static int minfct_late(const struct pams_sched *sched, const struct pams_view *view,
+		       u32 eta_percent, u64 *bytes)
 {
 	u32 best_us = 0, latest_us = 0;
 	int best = minfct_best(view, &best_us);

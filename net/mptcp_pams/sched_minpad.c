@@ -5,7 +5,7 @@
  */
 #include "pick.h"
 
-static int minpad_pick(const struct pams_view *view, u32 *bytes)
+static int minpad_pick(const struct pams_sched *sched, const struct pams_view *view, u32 *bytes)
 {
 	return pams_lowest_pad(view);
 }

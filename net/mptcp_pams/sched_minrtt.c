@@ -8,7 +8,7 @@
  */
 #include "pick.h"
 
-static int minrtt_pick(const struct pams_view *view, u32 *bytes)
+static int minrtt_pick(const struct pams_sched *sched, const struct pams_view *view, u32 *bytes)
 {
 	int target = PAMS_PICK_NONE;
 	unsigned int i;

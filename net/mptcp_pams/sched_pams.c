@@ -34,7 +34,7 @@
 #include "pad.h"
 #include "pick.h"
 
-static int pams_pick(const struct pams_view *view, u32 *bytes)
+static int pams_pick(const struct pams_sched *sched, const struct pams_view *view, u32 *bytes)
 {
 	int target = pams_lowest_pad(view);
 	u64 diff_bytes = 0;
@@ -80,7 +80,8 @@ static int highest_pad(const struct pams_view *view, int best)
 	return latest;
 }
 
-static int pams_late(const struct pams_view *view, u32 eta_percent, u64 *bytes)
+static int pams_late(const struct pams_sched *sched, const struct pams_view *view,
+		     u32 eta_percent, u64 *bytes)
 {
 	int best = pams_lowest_pad(view);
 	int latest = highest_pad(view, best);

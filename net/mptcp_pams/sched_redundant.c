@@ -74,14 +74,15 @@ static int redundant_other(const struct pams_view *view, int lead)
 	return other;
 }
 
-static int redundant_pick(const struct pams_view *view, u32 *bytes)
+static int redundant_pick(const struct pams_sched *sched, const struct pams_view *view, u32 *bytes)
 {
 	int lead = pick_index(view, view->state->lead);
 
 	if (!redundant_left(view)) {
 		view->state->other = 0;
-		return view->sent_bytes < view->first_bytes ? pams_lowest_pad(view) :
-							      pams_sched_pams.pick(view, bytes);
+		if (view->sent_bytes < view->first_bytes)
+			return pams_lowest_pad(view);
+		return pams_sched_pams.pick(&pams_sched_pams, view, bytes);
 	}
 	if (redundant_is_alive(view, lead))
 		return view->sub[lead]->idle ? lead : PAMS_PICK_NONE;
@@ -105,10 +106,11 @@ static int redundant_copy(const struct pams_view *view, u32 *bytes)
 }
 
 /* Data that is sent on two subflows is never late. */
-static int redundant_late(const struct pams_view *view, u32 eta_percent, u64 *bytes)
+static int redundant_late(const struct pams_sched *sched, const struct pams_view *view,
+			  u32 eta_percent, u64 *bytes)
 {
 	return view->sent_bytes <= view->first_bytes ? PAMS_PICK_NONE :
-	       pams_sched_pams.late(view, eta_percent, bytes);
+	       pams_sched_pams.late(&pams_sched_pams, view, eta_percent, bytes);
 }
 
 const struct pams_sched pams_sched_redundant = {

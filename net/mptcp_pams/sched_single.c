@@ -86,7 +86,7 @@ static bool single_changes(const struct pams_view *view, int lead, int other)
 	return (s32)(view->now_ms - state->since_ms) >= SINGLE_LASTING_MS;
 }
 
-static int single_pick(const struct pams_view *view, u32 *bytes)
+static int single_pick(const struct pams_sched *sched, const struct pams_view *view, u32 *bytes)
 {
 	int lead = pick_index(view, view->state->lead);
 	int other = single_best(view, lead);

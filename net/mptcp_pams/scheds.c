@@ -99,11 +99,13 @@ static int program_get_retrans(struct mptcp_sock *msk)
 static const struct pams_program program_begin = {
 	.sched = {
 		.text		= "a program in BPF",
+		.pick		= pams_program_pick,
+		.late		= pams_program_late,
 		.detail		= PAMS_DETAIL_PAD,
-		.late_share	= PICK_LATE_SHARE,
 		.cuts		= true,
 		.watches	= true,
-		.in_bpf		= true,
+		.overdue	= pams_program_overdue,
+		.tell		= pams_program_tell,
 	},
 	.kernel = {
 		.owner		= THIS_MODULE,
@@ -134,7 +136,6 @@ static struct pams_program *program_alloc(const char *name)
 	*program = program_begin;
 	strscpy(program->name, name, sizeof(program->name));
 	program->sched.name = program->name;
-	program->sched.pick = pams_sched_minpad.pick;
 	strscpy(program->kernel.name, name, sizeof(program->kernel.name));
 	return program;
 }
@@ -144,7 +145,7 @@ static int program_register(struct pams_program *program, const struct pams_sche
 {
 	int err;
 
-	WRITE_ONCE(program->late, !!ops->late);
+	WRITE_ONCE(program->sched.late_share, ops->late ? PICK_LATE_SHARE : 0);
 	rcu_assign_pointer(program->ops, ops);
 	err = pams_register_scheduler(&program->kernel);
 	if (err)

@@ -152,7 +152,7 @@ int unit_pick(int which, const u64 *in, int *out, size_t nr)
 		in = plain_view(in, &view, models);
 		if (!in)
 			return -1;
-		*out++ = scheds[which]->pick(&view, &bytes);
+		*out++ = scheds[which]->pick(scheds[which], &view, &bytes);
 		if (bytes != U32_MAX)
 			return -1;
 	}
@@ -167,7 +167,7 @@ int unit_late_pams(const u64 *in, u32 eta_percent, u64 *bytes)
 
 	if (!plain_view(in, &view, models))
 		return PAMS_PICK_DEFER;
-	return pams_sched_pams.late(&view, eta_percent, bytes);
+	return pams_sched_pams.late(&pams_sched_pams, &view, eta_percent, bytes);
 }
 
 static struct pams_model model(const u64 *in)
@@ -389,7 +389,7 @@ int unit_minfct(const u64 *in, const u64 *models, u32 *bytes)
 
 	if (!model_view(in, models, &view, all))
 		return -1000;
-	return pams_sched_minfct.pick(&view, bytes);
+	return pams_sched_minfct.pick(&pams_sched_minfct, &view, bytes);
 }
 
 /* What eta is doesn't matter. */
@@ -400,7 +400,7 @@ int unit_late_minfct(const u64 *in, const u64 *models, u64 *bytes)
 
 	if (!model_view(in, models, &view, all))
 		return -1000;
-	return pams_sched_minfct.late(&view, 20, bytes);
+	return pams_sched_minfct.late(&pams_sched_minfct, &view, 20, bytes);
 }
 
 int unit_late_stream(const u64 *in, const u64 *models)
@@ -494,16 +494,16 @@ int unit_policy(int which, const u64 *in, u32 *state, u32 *bytes)
 	}
 	switch (which) {
 	case 0:
-		chosen = pams_sched_single.pick(&view, bytes);
+		chosen = pams_sched_single.pick(&pams_sched_single, &view, bytes);
 		break;
 	case 1:
-		chosen = pams_sched_redundant.pick(&view, bytes);
+		chosen = pams_sched_redundant.pick(&pams_sched_redundant, &view, bytes);
 		break;
 	case 2:
 		chosen = pams_sched_redundant.copy(&view, bytes);
 		break;
 	case 3:
-		chosen = pams_sched_redundant.late(&view, 20, &late);
+		chosen = pams_sched_redundant.late(&pams_sched_redundant, &view, 20, &late);
 		break;
 	default:
 		chosen = pams_lowest_pad_but(&view, own.lead);
