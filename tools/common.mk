@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # What the programs' Makefiles share. One that includes this sets PROGRAM and
-# PACKAGES (of pkg-config), and has its *.c beside it:
+# PACKAGES (of pkg-config), and has its *.c beside it, or in folders there:
 #
 #	PROGRAM := pamsctl
 #	PACKAGES := jansson ncursesw libkmod
@@ -36,7 +36,8 @@ ALL_LIBS = $(shell $(PKG_CONFIG) --libs $(LIB_PACKAGES) $(PACKAGES)) $(LDLIBS)
 
 # Only our header of include/uapi: the others are the system's.
 UAPI := $(BUILD)/include/linux/mptcp_pams.h
-OBJECTS := $(patsubst %.c,$(HERE)/%.o,$(sort $(wildcard *.c)))
+SOURCES := $(sort $(wildcard *.c */*.c))
+OBJECTS := $(SOURCES:%.c=$(HERE)/%.o)
 
 .PHONY: all
 all: $(if $(PROGRAM),$(BUILD)/$(PROGRAM))
@@ -51,7 +52,7 @@ STAMP := $(BUILD)/version
 $(STAMP): FORCE
 	@mkdir -p $(@D)
 	@echo '$(VERSION)' | cmp -s - $@ || echo '$(VERSION)' > $@
-$(addprefix $(HERE)/,$(addsuffix .o,$(basename $(shell grep -lw PAMS_VERSION *.c)))): $(STAMP)
+$(addprefix $(HERE)/,$(addsuffix .o,$(basename $(shell grep -lw PAMS_VERSION $(SOURCES))))): $(STAMP)
 .PHONY: FORCE
 
 $(HERE)/%.o: %.c $(UAPI) $(MAKEFILE_LIST)

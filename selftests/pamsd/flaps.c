@@ -32,8 +32,8 @@
 #include <netlink/attr.h>
 
 #include "../lib/tcpinfo.h"
-#include "diag.h"
-#include "paths.h"
+#include "base/diag.h"
+#include "paths/paths.h"
 #include "tap.h"
 
 #define LINKS		3

@@ -12,7 +12,7 @@
 #include <netlink/msg.h>
 
 #include "pamsd.h"
-#include "source_station.h"
+#include "reporter/source_station.h"
 #include "tap.h"
 
 #define TICK_US	20000

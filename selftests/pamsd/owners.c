@@ -19,7 +19,7 @@
 #include <netlink/msg.h>
 
 #include "../lib/sockdiag.h"
-#include "diag.h"
+#include "base/diag.h"
 #include "tap.h"
 
 #define ADDRESSES_MANY	200

@@ -14,7 +14,7 @@
 
 #include <jansson.h>
 
-#include "caps.h"
+#include "caps/caps.h"
 #include "tap.h"
 
 #define MB	1000000ULL

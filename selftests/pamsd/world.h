@@ -18,9 +18,9 @@
 
 #include <linux/mptcp_pams.h>
 
-#include "announce.h"
+#include "reporter/announce.h"
 #include "pamsd.h"
-#include "session.h"
+#include "server/session.h"
 
 #define WAYS		2
 #define PACKETS_MAX	4096

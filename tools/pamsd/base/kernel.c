@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * kernel - sends paths and rules to the module mptcp_pams
+ *
+ * The module may be loaded and unloaded at any time. While it isn't loaded, callers keep
+ * their paths and rules, and set them again when again() is called.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <event2/event.h>
+#include <jansson.h>
+
+#include "../pamsd.h"
+
+/* If the event of the module's loading is lost, look for it at most this often. */
+#define RETRY_MS	250
+/* The origin that the module stores with what this daemon sets; it outlives a restart. */
+#define ORIGIN		"pamsd"
+
+struct kernel {
+	struct pams_nl *nl;
+	struct event *event;
+	void (*again)(void *arg);
+	void *arg;
+	void (*costs)(void *arg);
+	void *costs_arg;
+	bool out;		/* the module isn't loaded */
+	bool wanted;		/* somebody has something to tell the module */
+	bool said;		/* it was logged that the module isn't loaded */
+	struct seldom refused;
+	uint64_t asked_ms;	/* when the module was last looked for */
+	uint64_t sets, errors;
+};
+
+static void module_gone(struct kernel *kernel)
+{
+	kernel->asked_ms = now_ms();
+	kernel->out = true;
+	if (!kernel->wanted || kernel->said)
+		return;
+	kernel->said = true;
+	say("the module mptcp_pams isn't loaded: reports are "
+	    "received, but have no effect until it is");
+}
+
+static void module_came(struct kernel *kernel)
+{
+	if (!kernel->out)
+		return;
+	kernel->out = false;
+	if (kernel->said)
+		say("the module mptcp_pams is there");
+	kernel->said = false;
+	kernel->again(kernel->arg);
+}
+
+struct seen {
+	int module;	/* 1: it was loaded, -1: it was unloaded */
+	bool cost;	/* a path's cost may have changed */
+};
+
+static bool is_about_cost(const struct pams_event *event)
+{
+	switch (event->kind) {
+	case PAMS_EVENT_PATH_SET:
+	case PAMS_EVENT_PATH_EXPIRED:
+		return event->path->has_cost;
+	case PAMS_EVENT_PATH_DEL:
+	case PAMS_EVENT_LOST:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static int take_event(const struct pams_event *event, void *arg)
+{
+	struct seen *seen = arg;
+
+	if (event->kind == PAMS_EVENT_LOADED)
+		seen->module = 1;
+	else if (event->kind == PAMS_EVENT_UNLOADED)
+		seen->module = -1;
+	seen->cost |= is_about_cost(event);
+	return 0;
+}
+
+/* Read all pending events; the last one about the module's loading counts. */
+static void on_event(evutil_socket_t fd, short what, void *arg)
+{
+	struct kernel *kernel = arg;
+	struct seen seen = { };
+
+	(void)fd;
+	(void)what;
+	if (pams_nl_receive(kernel->nl, take_event, &seen) < 0)
+		return;
+	if (seen.module < 0)
+		module_gone(kernel);
+	if (seen.module > 0) {
+		kernel->out = true;	/* a new module, without any paths */
+		module_came(kernel);
+	}
+	if (kernel->costs && (seen.cost || seen.module))
+		kernel->costs(kernel->costs_arg);
+}
+
+struct kernel *kernel_new(struct event_base *base, void (*again)(void *arg),
+			  void *arg)
+{
+	struct kernel *kernel = calloc(1, sizeof(*kernel));
+	int err;
+
+	if (!kernel)
+		return NULL;
+	kernel->again = again;
+	kernel->arg = arg;
+	err = pams_nl_open(&kernel->nl);
+	if (err && err != -ENOENT) {
+		say("netlink: %s", strerror(-err));
+		free(kernel);
+		return NULL;
+	}
+	if (err)
+		module_gone(kernel);
+	err = pams_nl_subscribe(kernel->nl);
+	if (err) {
+		say("netlink: the module's events can't be received, it is "
+		    "asked instead: %s", pams_nl_error(kernel->nl));
+		return kernel;
+	}
+	kernel->event = event_new(base, pams_nl_event_fd(kernel->nl),
+				  EV_READ | EV_PERSIST, on_event, kernel);
+	if (!kernel->event || event_add(kernel->event, NULL)) {
+		kernel_free(kernel);
+		return NULL;
+	}
+	return kernel;
+}
+
+void kernel_wanted(struct kernel *kernel)
+{
+	kernel->wanted = true;
+	if (kernel->out)
+		module_gone(kernel);
+}
+
+void kernel_free(struct kernel *kernel)
+{
+	if (!kernel)
+		return;
+	if (kernel->event)
+		event_free(kernel->event);
+	pams_nl_close(kernel->nl);
+	free(kernel);
+}
+
+static int set_path(struct pams_nl *nl, const void *path)
+{
+	return pams_nl_path_set(nl, path);
+}
+
+static int del_path(struct pams_nl *nl, const void *path)
+{
+	return pams_nl_path_del(nl, path);
+}
+
+static int set_rules(struct pams_nl *nl, const void *rules)
+{
+	return pams_nl_rules_set(nl, rules);
+}
+
+/* Call function with what. Returns 0 or -errno; -ENOENT: the module isn't loaded. */
+static int call_module(struct kernel *kernel,
+		       int (*function)(struct pams_nl *nl, const void *what),
+		       const void *what)
+{
+	bool was_out = kernel->out;
+	int err;
+
+	if (was_out && now_ms() - kernel->asked_ms < RETRY_MS)
+		return -ENOENT;
+	err = function(kernel->nl, what);
+	if (!pams_nl_loaded(kernel->nl)) {
+		module_gone(kernel);
+		return -ENOENT;
+	}
+	if (was_out)
+		module_came(kernel);
+	return err;
+}
+
+int kernel_set(struct kernel *kernel, const struct pams_path *path)
+{
+	struct pams_path told = *path;
+	int err;
+
+	snprintf(told.origin, sizeof(told.origin), ORIGIN);
+	err = call_module(kernel, set_path, &told);
+	if (kernel->out)
+		return -ENOENT;
+	kernel->sets++;
+	if (!err)
+		return 0;
+	kernel->errors++;
+	say_seldom(&kernel->refused, "the kernel refuses a report: %s",
+		   pams_nl_error(kernel->nl));
+	return err;
+}
+
+/* -ENOENT may also mean that the path has expired, which callers ignore. */
+int kernel_del(struct kernel *kernel, const struct pams_path *path)
+{
+	return call_module(kernel, del_path, path);
+}
+
+/* A rule whose cgroup doesn't exist gives -ENOENT, too: don't take it for a missing module. */
+int kernel_set_rules(struct kernel *kernel, const struct pams_rules *rules)
+{
+	int err = call_module(kernel, set_rules, rules);
+
+	return err == -ENOENT && !kernel->out ? -EINVAL : err;
+}
+
+const char *kernel_error(const struct kernel *kernel)
+{
+	return pams_nl_error(kernel->nl);
+}
+
+void kernel_on_costs(struct kernel *kernel, void (*costs)(void *arg), void *arg)
+{
+	kernel->costs = costs;
+	kernel->costs_arg = arg;
+}
+
+int kernel_get(struct kernel *kernel, struct pams_path *path)
+{
+	int err = kernel->out ? -EAGAIN : pams_nl_path_get(kernel->nl, path);
+
+	return err && !pams_nl_loaded(kernel->nl) ? -EAGAIN : err;
+}
+
+uint8_t kernel_cost(struct kernel *kernel, unsigned int ifindex)
+{
+	struct pams_path path = { };
+
+	pams_path_key_ifindex(&path, ifindex);
+	if (kernel_get(kernel, &path) || !path.has_cost)
+		return 0;
+	return path.cost;
+}
+
+/* A cost without a lifetime doesn't count: pamsd only restores those, which others have set. */
+bool kernel_has_cost(struct kernel *kernel, const struct pams_path *key)
+{
+	struct pams_path path = *key;
+
+	if (kernel_get(kernel, &path))
+		return false;
+	return path.has_cost && !path.cost_stays && !strcmp(path.origin, ORIGIN);
+}
+
+struct search {
+	const struct pams_path *key;
+	bool whole;		/* any subflow will do */
+	uint32_t proof;
+	bool *found;
+};
+
+static int find_ids(const struct pams_conn *conn, void *arg)
+{
+	const struct search *search = arg;
+
+	*search->found |= search->whole;
+	for (unsigned int i = 0; i < conn->subflows; i++)
+		*search->found |=
+			conn->subflow[i].local_id == search->key->local_id &&
+			conn->subflow[i].remote_id == search->key->remote_id;
+	return 0;
+}
+
+static int find_subflow(struct pams_nl *nl, const void *what)
+{
+	const struct search *search = what;
+
+	return pams_nl_conn_get_as(nl, search->key->token, search->proof,
+				   find_ids, (void *)search);
+}
+
+static int find(struct kernel *kernel, const struct search *search)
+{
+	int err = call_module(kernel, find_subflow, search);
+
+	if (kernel->out)
+		return -EAGAIN;
+	/* the token was right; the subflows can't be looked at, or not before something is sent */
+	if (err == -EBUSY || err == -ENODATA || *search->found)
+		return 0;
+	if (err == -EACCES)
+		return err;
+	if (err && err != -ENOENT)
+		say_seldom(&kernel->refused, "the module doesn't tell whose a connection "
+			   "is (it may be older than pamsd): %s", pams_nl_error(kernel->nl));
+	return -ENOENT;
+}
+
+int kernel_find_subflow(struct kernel *kernel, const struct pams_path *key,
+			uint32_t proof)
+{
+	bool found = false;
+
+	return find(kernel, &(struct search){ key, false, proof, &found });
+}
+
+int kernel_find_conn(struct kernel *kernel, uint32_t token, uint32_t proof)
+{
+	const struct pams_path key = { .token = token };
+	bool found = false;
+
+	return find(kernel, &(struct search){ &key, true, proof, &found });
+}
+
+json_t *kernel_status(const struct kernel *kernel)
+{
+	return json_pack("{s:b, s:I, s:I}", "loaded", !kernel->out,
+			 "sets", (json_int_t)kernel->sets,
+			 "refused", (json_int_t)kernel->errors);
+}
