@@ -33,7 +33,7 @@
 
 #include "../lib/tcpinfo.h"
 #include "base/diag.h"
-#include "paths/paths.h"
+#include "paths/path.h"
 #include "tap.h"
 
 #define LINKS		3
@@ -474,7 +474,8 @@ uint8_t kernel_cost(struct kernel *kernel, unsigned int ifindex)
 	return 0;
 }
 
-bool link_prefers_temporary(const char *interface)
+bool __wrap_link_prefers_temporary(const char *interface);
+bool __wrap_link_prefers_temporary(const char *interface)
 {
 	(void)interface;
 	return false;

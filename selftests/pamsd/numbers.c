@@ -11,7 +11,7 @@
 #include <netlink/genl/genl.h>
 #include <netlink/msg.h>
 
-#include "pamsd.h"
+#include "reporter/measure.h"
 #include "reporter/source_station.h"
 #include "tap.h"
 

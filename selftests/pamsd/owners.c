@@ -20,6 +20,7 @@
 
 #include "../lib/sockdiag.h"
 #include "base/diag.h"
+#include "reporter/links.h"
 #include "tap.h"
 
 #define ADDRESSES_MANY	200

@@ -14,7 +14,7 @@
 
 #include <jansson.h>
 
-#include "caps/caps.h"
+#include "caps/cap.h"
 #include "tap.h"
 
 #define MB	1000000ULL

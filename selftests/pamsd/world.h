@@ -19,7 +19,6 @@
 #include <linux/mptcp_pams.h>
 
 #include "reporter/announce.h"
-#include "pamsd.h"
 #include "server/session.h"
 
 #define WAYS		2

@@ -13,7 +13,7 @@
 #include <confuse.h>
 #include <sodium.h>
 
-#include "config.h"
+#include "config_check.h"
 #include "pamsd.h"
 
 #define LINE_BYTES	512

@@ -16,9 +16,9 @@
 
 #include <linux/mptcp_pams.h>
 
-#include "config.h"
 #include "../lib/rule.h"
-#include "pamsd.h"
+#include "caps/caps.h"
+#include "config_check.h"
 
 #define RULES_BYTES_MAX	1048576
 #define QUOTA_MAX	1000000000000000ULL

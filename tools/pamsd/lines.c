@@ -19,7 +19,11 @@
 
 #include <linux/mptcp_pams.h>
 
+#include "caps/caps.h"
 #include "pamsd.h"
+#include "paths/paths.h"
+#include "reporter/reporter.h"
+#include "server/server.h"
 
 static json_t *fault(const char *why)
 {

@@ -18,8 +18,12 @@
 #include <sodium.h>
 
 #include "base.h"
+#include "caps/caps.h"
 #include "notify.h"
 #include "pamsd.h"
+#include "paths/paths.h"
+#include "reporter/reporter.h"
+#include "server/server.h"
 
 #define EXIT_USAGE	2
 

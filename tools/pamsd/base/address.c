@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../pamsd.h"
+#include "base.h"
 
 /* Parse a text that is a decimal number up to max and nothing else. Returns -1 if it isn't. */
 static long number(const char *text, long max)
@@ -218,4 +218,20 @@ const char *prefix_text(char text[ADDRESS_TEXT], const struct prefix *prefix)
 	inet_ntop(prefix->family, prefix->address, host, sizeof(host));
 	snprintf(text, ADDRESS_TEXT, "%s/%u", host, prefix->len);
 	return text;
+}
+
+bool link_prefers_temporary(const char *name)
+{
+	char path[64 + IF_NAMESIZE];
+	int value = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/sys/net/ipv6/conf/%s/use_tempaddr",
+		 name);
+	file = fopen(path, "re");
+	if (file && fscanf(file, "%d", &value) != 1)
+		value = 0;
+	if (file)
+		fclose(file);
+	return value > 1;
 }

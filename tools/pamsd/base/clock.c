@@ -5,7 +5,7 @@
 #include <sys/timex.h>
 #include <time.h>
 
-#include "../pamsd.h"
+#include "base.h"
 
 #define US_PER_S	1000000ULL
 

@@ -7,7 +7,7 @@
 
 #include <linux/inet_diag.h>
 
-#include "../pamsd.h"
+#include "base.h"
 
 struct nlattr;
 

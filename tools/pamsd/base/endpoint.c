@@ -15,7 +15,7 @@
 #include <linux/mptcp.h>
 
 #include "../../lib/netlink-internal.h"
-#include "../caps/caps.h"
+#include "base.h"
 
 static struct nl_sock *sock;
 static int family;

@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../pamsd.h"
+#include "base.h"
 
 static bool is_later(const struct timespec *a, const struct timespec *b)
 {

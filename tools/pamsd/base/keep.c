@@ -18,7 +18,7 @@
 
 #include <jansson.h>
 
-#include "../caps/caps.h"
+#include "base.h"
 
 bool keep_put_aside(const char *file, const char *suffix)
 {

@@ -12,7 +12,7 @@
 #include <event2/event.h>
 #include <jansson.h>
 
-#include "../pamsd.h"
+#include "base.h"
 
 /* If the event of the module's loading is lost, look for it at most this often. */
 #define RETRY_MS	250

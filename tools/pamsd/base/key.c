@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../pamsd.h"
+#include "base.h"
 
 #define VARIANT		sodium_base64_VARIANT_ORIGINAL
 #define FILE_BYTES_MAX	128	/* a key, and white space around it */

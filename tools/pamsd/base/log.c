@@ -8,7 +8,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "../pamsd.h"
+#include "base.h"
 
 #define SELDOM_MS	60000
 

@@ -15,7 +15,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "../pamsd.h"
+#include "base.h"
 
 #define PATIENCE_MS	20
 #define ANSWER_MAX	1048576	/* 1000 flows take half a megabyte */

@@ -16,7 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "../pamsd.h"
+#include "base.h"
 
 #define NET_ADMIN	CAP_TO_MASK(CAP_NET_ADMIN)
 #define NET_RAW		CAP_TO_MASK(CAP_NET_RAW)

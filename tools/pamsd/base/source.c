@@ -12,7 +12,7 @@
 #include <netlink/netlink.h>
 #include <netlink/socket.h>
 
-#include "../pamsd.h"
+#include "base.h"
 
 int source_open(struct nl_sock **sock, int protocol)
 {

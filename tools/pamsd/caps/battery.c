@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "caps.h"
+#include "cap.h"
 
 #define SUPPLIES	"/sys/class/power_supply/*"
 

@@ -20,7 +20,7 @@
 #include <event2/event.h>
 #include <jansson.h>
 
-#include "caps.h"
+#include "cap.h"
 
 #define LOOK_MS		1000
 #define BATTERY_US	5000000

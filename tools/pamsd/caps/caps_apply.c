@@ -25,7 +25,7 @@
 #include <linux/mptcp.h>
 
 #include "../../lib/netlink.h"
-#include "caps.h"
+#include "cap.h"
 
 #define TTL_MS		10000
 

@@ -18,7 +18,7 @@
 
 #include <linux/mptcp_pams.h>
 
-#include "caps.h"
+#include "cap.h"
 
 #define VERSION		1
 #define BOOT_ID		"/proc/sys/kernel/random/boot_id"

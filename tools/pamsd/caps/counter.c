@@ -11,7 +11,7 @@
 #include <netlink/netlink.h>
 #include <netlink/socket.h>
 
-#include "caps.h"
+#include "cap.h"
 
 static struct nl_sock *sock;
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "caps.h"
+#include "cap.h"
 
 static unsigned int add(char names[EXITS_MAX][IF_NAMESIZE], unsigned int count,
 			const char *name)

@@ -11,7 +11,7 @@
 
 #include <event2/event.h>
 
-#include "caps.h"
+#include "cap.h"
 
 #ifndef HAVE_DBUS
 

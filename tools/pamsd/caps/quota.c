@@ -17,7 +17,7 @@
  * synchronised, its date may have been set: a period that only an unsynchronised clock
  * has seen doesn't count as ended then.
  */
-#include "caps.h"
+#include "cap.h"
 
 #define SLACK_BYTES	1000000
 #define LOOK_MIN_MS	10

@@ -15,7 +15,7 @@
 #include <event2/event.h>
 
 #include "../../lib/first.h"
-#include "paths.h"
+#include "path.h"
 
 #ifndef HAVE_BPF
 

@@ -2,7 +2,7 @@
 /* choice - on which path connections begin: the cheapest that lives, and then by time */
 #include <string.h>
 
-#include "paths.h"
+#include "path.h"
 
 /* TCP's first window; each round trip doubles it. */
 #define WINDOW_BYTES	14480

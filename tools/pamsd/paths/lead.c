@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "paths.h"
+#include "path.h"
 
 static struct lead *lead_to(const struct list *leads, const struct prefix *to)
 {

@@ -26,7 +26,7 @@
 #include <netlink/netlink.h>
 #include <netlink/socket.h>
 
-#include "paths.h"
+#include "path.h"
 
 /* After a change wait for those that come with it. */
 #define SETTLE_MS	50

@@ -14,7 +14,7 @@
 #include <linux/if_addr.h>
 #include <linux/rtnetlink.h>
 
-#include "paths.h"
+#include "path.h"
 
 /* How long a link without carrier keeps its endpoint: taking that away ends its subflows. */
 #define HOLD_MS		3000

@@ -14,7 +14,7 @@
 #include <netlink/socket.h>
 
 #include "../../lib/netlink-internal.h"
-#include "paths.h"
+#include "path.h"
 
 #define ROOM		16
 

@@ -18,9 +18,9 @@
 
 #include <netlink/attr.h>
 
-#include "../base/diag.h"
-#include "paths.h"
 #include "../../lib/tcpinfo.h"
+#include "../base/diag.h"
+#include "path.h"
 
 /* Connections that are being opened, and for how long: by both ports, addresses are the path's. */
 #define OPENING_MAX	64

@@ -9,7 +9,7 @@
  */
 #include <string.h>
 
-#include "paths.h"
+#include "path.h"
 
 #define SILENT_MAX	32
 /* How long what doesn't answer stays out: doubled each time, at most 64 times. */

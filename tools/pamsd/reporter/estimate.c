@@ -44,7 +44,7 @@
 #include <linux/mptcp_pams.h>
 #include <string.h>
 
-#include "../pamsd.h"
+#include "measure.h"
 
 #define US_PER_S	1000000ULL
 #define MANY_BYTES	(11 * 1514)

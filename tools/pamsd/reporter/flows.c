@@ -5,7 +5,7 @@
  * For the sources that read TCP sockets. A flow belongs to an interface if its peer is
  * in one of the prefixes that the interface is about.
  */
-#include "../pamsd.h"
+#include "measure.h"
 
 bool flows_mean(const struct interface_config *config,
 		const struct prefix *peer, uint16_t port)

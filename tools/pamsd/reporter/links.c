@@ -30,7 +30,7 @@
 #include <netlink/netlink.h>
 #include <netlink/socket.h>
 
-#include "../pamsd.h"
+#include "links.h"
 
 #define WINDOW_US	100000
 #define WINDOW_BYTES	(3 * 1514)
@@ -73,22 +73,6 @@ static struct link *by_index(struct links *links, unsigned int ifindex)
 		if (links->links[i]->ifindex == ifindex)
 			return links->links[i];
 	return NULL;
-}
-
-bool link_prefers_temporary(const char *name)
-{
-	char path[64 + IF_NAMESIZE];
-	int value = 0;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/sys/net/ipv6/conf/%s/use_tempaddr",
-		 name);
-	file = fopen(path, "re");
-	if (file && fscanf(file, "%d", &value) != 1)
-		value = 0;
-	if (file)
-		fclose(file);
-	return value > 1;
 }
 
 /* fc00::/7 isn't routed beyond the site: RFC 4193 */

@@ -25,8 +25,9 @@
 #include <linux/mptcp_pams.h>
 
 #include "../../lib/netlink.h"
-#include "announce.h"
-#include "../pamsd.h"
+#include "measure.h"
+#include "reporter.h"
+#include "target.h"
 
 #define TICK_MS		20
 #define IDLE_TICK_MS	100

@@ -20,7 +20,7 @@
 #include <event2/event.h>
 #include <event2/util.h>
 
-#include "../pamsd.h"
+#include "target.h"
 
 #define REFRESH_S	300
 #define RETRY_MAX_S	64

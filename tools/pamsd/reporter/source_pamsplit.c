@@ -14,7 +14,7 @@
 #include <arpa/inet.h>
 #include <string.h>
 
-#include "../pamsd.h"
+#include "measure.h"
 
 static bool is_meant(const struct interface_config *config, const char *line)
 {

@@ -19,7 +19,7 @@
 #include <netlink/netlink.h>
 #include <netlink/socket.h>
 
-#include "../pamsd.h"
+#include "measure.h"
 
 static struct nl_sock *sock;
 

@@ -27,7 +27,7 @@
 #include <netlink/netlink.h>
 #include <netlink/socket.h>
 
-#include "../pamsd.h"
+#include "measure.h"
 #include "source_station.h"
 
 #define BITRATE_PART	2

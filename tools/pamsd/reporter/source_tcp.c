@@ -24,7 +24,7 @@
 
 #include "../../lib/tcpinfo.h"
 #include "../base/diag.h"
-#include "../pamsd.h"
+#include "measure.h"
 
 #define PAUSE			50
 #define PAUSE_MAX_US		500000

@@ -30,7 +30,7 @@
 
 #include "../../lib/sockdiag.h"
 #include "../base/diag.h"
-#include "../pamsd.h"
+#include "links.h"
 
 #define BUCKETS		4096
 #define OWNERS_MAX	256

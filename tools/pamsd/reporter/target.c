@@ -16,8 +16,7 @@
 #include <jansson.h>
 #include <sodium.h>
 
-#include "announce.h"
-#include "../pamsd.h"
+#include "target.h"
 
 /*
  * After this time without an answer, silence is logged. It leaves room for a round trip and

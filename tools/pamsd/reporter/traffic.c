@@ -18,7 +18,7 @@
 
 #include <event2/event.h>
 
-#include "../pamsd.h"
+#include "links.h"
 
 /* Shorter packets are acknowledgments, DNS lookups, keep-alives, ARP. */
 #define DATA_BYTES	256

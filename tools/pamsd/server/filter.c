@@ -17,7 +17,7 @@
 #include <linux/filter.h>
 #include <linux/sock_diag.h>
 
-#include "../pamsd.h"
+#include "peers.h"
 
 #define UDP_HEADER	8
 #define MAGIC_AT	(UDP_HEADER + 0)

@@ -19,7 +19,8 @@
 #include <event2/event.h>
 #include <jansson.h>
 
-#include "../pamsd.h"
+#include "peers.h"
+#include "server.h"
 
 #define BATCH		64
 #define BUDGET_US	2000

@@ -17,8 +17,7 @@
 
 #include <sodium.h>
 
-#include "../../lib/netlink.h"
-#include "../pamsd.h"
+#include "peers.h"
 
 #define SESSIONS_MAX	4	/* of a peer */
 /* Of a peer at most 4096 sessions are remembered whose reports were refused. */

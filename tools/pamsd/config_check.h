@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* config - declarations shared by config.c and config_check.c */
-#ifndef PAMSD_CONFIG_H
-#define PAMSD_CONFIG_H
+/* config_check - what config.c leaves to config_check.c */
+#ifndef PAMSD_CONFIG_CHECK_H
+#define PAMSD_CONFIG_CHECK_H
 
 #include <confuse.h>
 
@@ -68,4 +68,4 @@ int check_server(cfg_t *cfg, cfg_opt_t *opt);
 int check_to(cfg_t *cfg, cfg_opt_t *opt);
 int check_to_address(cfg_t *cfg, cfg_opt_t *opt);
 
-#endif /* PAMSD_CONFIG_H */
+#endif /* PAMSD_CONFIG_CHECK_H */

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * path - declarations shared by the files that keep the host's paths
+ *
+ * A path is an interface with an address of one family and a default route. For each of them the
+ * path manager gets an endpoint, and routing a table of its own, so that what is sent from the
+ * address leaves by the interface.
+ */
+#ifndef PAMSD_PATH_H
+#define PAMSD_PATH_H
+
+#include "../caps/caps.h"
+#include "paths.h"
+
+/* --- scene.c: interfaces, addresses, routes and rules, as the kernel has them now --- */
+
+/* Marks routes and rules that pamsd made: unused by others, see rtnetlink(7), rtm_protocol. */
+#define OUR_PROTOCOL	173
+/* The table of an interface's paths is this plus its index. */
+#define OUR_TABLE	20000
+/* Priorities of our rules: this, and the next two. */
+#define OUR_PRIORITY	20000
+
+struct scene_link {
+	unsigned int ifindex;
+	char name[IF_NAMESIZE];
+	char kind[16];		/* "bridge", "tun", ... or "" */
+	bool loopback;
+	bool slave;		/* part of a bridge or bond, which has the addresses */
+	bool up;		/* with carrier */
+};
+
+struct scene_address {
+	unsigned int ifindex;
+	struct prefix address;	/* a host's */
+	unsigned int subnet;	/* bits of its subnet */
+	uint32_t flags;		/* IFA_F_ */
+	bool own;		/* pamsd has an endpoint for it */
+};
+
+struct scene_route {
+	struct prefix to;
+	uint32_t table;
+	unsigned int ifindex;	/* 0: none, or several */
+	uint32_t metric;
+	struct prefix gateway;	/* family 0: none */
+	bool ours;
+};
+
+/* What comes from "from" looks the table up, without routes of at most "suppress" bits. */
+struct scene_rule {
+	struct prefix from;
+	uint32_t table;
+	uint32_t priority;
+	int suppress;		/* -1: all routes count */
+};
+
+struct list {
+	void *at;
+	unsigned int count, room;
+};
+
+struct scene {
+	struct list links;	/* of struct scene_link */
+	struct list addresses;
+	struct list routes;	/* unicast ones, and local ones of hosts */
+	struct list rules;	/* ours */
+};
+
+/* The new last element, all zero. Ends the daemon if there is no memory. */
+void *list_add(struct list *list, size_t size);
+void list_free(struct list *list);
+/* Is it in one of the list's prefixes? */
+bool list_covers(const struct list *prefixes, const struct prefix *one);
+
+#define for_each(type, one, list)					\
+	for (type *one = (list)->at;					\
+	     one && one < (type *)(list)->at + (list)->count; one++)
+
+/* Returns 0 or -errno. Frees what *scene had before. */
+int scene_read(struct scene *scene);
+void scene_free(struct scene *scene);
+struct scene_link *scene_link(const struct scene *scene, unsigned int ifindex);
+/* The interface to which the routes send what isn't for any special destination; 0: none. */
+unsigned int scene_exit(int family);
+/* Add or remove what is ours. Return 0 or -errno. */
+int scene_route(const struct scene_route *route, bool add);
+int scene_rule(const struct scene_rule *rule, bool add);
+void scene_close(void);
+
+/* --- choice.c: on which path connections begin --- */
+
+struct path {
+	struct prefix address;
+	unsigned int ifindex;
+	char interface[IF_NAMESIZE];
+	bool up;
+	uint64_t down_ms;	/* when the carrier was lost; 0: it never was there */
+	bool listed;		/* it was there in the last scene */
+	uint8_t cost;
+	uint64_t lost_ms;	/* a loss is predicted for then; 0: none */
+	uint64_t lost_until_ms;	/* how long it holds */
+	uint64_t dead_ms;	/* no answer came since then; 0: it lives */
+	uint64_t again_ms;	/* a dead path counts as living again from then on */
+	unsigned int deaths;	/* without a sign of life in between */
+	uint64_t answered_us;	/* the last answer over it */
+	uint64_t waiting_us;	/* since when the last overdue opening waits; 0: none does */
+	uint32_t reach_us;	/* the longest least round trip to any peer; 0: unknown */
+	uint32_t rtt_us;	/* to peers that another path reaches, too; 0: unknown */
+	uint64_t rate_byteps;	/* the most that it carried lately; 0: it never was full */
+	uint64_t rate_us;	/* when that was */
+	uint64_t floor_byteps;	/* the most that it carried lately without being full */
+	uint64_t floor_us;	/* when that was */
+	uint64_t queue_us;	/* how much longer data took meanwhile, at most */
+	uint64_t look_bytes;	/* carried since the last look */
+	uint64_t sum_bytes;	/* and since then */
+	uint64_t moved_us;
+	uint64_t data_us;	/* when data came last */
+	unsigned int busy;	/* connections that have carried something since the last look */
+	unsigned int ended;	/* connections, lately */
+};
+
+/* The path with this address, or NULL. */
+struct path *path_at(const struct list *paths, const struct prefix *address);
+
+/* What a new connection brings. */
+struct answer {
+	uint64_t bytes;
+	uint64_t all_bytes;	/* with those that run beside it */
+};
+
+/*
+ * Choose the path on which connections of this family begin, among those of the list; NULL: there
+ * is none. before: the address chosen last, or the routes' choice. It stays while it
+ * lives, costs no more than another path, and such an answer wouldn't take less than "percent" of
+ * its time elsewhere.
+ */
+const struct path *choose_path(const struct list *paths, int family,
+			       const struct prefix *before, const struct answer *answer,
+			       unsigned int percent, uint64_t ms);
+
+/*
+ * The path on which connections to a destination begin that is silent on the chosen one; NULL:
+ * there, too. Where none answers each has its turn.
+ */
+const struct path *choose_elsewhere(const struct list *paths, const struct prefix *to,
+				    const struct prefix *chosen, const struct answer *answer,
+				    uint64_t ms);
+
+/* --- plan.c: what should be there, from what is --- */
+
+/* An endpoint that pamsd has made, or will. */
+struct made {
+	struct prefix address;
+	unsigned int ifindex;
+	uint8_t id;		/* that the kernel gave it; 0: unknown yet */
+};
+
+struct plan {
+	struct list routes;	/* of struct scene_route */
+	struct list rules;
+	struct list endpoints;	/* of struct made */
+	struct list left;	/* of struct prefix: destinations with a route of their own */
+};
+
+struct situation {
+	const struct paths_config *config;
+	struct caps *caps;	/* or NULL */
+	const struct scene *scene;
+	unsigned int exits[2];	/* scene_exit() of both families */
+	uint64_t ms;
+	struct list *paths;	/* of struct path; plan_make() brings it up to date */
+};
+
+/* *plan is empty before. */
+void plan_make(struct plan *plan, const struct situation *now);
+void plan_free(struct plan *plan);
+/* The plan will be another one then, though nothing else changes; UINT64_MAX: never. */
+uint64_t plan_changes_ms(const struct situation *now);
+/* NULL, or why the interface is no path now. */
+const char *plan_why_not(const struct situation *now, const struct scene_link *link);
+struct made *made_at(const struct list *list, const struct prefix *address);
+bool has_route(const struct list *routes, const struct scene_route *one);
+bool has_rule(const struct list *rules, const struct scene_rule *one);
+
+/* --- begin.c: programs in the kernel, which carry the choice out --- */
+
+struct begin;
+
+/* A sign from the kernel that a connection begins: calls woken(). NULL: no memory. */
+struct begin *begin_new(struct event_base *base, void (*woken)(void *arg), void *arg);
+/* Connections begin as the routes say from now on. */
+void begin_free(struct begin *begin);
+
+/* Put the choice into the kernel's table; NULL: none. 0 or -errno. */
+int begin_tell(struct begin *begin, int family, const struct path *path);
+/*
+ * Replace the destinations for which there is no choice. Returns 0, or -errno: then there is no
+ * choice for any.
+ */
+int begin_leave(const struct list *prefixes);
+/* Connections to this destination begin on that path; NULL: as all. 0 or -errno. */
+int begin_lead(const struct prefix *to, const struct path *path);
+
+/* --- silent.c: destinations that don't answer over a path --- */
+
+/* How long what didn't answer so many times before stays out. */
+uint64_t dead_for_ms(unsigned int times);
+/* One that is being opened since then has waited for too long. */
+void silent_note(const struct prefix *local, const struct prefix *peer, uint64_t since_us,
+		 uint64_t ms);
+void silent_answered(const struct prefix *local, const struct prefix *peer, uint64_t us);
+/* The path is another one now, or works again. */
+void silent_forget(const struct prefix *local);
+/* Since when, or 0: it isn't silent there, or may be tried again. */
+uint64_t silent_since_us(const struct prefix *local, const struct prefix *peer, uint64_t ms);
+/* Is the path dead, on which something was answered at answered_us last? */
+bool silent_condemns(const struct prefix *local, uint64_t answered_us, uint64_t ms);
+/* The next destination that is silent on this path, or NULL. *at: 0 at first */
+const struct prefix *silent_on(const struct prefix *local, uint64_t ms, unsigned int *at);
+
+/* --- lead.c: destinations that are silent where connections begin --- */
+
+struct lead {
+	struct prefix to, address;
+	unsigned int ifindex;
+};
+
+struct leading {
+	const struct list *paths, *left;
+	const struct prefix *chosen;	/* of both families; family 0: none */
+	const struct answer *answer;
+	uint64_t ms;
+};
+
+/* Bring "leads", of struct lead, and the kernel's table up to date. 0 or -errno. */
+int lead_all(struct list *leads, const struct leading *leading);
+
+/* --- seen.c: what this machine's TCP sockets tell of the paths --- */
+
+/*
+ * Update rtt_us, rate_byteps and signs of life. Sockets to what is in the prefixes of "left" don't
+ * count: they needn't leave by the path's default route. Returns how many are being opened.
+ */
+int seen_read(const struct list *paths, const struct list *left, uint64_t us);
+/* The next look is at what begins now. */
+void seen_begin(const struct list *paths, uint64_t us);
+/* Connections that end are seen, too: returns a descriptor that tells of them, or -errno. */
+int seen_watch(void);
+void seen_ended(const struct list *paths, const struct list *left, uint64_t us);
+const struct answer *seen_answer(void);
+void seen_close(void);
+
+#endif /* PAMSD_PATH_H */
