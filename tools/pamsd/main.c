@@ -52,7 +52,7 @@ static struct {
 	bool broken;		/* exit with a failure */
 } pamsd;
 
-static void kernel_is_back(void *arg)
+static void feed_all(void *arg)
 {
 	(void)arg;
 	if (pamsd.roles.server)
@@ -253,7 +253,7 @@ static void on_reload(evutil_socket_t fd, short what, void *arg)
 }
 
 /* Is called for each signal, but all that came during a reload call for one more. */
-static void got_signal(evutil_socket_t number, short what, void *arg)
+static void obey_signal(evutil_socket_t number, short what, void *arg)
 {
 	(void)what;
 	(void)arg;
@@ -273,7 +273,7 @@ static int catch_signals(void)
 		return -1;
 	for (unsigned int i = 0; i < ARRAY_SIZE(numbers); i++) {
 		struct event *event = evsignal_new(pamsd.base, numbers[i],
-						   got_signal, NULL);
+						   obey_signal, NULL);
 
 		pamsd.signals[i] = event;
 		if (!event || event_add(event, NULL))
@@ -304,7 +304,7 @@ static int run(void)
 	pamsd.base = base_new();
 	if (!pamsd.base)
 		goto free_config;
-	pamsd.kernel = kernel_new(pamsd.base, kernel_is_back, NULL);
+	pamsd.kernel = kernel_new(pamsd.base, feed_all, NULL);
 	if (!pamsd.kernel)
 		goto free_base;
 	if (catch_signals() || set_up(&pamsd.roles))

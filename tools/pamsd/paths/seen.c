@@ -111,7 +111,7 @@ static struct opening *find_opening(const struct diag_socket *socket, uint64_t u
 	return oldest;
 }
 
-static void is_dead(struct path *path, uint64_t ms)
+static void declare_dead(struct path *path, uint64_t ms)
 {
 	if (path->dead_ms && ms < path->again_ms) {
 		/* it was tried again */
@@ -124,7 +124,7 @@ static void is_dead(struct path *path, uint64_t ms)
 	say("%s: nothing is answered", path->interface);
 }
 
-static void lives(struct path *path)
+static void declare_alive(struct path *path)
 {
 	if (path->dead_ms)
 		say("%s: answers again", path->interface);
@@ -231,7 +231,7 @@ static void take_info(const struct look *look, struct path *path,
 		path->answered_us = answered_us;
 	silent_answered(&socket->local, &socket->peer, answered_us);
 	if (path->dead_ms && path->answered_us / 1000 > path->dead_ms)
-		lives(path);
+		declare_alive(path);
 	if (info->min_rtt_us > path->reach_us)
 		path->reach_us = info->min_rtt_us;
 	take_bytes(look, path, socket, info);
@@ -296,7 +296,7 @@ static void judge(struct path *path, uint64_t us)
 
 	if (path->dead_ms ? waits :
 	    silent_condemns(&path->address, path->answered_us, us / 1000))
-		is_dead(path, us / 1000);
+		declare_dead(path, us / 1000);
 }
 
 /* The mean over the peers that another path reaches, too. */

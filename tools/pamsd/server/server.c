@@ -153,7 +153,7 @@ static void set_filter(struct server *server, bool filtered)
  * Detach the filter when the flood is over: without it peer.c sees datagrams with unknown
  * keys, counts them and logs them.
  */
-static void second_is_over(evutil_socket_t fd, short what, void *arg)
+static void check_flood(evutil_socket_t fd, short what, void *arg)
 {
 	const struct timeval second = { .tv_sec = 1 };
 	struct server *server = arg;
@@ -214,7 +214,7 @@ static unsigned int receive_batch(struct listener *listener, bool *all)
 static const struct timeval pace = { .tv_usec = PACE_US };
 static const struct timeval at_once = { };
 
-static void has_come(evutil_socket_t fd, short what, void *arg)
+static void receive(evutil_socket_t fd, short what, void *arg)
 {
 	struct listener *listener = arg;
 	uint64_t us = now_us();
@@ -230,7 +230,7 @@ static void has_come(evutil_socket_t fd, short what, void *arg)
 	listener->last_us = us;
 }
 
-static void is_time(evutil_socket_t fd, short what, void *arg)
+static void receive_rest(evutil_socket_t fd, short what, void *arg)
 {
 	struct listener *listener = arg;
 	bool all;
@@ -298,8 +298,8 @@ static int listen_at(struct event_base *base, struct server *server,
 	}
 	server->count++;
 	listener->event = event_new(base, listener->fd, EV_READ | EV_PERSIST,
-				    has_come, listener);
-	listener->pace = event_new(base, -1, 0, is_time, listener);
+				    receive, listener);
+	listener->pace = event_new(base, -1, 0, receive_rest, listener);
 	if (!listener->event || !listener->pace)
 		return -1;
 	return event_add(listener->event, NULL);
@@ -346,7 +346,7 @@ struct server *server_new(struct event_base *base, const struct config *config,
 		return NULL;
 	env.arg = kernel;
 	server->peers = peers_new(config, &env);
-	server->second = evtimer_new(base, second_is_over, server);
+	server->second = evtimer_new(base, check_flood, server);
 	server->listeners = calloc(config->listen_count,
 				   sizeof(*server->listeners));
 	if (!server->peers || !server->listeners || !server->second)
