@@ -100,12 +100,10 @@ def splits(lab):
                   "reinjection; to 10 Mbit/s: flexible feedback beats that over the HS-path only in "
                   "time and radio-on time; HS-path to 1 Mbit/s: the split shortens both", "s",
                   ["bound", *names, *told],
-                  "5 Mbit/s 25 ms beside a helper with 10 Mbit/s 20 ms and 5 Mbit/s 5 ms, on which "
-                  "pamsplit runs or which is a router; the change is at 2 s. Told: pamsd measures "
-                  "the pipe, by what pamsplit says or by the queue, and reports, over whichever of "
-                  "HS-path and pipe carried data last (flexible feedback), or over HS only. Radio: how "
-                  "long the helper's is on, without the tail, which is 11.58 s behind its last packet "
-                  f"in all of them (tools/lab/radio.py). Means of {SEEDS} runs.")
+                  "5 Mbit/s 25 ms beside a helper with 10 Mbit/s 20 ms and 5 Mbit/s 5 ms; the change is at "
+                  "2 s. Told: pamsd measures the pipe and reports, over whichever of HS-path and pipe "
+                  "carried data last (flexible feedback), or over HS only. Radio: how long the helper's is "
+                  f"on, without the tail of 11.58 s (tools/lab/radio.py). Means of {SEEDS} runs.")
     own = with_helpers(lab)
     for label, paper, change in CASES:
         for kind in ("router", "split"):
@@ -202,9 +200,8 @@ def traces(lab):
     """Rates that vary."""
     table = _table(lab, "Varying wireless links",
                    "replayed traces: 21 to 23 % less time than kibbutz, 29 to 35 % less than COMBINE",
-                   "The traces of the paper are not to be had: these are synthetic, a rate drawn "
-                   "four times a second around the mean (tools/lab/seeds.py), of the direct path, 8/15, "
-                   "the HS-path, 10/35, and the pipe, 5/5. 4 MB.")
+                   "The paper's traces are not to be had: these are synthetic, rates drawn four times a second "
+                   "(tools/lab/seeds.py) around 8/15 (direct), 10/35 (HS-path) and 5/5 (pipe). 4 MB.")
     for seed in (1, 2, 3):
         changes = [*trace_changes(seed, 0, 8, 12), *trace_changes(seed, 1, 10, 12, "hs"),
                    *trace_changes(seed, 1, 5, 12, "pipe")]

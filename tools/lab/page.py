@@ -237,13 +237,11 @@ def _first(data):
                 ("minfct", "minfct+learned", "minfct+oracle")), report.cell(row["single_s"], ".3f")]
              for ratio, row in firsts.worst(rows, "minfct+learned")]
     return ["## Where connections begin", "",
-            "New connections over drawn pairs of links, either first (tools/lab/firsts.py; `lab sweep "
+            "New connections over drawn pairs of links, either first (`lab sweep "
             f"--kind first --seed {data['seed']} --count {data['count']} --half report --sched "
-            "default,minfct --first given,learned,oracle`): from a scenario's second connection on, and "
-            "its second page. given: connections begin on the default route's path. learned: the client's pamsd keeps its "
-            "paths, and has seen what went before. oracle: a rule that knows rates and delays chooses "
-            "(tools/lab/begins.py). /single: against the best path alone; /given: against the same "
-            "scheduler without a choice.", "",
+            "default,minfct --first given,learned,oracle`; lab.md says what these are): from a scenario's "
+            "second connection on, and its second page. /single: against the best path alone; /given: against "
+            "the same scheduler without a choice.", "",
             *_rows(firsts.HEAD, firsts.body(rows)), "",
             "Where minfct is slowest against the default route's choice; times in s.", "",
             *_rows(["name", "scenario", "/given", "given", "learned", "oracle", "best path alone"],

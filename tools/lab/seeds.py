@@ -212,9 +212,7 @@ def impaired(lab):
                   "30 MB, window: socket buffers at both ends. path 1 is the clean link alone. "
                   "The CPU, which limited the original, is infinitely fast here. Loss begins 20 "
                   "ms after the request: a handshake that meets it falls back to TCP. "
-                  "A dash is a transfer that stood still: out-of-order data fills the receiver's "
-                  "small buffer, whose kernel then moves nothing out of the subflows' queues, "
-                  "where what fills the gap has arrived.",
+                  "A dash is a transfer that stood still (upstream/receiver-stall.md).",
                   digits=0, better="more")
     cases = [(ms, 0, kbyte) for kbyte in (100, 250, 400) for ms in (0.1, 5, 20)]
     cases += [(0.1, loss, 400) for loss in (0.01, 0.05, 0.2, 0.5)]
