@@ -65,8 +65,8 @@ def _load(part):
 
 
 def part_seeds(means, schedulers, args, progress):
-    """Every table of mpbond.py and seeds.py."""
-    lab = seeds.Lab(means, schedulers, args.jobs, progress)
+    """Every table of mpbond.py and seeds.py, without the published schedulers."""
+    lab = seeds.Lab(means, [name for name in schedulers if name not in runs.PEERS], args.jobs, progress)
     tables = []
     for make in (*mpbond.TABLES, *seeds.TABLES):
         _say(f"seeds: {make.__name__}")

@@ -53,6 +53,20 @@ def body(rows):
     return lines
 
 
+def folded(rows):
+    """(head, [row]) of a shorter table, a row for each scheduler and size; the last columns are learned's."""
+    found = []
+    for title, mine in groups_of(rows):
+        for scheduler in SCHEDULERS:
+            learned = begins.name_of(scheduler, "learned")
+            means = [_cells(sweep.ratios(mine, begins.name_of(scheduler, first), sweep.against_single))[0]
+                     for first in begins.FIRSTS]
+            found.append([title, scheduler, str(len(mine)), *means,
+                          *_cells(sweep.ratios(mine, learned, sweep.against_single))[1:],
+                          *_cells(sweep.ratios(mine, learned, sweep.against_given))])
+    return ["", "", "rows", *begins.FIRSTS, "> 1.05", "worst", "/given", "> 1.05", "worst"], found
+
+
 def worst(rows, name, count=8):
     """[(ratio, row)] where a choice costs most against that of the default route."""
     return sweep.ratios([row for _, mine in groups_of(rows)[:-1] for row in mine], name,

@@ -12,7 +12,8 @@ import sweep
 
 GENERATED = "<!-- Written by `make bench` (tools/lab/page.py); changes here are lost. -->"
 DUPLICATES_MAX = 0.08   # goal: of one run, at most
-PAIRS_SHOWN = 12        # of the worst over recorded links
+SHOWN = 5               # of the worst, over recorded links and of choices
+HARMED_SHOWN = 10
 
 
 def _cell(value, digits=2):
@@ -60,8 +61,7 @@ def _table(table):
     schedulers, rows = table["columns"], table["rows"]
     papers = {row["paper"] for row in rows}
     said = "" if len(papers) > 1 or papers == {""} else f"; the paper: {papers.pop()}"
-    head = ["", *(["paper"] if len(papers) > 1 else []), *schedulers,
-            *(["note"] if any(row["note"] for row in rows) else [])]
+    head = ["", *(["paper"] if len(papers) > 1 else []), *schedulers]
     body = []
     for row in rows:
         known = [row["cells"].get(name) for name in schedulers
@@ -73,8 +73,7 @@ def _table(table):
             value = row["cells"].get(name)
             text = _cell(value, table["digits"])
             cells.append(f"**{text}**" if value is not None and value == best else text)
-        body.append([row["label"], *([row["paper"]] if "paper" in head else []), *cells,
-                     *([row["note"]] if "note" in head else [])])
+        body.append([row["label"], *([row["paper"]] if "paper" in head else []), *cells])
     return [f"### {table['title']}", "", table["source"] + ".", *([table["note"]] if
             table["note"] else []), "", f"In {table['unit']}; {table['better']} is better{said}.", "",
             *_rows(head, body), ""]
@@ -87,10 +86,9 @@ def _published(names):
 
 
 def _seeds(data):
-    names = {name for table in data["tables"] for name in table["columns"]}
     lines = ["## The seeds' tables", "",
              "The tables of the papers that the project starts from (tools/lab/mpbond.py, seeds.py); "
-             "the best of a row is bold." + _published(names), ""]
+             "the best of a row is bold.", ""]
     for table in data["tables"]:
         lines += _table(table)
     return lines + ["### Not in these tables", "", *(f"- {text}" for text in data["missing"]), ""]
@@ -101,7 +99,7 @@ COLUMNS = [             # heading, what of sweep.summary_of(), its form
     ("> 1.05", "single_harmed", "d"), ("worst", "single_worst", ".2f"),
     ("/joined", "joined_mean", ".3f"), ("> 1.05", "joined_harmed", "d"),
     ("p90", "joined_p90", ".2f"), ("worst", "joined_worst", ".2f"),
-    ("/bound", "bound_median", ".3f"), ("of", "bound_scenarios", "d"), ("/peers worst", "peers_worst", ".2f"),
+    ("/bound", "bound_median", ".3f"), ("of", "bound_scenarios", "d"),
     ("/p99", "tail_mean", ".3f"), ("duplicates mean", "duplicates_mean", ".1%"),
     ("max", "duplicates_max", ".1%"), ("failed", "failed", "d")]
 OF_A_PART = [COLUMNS[0], *COLUMNS[4:6], COLUMNS[7]]
@@ -142,7 +140,8 @@ def _sweep(data):
     (title, first), *parts = _parts(data)
     lines = ["## The sweep", "",
              f"{len(_transfers(data))} of {data['count']} scenarios drawn with seed {data['seed']}, and "
-             "pages. lab.md says what is drawn, and what each column means (\"The sweep\").", "",
+             "pages. lab.md says what is drawn, and what each column means (\"The sweep\")."
+             + _published(sweep.names_of(first)), "",
              f"### {title[0].upper()}{title[1:]}: {len(first)} scenarios", "", *_summary(first), ""]
     if parts:
         lines += ["### Parts of it", "", *_side_by_side(parts), ""]
@@ -202,14 +201,14 @@ def _harmed(data, name):
                      f"{_cell(times[best] / joined_s)} ({best})"])
     return [f"### Where {name} is slower than the best path alone", "",
             _first_path(_reported(data), name), "",
-            f"{len(body)} scenarios, paths in Mbit/s / one-way ms / loss. Possible: the least time of a cold "
+            f"The worst of {len(body)} scenarios, paths in Mbit/s / one-way ms / loss. Possible: the least time of a cold "
             "connection whose scheduler knows every path (tools/lab/oracle.py), over "
             f"{sweep.HARM} itself in {never} of them. Unforeseen: "
             "the same if the first path gets its first window, since no other has joined yet, and "
             f"at most {DUPLICATES_MAX * 100:.0f} % is sent twice: over {sweep.HARM} in {blind}. Best other: of "
             f"all other schedulers; in {none} of the scenarios none is within {sweep.HARM}.", "",
             *_rows(["name", "scenario", "/joined", "/single", "possible", "unforeseen",
-                    "best other"], body), ""]
+                    "best other"], body[:HARMED_SHOWN]), ""]
 
 
 def _recorded(data):
@@ -221,11 +220,12 @@ def _recorded(data):
               "Two links, either first: cold connections, and pages of 40 objects (lab.md, \"Pairs of "
               f"recorded links\"). The recordings: {pairs.SOURCE}."), "",
              "steps, blocked: drawn links as over satellites and millimetre waves, beside a steady one. "
-             "/better: against the better of pams and minfct.", "",
-             *_rows(["", "rows", "", *pairs.HEAD], pairs.summary(rows)), "",
-             "Where minfct is slowest against the best link alone; times in s.", "",
-             *_rows(["", "/single", *names, "first alone", "second alone"],
-                    pairs.worst(rows, PAIRS_SHOWN)), ""]
+             "/better: against the better of pams and minfct. `lab recorded` prints pams and default in the "
+             "same columns.", "",
+             *_rows(["", "rows", *(f"{name} /single" for name in names if name != MINE),
+                     *(f"{MINE} {heading}" for heading in pairs.HEAD)], pairs.folded(rows, MINE)), "",
+             f"Where {MINE} is slowest against the best link alone; times in s.", "",
+             *_rows(["", "/single", *names, "first alone", "second alone"], pairs.worst(rows, SHOWN)), ""]
     return lines
 
 
@@ -240,9 +240,9 @@ def _first(data):
             "New connections over drawn pairs of links, either first (`lab sweep "
             f"--kind first --seed {data['seed']} --count {data['count']} --half report --sched "
             "default,minfct --first given,learned,oracle`; lab.md says what these are): from a scenario's "
-            "second connection on, and its second page. /single: against the best path alone; /given: against "
-            "the same scheduler without a choice.", "",
-            *_rows(firsts.HEAD, firsts.body(rows)), "",
+            "second connection on, and its second page. Times in those of the best path alone, given, learned "
+            "and by the oracle; then learned alone, /given against the same scheduler without a choice.", "",
+            *_rows(*firsts.folded(rows)), "",
             "Where minfct is slowest against the default route's choice; times in s.", "",
             *_rows(["name", "scenario", "/given", "given", "learned", "oracle", "best path alone"],
                    shown), ""]
@@ -448,13 +448,10 @@ def goals_text(data):
 
 def text(data, release):
     """The page."""
-    count = len(_reported(data["sweep"]))
     lines = ["<!-- SPDX-License-Identifier: GPL-2.0 -->", GENERATED, "# Results", "",
              f"Linux {release} in the laboratory (lab.md), virtual time but for the cost. "
-             "`make bench` measures all of it and writes this page.", "",
-             *_users(data), *_short(data), "## Figures to reach", "",
-             f"Those of the sweep over the {count} scenarios that nobody tunes on.", "",
-             *_rows(["what", "scheduler", "goal", "measured", ""], _goal_rows(data)), "",
+             "`make bench` measures all of it, writes this page, and prints which goals (figures.md) are met.", "",
+             *_users(data), *_short(data),
              *_seeds(data["seeds"]), *_sweep(data["sweep"]), *_recorded(data["recorded"]),
              *_first(data["first"]),
              *_video(data["video"]), *_calls(data["calls"]), *_cost(data["cost"])]

@@ -201,6 +201,14 @@ def summary(rows):
             for title, mine in groups_of(rows) for name in sweep.names_of(mine)]
 
 
+def folded(rows, mine):
+    """[row] of a shorter one: all of one scheduler's figures, and of the others the time."""
+    return [[title, str(len(these)),
+             *(report.cell(sweep.summary_of(these, name)["single_mean"], ".3f")
+               for name in sweep.names_of(these) if name != mine),
+             *line_of(these, mine)] for title, these in groups_of(rows)]
+
+
 def worst(rows, count):
     """[row]: where minfct is slowest against the best link alone, with each time in s."""
     names = sweep.names_of(rows)

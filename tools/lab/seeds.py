@@ -25,13 +25,13 @@ class Table:
     unit: str
     columns: list
     note: str = ""
-    rows: list = field(default_factory=list)    # {label, paper, cells, note}
+    rows: list = field(default_factory=list)    # {label, paper, cells}
     digits: int = 2
     better: str = "less"
 
-    def add(self, label, paper, cells, note=""):
+    def add(self, label, paper, cells):
         """One row; cells: column -> number or None."""
-        self.rows.append({"label": label, "paper": paper, "cells": cells, "note": note})
+        self.rows.append({"label": label, "paper": paper, "cells": cells})
 
 
 class Lab:
@@ -211,8 +211,7 @@ def impaired(lab):
                   ["path 1", *lab.schedulers],
                   "30 MB, window: socket buffers at both ends. path 1 is the clean link alone. "
                   "The CPU, which limited the original, is infinitely fast here. Loss begins 20 "
-                  "ms after the request: a handshake that meets it falls back to TCP. "
-                  "A dash is a transfer that stood still (upstream/receiver-stall.md).",
+                  "ms after the request: a handshake that meets it falls back to TCP.",
                   digits=0, better="more")
     cases = [(ms, 0, kbyte) for kbyte in (100, 250, 400) for ms in (0.1, 5, 20)]
     cases += [(0.1, loss, 400) for loss in (0.01, 0.05, 0.2, 0.5)]

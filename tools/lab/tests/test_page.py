@@ -27,7 +27,7 @@ def _data():
                  _row(one, "later", 1.0, (4.0, 3.0, 0.8))]
     table = {"title": "T", "source": "S", "unit": "s", "columns": ["default", "pams"],
              "note": "", "digits": 2, "better": "less", "rows": [
-                 {"label": "one to 1 Mbit/s", "paper": "", "note": "",
+                 {"label": "one to 1 Mbit/s", "paper": "",
                   "cells": {"default": 9.0, "pams": 4.5}}]}
     decision = {"default": 100.0, "pams": 190.0, "minfct": 350.0}
     return {"sweep": {"seed": 1, "count": 8, "rows": rows, "schedulers": list(NAMES)},
@@ -60,10 +60,9 @@ class Page(unittest.TestCase):
 
     def test_first(self):
         lines = page._first(_data()["first"])       # pylint: disable=protected-access
-        self.assertIn("| 16 KB | learned | minfct | 4 | 0.791 | 50% | 1.25 | 0.791 | 50% | 1.25 | 0 |",
+        self.assertIn("| 16 KB | minfct | 4 | 1.000 | 0.791 | - | 50% | 1.25 | 0.791 | 50% | 1.25 |",
                       lines)
-        self.assertIn("| page of 40 objects | given | minfct | 4 | 1.000 | 0% | 1.00 | - | - | - | 0 |",
-                      lines)
+        self.assertIn("| page of 40 objects | default | 4 | - | - | - | - | - | - | - | - |", lines)
 
     def test_goals(self):
         met = {(what, name): said for what, name, _, _, said in
@@ -91,7 +90,7 @@ class Page(unittest.TestCase):
 
     def test_short_comes_first(self):
         text = page.text(_data(), "6.12")
-        self.assertLess(text.index("## In short"), text.index("## Figures to reach"))
+        self.assertLess(text.index("## In short"), text.index("## The seeds' tables"))
         self.assertIn("| `pams` | 0.75 | 0.75 | 0 of 4 | 1.0 % | 4.50 s |", text)
 
     def test_four_users_lead(self):
@@ -109,14 +108,14 @@ class Page(unittest.TestCase):
         self.assertIn("| steady | 100 | 400 | 100 |", text)
 
     def test_what_a_table_leaves_out(self):
-        """A note that no row has, and the paper's figure where all rows have the same one."""
+        """The paper's figure where all rows have the same one."""
         data = _data()
         row = data["seeds"]["tables"][0]["rows"][0]
         self.assertIn("|  | default | pams |\n", page.text(data, "6.12"))
         row["paper"] = "-5 %"
         self.assertIn("less is better; the paper: -5 %.", page.text(data, "6.12"))
-        data["seeds"]["tables"][0]["rows"].append({**row, "paper": "", "note": "N"})
-        self.assertIn("| one to 1 Mbit/s | -5 % | 9.00 | **4.50** |  |", page.text(data, "6.12"))
+        data["seeds"]["tables"][0]["rows"].append({**row, "paper": ""})
+        self.assertIn("| one to 1 Mbit/s | -5 % | 9.00 | **4.50** |", page.text(data, "6.12"))
 
     def test_video(self):
         self.assertIn("| fades | 2.00 | 4.00, stalls: 1 | 3.00, stalls: 2 |", page.text(_data(), "6.12"))

@@ -100,6 +100,11 @@ class Pairs(unittest.TestCase):
         self.assertEqual(pairs.line_of(ROWS[:1], "minfct"),
                          ["1.200", "1", "1.20", "1", "0.600", "1.200", "1.20", "0"])
 
+    def test_folded(self):
+        self.assertEqual(pairs.folded(ROWS[:1], "minfct")[0],
+                         ["all over recordings", "1", "2.000", "1.000",
+                          "1.200", "1", "1.20", "1", "0.600", "1.200", "1.20", "0"])
+
     def test_worst(self):
         self.assertEqual(pairs.worst(ROWS, 1), [["a+b.0.1M", "1.20", "2.000", "1.000", "1.200",
                                                  "3.000", "1.000"]])
