@@ -207,7 +207,7 @@ short_queue_is_known_in_time()
 }
 
 # Transfers over a pipe that falls to a fifth, with and without reports in turn. Behind a plain router they hardly shorten them
-# (TCP sees the queue as well): they must not make them longer. What the laboratory says of many is in Documentation/lab.md.
+# (TCP sees the queue as well): they must not make them longer. What the laboratory says of many is in Documentation/figures.md.
 #
 # The receive buffer is large from the start: kernel 7.x lets it grow more slowly than this transfer needs, and what waits for the
 # window then takes up to twice the time, by chance. What is left of chance in an emulator are 10 % of a transfer.

@@ -65,7 +65,7 @@ DEFAULT_RUNS = 10
 PREDICTED_MEAN_STALL_S = 0.1
 # The limit of a drive whose path breaks before it is left, 1 in 10: what its queue held is
 # sent again behind LTE's queue, whose 400 packets take up to 0.96 s. 100 ms is the goal there,
-# too; 287 was measured (Documentation/lab.md).
+# too; 287 was measured (Documentation/figures.md).
 PREDICTED_STALL_S = 0.3
 FALSE_ALARM_COST = 0.03
 FALSE_ALARM_MS, FALSE_ALARM_LASTS_MS = 200, 500     # said so early; taken back so late
