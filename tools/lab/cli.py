@@ -44,7 +44,7 @@ EXAMPLES = """examples:
 
 A path is RATE,DELAY[,LIMIT][,loss=..%][,jitter=..ms][,up=RATE][,backup]: rate, one-way
 delay and queue limit in packets, in both directions; more: queue=fq_codel|cake,
-radio=SEED, burst=..ms, rival, steps=SEED, blocked=SEED; in place of RATE trace:FILE, a recording. Documentation/lab.md tells the rest. Times are those of the virtual network."""
+radio=SEED, burst=..ms, rival, steps=SEED, blocked=SEED; in place of RATE trace:FILE, a recording. scenario.py's head tells the rest. Times are those of the virtual network."""
 
 
 class Parser(argparse.ArgumentParser):
