@@ -35,7 +35,10 @@ EXPORTED := $(shell grep -sqw mptcp_register_scheduler \
 STRUCT_OPS := $(shell grep -sqw __register_bpf_struct_ops \
 		'$(KDIR)/Module.symvers' && echo -DPAMS_STRUCT_OPS)
 
-KBUILD_ARGS = -C '$(KDIR)' M='$(abspath $(OUT))' PAMS_VERSION='$(PAMS_VERSION)' \
+# They need the module's BTF, which the kernel's build makes with pahole; where its vmlinux is but pahole isn't, it would fail.
+NO_BTF := $(if $(shell command -v '$(or $(PAHOLE),pahole)' 2>/dev/null),,CONFIG_DEBUG_INFO_BTF_MODULES=)
+
+KBUILD_ARGS = -C '$(KDIR)' M='$(abspath $(OUT))' PAMS_VERSION='$(PAMS_VERSION)' $(NO_BTF) \
 	      PAMS_CFLAGS='-I$(abspath $(OUT))/include $(EXPORTED) $(STRUCT_OPS)'
 
 .PHONY: module
@@ -44,6 +47,8 @@ module: $(OUT)/mptcp_pams.ko
 $(OUT)/mptcp_pams.ko: $(LAYOUT) $(COPIES) $(OUT)/kernel
 	@$(MAKE) --no-print-directory $(KBUILD_ARGS) modules
 	@cp $(OUT)/net/mptcp_pams/mptcp_pams.ko $@
+	@[ -z '$(STRUCT_OPS)' ] || readelf -SW $@ | grep -q ' \.BTF ' || \
+		echo "mptcp_pams is built without BTF, which schedulers in BPF need: it takes pahole, and the vmlinux of the kernel's headers" >&2
 
 # A module in the folder BESIDE that includes our headers, for tests.
 .PHONY: beside
