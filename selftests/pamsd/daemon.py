@@ -251,14 +251,15 @@ class Pair:
             daemon.stop()
 
 
-def reporter_with_faults(folder, interface):
-    """A reporter about lo, and the file that tells netlink_faults.c what to do: nothing yet."""
+def reporter_with_faults(folder, interface, name="lo", server=None):
+    """A reporter, and the file that tells netlink_faults.c what to do: nothing yet."""
     fault = Path(folder) / "fault"
     fault.write_text("")
+    server = server or f'address = "127.0.0.1:{free_port()}" key = "{new_key()}"'
     reporter = Daemon(
         folder, "reporter",
-        f'reporter {{\n\tto "s" {{ address = "127.0.0.1:{free_port()}" key = "{new_key()}" }}\n'
-        f'\tinterface "lo" {{ {interface} local = true }}\n}}\n',
+        f'reporter {{\n\tto "s" {{ {server} }}\n'
+        f'\tinterface "{name}" {{ {interface} local = true }}\n}}\n',
         prefix=("env", f"LD_PRELOAD={HELPERS}/netlink_faults.so", f"NETLINK_FAULT={fault}",
                 "ASAN_OPTIONS=verify_asan_link_order=0"))
     return reporter, fault

@@ -304,6 +304,44 @@ def connections_are_measured(folder):
     server.stop()
 
 
+def reports_leave_from_the_routes_source(folder):
+    """Of several addresses that which the route names, not the first one; also of IPv6, where the first is deprecated."""
+    for command in ("ip addr add 10.9.0.7/24 dev v0", "ip -6 addr add 2001:db8::7/64 dev v0 nodad",
+                    "ip -6 addr add 2001:db8::2/64 dev v0 nodad",
+                    "ip -6 addr add 2001:db8::1/64 dev v0 nodad preferred_lft 0",
+                    "ip neigh add 2001:db8::99 lladdr 02:00:00:00:00:02 dev v0",
+                    "ip route add 10.8.0.1 via 10.9.0.2 src 10.9.0.7",
+                    "ip -6 route add 2001:db8:8::1 via 2001:db8::99 src 2001:db8::7"):
+        subprocess.run(command.split(), check=True)
+    frames = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
+    frames.bind(("v1", 0))
+    frames.settimeout(5)
+
+    def source(family, to):
+        """Of the next datagram to there."""
+        at, size = (26, 4) if family == socket.AF_INET else (22, 16)
+        end = time.monotonic() + 10
+        while time.monotonic() < end:
+            frame = frames.recv(2000)
+            if frame[at + size:at + 2 * size] == socket.inet_pton(family, to):
+                return socket.inet_ntop(family, frame[at:at + size])
+        raise Failed(f"nothing is sent to {to}")
+
+    reporter, fault = reporter_with_faults(
+        folder, 'measure = "none"', "v0", f'address = {{"10.8.0.1", "2001:db8:8::1"}} key = "{new_key()}" via = {{"v0"}}')
+    found = source(socket.AF_INET, "10.8.0.1"), source(socket.AF_INET6, "2001:db8:8::1")
+    check(found == ("10.9.0.7", "2001:db8::7"), f"reports leave from {found}")
+    subprocess.run("ip route change 10.8.0.1 via 10.9.0.2 src 10.9.0.1".split(), check=True)
+    within("they follow the route", lambda: source(socket.AF_INET, "10.8.0.1") == "10.9.0.1")
+    subprocess.run("ip route change 10.8.0.1 via 10.9.0.2 src 10.9.0.7".split(), check=True)
+    fault.write_text("silent")
+    within("it is said that the kernel doesn't tell", lambda: "doesn't tell the source address" in reporter.said())
+    within("they leave all the same", lambda: source(socket.AF_INET, "10.8.0.1") == "10.9.0.1")
+    fault.write_text("")
+    within("they follow the route again", lambda: source(socket.AF_INET, "10.8.0.1") == "10.9.0.7")
+    reporter.stop()
+
+
 def only_its_connections_are_told(folder):
     """The kernel is asked for the sockets of the prefix; pamsd would leave the others out, too, but look at each."""
     reporter, told = reporter_with_faults(folder, 'about = {"127.0.0.2"} measure = "tcp"')
@@ -329,7 +367,7 @@ def main():
                       idle_is_asleep, known_rate_stays_without_backlog, own_reports_are_no_flow, pulled_cable,
                       own_link_is_not_measured,
                       source_that_fails_is_said_once, connections_are_measured,
-                      only_its_connections_are_told])
+                      only_its_connections_are_told, reports_leave_from_the_routes_source])
 
 
 if __name__ == "__main__":

@@ -8,9 +8,9 @@
  * counters: they are read, for all interfaces in one dump of statistics.
  *
  * Reports leave from an address of the interface that MPTCP subflows use (subflows.c),
- * since the server may know the path by it. If there is none, or several, the first one
- * that isn't deprecated is used; of IPv6 a temporary one if the system prefers those
- * (use_tempaddr 2), as it does for connections.
+ * since the server may know the path by it; else from the one that the kernel would choose
+ * for the server. If it doesn't say, the first one that isn't deprecated is used; of IPv6 a
+ * temporary one if the system prefers those (use_tempaddr 2), as it does for connections.
  */
 #include <errno.h>
 #include <net/if.h>
@@ -57,6 +57,8 @@ struct links {
 	struct link *links[LINKS_MAX];
 	unsigned int count;
 	uint64_t us;		/* time of the current sample */
+	struct prefix source;	/* the route's, from the last answer; family 0: none */
+	struct seldom unrouted;
 };
 
 static struct link *by_name(struct links *links, const char *name)
@@ -111,23 +113,16 @@ static const struct link_address *best_address(const struct link *link,
 	return best;
 }
 
-static void choose_addresses(struct link *link)
+static void look_at_addresses(struct link *link)
 {
-	const struct link_address *best4 = best_address(link, AF_INET);
-	const struct link_address *best6 = best_address(link, AF_INET6);
-
-	link->has_address4 = best4;
-	if (best4)
-		memcpy(&link->address4, best4->bytes, sizeof(link->address4));
-	link->has_address6 = best6;
-	if (best6)
-		memcpy(&link->address6, best6->bytes, sizeof(link->address6));
+	link->has_address4 = best_address(link, AF_INET);
+	link->has_address6 = best_address(link, AF_INET6);
 }
 
 static void forget_addresses(struct link *link)
 {
 	link->address_count = 0;
-	choose_addresses(link);
+	look_at_addresses(link);
 }
 
 static void remove_address(struct link *link, unsigned int index)
@@ -152,7 +147,7 @@ static void set_address(struct link *link, int family, const void *bytes,
 	if (!there) {
 		if (i < link->address_count)
 			remove_address(link, i);
-		choose_addresses(link);
+		look_at_addresses(link);
 		return;
 	}
 	if (i == link->address_count) {
@@ -168,7 +163,7 @@ static void set_address(struct link *link, int family, const void *bytes,
 	}
 	link->addresses[i].flags = flags;
 	link->addresses[i].listed = true;
-	choose_addresses(link);
+	look_at_addresses(link);
 }
 
 /* Remove the addresses that aren't in the dump: their notifications were lost. */
@@ -180,7 +175,7 @@ static void sweep_addresses(struct links *links)
 		for (unsigned int j = link->address_count; j--;)
 			if (!link->addresses[j].listed)
 				remove_address(link, j);
-		choose_addresses(link);
+		look_at_addresses(link);
 	}
 }
 
@@ -309,6 +304,21 @@ static void take_stats(struct links *links, struct nlmsghdr *hdr)
 	count_bytes(link, stats.tx_bytes + stats.rx_bytes, links->us);
 }
 
+/* The route to a server on this machine says nothing of an interface. */
+static void take_route(struct links *links, struct nlmsghdr *hdr)
+{
+	struct rtmsg *info = nlmsg_data(hdr);
+	struct nlattr *source;
+
+	if (!nlmsg_valid_hdr(hdr, sizeof(*info)) || info->rtm_type == RTN_LOCAL)
+		return;
+	source = nlmsg_find_attr(hdr, sizeof(*info), RTA_PREFSRC);
+	if (!source || nla_len(source) > (int)sizeof(links->source.address))
+		return;
+	links->source.family = info->rtm_family;
+	memcpy(links->source.address, nla_data(source), nla_len(source));
+}
+
 static int on_message(struct nl_msg *msg, void *arg)
 {
 	struct nlmsghdr *hdr = nlmsg_hdr(msg);
@@ -324,6 +334,9 @@ static int on_message(struct nl_msg *msg, void *arg)
 		break;
 	case RTM_NEWSTATS:
 		take_stats(arg, hdr);
+		break;
+	case RTM_NEWROUTE:
+		take_route(arg, hdr);
 		break;
 	}
 	return NL_OK;
@@ -421,6 +434,72 @@ static void on_news(evutil_socket_t fd, short what, void *arg)
 		replace_all(links);
 }
 
+/* Ask which address the kernel would send from to this one, through the link. */
+static int ask_route(struct links *links, const struct link *link, const struct prefix *to)
+{
+	struct rtmsg info = { .rtm_family = to->family, .rtm_dst_len = to->len };
+	struct nl_msg *msg = nlmsg_alloc_simple(RTM_GETROUTE, 0);
+	int err;
+
+	memset(&links->source, 0, sizeof(links->source));
+	if (!msg)
+		return -NLE_NOMEM;
+	err = nlmsg_append(msg, &info, sizeof(info), NLMSG_ALIGNTO);
+	err = err ?: nla_put(msg, RTA_DST, to->len / 8, to->address);
+	err = err ?: nla_put_u32(msg, RTA_OIF, link->ifindex);
+	err = err ?: nl_send_auto(links->questions, msg);
+	nlmsg_free(msg);
+	return err < 0 ? err : nl_recvmsgs_default(links->questions);
+}
+
+/* The link's address that the kernel answered last, or NULL. */
+static const struct link_address *answered_address(const struct links *links,
+						   const struct link *link)
+{
+	for (unsigned int i = 0; i < link->address_count; i++) {
+		const struct link_address *address = &link->addresses[i];
+
+		if (address->family == links->source.family && rank_of(address, false) >= 0 &&
+		    !memcmp(address->bytes, links->source.address, sizeof(address->bytes)))
+			return address;
+	}
+	return NULL;
+}
+
+/* Is there another address than this one to choose? */
+static bool has_choice(const struct link *link, const struct link_address *best)
+{
+	for (unsigned int i = 0; i < link->address_count; i++)
+		if (&link->addresses[i] != best && link->addresses[i].family == best->family)
+			return true;
+	return false;
+}
+
+void links_source(struct links *links, const struct link *link, const union address *to,
+		  struct prefix *source)
+{
+	const struct link_address *best = best_address(link, to->sa.sa_family), *answered;
+	struct prefix prefix;
+	int err;
+
+	memset(source, 0, sizeof(*source));
+	if (!best)
+		return;
+	if (!best->used && has_choice(link, best)) {
+		prefix_of(&prefix, to);
+		err = ask_route(links, link, &prefix);
+		answered = answered_address(links, link);
+		/* NLE_FAILURE: there is no route, so that sending fails, too, and is logged */
+		if (err < 0 && err != -NLE_FAILURE)
+			say_seldom(&links->unrouted,
+				   "%s: the kernel doesn't tell the source address of a route: %s",
+				   link->name, nl_geterror(err));
+		best = answered ?: best;
+	}
+	source->family = best->family;
+	memcpy(source->address, best->bytes, sizeof(best->bytes));
+}
+
 static bool is_used(const struct link *link, const struct link_address *address)
 {
 	struct prefix prefix = { .family = address->family,
@@ -446,7 +525,7 @@ void links_use(struct links *links)
 			address->used = used;
 		}
 		if (changed)
-			choose_addresses(link);
+			look_at_addresses(link);
 	}
 }
 

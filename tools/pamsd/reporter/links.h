@@ -20,10 +20,7 @@ struct link {
 	uint64_t window_us;	/* when the window began */
 	uint64_t window_bytes;	/* bytes sent and received in the window */
 	uint64_t moved_us;	/* when the link last carried data; 0: never seen */
-	/* source addresses for reports, one of each family, chosen from addresses */
-	bool has_address4, has_address6;
-	struct in_addr address4;
-	struct in6_addr address6;
+	bool has_address4, has_address6; /* to send reports from, among addresses */
 	struct link_address *addresses;
 	unsigned int address_count;
 };
@@ -47,8 +44,11 @@ struct link *links_watch(struct links *links, const char *name);
 int links_refresh(struct links *links);
 /* Read the counters of all links, to see which of them carry data. */
 int links_sample(struct links *links, uint64_t us);
-/* If a link has several addresses, choose one that subflows use as source address. */
+/* If a link has several addresses, those come first that subflows use. */
 void links_use(struct links *links);
+/* The address of the link to send reports to that server from; family 0: it has none. */
+void links_source(struct links *links, const struct link *link, const union address *to,
+		  struct prefix *source);
 #define LINKS_MAX	64
 /* Fill in the indices of the existing links; returns how many there are. */
 unsigned int links_indices(const struct links *links,

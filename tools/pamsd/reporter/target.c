@@ -33,6 +33,7 @@ struct way {
 
 struct target {
 	const struct target_config *config;
+	struct links *links;
 	struct announcer announcer;
 	union address addresses[ADDRESSES_MAX];	/* no family: unknown */
 	unsigned int address_count;
@@ -73,7 +74,7 @@ static const char *place_text(char text[ADDRESS_TEXT],
 }
 
 /*
- * Send through the way's link and with the link's address as source, which routing by source
+ * Send through the way's link and with an address of the link as source, which routing by source
  * address needs.
  */
 static ssize_t send_through(const struct target *target, const struct way *way,
@@ -95,8 +96,10 @@ static ssize_t send_through(const struct target *target, const struct way *way,
 	struct in_pktinfo info = { };
 	struct in6_pktinfo info6 = { };
 	struct cmsghdr *cmsg;
+	struct prefix source;
 
 	if (link) {
+		links_source(target->links, link, way->address, &source);
 		msg.msg_control = control.space;
 		msg.msg_controllen = CMSG_SPACE(v4 ? sizeof(info) :
 						     sizeof(info6));
@@ -105,9 +108,9 @@ static ssize_t send_through(const struct target *target, const struct way *way,
 		cmsg->cmsg_type = v4 ? IP_PKTINFO : IPV6_PKTINFO;
 		cmsg->cmsg_len = CMSG_LEN(v4 ? sizeof(info) : sizeof(info6));
 		info.ipi_ifindex = link->ifindex;
-		info.ipi_spec_dst = link->address4;
+		memcpy(&info.ipi_spec_dst, source.address, sizeof(info.ipi_spec_dst));
 		info6.ipi6_ifindex = link->ifindex;
-		info6.ipi6_addr = link->address6;
+		memcpy(&info6.ipi6_addr, source.address, sizeof(info6.ipi6_addr));
 		memcpy(CMSG_DATA(cmsg), v4 ? (void *)&info : (void *)&info6,
 		       v4 ? sizeof(info) : sizeof(info6));
 	}
@@ -413,6 +416,7 @@ struct target *target_new(struct event_base *base,
 	if (!target)
 		return NULL;
 	target->config = config;
+	target->links = links;
 	target->address_count = config->address_count;
 	memcpy(target->addresses, config->addresses,
 	       config->address_count * sizeof(target->addresses[0]));
