@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * filter - a BPF filter that drops datagrams which no peer can have sent
+ * filter - BPF programs that look at datagrams before the daemon does
  *
- * Such datagrams then don't cost the daemon anything. A classic BPF program on
- * the server's sockets compares the magic and the first half of the key id. That
- * is enough: who doesn't know an id guesses one half with probability 2^-32. Other
- * versions of the protocol pass, so that peer.c can log that a peer speaks one.
- * peer.c checks all datagrams that pass.
+ * One tells those of known sessions, which have a socket of their own, from others. The
+ * first four bytes of a session are enough, as they are random.
  *
- * For BPF the datagram begins with the UDP header.
+ * The other is a filter that drops datagrams which no peer can have sent. Such datagrams
+ * then don't cost the daemon anything. A classic BPF program on the server's sockets
+ * compares the magic and the first half of the key id. That is enough: who doesn't know an
+ * id guesses one half with probability 2^-32. Other versions of the protocol pass, so that
+ * peer.c can log that a peer speaks one. peer.c checks all datagrams that pass.
+ *
+ * For the filter the datagram begins with the UDP header, for the other program after it.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -24,13 +27,32 @@
 #define ID_AT		(UDP_HEADER + 8)
 #define MAGIC		0x50414d53	/* "PAMS" */
 #define PASS		0xffffffff
+#define SESSION_AT	16
+/* The kernel takes no longer program: net.core.optmem_max was 20480 bytes for long. */
+#define SESSIONS_MOST	1000
 
 /* Each peer takes two instructions. With more peers the filter checks only the magic. */
 #define PEERS_MAX	((BPF_MAXINSNS - 8) / 2)
 
-static uint32_t first_half(const uint8_t *id)
+static uint32_t first_bytes(const uint8_t *id)
 {
 	return (uint32_t)id[0] << 24 | id[1] << 16 | id[2] << 8 | id[3];
+}
+
+/* If what was loaded are these bytes, return that. */
+static struct sock_filter *add_case(struct sock_filter *at, uint32_t bytes, uint32_t that)
+{
+	*at++ = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, bytes, 0, 1);
+	*at++ = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, that);
+	return at;
+}
+
+/* Returns 0 or -errno. */
+static int attach(int fd, int option, struct sock_filter *code, const struct sock_filter *end)
+{
+	struct sock_fprog program = { .len = end - code, .filter = code };
+
+	return setsockopt(fd, SOL_SOCKET, option, &program, sizeof(program)) ? -errno : 0;
 }
 
 void filter_attach(int fd, const struct peers *peers)
@@ -43,29 +65,35 @@ void filter_attach(int fd, const struct peers *peers)
 	};
 	unsigned int count = peers_count(peers);
 	struct sock_filter *code, *at;
-	struct sock_fprog program;
+	int err;
 
 	code = calloc(ARRAY_SIZE(magic) + 2 * count + 1, sizeof(*code));
 	if (!code)
 		return;
 	memcpy(code, magic, sizeof(magic));
 	at = code + ARRAY_SIZE(magic);
-	for (unsigned int i = 0; i < count && count <= PEERS_MAX; i++) {
-		const uint32_t id = first_half(peers_id(peers, i));
-
-		*at++ = (struct sock_filter)
-			BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, id, 0, 1);
-		*at++ = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, PASS);
-	}
+	for (unsigned int i = 0; i < count && count <= PEERS_MAX; i++)
+		at = add_case(at, first_bytes(peers_id(peers, i)), PASS);
 	*at++ = (struct sock_filter)
 		BPF_STMT(BPF_RET | BPF_K, count <= PEERS_MAX ? 0 : PASS);
-	program.len = at - code;
-	program.filter = code;
-	if (setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program,
-		       sizeof(program)))
-		say("the kernel doesn't filter a flood of datagrams: %s",
-		    strerror(errno));
+	err = attach(fd, SO_ATTACH_FILTER, code, at);
+	if (err)
+		say("the kernel doesn't filter a flood of datagrams: %s", strerror(-err));
 	free(code);
+}
+
+int filter_steer(int fd, const struct peers *peers)
+{
+	static struct sock_filter code[2 + 2 * SESSIONS_MOST];
+	const uint8_t *ids[SESSIONS_MOST];
+	unsigned int count = peers_sessions(peers, ids, SESSIONS_MOST);
+	struct sock_filter *at = code;
+
+	*at++ = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, SESSION_AT);
+	for (unsigned int i = 0; i < count; i++)
+		at = add_case(at, first_bytes(ids[i]), 1);
+	*at++ = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, 0);
+	return attach(fd, SO_ATTACH_REUSEPORT_CBPF, code, at);
 }
 
 void filter_detach(int fd)

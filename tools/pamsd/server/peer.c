@@ -19,7 +19,7 @@ struct peers {
 	struct peers_env env;
 	struct peer *peers;		/* sorted by keys.id */
 	unsigned int count;
-	uint64_t received;
+	uint64_t received, established;
 	uint64_t drops[DROPS];		/* datagrams that belong to no known peer */
 	struct seldom unknown;
 };
@@ -155,6 +155,22 @@ uint64_t peers_junk(const struct peers *peers)
 	return junk;
 }
 
+uint64_t peers_established(const struct peers *peers)
+{
+	return peers->established;
+}
+
+unsigned int peers_sessions(const struct peers *peers, const uint8_t **ids, unsigned int most)
+{
+	unsigned int count = 0;
+
+	for (unsigned int i = 0; i < peers->count; i++)
+		for (unsigned int j = 0; j < SESSIONS_MAX && count < most; j++)
+			if (peers->peers[i].sessions[j])
+				ids[count++] = peers->peers[i].sessions[j]->id;
+	return count;
+}
+
 void peers_feed(struct peers *peers, uint64_t ms)
 {
 	for (unsigned int i = 0; i < peers->count; i++)
@@ -250,6 +266,7 @@ static struct session *begin(struct peers *peers, struct peer *peer,
 	replaced = session_replaced(peer);
 	if (replaced)
 		held_drop(peer, &peers->env, replaced, ms);
+	peers->established++;
 	return session_establish(peer, header, report, ms);
 }
 

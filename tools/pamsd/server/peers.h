@@ -63,9 +63,18 @@ unsigned int peers_count(const struct peers *peers);
 const uint8_t *peers_id(const struct peers *peers, unsigned int index);
 /* How many datagrams were dropped because no configured peer can have sent them. */
 uint64_t peers_junk(const struct peers *peers);
+/* How many sessions have become known; the ids of those that are known, at most that many. */
+uint64_t peers_established(const struct peers *peers);
+unsigned int peers_sessions(const struct peers *peers, const uint8_t **ids, unsigned int most);
 struct json_t *peers_status(const struct peers *peers, uint64_t ms);
 
-/* --- filter.c: a BPF filter for the server's sockets --- */
+/* --- filter.c: BPF programs for the server's sockets --- */
+
+/*
+ * Of the two sockets of an address that socket fd is one of, have the second one get the datagrams
+ * of known sessions, and the first one all others. Returns 0 or -errno.
+ */
+int filter_steer(int fd, const struct peers *peers);
 
 /* Make the kernel drop datagrams that don't have a key id of one of these peers. */
 void filter_attach(int fd, const struct peers *peers);

@@ -8,6 +8,11 @@
  * datagram is left or after BUDGET_US, so that the event loop can serve other
  * events. An answer leaves from the address that the report was sent to.
  *
+ * Each address has two sockets: the kernel gives what belongs to a known session to the
+ * second one. So a flood of datagrams that only have the name of a key may fill the first
+ * one, while the daemon has to wait for a processor, and keeps no known session from
+ * being heard.
+ *
  * During a flood of datagrams that no peer can have sent, a BPF filter
  * (filter.c) drops them before they reach the socket.
  */
@@ -33,6 +38,8 @@
  * the kernel charges about a kilobyte for each datagram.
  */
 #define RECEIVE_BUFFER	16777216
+/* Of known sessions less comes: 20 ms of all that their peers may send. */
+#define KNOWN_BUFFER	(RECEIVE_BUFFER / 4)
 /* Attach the filter when more datagrams per second than this can't be from a peer. */
 #define JUNK_PS		5000
 #define SECOND_US	1000000
@@ -47,6 +54,8 @@ struct listener {
 
 struct server {
 	struct peers *peers;
+	uint64_t steered;		/* how many sessions had become known by then */
+	struct seldom unsteered;
 	bool filtered;			/* the sockets have the filter */
 	struct event *second;		/* timer, runs while they have it */
 	uint64_t junk_us, junk;		/* start of this second, and the junk counter then */
@@ -183,6 +192,19 @@ static void watch_junk(struct server *server, uint64_t us)
 	}
 }
 
+/* The kernel learns which sessions are known. */
+static void steer(struct server *server)
+{
+	int err = 0;
+
+	server->steered = peers_established(server->peers);
+	for (unsigned int i = 0; i < server->count; i += 2)
+		err = filter_steer(server->listeners[i].fd, server->peers) ?: err;
+	if (err)
+		say_seldom(&server->unsteered, "a flood may keep known sessions from being heard: "
+			   "the kernel doesn't tell them apart: %s", strerror(-err));
+}
+
 /* --- receiving --- */
 
 /*
@@ -206,6 +228,8 @@ static unsigned int receive_batch(struct listener *listener, bool *all)
 		taken += count > 0 ? count : 0;
 		us = now_us();
 		watch_junk(server, us);
+		if (peers_established(server->peers) != server->steered)
+			steer(server);
 		*all = count < BATCH;
 	} while (!*all && us - begin_us < BUDGET_US);
 	return taken;
@@ -244,15 +268,21 @@ static void receive_rest(evutil_socket_t fd, short what, void *arg)
 }
 
 /* Without CAP_NET_ADMIN, net.core.rmem_max limits the buffer; that is no error. */
-static void enlarge_buffer(int fd)
+static void enlarge_buffer(int fd, int bytes)
 {
-	int bytes = RECEIVE_BUFFER;
-
 	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof(bytes)))
 		setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes));
 }
 
-static int open_socket(const union address *address)
+static int share(int fd)
+{
+	int one = 1;
+
+	return setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &one, sizeof(one));
+}
+
+/* The first socket of an address fails if others have the address, the second one joins it. */
+static int open_socket(const union address *address, bool second)
 {
 	int family = address->sa.sa_family, one = 1;
 	int fd, err;
@@ -260,7 +290,7 @@ static int open_socket(const union address *address)
 	fd = socket(family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return -errno;
-	enlarge_buffer(fd);
+	enlarge_buffer(fd, second ? KNOWN_BUFFER : RECEIVE_BUFFER);
 	/* At boot an interface may not have its address yet. Works for IPv6, too. */
 	setsockopt(fd, IPPROTO_IP, IP_FREEBIND, &one, sizeof(one));
 	if (family == AF_INET)
@@ -270,7 +300,8 @@ static int open_socket(const union address *address)
 				 sizeof(one)) ?:
 		      setsockopt(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, &one,
 				 sizeof(one));
-	if (err || bind(fd, &address->sa, address_len(address))) {
+	if (err || (second && share(fd)) || bind(fd, &address->sa, address_len(address)) ||
+	    (!second && share(fd))) {
 		err = -errno;
 		close(fd);
 		return err;
@@ -278,14 +309,14 @@ static int open_socket(const union address *address)
 	return fd;
 }
 
-static int listen_at(struct event_base *base, struct server *server,
-		     const union address *address)
+static int listen_with(struct event_base *base, struct server *server,
+		       const union address *address, bool second)
 {
 	struct listener *listener = &server->listeners[server->count];
 	char text[ADDRESS_TEXT];
 
 	listener->server = server;
-	listener->fd = open_socket(address);
+	listener->fd = open_socket(address, second);
 	if (listener->fd == -EAFNOSUPPORT) {
 		say("no reports at %s: this system has no such addresses",
 		    address_text(text, address));
@@ -303,6 +334,14 @@ static int listen_at(struct event_base *base, struct server *server,
 	if (!listener->event || !listener->pace)
 		return -1;
 	return event_add(listener->event, NULL);
+}
+
+static int listen_at(struct event_base *base, struct server *server, const union address *address)
+{
+	unsigned int before = server->count;
+	int err = listen_with(base, server, address, false);
+
+	return err || server->count == before ? err : listen_with(base, server, address, true);
 }
 
 static int path_set(const struct pams_path *path, void *arg)
@@ -347,7 +386,7 @@ struct server *server_new(struct event_base *base, const struct config *config,
 	env.arg = kernel;
 	server->peers = peers_new(config, &env);
 	server->second = evtimer_new(base, check_flood, server);
-	server->listeners = calloc(config->listen_count,
+	server->listeners = calloc(2 * config->listen_count,
 				   sizeof(*server->listeners));
 	if (!server->peers || !server->listeners || !server->second)
 		goto fail;
@@ -355,6 +394,7 @@ struct server *server_new(struct event_base *base, const struct config *config,
 		if (listen_at(base, server, &config->listens[i]))
 			goto fail;
 	if (server->count) {
+		steer(server);
 		kernel_wanted(kernel);
 		return server;
 	}

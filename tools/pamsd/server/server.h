@@ -6,7 +6,7 @@
  *	                     peer.c -> held.c, conns.c -> told.c -> kernel.c
  *
  *	server.c		the UDP sockets that receive reports
- *	filter.c		a BPF filter for these sockets, against floods
+ *	filter.c		BPF programs for these sockets, against floods
  *	peer.c			authenticates reports and answers them
  *	held.c			the paths that peers have reported
  *	conns.c			the connections over these paths
