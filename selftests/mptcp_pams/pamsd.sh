@@ -591,6 +591,27 @@ refusals_are_said_seldom()
 	wait "$transfer_pid" || fail "the transfer did not survive"
 }
 
+# All paths of a report are told with one question to the kernel, which says of each whether it takes it.
+paths_of_a_report_are_told_together()
+{
+	begin
+	server_config
+	helper_config
+	sed -i "s/about = .*}$/about = {$(printf '"10.0.2.%d", ' {1..15})\"10.0.2.16\"} }/" "$work/helper.conf"
+	on_server sysctl -qw net.mptcp_pams.paths_max=10
+	start "$server" server
+	start "$helper" helper
+	tell helper '{"interface": "h2", "loss_ms": 60000}' >/dev/null
+	soon 200 "the loss is known" is_lost 10.0.2.10
+	check "paths that are lost" "$(on_server "$pamsctl" --json path show | grep -c '"loss"')" == 10
+	check "refused" "$(of_server refused)" == 6
+	check "refused, as counted for the peer" "$(of_server kernel)" == 6
+	says "refuses a report: .*paths_max" || fail "the kernel's reason isn't said: $(cat "$work/server.err")"
+	check "paths a question" $(($(of_server sets) / $(of_server batches))) ">=" 8
+}
+# of_server NAME: that number of its status
+of_server() { tell server '{"command": "status"}' | sed -n 's/.*"'"$1"'":\([0-9]*\).*/\1/p'; }
+
 # An interface that comes later, and one that is removed and made anew, are watched like one that was there.
 interface_comes_and_goes()
 {
@@ -621,5 +642,6 @@ add cost_of_the_client_counts
 add strangers_take_no_path_down
 add the_peers_token_proves_it
 add refusals_are_said_seldom
+add paths_of_a_report_are_told_together
 add interface_comes_and_goes
 run_cases "$@"

@@ -11,7 +11,8 @@
 
 /* What the server's kernel has, and was asked and told. */
 static struct {
-	unsigned int conns, finds, sets;
+	unsigned int conns, finds, sets, flushes;
+	bool waits;		/* something was told, but not that it is all */
 	bool away;		/* the module isn't loaded */
 	bool closed[CONNS_MAX];
 	uint64_t lost_until_ms[CONNS_MAX][LINKS];
@@ -46,6 +47,7 @@ static int set_path(const struct pams_path *path, void *arg)
 	kernel.sets++;
 	if (kernel.away)
 		return -ENOENT;
+	kernel.waits = true;
 	if (path->key != PAMS_KEY_TOKEN)
 		return 0;
 	until_ms = &kernel.lost_until_ms[path->token - FIRST_TOKEN][path->remote_id];
@@ -59,8 +61,17 @@ static int set_path(const struct pams_path *path, void *arg)
 static int del_path(const struct pams_path *path, void *arg)
 {
 	(void)arg;
+	kernel.waits = true;
 	if (path->key == PAMS_KEY_TOKEN)
 		kernel.lost_until_ms[path->token - FIRST_TOKEN][path->remote_id] = 0;
+	return 0;
+}
+
+static unsigned int flush(void *arg)
+{
+	(void)arg;
+	kernel.flushes++;
+	kernel.waits = false;
 	return 0;
 }
 
@@ -75,6 +86,7 @@ static unsigned int lost_over(unsigned int link)
 {
 	unsigned int lost = 0;
 
+	check(!kernel.waits);
 	for (unsigned int i = 0; i < kernel.conns; i++)
 		lost += kernel.lost_until_ms[i][link] > server_us(&world) / 1000;
 	return lost;
@@ -120,8 +132,8 @@ static void begin_world(unsigned int conns)
 	world_begin(&world, 1);
 	memset(&kernel, 0, sizeof(kernel));
 	kernel.conns = conns;
-	world.env = (struct peers_env){ set_path, del_path, find_subflow, find_conn, no_cost,
-					&world };
+	world.env = (struct peers_env){ set_path, del_path, flush, find_subflow, find_conn,
+					no_cost, &world };
 	world_restart_server(&world);
 }
 
@@ -241,12 +253,13 @@ static void ten_thousand_are_told_at_once(void)
 	for (unsigned int round = 0; round < 3; round++) {
 		world.sent = 0;
 		kernel.sets = 0;
+		kernel.flushes = 0;
 		say_state(1, true);
 		/* what is sent at once takes a millisecond */
 		world_for(&world, 2);
 		check(lost_over(1) == 10000 && !lost_over(0));
 		world_for(&world, 1000);
-		check(world.sent == WAYS && kernel.sets == 10000);
+		check(world.sent == WAYS && kernel.sets == 10000 && kernel.flushes == WAYS);
 		say_state(1, false);
 		world_for(&world, 1000);
 		check(!lost_over(1));

@@ -65,7 +65,7 @@ struct world {
 	struct packet *packets[PACKETS_MAX];
 	unsigned int packet_count;
 	struct known kernel[KERNEL_MAX];
-	unsigned int known_count, sets, dels, finds;
+	unsigned int known_count, sets, dels, finds, flushes;
 	uint32_t token;		/* the only one that the kernel has; ids 1, 2 */
 	uint32_t peer_token;	/* what that connection's peer proves itself by */
 	bool old;		/* one end is from before there were connections in reports */
@@ -161,6 +161,15 @@ static inline int world_del(const struct pams_path *path, void *arg)
 	return 0;
 }
 
+/* What was told is known at once here. */
+static inline unsigned int world_flush(void *arg)
+{
+	struct world *world = arg;
+
+	world->flushes++;
+	return 0;
+}
+
 static inline int world_find(const struct pams_path *key, uint32_t proof,
 			     void *arg)
 {
@@ -245,7 +254,7 @@ static inline void world_begin(struct world *world, uint64_t seed)
 	memset(world->host, 1, sizeof(world->host));
 	world->config.peers = &world->peer_config;
 	world->config.peer_count = 1;
-	world->env = (struct peers_env){ world_set, world_del, world_find,
+	world->env = (struct peers_env){ world_set, world_del, world_flush, world_find,
 					 world_find_conn, world_has_cost, world };
 	world_restart_server(world);
 	world_restart_reporter(world);

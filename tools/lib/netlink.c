@@ -27,6 +27,7 @@
 #define ANSWER_S	5	/* receive timeout; the kernel answers at once */
 #define MESSAGE_MAX	65536
 #define REQUEST_BYTES	4096	/* size of a request without rules */
+#define CHANGE_BYTES	256	/* of one that sets or deletes a path */
 /* Size of one rule in a request: the longest cgroup path, and room for the other attributes. */
 #define RULE_BYTES	(PAMS_CGROUP_MAX + 256)
 
@@ -396,6 +397,131 @@ static int path_request(struct pams_nl *nl, uint8_t command,
 		err = ex.answers ? pams_read_path(nlmsg_hdr(ex.answer[0]),
 						  answer) : -EBADMSG;
 	return end(&ex, err);
+}
+
+/* --- several changes at once --- */
+
+/* Their requests have consecutive numbers; only the last one asks for an answer. */
+struct batch {
+	struct exchange exchange;	/* its request: the one that an error is about */
+	const struct pams_change *changes;
+	struct nl_msg *requests[PAMS_CHANGES_MAX];
+	unsigned int count;
+	uint32_t first;		/* number of the first request */
+	bool missing;		/* something isn't there: a path, or the family of this id */
+	pams_refused_fn refused;
+	void *arg;
+};
+
+static int put_change(struct batch *batch, const struct pams_change *change)
+{
+	struct nl_msg *msg = nlmsg_alloc_size(CHANGE_BYTES);
+	uint8_t command = change->del ? MPTCP_PAMS_CMD_PATH_DEL : MPTCP_PAMS_CMD_PATH_SET;
+	int err;
+
+	if (!msg)
+		return -ENOMEM;
+	batch->requests[batch->count++] = msg;
+	if (!genlmsg_put(msg, NL_AUTO_PORT, NL_AUTO_SEQ, 0, 0, 0, command,
+			 MPTCP_PAMS_FAMILY_VERSION))
+		return -ENOMEM;
+	err = pams_put_key(msg, &change->path);
+	return err || change->del ? err : pams_put_values(msg, &change->path);
+}
+
+static int on_batch_sequence(struct nl_msg *msg, void *arg)
+{
+	const struct batch *batch = arg;
+
+	return nlmsg_hdr(msg)->nlmsg_seq - batch->first < batch->count ? NL_OK : NL_SKIP;
+}
+
+static int on_batch_error(struct sockaddr_nl *from, struct nlmsgerr *err, void *arg)
+{
+	struct batch *batch = arg;
+	unsigned int index = err->msg.nlmsg_seq - batch->first;
+
+	batch->exchange.request = batch->requests[index];
+	batch->exchange.nl->bad = NULL;
+	on_error(from, err, &batch->exchange);
+	batch->exchange.done = index == batch->count - 1;
+	if (err->error == -ENOENT)
+		batch->missing = true;
+	else
+		batch->refused(&batch->changes[index], err->error, batch->arg);
+	return NL_SKIP;
+}
+
+/* Number the requests anew and send them as one datagram. Returns libnl's code. */
+static int send_batch(struct batch *batch)
+{
+	struct nl_sock *sock = batch->exchange.nl->sock;
+	uint8_t buf[PAMS_CHANGES_MAX * CHANGE_BYTES] = { };
+	size_t len = 0;
+
+	for (unsigned int i = 0; i < batch->count; i++) {
+		struct nlmsghdr *hdr = nlmsg_hdr(batch->requests[i]);
+
+		hdr->nlmsg_type = batch->exchange.nl->family;
+		hdr->nlmsg_seq = NL_AUTO_SEQ;
+		nl_complete_msg(sock, batch->requests[i]);
+		if (!i)
+			batch->first = hdr->nlmsg_seq;
+		if (i < batch->count - 1)
+			hdr->nlmsg_flags &= ~NLM_F_ACK;
+		memcpy(buf + len, hdr, hdr->nlmsg_len);
+		len += NLMSG_ALIGN(hdr->nlmsg_len);
+	}
+	return nl_sendto(sock, buf, len);
+}
+
+static int batch_roundtrip(struct batch *batch)
+{
+	struct exchange *exchange = &batch->exchange;
+	struct pams_nl *nl = exchange->nl;
+	struct nl_cb *cb = callbacks(exchange);
+	int err;
+
+	if (!cb)
+		return pams_fail(nl, -ENOMEM, NULL);
+	nl_cb_err(cb, NL_CB_CUSTOM, on_batch_error, batch);
+	nl_cb_set(cb, NL_CB_SEQ_CHECK, NL_CB_CUSTOM, on_batch_sequence, batch);
+	exchange->done = false;
+	batch->missing = false;
+	nl->error[0] = 0;
+	err = send_batch(batch);
+	while (err >= 0 && !exchange->done)
+		err = nl_recvmsgs(nl->sock, cb);
+	nl_cb_put(cb);
+	return exchange->done ? 0 : pams_fail(nl, pams_errno(err), nl_geterror(err));
+}
+
+/* As exchange_once(). */
+static int batch_exchange(struct batch *batch)
+{
+	struct pams_nl *nl = batch->exchange.nl;
+	int family = nl->family, err;
+
+	err = family ? batch_roundtrip(batch) : pams_resolve(nl) ?: batch_roundtrip(batch);
+	if (err || !family || !batch->missing)
+		return err;
+	err = pams_resolve(nl);
+	return err || nl->family == family ? err : batch_roundtrip(batch);
+}
+
+int pams_nl_path_batch(struct pams_nl *nl, const struct pams_change *changes, unsigned int count,
+		       pams_refused_fn refused, void *arg)
+{
+	struct batch batch = { .exchange = { .nl = nl }, .changes = changes, .refused = refused,
+			       .arg = arg };
+	int err = 0;
+
+	for (unsigned int i = 0; i < count && !err; i++)
+		err = put_change(&batch, &changes[i]);
+	err = err ? pams_fail(nl, err, NULL) : batch_exchange(&batch);
+	while (batch.count)
+		nlmsg_free(batch.requests[--batch.count]);
+	return err;
 }
 
 int pams_nl_path_set(struct pams_nl *nl, const struct pams_path *path)

@@ -283,6 +283,24 @@ int pams_nl_path_set(struct pams_nl *nl, const struct pams_path *path);
 /* Delete the path with path's key. */
 int pams_nl_path_del(struct pams_nl *nl, const struct pams_path *path);
 
+/* One of several changes: values of a path that are set, or a path that is deleted. */
+struct pams_change {
+	bool del;
+	struct pams_path path;
+};
+
+#define PAMS_CHANGES_MAX	64
+
+typedef void (*pams_refused_fn)(const struct pams_change *change, int error, void *arg);
+
+/*
+ * Make changes in this order, PAMS_CHANGES_MAX at most, with one question to the kernel and its
+ * one answer. Call refused() for each that the kernel refuses; pams_nl_error() says why. A path to
+ * be deleted that isn't there is none of them.
+ */
+int pams_nl_path_batch(struct pams_nl *nl, const struct pams_change *changes, unsigned int count,
+		       pams_refused_fn refused, void *arg);
+
 /* Delete all paths of the namespace. */
 int pams_nl_path_flush(struct pams_nl *nl);
 

@@ -238,6 +238,12 @@ void kernel_wanted(struct kernel *kernel);
 int kernel_set(struct kernel *kernel, const struct pams_path *path);
 int kernel_del(struct kernel *kernel, const struct pams_path *path);
 /*
+ * Set or delete a path with others, of which kernel_flush() tells the module at the latest. Return
+ * 0; -ENOENT: the module isn't loaded. kernel_flush() returns how many the module refused.
+ */
+int kernel_queue(struct kernel *kernel, const struct pams_path *path, bool del);
+unsigned int kernel_flush(struct kernel *kernel);
+/*
  * Read what the module has under path's key into path. Returns 0, -ENOENT if it has nothing
  * there, -EAGAIN if the module can't be asked.
  */

@@ -32,6 +32,10 @@ struct kernel {
 	struct seldom refused;
 	uint64_t asked_ms;	/* when the module was last looked for */
 	uint64_t sets, errors;
+	struct pams_change queue[PAMS_CHANGES_MAX];
+	unsigned int queued;
+	unsigned int refusals;	/* of what was queued, since kernel_flush() */
+	uint64_t batches;
 };
 
 static void module_gone(struct kernel *kernel)
@@ -192,6 +196,13 @@ static int call_module(struct kernel *kernel,
 	return err;
 }
 
+static void count_refusal(struct kernel *kernel)
+{
+	kernel->errors++;
+	say_seldom(&kernel->refused, "the kernel refuses a report: %s",
+		   pams_nl_error(kernel->nl));
+}
+
 int kernel_set(struct kernel *kernel, const struct pams_path *path)
 {
 	struct pams_path told = *path;
@@ -202,11 +213,8 @@ int kernel_set(struct kernel *kernel, const struct pams_path *path)
 	if (kernel->out)
 		return -ENOENT;
 	kernel->sets++;
-	if (!err)
-		return 0;
-	kernel->errors++;
-	say_seldom(&kernel->refused, "the kernel refuses a report: %s",
-		   pams_nl_error(kernel->nl));
+	if (err)
+		count_refusal(kernel);
 	return err;
 }
 
@@ -214,6 +222,65 @@ int kernel_set(struct kernel *kernel, const struct pams_path *path)
 int kernel_del(struct kernel *kernel, const struct pams_path *path)
 {
 	return call_module(kernel, del_path, path);
+}
+
+static void on_refused(const struct pams_change *change, int error, void *arg)
+{
+	struct kernel *kernel = arg;
+
+	(void)error;
+	kernel->refusals++;
+	if (!change->del)
+		count_refusal(kernel);
+}
+
+/* If the module is gone, what waits is dropped: it is set again in the next one. */
+static void send_queue(struct kernel *kernel)
+{
+	unsigned int count = kernel->queued;
+	int err;
+
+	if (!count)
+		return;
+	kernel->queued = 0;
+	err = pams_nl_path_batch(kernel->nl, kernel->queue, count, on_refused, kernel);
+	if (!pams_nl_loaded(kernel->nl)) {
+		module_gone(kernel);
+		return;
+	}
+	kernel->batches++;
+	for (unsigned int i = 0; i < count; i++)
+		kernel->sets += !kernel->queue[i].del;
+	if (!err)
+		return;
+	kernel->refusals += count;
+	count_refusal(kernel);
+}
+
+int kernel_queue(struct kernel *kernel, const struct pams_path *path, bool del)
+{
+	struct pams_change *change;
+
+	if (kernel->out)
+		return del ? kernel_del(kernel, path) : kernel_set(kernel, path);
+	change = &kernel->queue[kernel->queued++];
+	change->del = del;
+	change->path = *path;
+	if (!del)
+		snprintf(change->path.origin, sizeof(change->path.origin), ORIGIN);
+	if (kernel->queued == PAMS_CHANGES_MAX)
+		send_queue(kernel);
+	return 0;
+}
+
+unsigned int kernel_flush(struct kernel *kernel)
+{
+	unsigned int refusals;
+
+	send_queue(kernel);
+	refusals = kernel->refusals;
+	kernel->refusals = 0;
+	return refusals;
 }
 
 /* A rule whose cgroup doesn't exist gives -ENOENT, too: don't take it for a missing module. */
@@ -324,7 +391,8 @@ int kernel_find_conn(struct kernel *kernel, uint32_t token, uint32_t proof)
 
 json_t *kernel_status(const struct kernel *kernel)
 {
-	return json_pack("{s:b, s:I, s:I}", "loaded", !kernel->out,
+	return json_pack("{s:b, s:I, s:I, s:I}", "loaded", !kernel->out,
 			 "sets", (json_int_t)kernel->sets,
+			 "batches", (json_int_t)kernel->batches,
 			 "refused", (json_int_t)kernel->errors);
 }

@@ -123,6 +123,12 @@ static bool has_same_rights(const struct peer_config *config,
 		       next->prefix_count * sizeof(*next->prefixes));
 }
 
+/* Let the module know what was set for this peer. */
+static void flush(struct peers *peers, struct peer *peer)
+{
+	peer->drops[DROP_KERNEL] += peers->env.flush(peers->env.arg);
+}
+
 void peers_revoke(struct peers *peers, const struct config *next, uint64_t ms)
 {
 	for (unsigned int i = 0; i < peers->count; i++) {
@@ -133,6 +139,7 @@ void peers_revoke(struct peers *peers, const struct config *next, uint64_t ms)
 			stays |= has_same_rights(peer->config, &next->peers[j]);
 		if (!stays)
 			held_drop_all(peer, &peers->env, ms);
+		flush(peers, peer);
 	}
 }
 
@@ -173,8 +180,10 @@ unsigned int peers_sessions(const struct peers *peers, const uint8_t **ids, unsi
 
 void peers_feed(struct peers *peers, uint64_t ms)
 {
-	for (unsigned int i = 0; i < peers->count; i++)
+	for (unsigned int i = 0; i < peers->count; i++) {
 		held_feed(&peers->peers[i], &peers->env, ms);
+		flush(peers, &peers->peers[i]);
+	}
 }
 
 /* --- answers --- */
@@ -303,6 +312,7 @@ static size_t take_report(struct peers *peers, struct peer *peer,
 	session_watch(peer, session, age_ms, ms);
 	held_take(peer, &peers->env, session, report, header->counter, from,
 		  verified, age_ms, ms);
+	flush(peers, peer);
 	if (!report->acknowledge && verified)
 		return 0;
 	peer->acknowledged++;

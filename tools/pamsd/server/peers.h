@@ -12,9 +12,13 @@ struct peers;
 
 /* The calls of the server's core to the module. Tests replace them. */
 struct peers_env {
-	/* return 0 or -errno; -ENOENT: the module isn't loaded */
+	/*
+	 * Return 0 or -errno; -ENOENT: the module isn't loaded. What is set and deleted may wait
+	 * for flush(), which returns how much of it was refused.
+	 */
 	int (*path_set)(const struct pams_path *path, void *arg);
 	int (*path_del)(const struct pams_path *path, void *arg);
+	unsigned int (*flush)(void *arg);
 	/* Does the kernel have that subflow, of a connection whose peer has the token proof? */
 	int (*subflow_find)(const struct pams_path *key, uint32_t proof, void *arg);
 	/* Does it have that connection, whose peer has the token proof? */

@@ -346,12 +346,17 @@ static int listen_at(struct event_base *base, struct server *server, const union
 
 static int path_set(const struct pams_path *path, void *arg)
 {
-	return kernel_set(arg, path);
+	return kernel_queue(arg, path, false);
 }
 
 static int path_del(const struct pams_path *path, void *arg)
 {
-	return kernel_del(arg, path);
+	return kernel_queue(arg, path, true);
+}
+
+static unsigned int flush(void *arg)
+{
+	return kernel_flush(arg);
 }
 
 static int subflow_find(const struct pams_path *key, uint32_t proof, void *arg)
@@ -375,6 +380,7 @@ struct server *server_new(struct event_base *base, const struct config *config,
 	struct peers_env env = {
 		.path_set = path_set,
 		.path_del = path_del,
+		.flush = flush,
 		.subflow_find = subflow_find,
 		.conn_find = conn_find,
 		.has_cost = has_cost,
