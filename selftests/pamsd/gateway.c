@@ -422,6 +422,23 @@ static void strangers_conns_do_not_count(void)
 	check(lost_over(0) == 100);
 }
 
+/* What is closed before its report comes is asked for once, and nobody waits. */
+static void late_reports_are_no_guesses(void)
+{
+	begin_world(900);
+	say_state(0, true);
+	say_conns(0, 800, LINKS);
+	memset(kernel.closed, true, 800);
+	world_for(&world, 1000);
+	check(kernel.finds == 800 && dropped("no-connection") == 800);
+	say_conns(800, 900, LINKS);
+	world_for(&world, 1000);
+	check(lost_over(0) == 100 && kernel.finds == 900);
+	flow_for(5000);
+	check(kernel.finds == 900 && announce_is_known(&world.announcer));
+	check(!*said && count_of(NULL, "connections") == 100);
+}
+
 static void conns_are_bounded(void)
 {
 	begin_conns(20000);
@@ -515,6 +532,7 @@ int main(void)
 	run(names_are_left_out);
 	run(module_may_come_later);
 	run(strangers_conns_do_not_count);
+	run(late_reports_are_no_guesses);
 	run(conns_are_bounded);
 	run(pauses_between_conns_grow);
 	run(random_changes_arrive);

@@ -111,7 +111,7 @@ struct peer {
 	uint8_t secret[SECRET_BYTES];	/* the sessions' secrets are derived from this */
 	struct session *sessions[SESSIONS_MAX];
 	struct askers askers;
-	struct bucket reports, answers, guesses;
+	struct bucket reports, answers, guesses, late;
 	struct refused refused[REFUSED_MAX];
 	unsigned int refused_next;
 	struct held *held;

@@ -16,6 +16,9 @@
 /* Limit of lookups of unknown tokens, per peer. */
 #define GUESSES_PS	8
 #define GUESSES_BURST	64
+/* So many connections may have been closed before the report of them came. */
+#define LATE_PS		500
+#define LATE_BURST	1000
 /* A loss isn't set again if its time, or the end of its lifetime, moves less than this. */
 #define LOSS_NEAR_MS	5
 #define UNTIL_NEAR_MS	1000
@@ -205,6 +208,13 @@ static void keep_refused(struct peer *peer, const struct pams_path *key, uint32_
 	refused->until_ms = ms + REFUSED_MS;
 }
 
+/* Of a connection that isn't there: likely it was closed meanwhile, which is no guess. */
+static bool is_late(struct peer *peer, bool whole, int err, uint64_t ms)
+{
+	return whole && err == -ENOENT &&
+	       bucket_take(&peer->late, LATE_PS, LATE_BURST, ms * 1000);
+}
+
 /*
  * Ask the module, unless the peer has guessed too often. What is right isn't counted as a guess.
  * Returns 0 or -errno; -EBUSY: not asked.
@@ -219,7 +229,7 @@ static int ask(struct peer *peer, const struct peers_env *env, const struct pams
 		return -EBUSY;
 	err = whole ? env->conn_find(key->token, proof, env->arg) :
 		      env->subflow_find(key, proof, env->arg);
-	if (!err || err == -EAGAIN)
+	if (!err || err == -EAGAIN || is_late(peer, whole, err, ms))
 		peer->guesses = before;
 	return err;
 }
