@@ -38,6 +38,12 @@ static bool is_of(const struct silent *one, const struct prefix *local,
 	       !memcmp(&one->peer, peer, sizeof(*peer));
 }
 
+/* May connections not begin there now? */
+static bool is_out(const struct silent *one, uint64_t ms)
+{
+	return one->times && ms < one->again_ms;
+}
+
 static struct silent *find(const struct prefix *local, const struct prefix *peer)
 {
 	for (struct silent *one = silents; one < silents + SILENT_MAX; one++)
@@ -98,14 +104,14 @@ uint64_t silent_since_us(const struct prefix *local, const struct prefix *peer, 
 {
 	const struct silent *one = find(local, peer);
 
-	return one && ms < one->again_ms ? one->since_us : 0;
+	return one && is_out(one, ms) ? one->since_us : 0;
 }
 
 /* Is it silent on another path, too? */
 static bool is_down(const struct silent *one, uint64_t ms)
 {
 	for (struct silent *other = silents; other < silents + SILENT_MAX; other++)
-		if (other != one && other->times && ms < other->again_ms &&
+		if (other != one && is_out(other, ms) &&
 		    !memcmp(&other->peer, &one->peer, sizeof(one->peer)))
 			return true;
 	return false;
@@ -116,7 +122,7 @@ bool silent_condemns(const struct prefix *local, uint64_t answered_us, uint64_t 
 	unsigned int count = 0;
 
 	for (struct silent *one = silents; one < silents + SILENT_MAX; one++) {
-		if (!one->times || ms >= one->again_ms || one->since_us <= answered_us ||
+		if (!is_out(one, ms) || one->since_us <= answered_us ||
 		    memcmp(&one->local, local, sizeof(*local)))
 			continue;
 		if (one->elsewhere)
@@ -131,8 +137,7 @@ const struct prefix *silent_on(const struct prefix *local, uint64_t ms, unsigned
 	while (*at < SILENT_MAX) {
 		const struct silent *one = &silents[(*at)++];
 
-		if (one->times && ms < one->again_ms &&
-		    !memcmp(&one->local, local, sizeof(*local)))
+		if (is_out(one, ms) && !memcmp(&one->local, local, sizeof(*local)))
 			return &one->peer;
 	}
 	return NULL;

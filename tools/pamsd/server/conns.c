@@ -128,16 +128,13 @@ static void drop(struct peer *peer, const struct peers_env *env, struct conn *co
 
 /* --- a report --- */
 
-/*
- * Is this older than what is known of the connection? It may be of the same session and overtaken,
- * or of the reporter's life before a restart, from which reports come up to AGE_MAX_MS late.
- */
+/* Is this older than what is known of the connection? */
 static bool is_overtaken(const struct conn *conn, const struct session *session,
 			 uint64_t counter, int64_t sent_ms)
 {
 	if (conn->session == session)
 		return counter <= conn->counter;
-	return conn->sent_ms > sent_ms && conn->sent_ms - sent_ms <= AGE_MAX_MS;
+	return session_overtook(conn->sent_ms, sent_ms);
 }
 
 /* Forget a connection of the session that was silent the longest, but not of this one. */

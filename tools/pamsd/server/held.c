@@ -144,20 +144,13 @@ static bool has_place(const struct peer *peer, const struct session *session, ui
 	return peer->held_count < HELD_MAX || find_place(peer, session, id, ms);
 }
 
-/*
- * Is this session's state of the path older than what another session has said under the name? A
- * reporter that was started anew has a new session, and reports of the old one may come later.
- * No report is older than AGE_MAX_MS.
- */
+/* Is this session's state of the path older than what another session has said under the name? */
 static bool is_overtaken(const struct held *held, const struct session *session,
 			 uint8_t id)
 {
-	int64_t ahead_ms;
-
-	if (held->session == session)
-		return false;
-	ahead_ms = held->session->paths[held->id].sent_ms - session->paths[id].sent_ms;
-	return ahead_ms > 0 && ahead_ms <= AGE_MAX_MS;
+	return held->session != session &&
+	       session_overtook(held->session->paths[held->id].sent_ms,
+				session->paths[id].sent_ms);
 }
 
 /*

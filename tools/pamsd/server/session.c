@@ -141,6 +141,11 @@ int64_t session_age(struct session *session, const struct report *report,
 	return 0;
 }
 
+bool session_overtook(int64_t other_ms, int64_t sent_ms)
+{
+	return other_ms > sent_ms && other_ms - sent_ms <= AGE_MAX_MS;
+}
+
 /* --- reports that were refused --- */
 
 /* The places where this session may be. Its id is random, so it is its own hash. */

@@ -146,6 +146,11 @@ bool session_echoes(const struct report *report, uint64_t ms);
 /* Returns the age of a report in ms, or -1 if it is too old or its age is unknown. */
 int64_t session_age(struct session *session, const struct report *report,
 		    uint64_t ms);
+/*
+ * Was what another session said sent after this? A reporter that was started anew has a new
+ * session, and reports of its life before come up to AGE_MAX_MS late.
+ */
+bool session_overtook(int64_t other_ms, int64_t sent_ms);
 /* Was this report refused before? Not if it is of one of too many sessions. */
 bool session_was_refused(const struct peer *peer, const struct report_header *header);
 /* Remember a report as refused. May it be answered now? Answers are rate limited. */
