@@ -18,7 +18,8 @@
  *
  * A kick has to own the socket. If a process owns it, perhaps for long since that process waits
  * for memory, the kick ends at once, and release_sock() queues it again. Waiting would occupy
- * a worker of the workqueue, which runs a few hundred items at once for all connections.
+ * a worker of the workqueue, which runs a few hundred items at once for all connections. The
+ * timer asks for the socket less and less often meanwhile, and has such a kick queued.
  *
  * Lifetime: the timer while it is armed or runs, a queued kick, and a kick that waits for the
  * socket each hold a reference on the connection's state and on its socket (conn.c).
@@ -39,6 +40,8 @@
  * as long each time, up to 2^7 times PAMS_CLOSE_US.
  */
 #define WATCH_OWNED_SHIFT_MAX	7
+/* After so many tries in vain a kick is queued, which runs as soon as the socket is released. */
+#define WATCH_OWNED_KICK	4
 /* A kick sends this many ranges again, each within one fragment, and one more when it ends and
  * releases the socket; the next kick sends the others.
  */
@@ -397,9 +400,11 @@ static enum hrtimer_restart watch_timer(struct hrtimer *timer)
 	if (sock_owned_by_user(sk) && !READ_ONCE(conn->dead)) {
 		pause_us = PAMS_CLOSE_US << conn->owned;
 		if (conn->owned < WATCH_OWNED_SHIFT_MAX)
-			conn->owned++;
+			kick = ++conn->owned == WATCH_OWNED_KICK;
 		hrtimer_forward_now(timer, ns_to_ktime((u64)pause_us * NSEC_PER_USEC));
 		bh_unlock_sock(sk);
+		if (kick)
+			pams_watch_kick(conn);
 		return HRTIMER_RESTART;
 	}
 	conn->owned = 0;

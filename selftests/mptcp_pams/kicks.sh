@@ -223,6 +223,24 @@ stuck_senders()
 }
 kicked_since() { [ "$(told_kicks)" -gt "$1" ]; }
 
+# A path dies, and for a while somebody owns the socket: the timer can't look meanwhile. That is made up for once the socket is
+# released, although the one who had it sends nothing.
+released_socket()
+{
+	need_module
+	paths "$1" 20mbit,10ms 20mbit,20ms
+	ip netns exec "$server" "$XFER_DIR/listen" 6000 1 >"$work/listen" &
+	within 50 grep -q listeners "$work/listen" || fail "nobody listens"
+	start_stuck 6000 1 20000 150
+	stuck_connected 100 grep -q connected "$work/stuck"
+	sleep 1
+	reshape 1 20mbit,10ms,100,loss,100%
+	stick
+	within 50 grep -q acknowledged "$work/stuck" || fail "it is never acknowledged"
+	check "ms until all is acknowledged" "$(sed -n 's/^acknowledged after \(.*\) ms/\1/p' "$work/stuck")" "<=" 100
+	kill "$stuck_pid"
+}
+
 # And so the totals that netlink tells.
 totals()
 {
@@ -280,6 +298,7 @@ for sched in $SCHEDS; do
 	add stuck_senders "$sched"
 	! can_trace || add idle "$sched"
 	[[ " pams minfct " == *" $sched "* ]] || continue
+	add released_socket "$sched"
 	add dies_after_alarms "$sched"
 	add rule_changes "$sched"
 done
