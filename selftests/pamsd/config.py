@@ -29,6 +29,8 @@ GOOD = [
     ("the kernel of this machine alone",
      'reporter { interface "lo" { local = true } }'),
     ("rules alone", 'rules = "{folder}/rules"'),
+    ("other sockets on the first path", 'paths { first-also = {"udp", "tcp"} }'),
+    ("none of them", 'paths { first-also = {} }'),
     ("costs as backups alone", 'costs-as-backup = true'),
     ("caps alone", 'state = "/x"\ncap "a" { interface = "lo" then = "backup" }\n'
      'cap "b" { interface = "lo" quota = "1.5GiB" per = "day" hours = {"22:00-06:30", "12:00-24:00"} '
@@ -144,6 +146,8 @@ BAD = [
     ('cap "a" {\n hours = {"06:00-06:00"}\n}', ":2: '06:00-06:00' ends when it begins"),
     ('cap "a" {\n interface = "lo"\n quota = "1G"\n per = "day"\n from-day = 2\n then = "backup"\n}',
      ":7: cap 'a' has from-day, but no quota of a month"),
+    ('paths {\n first-also = {"tcp",\n "sctp"}\n}', ":3: 'sctp' is not tcp or udp; MPTCP connections are meant anyway"),
+    ('paths {\n first-also = true\n}', ":2: 'true' is not tcp or udp; MPTCP connections are meant anyway"),
     ('state = "x"', ":1: 'x' is not a path from the root on"),
     ('rules = ""', ":1: '' is no file: leave 'rules' out for none"),
     ('\nrules = "{folder}/none"', ":2: '{folder}/none' can't be read: No such file or directory"),

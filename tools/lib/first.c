@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * first - which address new MPTCP connections begin on
+ * first - which address new connections begin on
  *
  * The kernel runs BPF programs at cgroup/connect4 and connect6 for each connect() of a process
  * in the cgroup; for an MPTCP socket with the socket of its first subflow. The program looks the
@@ -8,10 +8,15 @@
  * finds, and to that address's interface, as the kernel does with the subflows of endpoints: else
  * the routes might send them elsewhere. The other paths join as ever.
  *
- * It leaves alone: sockets that are bound to an address or a device, or have a mark; all but
- * MPTCP's; destinations that are this host or a link-local address, or mapped IPv4; and whatever
- * has no entry in its own network namespace, whose cookie is the key's first part. A subflow that
- * joins is bound to a port by then, so binding it again fails. Where it fails the routes decide.
+ * An entry may be for plain TCP and UDP, too. UDP sockets are bound to the interface alone, which
+ * connect() with AF_UNSPEC undoes, as it doesn't an address: getaddrinfo() of the GNU C library
+ * connects one socket to all addresses of a name in turn, IPv6 and IPv4, and ends the process if
+ * an IPv4 one is left from an IPv6 source.
+ *
+ * It leaves alone: sockets that are bound to an address, a port or a device, or have a mark, as a
+ * subflow that joins; destinations that are this host or a link-local address, multicast, or
+ * mapped IPv4; DNS but over MPTCP; and whatever has no entry in its own network namespace, whose
+ * cookie is the key's first part. Where binding fails the routes decide.
  */
 #include <errno.h>
 #include <string.h>
@@ -84,6 +89,7 @@ int first_table_is_empty(int table)
 #include "insn.h"
 
 #define COOKIE_BITS	64
+#define DNS_PORT	53
 #define OUT		INT16_MAX	/* a jump to the program's end */
 
 /* A key of the table, in network byte order but for the length: LPM tries look from the left. */
@@ -101,7 +107,7 @@ struct key {
 struct value {
 	uint8_t source[16];
 	uint32_t connections;
-	uint32_t unused;
+	uint32_t also;
 	char device[16];
 };
 
@@ -126,7 +132,7 @@ static const struct kind *kind_of(int family)
 /* --- the programs --- */
 
 struct program {
-	struct bpf_insn at[128];
+	struct bpf_insn at[160];
 	int count;
 };
 
@@ -138,18 +144,24 @@ struct program {
 		program->count += sizeof(put) / sizeof(put[0]);		\
 	} while (0)
 
-/* Leave unless the socket is an unbound one of MPTCP; R6: the context, R7: the socket. */
+/*
+ * Leave unless the socket is an unbound one; R6: the context, R7: the socket, R9: FIRST_TCP,
+ * FIRST_UDP, or 0 for MPTCP.
+ */
 static void put_checks(struct program *program, const struct kind *kind)
 {
 	PUT(COPY(R6, R1),
 	    LOAD32(R1, R6, offsetof(struct bpf_sock_addr, type)),
-	    IF_NOT(R1, SOCK_STREAM, OUT),
+	    IF_IS(R1, SOCK_RAW, OUT),
 	    LOAD32(R1, R6, offsetof(struct bpf_sock_addr, protocol)),
-	    IF_NOT(R1, IPPROTO_TCP, OUT),
+	    LET(R9, FIRST_TCP), IF_IS(R1, IPPROTO_TCP, 2),
+	    LET(R9, FIRST_UDP), IF_NOT(R1, IPPROTO_UDP, OUT),
 	    LOAD(R7, R6, offsetof(struct bpf_sock_addr, sk)),
 	    LOAD32(R1, R7, offsetof(struct bpf_sock, bound_dev_if)),
 	    IF_NOT(R1, 0, OUT),
 	    LOAD32(R1, R7, offsetof(struct bpf_sock, mark)),
+	    IF_NOT(R1, 0, OUT),
+	    LOAD32(R1, R7, offsetof(struct bpf_sock, src_port)),
 	    IF_NOT(R1, 0, OUT));
 	for (unsigned int i = 0; i < kind->bytes / 4; i++)
 		PUT(LOAD32(R1, R7, (kind->family == AF_INET ?
@@ -158,7 +170,10 @@ static void put_checks(struct program *program, const struct kind *kind)
 		    IF_NOT(R1, 0, OUT));
 	PUT(COPY(R1, R7),
 	    CALL(BPF_FUNC_skc_to_mptcp_sock),
-	    IF_ZERO(R0, OUT));
+	    IF_ZERO(R0, 1), LET(R9, 0),
+	    IF_ZERO(R9, 2),
+	    LOAD32(R1, R6, offsetof(struct bpf_sock_addr, user_port)),
+	    IF_IS(R1, htons(DNS_PORT), OUT));
 }
 
 /* The key of the destination, on the stack. */
@@ -179,38 +194,49 @@ static void put_key(struct program *program, const struct kind *kind, int key)
 		    STORE32(STACK, address + 4 * i, R1));
 	PUT(LOAD32(R1, STACK, address));
 	if (kind->family == AF_INET)
-		/* 127.0.0.0/8, 169.254.0.0/16 */
+		/* 0.0.0.0/8, 127.0.0.0/8, 224.0.0.0/3, 169.254.0.0/16 */
 		PUT(COPY(R2, R1),
-		    AND(R2, (int32_t)htonl(0xff000000)), IF_IS(R2, (int32_t)htonl(0x7f000000), OUT),
+		    AND(R2, (int32_t)htonl(0xff000000)), IF_IS(R2, 0, OUT),
+		    IF_IS(R2, (int32_t)htonl(0x7f000000), OUT),
+		    AND(R2, (int32_t)htonl(0xe0000000)), IF_IS(R2, (int32_t)htonl(0xe0000000), OUT),
 		    AND(R1, (int32_t)htonl(0xffff0000)),
 		    IF_IS(R1, (int32_t)htonl(0xa9fe0000), OUT));
 	else
-		/* ::1 and its likes, ::ffff:0:0/96, fe80::/10 */
+		/* ::1 and its likes, ::ffff:0:0/96, ff00::/8, fe80::/10 */
 		PUT(IF_NOT(R1, 0, 5),
 		    LOAD32(R2, STACK, address + 4), IF_NOT(R2, 0, 3),
 		    LOAD32(R2, STACK, address + 8), IF_IS(R2, 0, OUT),
 		    IF_IS(R2, (int32_t)htonl(0xffff), OUT),
+		    COPY(R2, R1),
+		    AND(R2, (int32_t)htonl(0xff000000)), IF_IS(R2, (int32_t)htonl(0xff000000), OUT),
 		    AND(R1, (int32_t)htonl(0xffc00000)),
 		    IF_IS(R1, (int32_t)htonl(0xfe800000), OUT));
 }
 
-/* Bind to the address of the value in R8, by a sockaddr on the stack, then to the interface. */
-static void put_bind(struct program *program, const struct kind *kind, int name)
+/* Bind all but UDP to the address of the value in R8, by a sockaddr on the stack. */
+static void put_address(struct program *program, const struct kind *kind, int name)
 {
 	unsigned int bytes = kind->family == AF_INET ? sizeof(struct sockaddr_in) :
 						       sizeof(struct sockaddr_in6);
 	int address = name + (kind->family == AF_INET ?
 			      offsetof(struct sockaddr_in, sin_addr) :
 			      offsetof(struct sockaddr_in6, sin6_addr));
+	int jump = program->count;
 
+	PUT(IF_IS(R9, FIRST_UDP, 0));
 	for (unsigned int i = 0; i < bytes; i += 4)
 		PUT(PUT32(STACK, name + i, 0));
 	PUT(INSN(BPF_ST | BPF_MEM | BPF_H, STACK, 0, name, kind->family));
 	for (unsigned int i = 0; i < kind->bytes; i += 4)
 		PUT(LOAD32(R1, R8, i), STORE32(STACK, address + i, R1));
 	PUT(COPY(R1, R6), COPY(R2, STACK), ADD(R2, name), LET(R3, bytes),
-	    CALL(BPF_FUNC_bind), IF_NOT_ZERO(R0, OUT), LET(R1, 1),
-	    COUNT32(R8, offsetof(struct value, connections), R1),
+	    CALL(BPF_FUNC_bind), IF_NOT_ZERO(R0, OUT));
+	program->at[jump].off = program->count - jump - 1;
+}
+
+static void put_device(struct program *program)
+{
+	PUT(LET(R1, 1), COUNT32(R8, offsetof(struct value, connections), R1),
 	    COPY(R1, R6), LET(R2, SOL_SOCKET), LET(R3, SO_BINDTODEVICE), COPY(R4, R8),
 	    ADD(R4, offsetof(struct value, device)),
 	    LET(R5, sizeof(((struct value *)0)->device)),
@@ -219,7 +245,8 @@ static void put_bind(struct program *program, const struct kind *kind, int name)
 
 static void put_wake(struct program *program, int ring, int key)
 {
-	PUT(LET_MAP(R1, ring), HALF(), COPY(R2, STACK), ADD(R2, key), LET(R3, 4), LET(R4, 0),
+	PUT(IF_IS(R9, FIRST_UDP, OUT),
+	    LET_MAP(R1, ring), HALF(), COPY(R2, STACK), ADD(R2, key), LET(R3, 4), LET(R4, 0),
 	    CALL(BPF_FUNC_ringbuf_output));
 }
 
@@ -236,8 +263,11 @@ int first_program(int family, int table, int ring)
 	put_key(program, kind, key);
 	PUT(LET_MAP(R1, table), HALF(), COPY(R2, STACK), ADD(R2, key),
 	    CALL(BPF_FUNC_map_lookup_elem), IF_ZERO(R0, OUT),
-	    COPY(R8, R0), LOAD32(R1, R8, offsetof(struct value, device)), IF_IS(R1, 0, OUT));
-	put_bind(program, kind, name);
+	    COPY(R8, R0), LOAD32(R1, R8, offsetof(struct value, device)), IF_IS(R1, 0, OUT),
+	    IF_ZERO(R9, 3), LOAD32(R1, R8, offsetof(struct value, also)), AND_WITH(R1, R9),
+	    IF_ZERO(R1, OUT));
+	put_address(program, kind, name);
+	put_device(program);
 	if (ring >= 0)
 		put_wake(program, ring, key);
 	for (int i = 0; i < made.count; i++)
@@ -302,6 +332,7 @@ int first_table_set(int table, const struct first *first)
 	memset(&value, 0, sizeof(value));
 	memcpy(value.source, first->source, kind_of(first->family)->bytes);
 	memcpy(value.device, first->device, sizeof(value.device));
+	value.also = first->also;
 	err = key_of(first, &key);
 	return err ? err : bpf_map_update_elem(table, &key, &value, BPF_ANY);
 }
@@ -338,6 +369,7 @@ int first_table_read(int table, int family, struct first *entries, int count, in
 		memcpy(first->source, value.source, kind->bytes);
 		memcpy(first->device, value.device, sizeof(first->device));
 		first->connections = value.connections;
+		first->also = value.also;
 		count++;
 	}
 	return count;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * first - BPF programs at connect() that choose the address on which an MPTCP connection begins,
- * and the tables that they read
+ * and if wanted others, and the tables that they read
  *
  * Functions that return an int return a file descriptor, 0 or what is said, or -errno; all of
  * them -EOPNOTSUPP if the program was built without libbpf. Entries are of the caller's network
@@ -14,6 +14,10 @@
 
 #define FIRST_MAX	1024	/* entries of a table */
 
+/* What the programs may choose for besides MPTCP: but for DNS, whose servers may answer one path only. */
+#define FIRST_TCP	(1 << 0)
+#define FIRST_UDP	(1 << 1)	/* at connect(): the interface alone */
+
 /* Where connections to the destinations of a prefix begin. */
 struct first {
 	int family;		/* AF_INET or AF_INET6 */
@@ -21,6 +25,7 @@ struct first {
 	uint8_t length;		/* bits of the prefix, 0 to 32 or 128 */
 	uint8_t source[16];	/* the local address, as prefix */
 	char device[16];	/* the interface that has it; "": where the routes say */
+	uint32_t also;		/* FIRST_TCP, FIRST_UDP */
 	uint64_t connections;	/* begun there because of this entry; in answers only */
 };
 
@@ -29,7 +34,7 @@ int first_table(int family);
 
 /*
  * A new program that reads the table. ring: a ring buffer (bpf(2)) that gets four bytes for each
- * connection that the program has bound, or -1. The program's file descriptor.
+ * connection over TCP that the program has bound, or -1. The program's file descriptor.
  */
 int first_program(int family, int table, int ring);
 

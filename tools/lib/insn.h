@@ -17,6 +17,8 @@
 #define COPY(to, from)	INSN(BPF_ALU64 | BPF_MOV | BPF_X, to, from, 0, 0)
 #define ADD(to, number)	INSN(BPF_ALU64 | BPF_ADD | BPF_K, to, 0, 0, number)
 #define AND(to, number)	INSN(BPF_ALU64 | BPF_AND | BPF_K, to, 0, 0, number)
+#define AND_WITH(to, from)						\
+	INSN(BPF_ALU64 | BPF_AND | BPF_X, to, from, 0, 0)
 #define SHIFT_RIGHT(to, number)						\
 	INSN(BPF_ALU64 | BPF_RSH | BPF_K, to, 0, 0, number)
 #define LOAD(to, from, where)						\

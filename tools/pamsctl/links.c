@@ -80,6 +80,23 @@ static json_t *first_json(const struct outlook *outlook, const struct link *link
 	return list;
 }
 
+/* Of what besides MPTCP. */
+static json_t *first_also_json(const struct outlook *outlook, const struct link *link,
+			       const struct link_address *address)
+{
+	json_t *list = json_array();
+	unsigned int also = 0;
+
+	for (int i = 0; i < outlook->first_count; i++)
+		if (names_address(&outlook->first[i], link, address))
+			also |= outlook->first[i].also;
+	if (also & FIRST_TCP)
+		append(list, json_string("tcp"));
+	if (also & FIRST_UDP)
+		append(list, json_string("udp"));
+	return list;
+}
+
 static json_t *address_json(const struct outlook *outlook, const struct link *link,
 			    const struct link_address *address)
 {
@@ -101,6 +118,8 @@ static json_t *address_json(const struct outlook *outlook, const struct link *li
 								   MPTCP_PM_ADDR_FLAG_BACKUP));
 	if (outlook->first_count >= 0)
 		json_object_set_new(object, "first", first_json(outlook, link, address));
+	if (outlook->first_count >= 0)
+		json_object_set_new(object, "first_also", first_also_json(outlook, link, address));
 	json_object_set_new(object, "first_by_routes", json_boolean(address->by_routes));
 	if (address->own->flags & IFA_F_DEPRECATED)
 		json_object_set_new(object, "deprecated", json_true());
@@ -155,7 +174,11 @@ static void also(char line[TABLE_LINE_MAX], const char *text)
 static void add_first(char line[TABLE_LINE_MAX], const struct outlook *outlook,
 		      const struct link *link, const struct link_address *address)
 {
-	char text[DESTINATION_MAX], words[DESTINATION_MAX + 16];
+	static const char * const also_texts[] = {
+		[FIRST_TCP] = " (MPTCP, TCP)", [FIRST_UDP] = " (MPTCP, UDP)",
+		[FIRST_TCP | FIRST_UDP] = " (MPTCP, TCP, UDP)", [0] = "",
+	};
+	char text[DESTINATION_MAX], words[DESTINATION_MAX + 40];
 	int count = 0;
 	bool all = false;
 
@@ -165,8 +188,8 @@ static void add_first(char line[TABLE_LINE_MAX], const struct outlook *outlook,
 		all |= !first->length && first->family == address->own->family;
 		if (!names_address(first, link, address) || count++ >= FIRST_SHOWN)
 			continue;
-		snprintf(words, sizeof(words), "%s%s", count == 1 ? "first for " : "",
-			 show_destination(text, first));
+		snprintf(words, sizeof(words), "%s%s%s", count == 1 ? "first for " : "",
+			 show_destination(text, first), also_texts[first->also & 3]);
 		also(line, words);
 	}
 	if (count > FIRST_SHOWN) {

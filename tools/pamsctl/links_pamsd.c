@@ -26,7 +26,19 @@ static struct link_address *address_at(struct outlook *outlook, const char *name
 	return NULL;
 }
 
-static int add_first(struct outlook *outlook, int family, const uint8_t *bytes, const char *name)
+static bool has(json_t *list, const char *text)
+{
+	json_t *one;
+	size_t i;
+
+	json_array_foreach(list, i, one)
+		if (!strcmp(json_string_value(one) ?: "", text))
+			return true;
+	return false;
+}
+
+static int add_first(struct outlook *outlook, int family, const uint8_t *bytes, const char *name,
+		     json_t *also)
 {
 	int count = outlook->first_count < 0 ? 0 : outlook->first_count;
 	struct first *grown = reallocarray(outlook->first, count + 1, sizeof(*grown));
@@ -39,6 +51,7 @@ static int add_first(struct outlook *outlook, int family, const uint8_t *bytes, 
 	grown->family = family;
 	memcpy(grown->source, bytes, sizeof(grown->source));
 	snprintf(grown->device, sizeof(grown->device), "%s", name);
+	grown->also = has(also, "tcp") * FIRST_TCP | has(also, "udp") * FIRST_UDP;
 	outlook->first_count = count + 1;
 	return 0;
 }
@@ -58,7 +71,7 @@ static int take(struct outlook *outlook, json_t *path)
 	if (address)
 		address->dead = !strcmp(state, "dead");
 	return json_is_true(json_object_get(path, "first")) ?
-	       add_first(outlook, family, bytes, name) : 0;
+	       add_first(outlook, family, bytes, name, json_object_get(path, "first_also")) : 0;
 }
 
 int links_ask_pamsd(struct outlook *outlook)

@@ -16,6 +16,7 @@
 
 #include <linux/mptcp_pams.h>
 
+#include "../lib/first.h"
 #include "../lib/rule.h"
 #include "caps/caps.h"
 #include "config_check.h"
@@ -141,6 +142,17 @@ int check_not_first(cfg_t *cfg, cfg_opt_t *opt)
 	       check_hosts(cfg, value(opt), &prefix) ?:
 	       refuse(cfg, value(opt), prefix.len ? NULL :
 		      "is every destination: write first = false");
+}
+
+unsigned int first_also_parse(const char *text)
+{
+	return !strcmp(text, "tcp") ? FIRST_TCP : !strcmp(text, "udp") ? FIRST_UDP : 0;
+}
+
+int check_first_also(cfg_t *cfg, cfg_opt_t *opt)
+{
+	return refuse(cfg, value(opt), first_also_parse(value(opt)) ? NULL :
+		      "is not tcp or udp; MPTCP connections are meant anyway");
 }
 
 /* Check the first word of a command: an executable file's path, or its name in PATH. */

@@ -27,6 +27,7 @@ const uint8_t *config_key(const cfg_t *section);
 
 int measure_parse(const char *text);			/* enum measure, or -1 */
 int period_parse(const char *text);			/* enum period, or -1 */
+unsigned int first_also_parse(const char *text);	/* FIRST_, or 0 */
 /* The following return NULL, or a text that says what is wrong. */
 const char *hours_parse(struct hours *hours, const char *text);
 const char *then_parse(struct effect *then, const char *text);
@@ -38,6 +39,7 @@ int check_about(cfg_t *cfg, cfg_opt_t *opt);
 int check_battery(cfg_t *cfg, cfg_opt_t *opt);
 int check_cap(cfg_t *cfg, cfg_opt_t *opt);
 int check_from_day(cfg_t *cfg, cfg_opt_t *opt);
+int check_first_also(cfg_t *cfg, cfg_opt_t *opt);
 int check_hours(cfg_t *cfg, cfg_opt_t *opt);
 int check_metered(cfg_t *cfg, cfg_opt_t *opt);
 int check_per(cfg_t *cfg, cfg_opt_t *opt);

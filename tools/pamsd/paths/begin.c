@@ -14,7 +14,6 @@
 
 #include <event2/event.h>
 
-#include "../../lib/first.h"
 #include "path.h"
 
 #ifndef HAVE_BPF
@@ -245,6 +244,7 @@ static int set_path(struct first *first, const struct path *path)
 {
 	memcpy(first->source, path->address.address, sizeof(first->source));
 	memcpy(first->device, path->interface, sizeof(first->device));
+	first->also = path->also;
 	return first_table_set(kernel.table[index_of(first->family)], first);
 }
 

@@ -39,6 +39,7 @@ static int lead_from(struct list *wanted, struct list *leads, const struct leadi
 			continue;
 		lead.address = path->address;
 		lead.ifindex = path->ifindex;
+		lead.also = path->also;
 		err = is_told(leads, &lead) ? 0 : begin_lead(to, path);
 		if (err)
 			break;

@@ -9,6 +9,7 @@
 #ifndef PAMSD_PATH_H
 #define PAMSD_PATH_H
 
+#include "../../lib/first.h"
 #include "../caps/caps.h"
 #include "paths.h"
 
@@ -98,6 +99,7 @@ struct path {
 	uint64_t down_ms;	/* when the carrier was lost; 0: it never was there */
 	bool listed;		/* it was there in the last scene */
 	uint8_t cost;
+	unsigned int also;	/* FIRST_: what may begin on it besides MPTCP */
 	uint64_t lost_ms;	/* a loss is predicted for then; 0: none */
 	uint64_t lost_until_ms;	/* how long it holds */
 	uint64_t dead_ms;	/* no answer came since then; 0: it lives */
@@ -221,9 +223,10 @@ const struct prefix *silent_on(const struct prefix *local, uint64_t ms, unsigned
 
 /* --- lead.c: destinations that are silent where connections begin --- */
 
+/* What the kernel's table has of a destination. */
 struct lead {
 	struct prefix to, address;
-	unsigned int ifindex;
+	unsigned int ifindex, also;
 };
 
 struct leading {

@@ -73,7 +73,7 @@ struct paths {
 	struct list left;	/* of struct prefix: destinations for which there's no choice */
 	struct list leads;	/* of struct lead */
 	uint64_t compared_ms[2]; /* when a choice was made by round trips first; 0: never */
-	struct made told[2];	/* what the kernel's table has; family 0: nothing */
+	struct lead told[2];	/* to all; family 0: nothing */
 	struct seldom unread, refused, full;
 };
 
@@ -396,7 +396,7 @@ static bool is_new(const struct paths *paths, unsigned int i)
 static void choose_one(struct paths *paths, unsigned int i)
 {
 	const struct path *path;
-	struct made tell = { };
+	struct lead tell = { };
 	int err;
 
 	if (!path_at(&paths->paths, &paths->chosen[i])) {
@@ -408,6 +408,7 @@ static void choose_one(struct paths *paths, unsigned int i)
 	if (path) {
 		tell.address = path->address;
 		tell.ifindex = path->ifindex;
+		tell.also = path->also;
 		if (path->rtt_us && !paths->compared_ms[i])
 			paths->compared_ms[i] = now_ms();
 		paths->chosen[i] = path->address;
@@ -779,8 +780,9 @@ const char *paths_predict(struct paths *paths, const char *interface,
 static json_t *status_of(const struct paths *paths, const struct path *path)
 {
 	unsigned int i = path->address.family == AF_INET6;
+	bool first = !memcmp(&paths->told[i].address, &path->address, sizeof(path->address));
+	json_t *object, *also = json_array();
 	char text[ADDRESS_TEXT];
-	json_t *object;
 
 	object = json_pack("{s:s, s:s, s:s, s:b, s:i, s:b, s:b}", "interface", path->interface,
 			   "address", prefix_text(text, &path->address), "state",
@@ -788,8 +790,12 @@ static json_t *status_of(const struct paths *paths, const struct path *path)
 			   "made", made_at(&paths->made, &path->address) ? 1 : 0,
 			   "cost", path->cost, "loss_predicted",
 			   path->lost_ms && now_ms() < path->lost_until_ms,
-			   "first", !memcmp(&paths->told[i].address, &path->address,
-					    sizeof(path->address)));
+			   "first", first);
+	if (first && path->also & FIRST_TCP)
+		json_array_append_new(also, json_string("tcp"));
+	if (first && path->also & FIRST_UDP)
+		json_array_append_new(also, json_string("udp"));
+	json_object_set_new(object, "first_also", also);
 	if (path->rtt_us)
 		json_object_set_new(object, "rtt_us", json_integer(path->rtt_us));
 	if (path->rate_byteps)

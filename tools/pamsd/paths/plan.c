@@ -114,6 +114,19 @@ static const struct scene_route *default_route(const struct scene *scene, unsign
 	return best;
 }
 
+/*
+ * What begins on it besides MPTCP. A UDP socket is bound to the interface, and its address isn't
+ * known when its route is looked up: our rules and tables don't count.
+ */
+static unsigned int also_of(const struct situation *now, const struct scene_link *link, int family)
+{
+	for_each(const struct scene_route, route, &now->scene->routes)
+		if (route->ifindex == link->ifindex && route->to.family == family &&
+		    !route->to.len && route->table == RT_TABLE_MAIN)
+			return now->config->first_also;
+	return now->config->first_also & ~FIRST_UDP;
+}
+
 /* --- the plan --- */
 
 void plan_free(struct plan *plan)
@@ -208,11 +221,14 @@ static void plan_path(const struct situation *now, struct plan *plan,
 	struct prefix subnet = *from, all = { .family = from->family };
 	uint32_t table = OUR_TABLE + link->ifindex;
 	struct made *endpoint;
+	struct path *path;
 
 	/* the first of two interfaces that have it */
 	if (made_at(&plan->endpoints, from))
 		return;
-	if (is_gone(list_path(now, link, from), now->ms))
+	path = list_path(now, link, from);
+	path->also = also_of(now, link, from->family);
+	if (is_gone(path, now->ms))
 		return;
 	subnet.len = address->subnet;
 	prefix_cut(&subnet);
