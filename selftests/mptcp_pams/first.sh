@@ -140,9 +140,9 @@ other_namespaces()
 # Connections to this host are no business of an entry for everything else.
 this_host()
 {
-	local to here=127.0.0.1 six=()
+	local to here=127.0.0.1 any=0.0.0.0 six=()
 	begin "$1"
-	[ "$1" = -4 ] || here=::1 six=(-6)
+	[ "$1" = -4 ] || here=::1 any=:: six=(-6)
 	stop_server
 	ip -n "$client" link set lo up
 	first set default "$far"
@@ -151,7 +151,7 @@ this_host()
 	within 50 client_listens || fail "the server does not come up"
 	first set "$near" none
 	first set "$far" none
-	for to in "$here" "$near" "$far"; do
+	for to in "$here" "$any" "$near" "$far"; do
 		on_client "$xfer" client --quiet "${six[@]}" --bytes 100000 "$to" "$port" || fail "$to can't be reached"
 	done
 	check "connections by the entries" "$(begun | sort -u)" == 0

@@ -404,8 +404,72 @@ dead()
 	! on_client timeout 1 "$xfer" client --quiet --bytes 10000 "$address" "$port" || fail "the path is not dead"
 	transfer --bytes 10000 --requests 3 --cold
 	check "us for three answers" "$(duration_us)" "<" 500000
-	in_ns "$client" "$pamsctl" --control "$work/socket" links | tee "$work/links"
-	grep "^ *c1 .*dead" "$work/links" || fail "links doesn't say that c1 is dead"
+	within 20 links_has "^ *c1 .*dead" || fail "links doesn't say that c1 is dead: $(<"$work/links")"
+}
+links_has() { in_ns "$client" "$pamsctl" --control "$work/socket" links >"$work/links"; grep -q "$1" "$work/links"; }
+
+# Plain TCP and UDP leave the dead default route, too, if the setting says so; else they are left alone.
+others_begin()
+{
+	local six=()
+	begin "$1"
+	[ "$1" = -4 ] || six=(-6)
+	keep_first
+	await "$(both)"
+	# its neighbour answers: IPv6 leaves a gateway that doesn't
+	ip -n "$server" "$family" route add blackhole "$near"
+	meet_death
+	! on_client timeout 2 "$xfer" client --quiet --tcp "${six[@]}" --bytes 1000 "$address" "$port" || fail "plain TCP is moved unasked"
+	udp_from "$near -" 0 "$address" 443
+	take 'first-also = {"udp", "tcp"}'
+	meet_death
+	transfer --tcp --bytes 10000 --requests 3 --cold
+	check "us for three answers" "$(duration_us)" "<" 500000
+	udp_from "$far c2" 0 "$address" 443
+	links_has "$far.*, first for default (MPTCP, TCP, UDP)" || fail "links doesn't say so: $(<"$work/links")"
+	# bound to a port; DNS; a neighbour
+	udp_from "$near -" 7000 "$address" 443
+	udp_from "$near -" 0 "$address" 53
+	udp_from "$near -" 0 "${near%1}2" 443
+	ip -n "$client" "$family" route del default dev c2
+	ip -n "$client" "$family" route add default via "${far%1}2" dev c2 table 77
+	within 20 links_has "$far.*, first for default (MPTCP, TCP)" || fail "UDP sockets follow a route that they don't find: $(<"$work/links")"
+	udp_from "$near -" 0 "$address" 443
+	transfer --tcp --bytes 10000
+	ip -n "$client" "$family" route add default via "${far%1}2" dev c2 metric 2
+	take 'first-also = {"tcp"}'
+	udp_from "$near -" 0 "$address" 443
+}
+# the first connection notices it, the second one is answered elsewhere
+meet_death()
+{
+	on_client timeout 1 "$xfer" client --quiet "${six[@]}" --bytes 1000 "$address" "$port" || say "a connection in vain"
+	transfer --bytes 1000
+	within 20 begins_on c2 || fail "$(cat "$work/status")"
+}
+take() { config "paths { $1 }"; kill -HUP "$daemon"; sleep 1; }
+# udp_from WHERE ARGUMENT...
+udp_from()
+{
+	local want=$1 got
+	shift
+	got=$(on_client "$XFER_DIR/udp" "$@")
+	[ "$got" = "$want" ] || fail "udp $*: not from $want, but $got"
+}
+
+# One UDP socket is connected to all addresses of a name, IPv6 and IPv4, by getaddrinfo(): nothing of the last one is left.
+by_name()
+{
+	begin -6
+	ip -n "$client" addr add 10.0.1.1/24 dev c1
+	need_cgroups
+	config 'paths { first-also = {"udp"} }' 'cap "c1" { interface = "c1" then = "cost 1" }'
+	start
+	within 20 begins_on c2 || fail "$(cat "$work/status")"
+	udp_from "$far c2
+::ffff:10.0.1.1 -
+$near -
+$far c2" 0 "$address" 443 10.0.1.2 443 "${near%1}2" 443 "$address" 443
 }
 
 # Connections to learn from, and then nothing: the daemon sleeps.
@@ -466,6 +530,9 @@ add alone
 add sooner -4
 add sooner -6
 add dead
+add others_begin -4
+add others_begin -6
+add by_name
 add idle
 add short
 add slow
