@@ -164,6 +164,26 @@ both_ways()
 	check "resets" "$(total resets) + $(total unknown)" == 0
 }
 
+# It splits only where that pays: SCHED [LOSS [EARLY ACKNOWLEDGMENTS, 0: none [HS-PATH'S LOSS]]]
+passed()
+{
+	local least=${3:-0}
+
+	pipe=20mbit,5ms,100,${2:-loss,0%} hs_path=10mbit,20ms,100,${4:-loss,0%}
+	helped "$1"
+	start_server
+	start_split --where-it-pays
+	transfer --bytes 3M --requests 2 --gap 100 --timeout 60000
+	"$pamsplit" --control "$control" show
+	check "bytes through the splitter" "$(total received)" ">" 300000
+	if [ "$least" -gt 0 ]; then
+		check "early acknowledgments" "$(total early_acks)" ">" "$least"
+	else
+		check "early acknowledgments" "$(total early_acks)" == 0
+	fi
+	check "resets" "$(total resets) + $(total unknown)" == 0
+}
+
 # Loss, reordering and duplicates, on the pipe and before it.
 rough()
 {
@@ -416,7 +436,7 @@ captured()
 	pipe=5mbit,5ms,100,$2 hs_path=10mbit,20ms,100,$3
 	helped "$1"
 	start_server
-	start_split
+	start_split "${@:4}"
 	capture "$client" c2 client
 	capture "$helper" h1 helper
 	capture "$server" s2 server
@@ -986,6 +1006,9 @@ for sched in $SCHEDS; do
 	add walled "$sched" 0
 	add walled "$sched" 10
 	add both_ways "$sched"
+	add passed "$sched"
+	add passed "$sched" loss,0% 0 loss,2%
+	add passed "$sched" loss,2% 50
 	add rough "$sched" loss,2% loss,0%
 	add rough "$sched" loss,1%,duplicate,2% loss,1%,duplicate,2%
 	add rough "$sched" reorder,5% reorder,5%
@@ -1017,6 +1040,7 @@ for sched in $SCHEDS; do
 	else
 		add captured "$sched" loss,0% loss,0%
 		add captured "$sched" loss,1%,duplicate,1% loss,1%,duplicate,1%
+		add captured "$sched" loss,3% loss,0% --where-it-pays
 	fi
 	add capped "$sched"
 	add lends_nothing "$sched"

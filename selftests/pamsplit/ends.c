@@ -59,6 +59,9 @@ struct scene {
 	uint64_t lend_byteps;		/* cap of what clients get */
 	uint64_t least_us, most_us;	/* it has to be done then */
 	bool resets;			/* it has to end with a reset */
+	bool pays;			/* it is split only where that pays: ... */
+	enum { ANY_WAY, NEVER, BEGINS, RESTS } how;	/* ... so */
+	uint64_t pipe_heals_us;		/* from then on it loses nothing */
 	/* of the client's, in thousandths of its packets */
 	unsigned int reneges;		/* it drops what it has SACKed */
 	unsigned int shrinks;		/* its window is smaller by up to half */
@@ -83,6 +86,7 @@ static struct {
 	struct flight *flights;
 	struct split *split;
 	bool left;			/* packets pass the core */
+	bool rested;			/* the flow was split, and is passed again */
 	char wrong[200];
 
 	/* the server */
@@ -164,6 +168,8 @@ static struct leg leg_to(enum place to)
 	    world.now_us >= world.scene->pipe_dies_us &&
 	    (!world.scene->pipe_back_us || world.now_us < world.scene->pipe_back_us))
 		leg.loss = 1000;
+	if (of_pipe && world.scene->pipe_heals_us && world.now_us >= world.scene->pipe_heals_us)
+		leg.loss = 0;
 	return leg;
 }
 
@@ -334,6 +340,22 @@ static void server_challenges(void)
 
 /* --- receiving them --- */
 
+static bool passes;
+
+static void note_passing(void *arg, const struct split_info *info)
+{
+	(void)arg;
+	passes = info->passing;
+}
+
+/* Does the core pass the flow, so that the path itself changes the order? */
+static bool is_passed(void)
+{
+	passes = world.left;
+	split_each(world.split, note_passing, NULL);
+	return passes;
+}
+
 static void check_up(const struct packet *packet)
 {
 	uint32_t have = world.hs_came + world.scene->isn + 1;
@@ -348,12 +370,12 @@ static void check_up(const struct packet *packet)
 	if (packet->sack_at && before(get32(packet->data + packet->sack_at + 2),
 				      world.scene->isn))
 		wrong("SACK of nothing");
-	if (world.up_any && before(packet->tsval, world.tsval_up) && !world.left)
+	if (world.up_any && before(packet->tsval, world.tsval_up) && !is_passed())
 		wrong("the time stamp runs back, to the server");
-	world.up_any = true;
 	/* of what passes the core the path itself changes the order */
 	if (!world.left)
-		world.tsval_up = packet->tsval;
+		world.tsval_up = world.up_any ? seq_max(world.tsval_up, packet->tsval) : packet->tsval;
+	world.up_any = true;
 	if (!packet->data_ack_len)
 		return;
 	data_ack = (uint32_t)packet->data_ack - 0xffff0000U;
@@ -435,11 +457,12 @@ static void to_client(uint8_t *data, size_t len)
 	offset = packet.seq - scene->isn - 1;
 	/* as RFC 7323 has it: it is dropped; where the pipe hardly changes the order, none is */
 	if (before(packet.tsval, world.ts_recent)) {
-		if (!scene->drawn)
+		if (!scene->drawn && !is_passed())
 			wrong("the client would drop it for its time stamp");
 		return;
 	}
-	if (packet.payload_len && offset + packet.payload_len >
+	/* the server's last segment is beyond it, and what is passed isn't cut to fit */
+	if (!scene->pays && packet.payload_len && offset + packet.payload_len >
 	    world.right_edge)
 		wrong("beyond the client's window");
 	if (!after(packet.seq, world.rcv_nxt))
@@ -607,6 +630,8 @@ static void step(void)
 	}
 	if (flows_wrong(world.split, world.now_us))
 		wrong(flows_wrong(world.split, world.now_us));
+	if (split_counters(world.split)->early_acks && !world.left && is_passed())
+		world.rested = true;
 	if (split_memory(world.split) > world.memory_max)
 		world.memory_max = split_memory(world.split);
 }
@@ -626,6 +651,7 @@ static void start(const struct scene *scene, unsigned int seed)
 	srand(seed);
 	options.flow_bytes = scene->memory;
 	options.lend_byteps = scene->lend_byteps;
+	options.where_it_pays = scene->pays;
 	world.scene = scene;
 	world.now_us = 1000000;
 	world.split = split_new(&options, leave_core, &world);
@@ -680,6 +706,10 @@ static void play(void)
 	counters = split_counters(world.split);
 	if (!counters->flows)
 		wrong("nothing was split");
+	if (scene->how == NEVER ? counters->early_acks : scene->how && !counters->early_acks)
+		wrong("it is split where it should be passed, or not at all");
+	if (scene->how == RESTS && !world.rested)
+		wrong("it is split for ever");
 	/* what a packet is cut into comes on top */
 	if (world.memory_max > scene->memory + 4096)
 		wrong("more memory than allowed");
@@ -785,6 +815,24 @@ static const struct scene scenes[] = {
 	  .pipe_narrow_us = S(0.3), .pipe_mtu = 600, .most_us = S(4) },
 	{ "a stranger's SYN", HS, PIPE, 2000000, .stranger_us = S(1),
 	  .most_us = S(3.6) },
+	{ "passed", HS, PIPE, 2000000, .pays = true, .how = NEVER, .most_us = S(3.6) },
+	{ "passed, the pipe's queue overflows", HS, { MBIT(5), 5000, 40000, 0, 0, 0 }, 2000000,
+	  .pays = true, .how = NEVER },
+	{ "passed, loss of 2 % on the HS-path", { MBIT(10), 20000, 150000, 20, 0, 0 }, PIPE,
+	  .bytes = 2000000, .pays = true, .how = NEVER },
+	{ "passed, the HS-path changes the order", { MBIT(10), 20000, 150000, 0, 50, 10 }, PIPE,
+	  .bytes = 2000000, .pays = true, .how = NEVER },
+	{ "passed until the pipe loses 2 %", HS, { MBIT(20), 5000, 150000, 20, 0, 0 },
+	  2000000, .pays = true, .how = BEGINS, .most_us = S(2.1) },
+	{ "passed until there is a cap", HS, PIPE, 500000, .lend_byteps = 100000,
+	  .pays = true, .how = BEGINS, .least_us = S(4), .most_us = S(6) },
+	{ "passed again once the pipe has healed", { MBIT(2), 20000, 150000, 0, 0, 0 },
+	  { MBIT(5), 5000, 150000, 20, 0, 0 }, 10000000, .pipe_heals_us = S(2),
+	  .pays = true, .how = RESTS, .most_us = S(50) },
+	{ "passed, with loss and offload, drains", HS, { MBIT(5), 5000, 150000, 20, 20, 20 }, 1000000,
+	  .pays = true, .pieces = 3, .drain_us = S(1) },
+	{ "passed, a pause of 2 s", HS, PIPE, 2000000, .pays = true, .pipe_dies_us = S(1),
+	  .pipe_back_us = S(3), .most_us = S(7) },
 	{ "it drains", HS, PIPE, 2000000, .drain_us = S(1) },
 	{ "it drains with loss", HS, { MBIT(5), 5000, 150000, 20, 0, 0 },
 	  1000000, .drain_us = S(1) },
@@ -826,6 +874,7 @@ static void draw(unsigned int seed)
 		chosen.reader_stops_us = S(0) + any(50000, 1000000);
 		chosen.reader_goes_on_us = chosen.reader_stops_us + any(50000, 3000000);
 	}
+	chosen.pays = any(0, 1);
 	chosen_seed = seed;
 }
 
@@ -843,7 +892,9 @@ static void any_scene(void)
 			client_says(true);
 		schedule(CORE_UP, world.now_us, world.flights->data, world.flights->len);
 		server_pushes();
-		while (!is_over() && !*world.wrong && world.now_us < LIMIT_US)
+		/* behind a router the server above sends a lost window a segment a round trip */
+		while (!is_over() && !*world.wrong &&
+		       world.now_us < (chosen.pays ? 10 : 1) * LIMIT_US)
 			step();
 		if (!is_over())
 			wrong("it doesn't end");

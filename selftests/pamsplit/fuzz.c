@@ -241,6 +241,7 @@ static void sequence(void)
 	options.flows_max = 1 + any(2 * FLOWS);
 	options.silent_us = 100000 << any(9);
 	options.seed = any(1U << 31);
+	options.where_it_pays = any(2);
 	options.lend_byteps = any(2) ? 1000 + any(1U << 20) : 0;
 	state.split = split_new(&options, out, NULL);
 	for (unsigned int flow = 0; flow < FLOWS; flow++) {

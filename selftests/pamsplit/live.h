@@ -71,6 +71,9 @@ static inline const char *timers_wrong(const struct flow *flow, uint64_t now_us)
 	bool can_send = flow->unsent && before(flow->unsent->seq, flow->rcv_nxt) &&
 			!after(flow->unsent->seq + flow->unsent->len, flow->right_edge);
 
+	if (flow->passing)
+		return flow_banked(flow) || (flow->unsent && before(flow->unsent->seq, flow->rcv_nxt)) ?
+		       "something waits though the flow is passed" : NULL;
 	if (flow->head && flow->head->sent) {
 		if (flow->rto_at_us > now_us + DUE_MAX_US)
 			return "no timer for what was sent";

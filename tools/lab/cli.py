@@ -139,7 +139,7 @@ def _run_parser(commands):
     group = run.add_argument_group("the paths")
     group.add_argument("--path", action="append", default=[], metavar="RATE,DELAY,...")
     group.add_argument("--helper", action="append", default=[],
-                       metavar="HS,PIPE[,split|router]",
+                       metavar="HS,PIPE[,split|pays|router]",
                        help="a path through a helper, numbered behind those of --path: two "
                        "segments of RATE:DELAY[:LIMIT], e.g. 10mbit:20ms,5mbit:5ms,split")
     group.add_argument("--told", nargs="?", const=fed.FEEDBACKS[0], choices=fed.FEEDBACKS,

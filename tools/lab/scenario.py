@@ -34,9 +34,10 @@ a phone does that leaves the coverage.
 A path through a helper device has two segments, each with its own rate, delay, queue and
 loss; a colon stands between what belongs to one:
 
-    HS_PATH,PIPE[,split|router][,bank=TIME]     10mbit:20ms,5mbit:5ms:loss=2%,split
+    HS_PATH,PIPE[,split|pays|router][,bank=TIME]    10mbit:20ms,5mbit:5ms:loss=2%,split
 
-Split: pamsplit runs on the helper, and banks what the pipe carries in that time. A change
+Split: pamsplit runs on the helper, and banks what the pipe carries in that time; pays: it
+splits only where that pays. A change
 is one of a segment there: AT,PATH.hs,... or AT,PATH.pipe,...
 
 A report is what the server's kernel is told of a path meanwhile:
@@ -120,10 +121,12 @@ class Helper:
     pipe: Path
     split: bool = True
     bank_us: int = 0        # not 0: pamsplit's --limit-ms
+    pays: bool = False      # pamsplit's --where-it-pays
 
     def text(self):
         """As it stands in tables."""
         kind = "a helper that splits" if self.split else "a helper that is a router"
+        kind += " where it pays" if self.pays else ""
         return f"{kind}: HS-path {self.hs.text()}; pipe {self.pipe.text()}"
 
     def path(self):
@@ -333,7 +336,7 @@ def parse_path(text):
         raise BadInput(f"path '{text}': {error}") from None
 
 
-HELPER_KINDS = ("split", "router")
+HELPER_KINDS = ("split", "pays", "router")
 SEGMENT_KEYS = ("loss", "jitter", "up", "limit")
 
 
@@ -351,7 +354,7 @@ def parse_helper(text):
     parts = text.split(",")
     if len(parts) < 2:
         raise BadInput(f"helper '{text}' is too short: "
-                       "RATE:DELAY,RATE:DELAY[,split|router][,bank=TIME]")
+                       "RATE:DELAY,RATE:DELAY[,split|pays|router][,bank=TIME]")
     kind, bank_us = "split", 0
     try:
         for part in parts[2:]:
@@ -360,11 +363,11 @@ def parse_helper(text):
             elif part.startswith("bank="):
                 bank_us = units.time_us(part.partition("=")[2])
             else:
-                raise BadInput(f"'{part}' is not understood: split, router or bank=TIME")
+                raise BadInput(f"'{part}' is not understood: split, pays, router or bank=TIME")
         if bank_us and (kind == "router" or bank_us < 1000):
             raise BadInput("bank=TIME: a millisecond or more, where the helper splits")
-        return Helper(_parse_segment(parts[0]), _parse_segment(parts[1]), kind == "split",
-                      bank_us).path()
+        return Helper(_parse_segment(parts[0]), _parse_segment(parts[1]), kind != "router",
+                      bank_us, kind == "pays").path()
     except BadInput as error:
         raise BadInput(f"helper '{text}': {error}") from None
 

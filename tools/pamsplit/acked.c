@@ -135,6 +135,8 @@ void acked_find_lost(struct flow *flow, uint64_t now_us)
 		else if (due < flow->reorder_at_us)
 			flow->reorder_at_us = due;
 	}
+	if (flow->lost_bytes)
+		flow->lost_us = now_us;
 	if (flow->lost_bytes && !flow->recovering) {
 		flow->recovering = true;
 		flow->recover_seq = flow->snd_nxt;
@@ -147,8 +149,10 @@ static void measure(struct flow *flow, struct round *round, uint64_t now_us)
 	struct delivery *delivery = &flow->delivery;
 	uint64_t took, bytes;
 
-	if (sample->rtt_us)
+	if (sample->rtt_us) {
 		acked_rtt(flow, sample->rtt_us);
+		pays_rtt(flow, sample->rtt_us, now_us);
+	}
 	took = delivery->delivered_us - round->prior_us;
 	if (took < round->send_us)
 		took = round->send_us;

@@ -54,7 +54,7 @@ static enum split_verdict pass_bare(struct flow *flow, struct packet *packet)
 		    before(packet->tsval, flow->tsval_out);
 
 	/* a window probe or keepalive: if data waits, answer it here, else the client does */
-	if (before(packet->seq, flow->rcv_nxt) && flow->una != flow->rcv_nxt) {
+	if (before(packet->seq, flow->rcv_nxt) && flow->una != flow->rcv_nxt && !flow->passing) {
 		flow->unacked = 2;
 		early_answer(flow);
 	}
@@ -88,9 +88,22 @@ static enum split_verdict duplicate(struct flow *flow,
 /* Mark the unsent segments as sent: the packet that they were made from is passed on. */
 static void sent_as_it_is(struct flow *flow, uint64_t now_us)
 {
-	while (flow->unsent)
+	while (flow->unsent && before(flow->unsent->seq, flow->rcv_nxt))
 		deliver_sent(flow, flow->unsent, now_us);
 	deliver_start_timers(flow, now_us);
+}
+
+/*
+ * Note a packet that the server sends again while the flow is passed. Its segments count as sent
+ * now: of their acknowledgment it isn't known which transmission it is for.
+ */
+static void sent_again(struct flow *flow, const struct packet *packet, uint64_t now_us)
+{
+	uint32_t end = packet->seq + packet->payload_len;
+
+	for (struct segment *at = flow->head; at && at->sent && before(at->seq, end); at = at->next)
+		if (!before(at->seq, packet->seq) && !at->sacked)
+			deliver_sent(flow, at, now_us);
 }
 
 static bool is_stale(const struct flow *flow, const struct packet *packet)
@@ -101,24 +114,71 @@ static bool is_stale(const struct flow *flow, const struct packet *packet)
 	       end - flow->una > flow->split->options.flow_bytes;
 }
 
+/* Store the packet's data, and count it. */
+static void store(struct flow *flow, const struct packet *packet, struct block *block)
+{
+	uint32_t rcv_nxt = flow->rcv_nxt;
+	uint32_t stored = store_data(flow, packet, block);
+
+	if (packet->flags & TCP_FIN)
+		store_fin(flow, packet, block);
+	block_put(flow, block);
+	flow->received_bytes += stored;
+	flow->split->counters.received_bytes += stored;
+	if (flow->rcv_nxt == rcv_nxt)
+		flow->last_hole_seq = packet->seq;
+}
+
+/*
+ * Pass a packet with data as it is, and keep its data until the client has it, so that splitting
+ * can begin at any time. A flow of which something can't be kept is left for good.
+ */
+static enum split_verdict pass(struct flow *flow, struct packet *packet, uint64_t now_us)
+{
+	uint32_t end = packet->seq + packet->payload_len + !!(packet->flags & TCP_FIN);
+	bool had_hole = flow->runs.first;
+	struct block *block;
+
+	if (packet->has_stamp)
+		flow->tsval_out = seq_max(flow->tsval_out, packet->tsval);
+	if (!after(end, flow->rcv_nxt)) {
+		note_server(flow, packet);
+		sent_again(flow, packet, now_us);
+		return SPLIT_PASS;
+	}
+	if (packet->cut || is_stale(flow, packet) ||
+	    !store_make_room(flow, packet, packet->len + sizeof(struct block)))
+		return SPLIT_LEAVE;
+	block = block_new(flow, packet);
+	if (!block)
+		return SPLIT_LEAVE;
+	note_server(flow, packet);
+	store(flow, packet, block);
+	sent_as_it_is(flow, now_us);
+	if (flow->runs.first || had_hole)
+		flow->unclear = flow->runs.first ? flow->runs.last->to : flow->rcv_nxt;
+	return SPLIT_PASS;
+}
+
 enum split_verdict bank_packet(struct flow *flow, struct packet *packet,
 			       uint64_t now_us)
 {
 	bool fin = packet->flags & TCP_FIN;
-	uint32_t end = packet->seq + packet->payload_len, stored;
-	uint32_t rcv_nxt = flow->rcv_nxt;
+	uint32_t end = packet->seq + packet->payload_len;
 	struct split *split = flow->split;
 	struct block *block;
 	bool at_once;
 
 	if (!is_the_servers(flow, packet))
-		return packet->payload_len || fin ? SPLIT_TAKEN : SPLIT_PASS;
+		return (packet->payload_len || fin) && !flow->passing ? SPLIT_TAKEN : SPLIT_PASS;
 	if (!packet->payload_len && !fin) {
 		note_server(flow, packet);
 		return pass_bare(flow, packet);
 	}
 	if (packet->payload_at - packet->tcp_at - 20 + 40 >= flow->client_mss)
-		return SPLIT_TAKEN;
+		return flow->passing ? SPLIT_LEAVE : SPLIT_TAKEN;
+	if (flow->passing)
+		return pass(flow, packet, now_us);
 	if (!after(end + fin, flow->rcv_nxt)) {
 		note_server(flow, packet);
 		return duplicate(flow, packet);
@@ -138,14 +198,7 @@ enum split_verdict bank_packet(struct flow *flow, struct packet *packet,
 		return SPLIT_TAKEN;
 	note_server(flow, packet);
 	at_once = !packet->cut && deliver_at_once(flow, packet, now_us);
-	stored = store_data(flow, packet, block);
-	if (fin)
-		store_fin(flow, packet, block);
-	block_put(flow, block);
-	flow->received_bytes += stored;
-	split->counters.received_bytes += stored;
-	if (flow->rcv_nxt == rcv_nxt)
-		flow->last_hole_seq = packet->seq;
+	store(flow, packet, block);
 	flow->unacked += 1 + packet->payload_len / flow->client_mss;
 	early_wanted(flow);
 	if (at_once && flow->rcv_nxt == end + fin) {

@@ -73,10 +73,11 @@ static void print_flow(void *arg, const struct split_info *info)
 		"banked=%" PRIu32 " waiting=%" PRIu32 " rate=%" PRIu64
 		" rtt=%" PRIu32 " min_rtt=%" PRIu32 " received=%" PRIu64
 		" delivered=%" PRIu64 " resent=%" PRIu64 " memory=%" PRIu64
-		"\n", client, info->client_port, server, info->server_port,
+		" passing=%d\n", client, info->client_port, server, info->server_port,
 		info->banked_bytes, info->waiting_bytes, info->rate_byteps,
 		info->srtt_us, info->min_rtt_us, info->received_bytes,
-		info->delivered_bytes, info->resent, info->memory_bytes);
+		info->delivered_bytes, info->resent, info->memory_bytes,
+		info->passing);
 }
 
 static void print_totals(FILE *out, const struct split *split,

@@ -62,7 +62,7 @@ static uint64_t probe_us(const struct flow *flow)
  */
 void deliver_start_timers(struct flow *flow, uint64_t now_us)
 {
-	bool waits = flow->head && flow->head->sent;
+	bool waits = flow->head && flow->head->sent && !flow->passing;
 
 	if (!waits)
 		flow->rto_at_us = NEVER_US;
@@ -70,6 +70,8 @@ void deliver_start_timers(struct flow *flow, uint64_t now_us)
 		flow->rto_at_us = now_us + rto(flow, now_us);
 	flow->probe_at_us = NEVER_US;
 	flow->persist_at_us = NEVER_US;
+	if (flow->passing)
+		return;
 	if (!waits && flow->unsent && before(flow->unsent->seq, flow->rcv_nxt) &&
 	    !can_send(flow, flow->unsent))
 		flow->persist_at_us = now_us + rto(flow, now_us);
@@ -227,7 +229,7 @@ void deliver_send(struct flow *flow, uint64_t now_us)
 	struct segment *segment;
 	bool sent = false;
 
-	if (flow->state != SPLITTING)
+	if (flow->state != SPLITTING || flow->passing)
 		return;
 	for (;;) {
 		segment = first_lost(flow);

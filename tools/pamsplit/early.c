@@ -43,7 +43,7 @@ uint32_t early_target(const struct flow *flow)
 	uint32_t target = flow->rcv_nxt -
 			  ((flow->rcv_nxt - flow->una) >> RESERVE_SHIFT);
 
-	if (flow->leaving || is_silent(flow))
+	if (flow->leaving || flow->passing || flow->resting || is_silent(flow))
 		return seq_max(flow->ack_out, flow->una);
 	if (limit < least)
 		limit = least;

@@ -9,6 +9,7 @@
  *	bank.c		packets from the server: their data is stored, and sent on
  *	upward.c	packets from the client
  *	acked.c		the client's acknowledgments
+ *	pays.c		when a flow is split, and when it is passed
  *	deliver.c	sends, and retransmits, to the client
  *	bbr.c		congestion control for that
  *	early.c		early acknowledgments to the server
@@ -159,6 +160,8 @@ struct flow {
 	bool v6;
 	enum flow_state state;
 	bool leaving;
+	bool passing;		/* SPLITTING: packets pass as they are, see pays.c */
+	bool resting;		/* it will be passed as soon as nothing is banked */
 	bool told;		/* LEFT: the verdict SPLIT_LEAVE was given once */
 	bool client_fin;	/* the client has sent its FIN */
 	uint64_t leave_us;	/* when leaving was set */
@@ -222,6 +225,11 @@ struct flow {
 	uint64_t rate_ewma;
 	uint64_t delivered_bytes;
 	uint64_t resent;
+	uint64_t lost_us;	/* when something was lost last */
+	/* while it is passed: losses before this may be the HS-path's, or the server knows */
+	uint32_t unclear;
+	uint32_t least_rtt_us, former_rtt_us;	/* of data, in this and the former span of time */
+	uint64_t least_at_us;	/* when this span began */
 
 	/* the newest values in the client's packets */
 	uint32_t client_nxt;	/* the client's next sequence number */
@@ -372,6 +380,13 @@ void acked_packet(struct flow *flow, const struct packet *packet,
 		  uint64_t now_us);
 void acked_find_lost(struct flow *flow, uint64_t now_us);
 void acked_rtt(struct flow *flow, uint32_t rtt_us);
+
+/* pays.c */
+bool pays_splitting(const struct flow *flow, const struct packet *packet, uint64_t now_us);
+void pays_begin(struct flow *flow, uint64_t now_us);
+void pays_note(struct flow *flow, const struct packet *packet);
+void pays_rtt(struct flow *flow, uint32_t rtt_us, uint64_t now_us);
+void pays_rest(struct flow *flow, uint64_t now_us);
 
 /* bbr.c */
 struct rate_sample {

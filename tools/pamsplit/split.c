@@ -68,7 +68,7 @@ static enum split_verdict unknown(struct split *split,
 static bool may_leave(const struct flow *flow, uint64_t now_us)
 {
 	return flow->leaving && flow_is_through(flow) &&
-	       (!flow->head || now_us - flow->leave_us > DRAIN_US);
+	       (!flow->head || flow->passing || now_us - flow->leave_us > DRAIN_US);
 }
 
 static void start_leaving(struct flow *flow, uint64_t now_us)
@@ -108,7 +108,7 @@ static uint64_t pace_timer(const struct flow *flow)
 		(next && !flow->lend_waits && before(next->seq, flow->rcv_nxt) &&
 		 !after(next->seq + next->len, flow->right_edge));
 
-	if (!some || (flow->in_flight &&
+	if (!some || flow->passing || (flow->in_flight &&
 		      flow->in_flight + flow->client_mss > flow->bbr.cwnd))
 		return NEVER_US;
 	return flow->pace_next_us;
@@ -571,6 +571,7 @@ void split_each(const struct split *split, split_info_fn fn, void *arg)
 	for (const struct flow *flow = split->flows; flow; flow = flow->next) {
 		const struct split_info info = {
 			.v6 = flow->v6,
+			.passing = flow->passing,
 			.client = flow->key.client,
 			.server = flow->key.server,
 			.client_port = flow->key.client_port,

@@ -52,6 +52,7 @@ struct split_options {
 	uint64_t seed;		/* of the table's hash */
 	uint32_t silent_us;	/* a pipe that is silent for this time is dead */
 	uint64_t lend_byteps;	/* cap on the rate of all clients together, 0: none */
+	bool where_it_pays;	/* pass flows until their pipe loses something, see pays.c */
 };
 
 extern const struct split_options split_defaults;
@@ -78,6 +79,7 @@ struct split_counters {
 /* A flow, as "pamsplit show" shows it. */
 struct split_info {
 	bool v6;
+	bool passing;		/* it isn't split now */
 	struct address client, server;
 	uint16_t client_port, server_port;
 	uint32_t banked_bytes;

@@ -93,16 +93,22 @@ static bool is_bare(const struct packet *packet)
 	       !(packet->dss_flags & ~(DSS_ACK | DSS_ACK_64));
 }
 
-static void rewrite(struct flow *flow, struct packet *packet)
+/* Note what the server learns from a packet that is passed to it. */
+static void note_passed(struct flow *flow, const struct packet *packet)
 {
-	uint8_t *tcp = packet->data + packet->tcp_at;
-
-	packet_drop_sack(packet);
 	if (packet->data_ack_len) {
 		flow->window_out = packet->window;
 		flow->data_ack_out = data_ack_of(flow, packet);
 	}
 	flow->ack_out = early_target(flow);
+}
+
+static void rewrite(struct flow *flow, struct packet *packet)
+{
+	uint8_t *tcp = packet->data + packet->tcp_at;
+
+	packet_drop_sack(packet);
+	note_passed(flow, packet);
 	flow->unacked = 0;
 	flow->ack_by_us = NEVER_US;
 	tcp_set_ack(tcp, flow->ack_out);
@@ -158,6 +164,9 @@ static enum split_verdict establish(struct flow *flow,
 	bbr_start(flow, now_us);
 	note(flow, packet);
 	flow->state = SPLITTING;
+	flow->passing = flow->split->options.where_it_pays;
+	flow->unclear = flow->una;
+	flow->lost_us = now_us;
 	flow->right_edge = packet->ack +
 			   ((uint32_t)packet->window << flow->client_scale);
 	return SPLIT_PASS;
@@ -182,9 +191,17 @@ enum split_verdict upward_packet(struct flow *flow, struct packet *packet,
 	flow->heard_us = now_us;
 	if (is_stripped(packet) && flow_is_through(flow))
 		return SPLIT_LEAVE;
+	if (flow->passing && pays_splitting(flow, packet, now_us))
+		pays_begin(flow, now_us);
 	news = note(flow, packet);
 	acked_packet(flow, packet, now_us);
+	if (flow->passing) {
+		pays_note(flow, packet);
+		note_passed(flow, packet);
+		return SPLIT_PASS;
+	}
 	deliver_send(flow, now_us);
+	pays_rest(flow, now_us);
 	if (is_bare(packet) && !before(packet->seq, flow->client_nxt) &&
 	    (news || !old_ack)) {
 		if (after(early_target(flow), flow->ack_out)) {

@@ -85,6 +85,8 @@ class Helpers(unittest.TestCase):
         self.assertEqual((path.helper.pipe.limit_packets, path.helper.pipe.loss), (200, 0.02))
         self.assertEqual((path.helper.split, path.helper.bank_us), (True, 500_000))
         self.assertTrue(parse_helper("10mbit:20ms,5mbit:5ms").helper.split)
+        self.assertFalse(parse_helper("10mbit:20ms,5mbit:5ms").helper.pays)
+        self.assertTrue(parse_helper("10mbit:20ms,5mbit:5ms,pays").helper.pays)
         self.assertFalse(parse_helper("10mbit:20ms,5mbit:5ms,router").helper.split)
 
     def test_bad_helper(self):
