@@ -33,6 +33,10 @@
 #include <linux/sockios.h>
 #include <linux/userfaultfd.h>
 
+#ifndef SOL_MPTCP	/* musl has none */
+#define SOL_MPTCP 284
+#endif
+
 static void die(const char *what)
 {
 	perror(what);

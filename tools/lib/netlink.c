@@ -86,10 +86,21 @@ static int not_loaded(struct pams_nl *nl)
 	return pams_fail(nl, -ENOENT, "the module mptcp_pams is not loaded");
 }
 
+/*
+ * By a socket of its own: libnl resolves only where it has seen an answer for each request, and
+ * takes anything else for a family that isn't there.
+ */
 int pams_resolve(struct pams_nl *nl)
 {
-	int family = genl_ctrl_resolve(nl->sock, MPTCP_PAMS_FAMILY_NAME);
+	struct nl_sock *sock = nl_socket_alloc();
+	int family;
 
+	if (!sock)
+		return pams_fail(nl, -ENOMEM, NULL);
+	family = genl_connect(sock);
+	if (!family)
+		family = genl_ctrl_resolve(sock, MPTCP_PAMS_FAMILY_NAME);
+	nl_socket_free(sock);
 	if (family == -NLE_OBJ_NOTFOUND)
 		return not_loaded(nl);
 	if (family < 0)
