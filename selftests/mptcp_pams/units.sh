@@ -153,33 +153,36 @@ is_shown()
 }
 is_less() { [ "$(left "$client")" -lt 300000 ]; }
 
-# times SCHED [OPTION...]: each of 12 downloads of 200 KB, of which the next is written behind it, us
+# times SCHED [OPTION...]: of three sizes each of 12 downloads, of which the next is written behind it, us
 times()
 {
-	local sched=$1
+	local sched=$1 size
 	shift
-	paths "$sched" "$first" "$second"
-	start_server "$@"
-	transfer --bytes 200K --requests 12 --ahead
-	of fct_us >"$work/times"
-	say "$(tr '\n' ' ' <"$work/times")"
-	remove_paths
+	for size in 180K 200K 220K; do
+		paths "$sched" "$first" "$second"
+		start_server "$@"
+		transfer --bytes "$size" --requests 12 --ahead
+		of fct_us >"$work/times-$size"
+		say "$size: $(tr '\n' ' ' <"$work/times-$size")"
+		stop_server
+		remove_paths
+	done
 }
 
 # until_each: the time until each of them is there, in the mean
-until_each() { awk '{ t += $1; s += t } END { printf "%d\n", s / NR }' "$work/times"; }
+until_each() { awk 'FNR == 1 { t = 0 } { t += $1; s += t } END { printf "%d\n", s / NR }' "$work"/times-*; }
 
-# Where other data follows, each unit is there sooner, by 2 % at least, and all of them not later: without marks the slow path is
-# given the end of a unit, since there is enough to do behind it.
+# Where other data follows, each unit is there sooner, by 1 % at least in the mean, and all of them not later: without marks the slow
+# path is given the end of a unit, since there is enough to do behind it. (It isn't always, so that some downloads gain nothing.)
 comes_sooner()
 {
 	local plain plain_all marked all
 
 	times "$1"
-	plain=$(until_each) plain_all=$(sum <"$work/times")
+	plain=$(until_each) plain_all=$(cat "$work"/times-* | sum)
 	times "$1" --unit
-	marked=$(until_each) all=$(sum <"$work/times")
-	check "each is there sooner" "$marked * 102" "<=" "$plain * 100"
+	marked=$(until_each) all=$(cat "$work"/times-* | sum)
+	check "each is there sooner" "$marked * 101" "<=" "$plain * 100"
 	check "all are there not later" "$all * 100" "<=" "$plain_all * 101"
 }
 

@@ -374,7 +374,8 @@ static void check_up(const struct packet *packet)
 		wrong("the time stamp runs back, to the server");
 	/* of what passes the core the path itself changes the order */
 	if (!world.left)
-		world.tsval_up = world.up_any ? seq_max(world.tsval_up, packet->tsval) : packet->tsval;
+		world.tsval_up = world.up_any ? seq_max(world.tsval_up, packet->tsval) :
+						packet->tsval;
 	world.up_any = true;
 	if (!packet->data_ack_len)
 		return;
@@ -829,8 +830,8 @@ static const struct scene scenes[] = {
 	{ "passed again once the pipe has healed", { MBIT(2), 20000, 150000, 0, 0, 0 },
 	  { MBIT(5), 5000, 150000, 20, 0, 0 }, 10000000, .pipe_heals_us = S(2),
 	  .pays = true, .how = RESTS, .most_us = S(50) },
-	{ "passed, with loss and offload, drains", HS, { MBIT(5), 5000, 150000, 20, 20, 20 }, 1000000,
-	  .pays = true, .pieces = 3, .drain_us = S(1) },
+	{ "passed, with loss and offload, drains", HS, { MBIT(5), 5000, 150000, 20, 20, 20 },
+	  1000000, .pays = true, .pieces = 3, .drain_us = S(1) },
 	{ "passed, a pause of 2 s", HS, PIPE, 2000000, .pays = true, .pipe_dies_us = S(1),
 	  .pipe_back_us = S(3), .most_us = S(7) },
 	{ "it drains", HS, PIPE, 2000000, .drain_us = S(1) },

@@ -72,7 +72,8 @@ static inline const char *timers_wrong(const struct flow *flow, uint64_t now_us)
 			!after(flow->unsent->seq + flow->unsent->len, flow->right_edge);
 
 	if (flow->passing)
-		return flow_banked(flow) || (flow->unsent && before(flow->unsent->seq, flow->rcv_nxt)) ?
+		return flow_banked(flow) ||
+		       (flow->unsent && before(flow->unsent->seq, flow->rcv_nxt)) ?
 		       "something waits though the flow is passed" : NULL;
 	if (flow->head && flow->head->sent) {
 		if (flow->rto_at_us > now_us + DUE_MAX_US)

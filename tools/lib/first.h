@@ -14,9 +14,11 @@
 
 #define FIRST_MAX	1024	/* entries of a table */
 
-/* What the programs may choose for besides MPTCP: but for DNS, whose servers may answer one path only. */
-#define FIRST_TCP	(1 << 0)
-#define FIRST_UDP	(1 << 1)	/* at connect(): the interface alone */
+/* What the programs may choose for besides MPTCP: but for DNS, whose servers may answer one path
+ * only. UDP at connect(): the interface alone.
+ */
+#define FIRST_TCP	0x1
+#define FIRST_UDP	0x2
 
 /* Where connections to the destinations of a prefix begin. */
 struct first {

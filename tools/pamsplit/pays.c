@@ -81,7 +81,8 @@ void pays_note(struct flow *flow, const struct packet *packet)
 {
 	struct range range;
 
-	flow->unclear = seq_max(flow->unclear, read_sack(packet, &range) ? flow->snd_nxt : flow->una);
+	flow->unclear = seq_max(flow->unclear,
+				read_sack(packet, &range) ? flow->snd_nxt : flow->una);
 	flow->delivery.app_limited_until = flow->delivery.delivered + flow->in_flight + 1;
 }
 

@@ -108,8 +108,8 @@ static uint64_t pace_timer(const struct flow *flow)
 		(next && !flow->lend_waits && before(next->seq, flow->rcv_nxt) &&
 		 !after(next->seq + next->len, flow->right_edge));
 
-	if (!some || flow->passing || (flow->in_flight &&
-		      flow->in_flight + flow->client_mss > flow->bbr.cwnd))
+	if (!some || flow->passing ||
+	    (flow->in_flight && flow->in_flight + flow->client_mss > flow->bbr.cwnd))
 		return NEVER_US;
 	return flow->pace_next_us;
 }
