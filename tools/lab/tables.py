@@ -9,7 +9,6 @@ single path's time; `duplicates` the mean share of the payload that arrived twic
 """
 
 import json
-import statistics
 
 import drawn as drawing
 import pairs
@@ -56,12 +55,10 @@ def cell(rows, name):
 
 def line_of(found, name):
     """One scheduler's line."""
-    rows = [row for mine in found.values() for row in mine]
-    single = [ratio for ratio, _ in sweep.ratios(rows, name, sweep.against_single)]
-    failed = sum(row["time_s"][name] is None for row in rows)
+    line = sweep.summary_of([row for mine in found.values() for row in mine], name)
     return [name, *(cell(mine, name) for mine in found.values()),
-            f"{sum(ratio > sweep.HARM for ratio in single) / max(1, len(single)):.0%}",
-            f"{statistics.fmean(row['duplicates'][name] for row in rows):.1%}", str(failed)]
+            f"{line['single_harmed'] / line['scenarios']:.0%}",
+            f"{line['duplicates_mean']:.1%}", str(line["failed"])]
 
 
 def command(args, means, schedulers):

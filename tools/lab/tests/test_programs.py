@@ -48,7 +48,8 @@ class Table(unittest.TestCase):
 
     def test_cells(self):
         """Geometric mean, standard error, harm."""
-        rows = [{"time_s": {"default": 1, "mine": mine}, "single_s": 1, "duplicates": {"mine": 0.01}}
+        rows = [{"time_s": {"default": 1, "mine": mine}, "single_s": 1, "joined_s": 1, "bound_counts": False,
+                 "tail_s": {}, "single_tail_s": None, "duplicates": {"mine": 0.01}, "fell_back": {"mine": 0}}
                 for mine in (0.5, 2)]
         self.assertEqual(tables.cell(rows, "mine"), "1.000 ±0.693")
         self.assertEqual(tables.line_of({"transfers": rows}, "mine"), ["mine", "1.000 ±0.693", "50%", "1.0%", "0"])
