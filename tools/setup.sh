@@ -21,11 +21,11 @@ set -eu
 
 packages_build='make gcc python3'
 packages_unit="$packages_build libc6-dev libubsan1"
-packages_demo="$packages_build libc6-dev flex bison bc dwarves libelf-dev xz-utils patch perl
-	iproute2 ethtool kmod nftables tcpdump pkg-config libnl-3-dev libnl-genl-3-dev
+packages_demo="$packages_build libc6-dev flex bison bc pahole libelf-dev xz-utils perl
+	iproute2 ethtool kmod pkgconf libnl-3-dev libnl-genl-3-dev
 	libevent-dev libconfuse-dev libjansson-dev libsodium-dev libncurses-dev libkmod-dev
 	libmnl-dev libnetfilter-queue-dev libnftables-dev libseccomp-dev"
-packages_um="$packages_build flex bison bc dwarves libelf-dev libssl-dev xz-utils
+packages_um="$packages_build flex bison bc pahole libelf-dev libssl-dev xz-utils
 	patch perl libc6-dev iproute2 ethtool procps kmod nftables tcpdump
 	iperf3 mptcpize python3-matplotlib pkg-config libnl-3-dev"
 packages_stock="$packages_build debootstrap qemu-system-x86 cpio gzip xz-utils

@@ -621,8 +621,7 @@ def command_demo(args):
     """lab demo"""
     import demo     # pylint: disable=import-outside-toplevel
     pamsctl, pamsd = host.program("pamsctl"), host.program("pamsd")
-    return demo.command(args, means_of(args, ["default", "pams", "minfct"], traced=True,
-                                       pamsctl=pamsctl, pamsplit=host.program("pamsplit")),
+    return demo.command(args, means_of(args, ["default", "pams", "minfct"], pamsctl=pamsctl, pamsplit=host.program("pamsplit")),
                         pamsd)
 
 

@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import fed
+import host
 import plot
 import report
 import runs
-from host import LabError
 from progress import Progress
 from scenario import Scenario, helped, parse_change, parse_helper, parse_path
 
@@ -84,12 +84,12 @@ def _drawn(case, job):
     return case.guest is fed.HelperGuest and job.scheduler == "minfct" and job.repeat == 0
 
 
-def _fed_jobs(case, pamsd):
+def _fed_jobs(case, pamsd, draws):
     jobs = []
     for name in FED_NAMES:
         scheduler, _, told = name.partition(" ")
         daemon = pamsd if told else ""
-        jobs += [replace(job, name=name, trace=_drawn(case, job),
+        jobs += [replace(job, name=name, trace=draws and _drawn(case, job),
                          guest=partial(case.guest, pamsd=daemon, looks=job.repeat == 0))
                  for job in runs.jobs_of(case.scenario, [scheduler], False, REPEATS, False)]
     return jobs
@@ -177,15 +177,21 @@ def _section(case, done):
     return case.scenario, [(result, packets) for result, packets in done if packets]
 
 
-def _draw(file, sections, what):
-    """Pictures are an extra, for which nothing is installed."""
+def _no_picture():
+    """Why there is none, or "": pictures are an extra, for which nothing is installed."""
     try:
         plot.available()
-    except LabError as error:
-        print(f"\n{error}")
-        return
-    plot.draw(file, sections)
-    print(f"\n{what}: {os.path.relpath(file)}")
+        host.need_programs(["tcpdump"], "draw")
+    except host.LabError:
+        return "no picture: 'sudo apt-get install python3-matplotlib tcpdump', then make demo again"
+    return ""
+
+
+def _draw(file, sections, what):
+    """Where packets were recorded."""
+    if all(recorded for _, recorded in sections):
+        plot.draw(file, sections)
+        print(f"\n{what}: {os.path.relpath(file)}")
 
 
 def _print_fed(done, fed_jobs, plot_file):
@@ -210,13 +216,14 @@ def _print_fed(done, fed_jobs, plot_file):
 
 def command(args, means, pamsd):
     """Run all cases, print, draw."""
+    no_picture = _no_picture()
     jobs, spans = [], []
     for case in CASES:
         mine = runs.jobs_of(case.scenario, SCHEDULERS, True, REPEATS, False)
-        mine = [replace(job, trace=job.repeat == 0 and job.path < 0) for job in mine]
+        mine = [replace(job, trace=not no_picture and job.repeat == 0 and job.path < 0) for job in mine]
         spans.append((len(jobs), len(jobs) + len(mine)))
         jobs += mine
-    fed_jobs = [_fed_jobs(case, pamsd) for case in FED]
+    fed_jobs = [_fed_jobs(case, pamsd, not no_picture) for case in FED]
     with Progress(args.quiet) as progress:
         done = runs.run_all(means, jobs + sum(fed_jobs, []), args.jobs, progress)
     rows, sections = [], []
@@ -230,4 +237,6 @@ def command(args, means, pamsd):
     _draw(args.plot, sections, "Each path's bytes over time")
     base, ending = os.path.splitext(args.plot)
     good = _print_fed(done[spans[-1][1]:], fed_jobs, f"{base}-helper{ending}")
+    if no_picture:
+        print(f"\n{no_picture}")
     return 0 if good and not any(row["failed"] for row in rows) else 1
