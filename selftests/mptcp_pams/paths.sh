@@ -510,6 +510,22 @@ slow()
 	begins_on c1 || fail "$(cat "$work/status")"
 }
 
+# What a download carried before anybody looked is no rate of the moment in which a new connection begins.
+running()
+{
+	begin
+	transfer --bytes 10M --timeout 60000 &
+	sleep 4
+	keep_first
+	on_client "$xfer" client --quiet --bytes 10000 --requests 3 --cold --gap 400 "$address" "$port"
+	sleep 1
+	answers
+	check "bytes/s that c1 carries" "$(rate c1 rate_byteps)" ">" 900000
+	check "bytes/s that c1 carries" "$(rate c1 rate_byteps)" "<" 1500000
+}
+# rate LINK NAME: that value of its status
+rate() { tr -d ' \n' <"$work/status" | tr '{' '\n' | sed -n '/"interface":"'"$1"'"/s/.*"'"$2"'":\([0-9]*\).*/\1/p'; }
+
 add two_links -4
 add two_links -6
 add strict
@@ -536,4 +552,5 @@ add by_name
 add idle
 add short
 add slow
+add running
 run_cases "$@"

@@ -247,7 +247,7 @@ int lead_all(struct list *leads, const struct leading *leading);
  */
 int seen_read(const struct list *paths, const struct list *left, uint64_t us);
 /* The next look is at what begins now. */
-void seen_begin(const struct list *paths, uint64_t us);
+void seen_begin(const struct list *paths, const struct list *left, uint64_t us);
 /* Connections that end are seen, too: returns a descriptor that tells of them, or -errno. */
 int seen_watch(void);
 void seen_ended(const struct list *paths, const struct list *left, uint64_t us);

@@ -570,7 +570,7 @@ static void on_begin(void *arg)
 
 	paths->woken_ms = now_ms();
 	if (!evtimer_pending(paths->look, NULL))
-		seen_begin(&paths->paths, now_us());
+		seen_begin(&paths->paths, &paths->left, now_us());
 	/* each look chooses, too */
 	if (evtimer_pending(paths->look, NULL) &&
 	    paths->look_ms <= paths->woken_ms + LOOK_OPENING_MS)

@@ -408,12 +408,18 @@ int seen_read(const struct list *paths, const struct list *left, uint64_t us)
 	return err ?: (int)look.opening;
 }
 
-void seen_begin(const struct list *paths, uint64_t us)
+void seen_begin(const struct list *paths, const struct list *left, uint64_t us)
 {
+	struct look look = { .paths = paths, .left = left, .us = us };
+
+	/* nobody saw since when it was carried */
+	if (!diag_open(&sock, take_socket, &look))
+		settle(&look);
 	for_each(struct path, path, paths) {
 		path->sum_bytes = 0;
 		path->look_bytes = 0;
 		path->queue_us = 0;
+		path->busy = 0;
 		/* data comes after two round trips */
 		path->moved_us = us + 2 * path->rtt_us;
 	}
