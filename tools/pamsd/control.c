@@ -20,7 +20,6 @@
 #include "pamsd.h"
 
 #define LINE_BYTES_MAX	4096
-#define CLIENTS_MAX	16
 /*
  * Limit of unread answers per client, which the last answer may exceed. A client that sends
  * more commands then is disconnected.
@@ -28,34 +27,11 @@
 #define UNREAD_BYTES	1048576
 #define TELL_S		5
 
-struct client {
-	struct control *control;
-	struct bufferevent *buffer;
-	uint64_t heard_ms;	/* when it last said something, or connected */
-	struct client *next;
-};
-
 struct control {
-	struct event_base *base;
 	const struct lines *lines;
 	char *path;
-	int fd;
-	struct event *event;
-	struct client *clients;
-	unsigned int count;
+	struct clients clients;
 };
-
-static void drop(struct client *client)
-{
-	struct client **at = &client->control->clients;
-
-	while (*at != client)
-		at = &(*at)->next;
-	*at = client->next;
-	client->control->count--;
-	bufferevent_free(client->buffer);
-	free(client);
-}
 
 static void answer(struct client *client, json_t *object)
 {
@@ -79,87 +55,29 @@ static bool is_full(const struct client *client)
 static void obey(struct client *client)
 {
 	struct evbuffer *input = bufferevent_get_input(client->buffer);
+	const struct control *control = client->clients->arg;
 	char *line;
 	size_t len;
 
 	while (!is_full(client) &&
 	       (line = evbuffer_readln(input, &len, EVBUFFER_EOL_LF))) {
-		answer(client, lines_obey(client->control->lines, line, len,
-					  NULL));
+		answer(client, lines_obey(control->lines, line, len, NULL));
 		free(line);
 	}
 }
 
-static void on_readable(struct bufferevent *buffer, void *arg)
+static void on_readable(struct client *client)
 {
-	struct client *client = arg;
 	bool unread = is_full(client);
 
 	client->heard_ms = now_ms();
 	obey(client);
-	if (unread || evbuffer_get_length(bufferevent_get_input(buffer)) >
-		      LINE_BYTES_MAX)
-		drop(client);
+	if (unread || evbuffer_get_length(bufferevent_get_input(client->buffer)) > LINE_BYTES_MAX)
+		client_drop(client);
 }
 
-/* The client has read all answers: carry out the commands that waited for that. */
-static void on_written(struct bufferevent *buffer, void *arg)
-{
-	(void)buffer;
-	obey(arg);
-}
-
-static void on_closed(struct bufferevent *buffer, short what, void *arg)
-{
-	(void)buffer;
-	if (what & (BEV_EVENT_EOF | BEV_EVENT_ERROR))
-		drop(arg);
-}
-
-/* The client that has said nothing for the longest time. */
-static struct client *quietest(const struct control *control)
-{
-	struct client *quiet = control->clients;
-
-	for (struct client *client = quiet; client; client = client->next)
-		if (client->heard_ms <= quiet->heard_ms)
-			quiet = client;
-	return quiet;
-}
-
-static void on_connect(evutil_socket_t fd, short what, void *arg)
-{
-	struct control *control = arg;
-	struct client *client;
-	int accepted;
-
-	(void)what;
-	accepted = accept4(fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-	if (accepted < 0)
-		return;
-	if (control->count == CLIENTS_MAX)
-		drop(quietest(control));
-	client = calloc(1, sizeof(*client));
-	if (!client) {
-		close(accepted);
-		return;
-	}
-	client->buffer = bufferevent_socket_new(control->base, accepted,
-						BEV_OPT_CLOSE_ON_FREE);
-	if (!client->buffer) {
-		close(accepted);
-		free(client);
-		return;
-	}
-	client->control = control;
-	client->heard_ms = now_ms();
-	client->next = control->clients;
-	control->clients = client;
-	control->count++;
-	bufferevent_setcb(client->buffer, on_readable, on_written, on_closed,
-			  client);
-	bufferevent_enable(client->buffer, EV_READ | EV_WRITE);
-}
+/* A client that has read all answers: carry out the commands that waited for that. */
+static const struct client_use use = { .readable = on_readable, .written = obey };
 
 static int address_of(struct sockaddr_un *address, const char *path)
 {
@@ -233,23 +151,19 @@ struct control *control_new(struct event_base *base, const char *path,
 			    const struct lines *lines)
 {
 	struct control *control = calloc(1, sizeof(*control));
+	int fd;
 
 	if (!control)
 		return NULL;
-	control->base = base;
 	control->lines = lines;
-	control->fd = listen_at(path);
-	if (control->fd < 0) {
-		say("the control socket %s can't be made: %s", path,
-		    strerror(-control->fd));
+	fd = listen_at(path);
+	if (fd < 0) {
+		say("the control socket %s can't be made: %s", path, strerror(-fd));
 		free(control);
 		return NULL;
 	}
 	control->path = strdup(path);
-	control->event = event_new(base, control->fd, EV_READ | EV_PERSIST,
-				   on_connect, control);
-	if (!control->path || !control->event ||
-	    event_add(control->event, NULL)) {
+	if (clients_begin(&control->clients, base, fd, &use, control) || !control->path) {
 		control_free(control);
 		return NULL;
 	}
@@ -260,11 +174,7 @@ void control_free(struct control *control)
 {
 	if (!control)
 		return;
-	while (control->clients)
-		drop(control->clients);
-	if (control->event)
-		event_free(control->event);
-	close(control->fd);
+	clients_end(&control->clients);
 	if (control->path)
 		unlink(control->path);
 	free(control->path);

@@ -4,6 +4,7 @@
  *
  *	  config.c -> rules.c -> base/kernel.c
  *	  control.c, plugin.c -> lines.c -> server/, reporter/, paths/, caps/
+ *	  control.c -> clients.c
  *
  * Files call downward only, by this map and on by that of each folder's header; and a folder's
  * files include of other folders what is named here (selftests/downward).
@@ -14,6 +15,7 @@
  *	control.c plugin.c	the control socket, and the programs that predict losses
  *	lines.c			carries out their commands, which are lines of JSON
  *	rules.c			the kernel's table of rules
+ *	clients.c		programs connected to a socket of the daemon's
  *
  *	server/		base/base.h base/config.h
  *	reporter/	base/base.h base/config.h base/diag.h
@@ -79,6 +81,44 @@ struct lines {
  */
 struct json_t *lines_obey(const struct lines *lines, const char *line,
 			  size_t len, const char *interface);
+
+/* --- clients.c: programs connected to a socket of the daemon's --- */
+
+#define CLIENTS_MAX	16
+
+struct client {
+	struct clients *clients;
+	struct bufferevent *buffer;
+	struct event *deadline;		/* or NULL */
+	uint64_t heard_ms;		/* when it last said something, or connected */
+	bool answered;			/* for whoever uses it */
+	struct client *next;
+};
+
+struct client_use {
+	void (*readable)(struct client *client);
+	void (*written)(struct client *client);	/* it has read all that was written */
+	unsigned int patience_s;	/* it is dropped so long after it connected; 0: never */
+};
+
+struct clients {
+	struct event_base *base;
+	int fd;
+	struct event *event;
+	const struct client_use *use;
+	void *arg;
+	struct client *first;
+	unsigned int count;
+};
+
+/*
+ * Take those who connect to the listening socket fd, which clients_end() closes, also after a
+ * failure. Of more than CLIENTS_MAX, the one that was silent for the longest is dropped.
+ */
+int clients_begin(struct clients *clients, struct event_base *base, int fd,
+		  const struct client_use *use, void *arg);
+void clients_end(struct clients *clients);
+void client_drop(struct client *client);
 
 /* --- control.c: the control socket --- */
 
