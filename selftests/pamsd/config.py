@@ -32,6 +32,8 @@ GOOD = [
     ("other sockets on the first path", 'paths { first-also = {"udp", "tcp"} }'),
     ("none of them", 'paths { first-also = {} }'),
     ("costs as backups alone", 'costs-as-backup = true'),
+    ("the page alone", 'http = "127.0.0.1"'),
+    ("the page at a port", 'http = "[::1]:80"'),
     ("caps alone", 'state = "/x"\ncap "a" { interface = "lo" then = "backup" }\n'
      'cap "b" { interface = "lo" quota = "1.5GiB" per = "day" hours = {"22:00-06:30", "12:00-24:00"} '
      'battery-below = 100 then = "cost 15" }\ncap "c" { interface = "lo" quota = "2T" from-day = 28 then = "forbid" }\n'
@@ -70,7 +72,7 @@ reporter {{
 
 # What is in the file, and the line and text that it is refused with.
 BAD = [
-    ("", ": has no server, reporter, rules, cap or paths: there is nothing to do"),
+    ("", ": has no server, reporter, rules, cap, paths or http: there is nothing to do"),
     ("sever { }", ":1: no such option 'sever'"),
     (f'server {{\n {PEER}\n listn = {{"::"}}\n}}', ":3: no such option 'listn'"),
     ("server {\n}\n", ":2: server has no peer that may report"),
@@ -148,6 +150,13 @@ BAD = [
      ":7: cap 'a' has from-day, but no quota of a month"),
     ('paths {\n first-also = {"tcp",\n "sctp"}\n}', ":3: 'sctp' is not tcp or udp; MPTCP connections are meant anyway"),
     ('paths {\n first-also = true\n}', ":2: 'true' is not tcp or udp; MPTCP connections are meant anyway"),
+    ('\nhttp = "192.0.2.1:5230"',
+     ":2: '192.0.2.1:5230' is not of the loopback, as 127.0.0.1 is: http asks nobody who they are"),
+    ('http = "::"', ":1: '::' is not of the loopback, as 127.0.0.1 is: http asks nobody who they are"),
+    ('http = "::ffff:127.0.0.1"', ":1: '::ffff:127.0.0.1' is not of the loopback, as 127.0.0.1 is: http asks nobody who they are"),
+    ('http = "localhost"', ":1: 'localhost' is not ADDRESS, ADDRESS:PORT or [ADDRESS]:PORT in numbers"),
+    ('http = ""', ":1: '' is not ADDRESS, ADDRESS:PORT or [ADDRESS]:PORT in numbers"),
+    ('http = "127.0.0.1:0"', ":1: '127.0.0.1:0' has a port that is not 1 to 65535"),
     ('state = "x"', ":1: 'x' is not a path from the root on"),
     ('rules = ""', ":1: '' is no file: leave 'rules' out for none"),
     ('\nrules = "{folder}/none"', ":2: '{folder}/none' can't be read: No such file or directory"),

@@ -234,6 +234,8 @@ static struct config *convert(cfg_t *cfg)
 
 	if (*cfg_getstr(cfg, "control"))
 		config->control = copy(cfg_getstr(cfg, "control"));
+	if (cfg_size(cfg, "http"))
+		address_parse(&config->http, cfg_getstr(cfg, "http"), REPORT_PORT);
 	if (cfg_size(cfg, "server"))
 		get_server(config, cfg_getsec(cfg, "server"));
 	if (cfg_size(cfg, "reporter"))
@@ -340,6 +342,7 @@ static cfg_t *parse(const char *file, char *text)
 	};
 	cfg_opt_t root[] = {
 		STR("control", PAMSD_CONTROL, CFGF_NONE, check_control),
+		STR("http", NULL, CFGF_NODEFAULT, check_http),
 		STR("rules", NULL, CFGF_NODEFAULT, check_rules),
 		STR("state", PAMSD_STATE, CFGF_NONE, check_state),
 		BOOL("costs-as-backup", cfg_false, NULL),
@@ -427,9 +430,10 @@ struct config *config_read(const char *file, void (*say_fault)(const char *))
 	cfg = read_tree(file, false);
 	if (cfg && !cfg_size(cfg, "server") && !cfg_size(cfg, "reporter") &&
 	    !cfg_size(cfg, "rules") && !cfg_size(cfg, "cap") &&
-	    !cfg_size(cfg, "paths") && !cfg_getbool(cfg, "costs-as-backup")) {
+	    !cfg_size(cfg, "paths") && !cfg_getbool(cfg, "costs-as-backup") &&
+	    !cfg_size(cfg, "http")) {
 		snprintf(line, sizeof(line), "%s: has no server, reporter, "
-			 "rules, cap or paths: there is nothing to do", file);
+			 "rules, cap, paths or http: there is nothing to do", file);
 		tell(line);
 	} else if (cfg) {
 		config = convert(cfg);

@@ -98,6 +98,15 @@ int check_listen(cfg_t *cfg, cfg_opt_t *opt)
 	return 0;
 }
 
+int check_http(cfg_t *cfg, cfg_opt_t *opt)
+{
+	union address address;
+
+	return refuse(cfg, value(opt), address_parse(&address, value(opt), REPORT_PORT)) ?:
+	       refuse(cfg, value(opt), address_is_loopback(&address) ? NULL :
+		      "is not of the loopback, as 127.0.0.1 is: http asks nobody who they are");
+}
+
 /* Refuse a prefix that has bits set after its length, or that is multicast. */
 static int check_hosts(cfg_t *cfg, const char *text,
 		       const struct prefix *prefix)

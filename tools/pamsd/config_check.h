@@ -49,6 +49,7 @@ int check_then(cfg_t *cfg, cfg_opt_t *opt);
 int check_age(cfg_t *cfg, cfg_opt_t *opt);
 int check_control(cfg_t *cfg, cfg_opt_t *opt);
 int check_delay(cfg_t *cfg, cfg_opt_t *opt);
+int check_http(cfg_t *cfg, cfg_opt_t *opt);
 int check_ifname(cfg_t *cfg, cfg_opt_t *opt);
 int check_interface(cfg_t *cfg, cfg_opt_t *opt);
 int check_interval(cfg_t *cfg, cfg_opt_t *opt);

@@ -37,6 +37,7 @@ struct roles {
 	struct paths *paths;
 	struct plugins *plugins;
 	struct control *control;
+	struct http *http;
 };
 
 static struct {
@@ -75,12 +76,14 @@ static void tear_down(struct roles *roles)
 {
 	paths_free(roles->paths);
 	roles->paths = NULL;
+	http_free(roles->http);
 	control_free(roles->control);
 	plugins_free(roles->plugins);
 	rules_free(roles->rules);
 	reporter_free(roles->reporter);
 	server_free(roles->server);
 	memset(&pamsd.lines, 0, sizeof(pamsd.lines));
+	roles->http = NULL;
 	roles->control = NULL;
 	roles->plugins = NULL;
 	roles->rules = NULL;
@@ -120,6 +123,7 @@ static int set_up(struct roles *roles)
 	pamsd.lines.reporter = roles->reporter;
 	pamsd.lines.rules = roles->rules;
 	pamsd.lines.caps = roles->caps;
+	pamsd.lines.unprivileged = pamsd.unprivileged;
 	roles->plugins = plugins_new(pamsd.base, config, &pamsd.lines);
 	if (!roles->plugins)
 		goto fail;
@@ -127,6 +131,11 @@ static int set_up(struct roles *roles)
 		roles->control = control_new(pamsd.base, config->control,
 					     &pamsd.lines);
 		if (!roles->control)
+			goto fail;
+	}
+	if (config->http.sa.sa_family) {
+		roles->http = http_new(pamsd.base, &config->http, &pamsd.lines);
+		if (!roles->http)
 			goto fail;
 	}
 	return 0;

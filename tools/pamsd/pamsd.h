@@ -4,7 +4,8 @@
  *
  *	  config.c -> rules.c -> base/kernel.c
  *	  control.c, plugin.c -> lines.c -> server/, reporter/, paths/, caps/
- *	  control.c -> clients.c
+ *	  http.c -> lines.c, shown.c
+ *	  control.c, http.c -> clients.c
  *
  * Files call downward only, by this map and on by that of each folder's header; and a folder's
  * files include of other folders what is named here (selftests/downward).
@@ -13,7 +14,9 @@
  *	config.c		parses the configuration file
  *	config_check.c		checks each value of the configuration
  *	control.c plugin.c	the control socket, and the programs that predict losses
+ *	http.c			the page for browsers and Prometheus
  *	lines.c			carries out their commands, which are lines of JSON
+ *	shown.c			links, and MPTCP's subflows over them
  *	rules.c			the kernel's table of rules
  *	clients.c		programs connected to a socket of the daemon's
  *
@@ -73,6 +76,7 @@ struct lines {
 	struct rules *rules;		/* or NULL */
 	struct caps *caps;		/* or NULL */
 	struct paths *paths;		/* or NULL */
+	bool unprivileged;		/* CAP_NET_ADMIN was dropped */
 };
 
 /*
@@ -129,6 +133,19 @@ struct control *control_new(struct event_base *base, const char *path,
 void control_free(struct control *control);
 /* Send a line to the daemon at this socket and print its answer. Returns the exit status. */
 int control_tell(const char *path, const char *line);
+
+/* --- shown.c: what the page shows besides --- */
+
+struct json_t *shown_links(void);
+
+/* --- http.c: the page for browsers and Prometheus --- */
+
+struct http;
+
+/* Listen at this address. Returns NULL after logging why it can't. */
+struct http *http_new(struct event_base *base, const union address *address,
+		      const struct lines *lines);
+void http_free(struct http *http);
 
 /* --- plugin.c: programs that predict losses --- */
 

@@ -188,6 +188,13 @@ void prefix_of(struct prefix *prefix, const union address *address)
 	}
 }
 
+bool address_is_loopback(const union address *address)
+{
+	if (address->sa.sa_family == AF_INET)
+		return ntohl(address->in.sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
+	return IN6_IS_ADDR_LOOPBACK(&address->in6.sin6_addr);
+}
+
 socklen_t address_len(const union address *address)
 {
 	return address->sa.sa_family == AF_INET ? sizeof(address->in) :

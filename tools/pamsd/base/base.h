@@ -72,6 +72,7 @@ const char *server_parse(union address *address, struct host *host,
 
 bool prefix_contains(const struct prefix *outer, const struct prefix *inner);
 void prefix_of(struct prefix *prefix, const union address *address);
+bool address_is_loopback(const union address *address);
 socklen_t address_len(const union address *address);
 #define ADDRESS_TEXT	64
 const char *address_text(char text[ADDRESS_TEXT], const union address *address);
@@ -254,6 +255,8 @@ uint8_t kernel_cost(struct kernel *kernel, unsigned int ifindex);
 bool kernel_has_cost(struct kernel *kernel, const struct pams_path *key);
 /* Call costs() whenever a cost may have changed; NULL: call nothing. */
 void kernel_on_costs(struct kernel *kernel, void (*costs)(void *arg), void *arg);
+/* Returns 0 or -errno; -ENOENT: the module isn't loaded. */
+int kernel_stats(struct kernel *kernel, struct pams_stats *stats);
 int kernel_set_rules(struct kernel *kernel, const struct pams_rules *rules);
 /* Why the module refused the last request. */
 const char *kernel_error(const struct kernel *kernel);

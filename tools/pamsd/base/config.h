@@ -102,6 +102,7 @@ struct paths_config {
 
 struct config {
 	char *control;		/* path of the socket, NULL for none */
+	union address http;	/* where the page is; family 0: nowhere */
 	bool server, reporter;
 	union address *listens;
 	unsigned int listen_count;

@@ -196,6 +196,16 @@ static int call_module(struct kernel *kernel,
 	return err;
 }
 
+static int get_stats(struct pams_nl *nl, const void *stats)
+{
+	return pams_nl_stats(nl, (void *)stats);
+}
+
+int kernel_stats(struct kernel *kernel, struct pams_stats *stats)
+{
+	return call_module(kernel, get_stats, stats);
+}
+
 static void count_refusal(struct kernel *kernel)
 {
 	kernel->errors++;

@@ -1,0 +1,272 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""The page and the metrics at pamsd's HTTP socket: what they show, and who is refused. Prints TAP.
+
+    selftests/pamsd/page.py [CASE...]
+"""
+import contextlib
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from daemon import (LIMIT_S, TOP, Daemon, Skipped, check, free_port, new_key,  # noqa: E402
+                    run_cases_about_lo, within)
+
+try:
+    from prometheus_client.openmetrics.parser import text_string_to_metric_families
+except ImportError:
+    text_string_to_metric_families = None
+
+CLIENTS_MAX = 16
+HEAD_BYTES_MAX = 16384
+IPPROTO_MPTCP = 262
+
+
+class Page(Daemon):
+    def __init__(self, folder, more="", host="127.0.0.1"):
+        self.port = free_port()
+        self.more, self.host = more, host
+        super().__init__(folder, "page", self.config())
+
+    def config(self, port=None):
+        return f'http = "{self.host.join("[]") if ":" in self.host else self.host}:{port or self.port}"\n{self.more}\n'
+
+    def connect(self):
+        return socket.create_connection((self.host, self.port), timeout=LIMIT_S)
+
+    def say(self, request):
+        """The status, the fields and the body of the answer."""
+        with self.connect() as client:
+            client.sendall(request)
+            head, _, body = b"".join(iter(lambda: client.recv(65536), b"")).partition(b"\r\n\r\n")
+        status, *fields = head.decode().split("\r\n")
+        return status, dict(field.split(": ", 1) for field in fields), body.decode()
+
+    def get(self, path, host=None):
+        return self.say(f"GET {path} HTTP/1.1\r\nHost: {host or f'127.0.0.1:{self.port}'}\r\n\r\n".encode())
+
+    def works(self):
+        return self.get("/metrics")[0] == "HTTP/1.1 200 OK"
+
+    def status_of(self, request):
+        return int(self.say(request)[0].split()[1])
+
+    def descriptors(self):
+        return len(os.listdir(f"/proc/{self.process.pid}/fd"))
+
+
+def listens(process):
+    """At how many TCP sockets anybody in its network does."""
+    return sum(line.split()[3] == "0A" for name in ("tcp", "tcp6")
+               for line in Path(f"/proc/{process.pid}/net/{name}").read_text().splitlines()[1:])
+
+
+PEER = 'server {{ listen = {{"127.0.0.1:{port}"}} peer "a \\"b" {{ key = "{key}" }} }}\n' \
+       'reporter {{ to "far" {{ address = "127.0.0.1:{port}" key = "{other}" }} interface "lo" {{ measure = "none" }} }}'
+
+
+def off_by_default(folder):
+    daemon = Daemon(folder, "page", "costs-as-backup = true")
+    check(listens(daemon.process) == 0, "nothing listens")
+    daemon.stop()
+
+
+def metrics_are_those_of_pamsctl(folder):
+    page = Page(folder, PEER.format(port=free_port(), key=new_key(), other=new_key()))
+    status, fields, body = page.get("/metrics")
+    check(status == "HTTP/1.1 200 OK" and fields["Content-Type"].startswith("application/openmetrics-text; version=1.0.0"),
+          f"{status} {fields}")
+    other = subprocess.run([TOP / "build/tools/pamsctl", "metrics", "--control", page.socket], check=True,
+                           capture_output=True, text=True).stdout
+    # what counts on meanwhile may differ
+    check(re.sub(r" \d+$", "", body, flags=re.M) == re.sub(r" \d+$", "", other, flags=re.M), f"{body}\n{other}")
+    check('pamsd_reports_total{peer="a \\"b"} 0\n' in body and body.endswith("# EOF\n"), body)
+    if text_string_to_metric_families:
+        names = {family.name for family in text_string_to_metric_families(body)}
+        check({"pams_up", "pamsd_reports", "pamsd_unanswered_milliseconds"} <= names, f"{names}")
+    page.stop()
+
+
+def page_needs_nobody_else(folder):
+    page = Page(folder)
+    status, fields, body = page.get("/")
+    check(status == "HTTP/1.1 200 OK" and fields["Content-Type"] == "text/html; charset=utf-8", f"{status} {fields}")
+    check(body == (TOP / "tools/pamsd/page.html").read_text(), "it is the file")
+    check("default-src 'none'" in fields["Content-Security-Policy"] and "Access-Control-Allow-Origin" not in fields,
+          f"{fields}")
+    check(not re.search(r"https?:|//[a-z]|innerHTML", body), "it speaks of nobody else")
+    page.stop()
+
+
+def open_connection():
+    """An MPTCP connection of lo, and 100 bytes over it."""
+    with contextlib.ExitStack() as stack:
+        try:
+            listener = stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_STREAM, IPPROTO_MPTCP))
+            client = stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_STREAM, IPPROTO_MPTCP))
+        except OSError as error:
+            raise Skipped(f"MPTCP: {error.strerror}") from error
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        client.connect(listener.getsockname())
+        server = stack.enter_context(listener.accept()[0])
+        client.sendall(bytes(100))
+        server.recv(100)
+        return stack.pop_all(), client.getsockname()[1]
+
+
+def status_has_subflows(folder):
+    page = Page(folder, "costs-as-backup = true")
+    connection, port = open_connection()
+    with connection:
+        answer = json.loads(page.get("/status")[2])
+        check(answer["pamsd"]["version"] == page.status()["version"] and not answer["unprivileged"], f"{answer}")
+        mine = [flow for flow in answer["subflows"] if flow["local_port"] == port]
+        check([(flow["sent_bytes"], flow["received_bytes"], flow["dev"]) for flow in mine] == [(100, 0, None)], f"{answer}")
+    page.stop()
+
+
+def other_hosts_are_refused(folder):
+    """A browser that was led here by a name of somebody else's."""
+    page = Page(folder)
+    port = page.port
+    for host in (f"127.0.0.1:{port}", f"localhost:{port}", f"LOCALHOST:{port}", f"[::1]:{port}", f"127.1.2.3:{port}"):
+        check(page.get("/metrics", host)[0] == "HTTP/1.1 200 OK", host)
+    for host in (f"evil.test:{port}", f"localhost.evil.test:{port}", f"localhost{port}:{port}", f"127.0.0.1.evil.test:{port}",
+                 "127.0.0.1", "localhost", f"127.0.0.1:{port + 1}", f"192.0.2.1:{port}", f"[::2]:{port}", f"0.0.0.0:{port}",
+                 f"evil@127.0.0.1:{port}", f"127.0.0.1:{port}.evil.test", "x" * 300):
+        for path in ("/", "/metrics", "/status"):
+            status, fields, body = page.get(path, host)
+            check(status == "HTTP/1.1 403 Forbidden" and body == "403 Forbidden\n", f"{host}: {status} {fields} {body}")
+    page.stop()
+
+
+def other_requests_are_refused(folder):
+    page = Page(folder)
+    host = f"Host: 127.0.0.1:{page.port}\r\n"
+    for status, request in (
+            (405, f"POST / HTTP/1.1\r\n{host}Content-Length: 3\r\n\r\nabc"), (405, f"HEAD / HTTP/1.1\r\n{host}\r\n"),
+            (405, f"OPTIONS /metrics HTTP/1.1\r\n{host}Origin: https://evil.test\r\n\r\n"),
+            (404, f"GET /../etc/passwd HTTP/1.1\r\n{host}\r\n"), (404, f"GET /metrics/ HTTP/1.1\r\n{host}\r\n"),
+            (404, f"GET //evil.test/ HTTP/1.1\r\n{host}\r\n"),
+            (400, "GET / HTTP/1.1\r\n\r\n"), (400, f"GET / HTTP/1.1\r\n{host}{host}\r\n"), (400, f"GET /\r\n{host}\r\n"),
+            (400, f"GET\r\n{host}\r\n"), (400, "\r\n\r\n"), (400, f"GET / FTP/1\r\n{host}\r\n"), (400, "\0\r\n\r\n")):
+        check(page.status_of(request.encode()) == status, f"{status}: {request}")
+    check(page.works(), "it goes on")
+    page.stop()
+
+
+def big_requests_are_refused(folder):
+    page = Page(folder)
+    head = f"GET /metrics HTTP/1.1\r\nHost: 127.0.0.1:{page.port}\r\nX: "
+    for length, status in ((HEAD_BYTES_MAX - len(head) - 100, 200), (HEAD_BYTES_MAX, 431), (1 << 20, 431)):
+        check(page.status_of((head + "x" * length + "\r\n\r\n").encode()) == status, f"{length}: {status}")
+    check(page.works(), "it goes on")
+    page.stop()
+
+
+def dropped(client):
+    try:
+        return client.recv(1) == b""
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+
+
+def slow_clients_are_dropped(folder):
+    """One says a little at a time and never ends, one doesn't read what it asked for."""
+    page = Page(folder)
+    before = page.descriptors()
+    with page.connect() as slow, page.connect() as deaf:
+        deaf.sendall(f"GET / HTTP/1.1\r\nHost: 127.0.0.1:{page.port}\r\n\r\n".encode())
+        slow.setblocking(False)
+
+        def trickled():
+            with contextlib.suppress(OSError):
+                slow.send(b"G")
+            return dropped(slow)
+
+        check(page.works() and not trickled(), "others are answered meanwhile")
+        within("it is dropped", trickled)
+        within("both are", lambda: page.descriptors() <= before)
+    page.stop()
+
+
+def hundred_connections(folder):
+    """Those that are silent hold up nobody else, and no more than so many are kept."""
+    page = Page(folder)
+    before = page.descriptors()
+    with contextlib.ExitStack() as stack:
+        silent = [stack.enter_context(page.connect()) for _ in range(100)]
+        for _ in range(20):
+            check(page.works(), "others are answered")
+        check(page.descriptors() <= before + CLIENTS_MAX, f"{page.descriptors() - before} descriptors")
+        for client in silent:
+            client.setblocking(False)
+        check(sum(map(dropped, silent)) >= 100 - CLIENTS_MAX, "the oldest are dropped")
+    with contextlib.ExitStack() as stack:
+        asking = [stack.enter_context(page.connect()) for _ in range(CLIENTS_MAX)]
+        for client in asking:
+            client.sendall(f"GET /status HTTP/1.1\r\nHost: 127.0.0.1:{page.port}\r\n\r\n".encode())
+        check([client.recv(12) for client in asking] == [b"HTTP/1.1 200"] * CLIENTS_MAX, "as many at once are answered")
+    page.stop()
+
+
+def reload_switches_it_on_and_off(folder):
+    page = Page(folder, "costs-as-backup = true")
+    check(page.works() and listens(page.process) == 1, "it is on")
+    page.reload("costs-as-backup = true")
+    check(listens(page.process) == 0, "it is off")
+    page.reload(page.config())
+    check(page.works(), "it is on again")
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        page.write(page.config(port))
+        page.send(1)
+        within("the old one is kept", lambda: page.said().endswith(
+            f"pamsd: http: can't listen at 127.0.0.1:{port}: Address already in use\npamsd: the old configuration is kept\n"))
+    check(page.works(), "and works")
+    page.stop()
+
+
+def other_family(folder):
+    page = Page(folder, host="::1")
+    check(page.works(), "it is there")
+    page.stop()
+
+
+def in_a_browser(folder):
+    """What its script makes of what pamsd says, an interface with a hostile name among that."""
+    browser = shutil.which("chromium")
+    if not browser:
+        raise Skipped("no chromium here: no stage installs its 300 MB")
+    for line in (["link", "add", "<i>x", "type", "dummy"], ["address", "add", "192.0.2.9/24", "dev", "<i>x"],
+                 ["link", "set", "<i>x", "up"]):
+        if subprocess.run(["ip", *line], check=False).returncode:
+            raise Skipped("no interface can be made")
+    page = Page(folder, "costs-as-backup = true")
+    connection, port = open_connection()
+    with connection:
+        answer = subprocess.run([browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+                                 f"--user-data-dir={folder}/browser", "--virtual-time-budget=5000", "--dump-dom",
+                                 f"http://localhost:{page.port}/"], check=False, capture_output=True, text=True, timeout=4 * LIMIT_S)
+    dom = answer.stdout
+    check(f"pamsd {page.status()['version']}, the module is " in dom and 'class="bad"' not in dom, f"{dom}\n{answer.stderr}")
+    check("<td>&lt;i&gt;x</td><td>up</td><td>192.0.2.9</td>" in dom, dom)
+    check(re.search(rf"<td>127\.0\.0\.1:{port}</td><td>127\.0\.0\.1:\d+</td><td>[\d.]+ ms</td><td>0 bit/s</td>"
+                    "<td>0 bit/s</td><td>100 B</td><td>0 B</td>", dom), dom)
+    page.stop()
+
+
+if __name__ == "__main__":
+    sys.exit(run_cases_about_lo([
+        off_by_default, metrics_are_those_of_pamsctl, page_needs_nobody_else, status_has_subflows, other_hosts_are_refused,
+        other_requests_are_refused, big_requests_are_refused, slow_clients_are_dropped, hundred_connections,
+        reload_switches_it_on_and_off, other_family, in_a_browser]))
