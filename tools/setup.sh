@@ -46,7 +46,7 @@ fi
 packages_package="git xz-utils debootstrap $qemu_user"
 packages_apt_repo="reprepro gnupg"
 packages_check="$packages_unit git sparse perl
-	python3-yaml python3-jsonschema clang libclang-rt-dev bash-completion man-db
+	python3-yaml python3-jsonschema python3-prometheus-client clang libclang-rt-dev bash-completion man-db
 	busybox musl-tools dbus-daemon strace zsh fish zstd lz4 nix-bin"
 
 fail() {
