@@ -269,15 +269,27 @@ chosen_by_a_rule()
 	stop_server
 }
 
+# addresses_of [PARAMETER=]FUNCTION...: a module's parameters, each the address of the kernel's function
+addresses_of()
+{
+	local word
+
+	for word; do
+		awk -v name="${word#*=}" -v parameter="${word%=*}" \
+			'$3 == name { print parameter "=0x" $1; exit }' /proc/kallsyms
+	done
+}
+
 # The program, and the same source compiled to a module as the laboratory has it, about 100,000 views of random numbers.
 answers_alike()
 {
-	local name=$1 address
+	local name=$1 addresses
 
 	begin
 	attach "$name"
-	address=$(awk '$3 == "pams_sched_find" { print "0x" $1; exit }' /proc/kallsyms)
-	! insmod "$XFER_DIR/${name}_bpf.ko" named="$address" views=100000 2>"$work/said" ||
+	addresses=$(addresses_of named=pams_sched_find arrival=model_arrival_us carried=model_carried_bytes)
+	# shellcheck disable=SC2086 # a list of words
+	! insmod "$XFER_DIR/${name}_bpf.ko" $addresses views=100000 2>"$work/said" ||
 		fail "the module stays"
 	say "$(dmesg | grep "views," | tail -n 1)"
 	grep -q "temporarily unavailable" "$work/said" || fail "they differ: $(cat "$work/said")"
@@ -288,18 +300,17 @@ answers_alike()
 # two subflows. The emulator's clock counts instructions: this says nothing of caches and branches.
 cost_of_an_answer()
 {
-	local name addresses=() in_c in_bpf
+	local i addresses in_c in_bpf
 
 	begin
 	attach lowpad
-	for name in mptcp_register_scheduler mptcp_unregister_scheduler mptcp_sched_find; do
-		addresses+=("$name=$(awk -v name="$name" '$3 == name { print "0x" $1; exit }' /proc/kallsyms)")
-	done
-	insmod "$MODULE_BENCH" "${addresses[@]}" also=lowpad
+	addresses=$(addresses_of mptcp_{register_scheduler,unregister_scheduler,sched_find})
+	# shellcheck disable=SC2086 # a list of words
+	insmod "$XFER_DIR/mptcp_pams_bench.ko" $addresses also=lowpad
 	set_sysctl net.mptcp.scheduler=bench
 	start_server
 	# twice each of minrtt, minpad, pams, minfct, rules and lowpad, which take turns
-	for name in {1..12}; do
+	for i in {1..12}; do
 		transfer --bytes 300000 --dir down
 	done
 	stop_server
@@ -319,6 +330,7 @@ add used roundrobin
 add used lowrtt
 add used weighted
 add used ecf
+add used soonest
 add follows_a_map
 add takes_turns
 add faulty beyond refused 20
@@ -338,5 +350,6 @@ add of_a_namespace
 add chosen_by_a_rule
 add answers_alike ecf
 add answers_alike weighted
+add answers_alike soonest
 add cost_of_an_answer
 run_cases "$@"

@@ -3,7 +3,7 @@
 # What a decision costs, in instructions, and how many a transfer takes, in times of the default scheduler's.
 #
 # In a guest whose clock counts instructions (selftests/vm/run); elsewhere the clock says what else the machine does. The module that
-# asks, tools/lab/mptcp_pams_bench.ko, is MODULE_BENCH. What lies above a limit has become dearer: the goals are in
+# asks, tools/lab/mptcp_pams_bench.c, is there if vm/run built it. What lies above a limit has become dearer: the goals are in
 # Documentation/figures.md. minfct halves what it gives, up to ten times, as the state of the paths wants it, which another build of
 # the module meets at another moment: 1,714 to 2,338 instructions were seen. The others look and choose.
 # shellcheck source=lib.sh
@@ -17,14 +17,14 @@ begin()
 {
 	local links=() symbol
 
-	[ -n "${MODULE_BENCH-}" ] || never "no MODULE_BENCH: what it needs of the kernel is private"
+	[ -e "$XFER_DIR/mptcp_pams_bench.ko" ] || never "no mptcp_pams_bench.ko: what it needs of the kernel is private"
 	for ((i = 0; i < $1; i++)); do links+=(-); done
 	need_module
 	bench=()
 	for symbol in mptcp_register_scheduler mptcp_unregister_scheduler mptcp_sched_find; do
 		bench+=("$symbol=$(awk -v name="$symbol" '$3 == name { print "0x" $1 }' /proc/kallsyms)")
 	done
-	insmod "$MODULE_BENCH" "${bench[@]}" "${@:2}"
+	insmod "$XFER_DIR/mptcp_pams_bench.ko" "${bench[@]}" "${@:2}"
 	paths bench "${links[@]}"
 	start_server
 }

@@ -151,6 +151,11 @@ static int program_compare(const struct pams_sched_ops *own)
 		two = other->pick(&view, &b);
 		answered += one >= 0;
 		differ += one != two || memcmp(&a, &b, sizeof(a));
+		if (!own->late || !other->late)
+			continue;
+		one = own->late(&view, &a);
+		two = other->late(&view, &b);
+		differ += one != two || memcmp(&a, &b, sizeof(a));
 	}
 	rcu_read_unlock();
 	kfree(models);
