@@ -7,8 +7,9 @@
  *	./load -m MAP KEY VALUE	set a u32 in a map of theirs
  *	./load -n		how often each was asked, if kernel.bpf_stats_enabled is 1
  *
- * Needs libbpf 1.4 or newer (Debian 13), and CAP_BPF with CAP_NET_ADMIN. Debian 13's bpftool
- * 7.5.0 does the first, too, but crashes behind it, as it knows no types of modules there.
+ * Needs libbpf 1.4 or newer (Debian 13), and root, or CAP_NET_ADMIN and CAP_SYS_ADMIN, without
+ * which libbpf sees no types of modules. Debian 13's bpftool 7.5.0 does the first, too, but
+ * crashes behind it, as it knows no types of modules there.
  */
 #include <errno.h>
 #include <stdio.h>

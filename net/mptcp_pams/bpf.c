@@ -2,9 +2,9 @@
 /* Takes schedulers from BPF: the struct_ops type pams_sched_ops (view.h), and the functions that a
  * scheduler may call beside BPF's own.
  *
- * Whoever may load such programs (CAP_BPF and CAP_NET_ADMIN, or root) registers one under a name of
- * its own, `bpftool struct_ops register FILE`; from then on it is one of the kernel's schedulers
- * (scheds.c). A program that is loaded holds the module.
+ * Whoever may load such programs (CAP_BPF and CAP_PERFMON for the kernel, CAP_NET_ADMIN for us)
+ * registers one under a name of its own (examples/bpf/load.c); from then on it is one of the
+ * kernel's schedulers (scheds.c). A program that is loaded holds the module.
  *
  * The type needs a kernel that takes types of modules (6.9 and later, with BPF's JIT) and the
  * module's own type information, BTF, which the build adds if it finds pahole and the kernel's
@@ -16,6 +16,7 @@
 #include <linux/bpf_verifier.h>
 #include <linux/btf.h>
 #include <linux/btf_ids.h>
+#include <linux/capability.h>
 #include <linux/ctype.h>
 #include <linux/init.h>
 #include <linux/module.h>
@@ -163,7 +164,7 @@ static int bpf_validate(void *kdata)
 
 static int bpf_reg(void *kdata, struct bpf_link *link)
 {
-	return pams_sched_attach(kdata);
+	return capable(CAP_NET_ADMIN) ? pams_sched_attach(kdata) : -EPERM;
 }
 
 static void bpf_unreg(void *kdata, struct bpf_link *link)

@@ -15,7 +15,7 @@
 /* What a scheduler does, or more, if it has more to tell. */
 static int put_text(struct sk_buff *skb, const struct pams_sched *sched)
 {
-	char text[128];
+	char text[192];
 
 	if (!sched->tell)
 		return nla_put_string(skb, MPTCP_PAMS_A_SCHED_DESCRIPTION, sched->text);

@@ -90,6 +90,7 @@ struct pams_program {
 	char name[PAMS_NAME_MAX];
 	struct list_head node;
 	atomic64_t refused;
+	atomic64_t slow;
 	atomic64_t overdue;
 	atomic64_t alone;
 };
@@ -109,6 +110,7 @@ struct pams_counts {
 struct pams_totals {
 	atomic64_t reports;
 	atomic64_t refused;
+	atomic64_t slow;
 	atomic64_t expired;
 };
 

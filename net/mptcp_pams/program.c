@@ -9,9 +9,11 @@
  *                                                      (sched.c); each end of a wait is counted
  *   little data, or more than there is room for        a packet at least, what there is room for
  *                                                      at most
+ *   late, by over a tick                               taken, and counted
  *
  * While no program is attached, decisions are minpad's.
  */
+#include <linux/jiffies.h>
 #include <linux/kernel.h>
 #include <linux/minmax.h>
 #include <linux/rcupdate.h>
@@ -52,6 +54,20 @@ static bool late_is_valid(const struct pams_view *view, int from)
 	return from < (int)view->nr && view->sub[from]->once_bytes;
 }
 
+/* A clock that costs next to nothing; what interrupts the program counts, too. */
+static int answer_of(struct pams_program *program,
+		     int (*ask)(const struct pams_view *view, struct pams_answer *answer),
+		     const struct pams_view *view, struct pams_answer *answer)
+{
+	unsigned long begin = jiffies;
+	int index = ask(view, answer);
+
+	/* the first tick may have been due anyway */
+	if (unlikely(jiffies - begin > 1))
+		atomic64_inc(&program->slow);
+	return index;
+}
+
 /* Have a program choose the subflow that is given new data. */
 int pams_program_pick(const struct pams_sched *sched, const struct pams_view *view, u32 *bytes)
 {
@@ -67,7 +83,7 @@ int pams_program_pick(const struct pams_sched *sched, const struct pams_view *vi
 	rcu_read_lock();
 	ops = rcu_dereference(program->ops);
 	if (ops)
-		target = ops->pick(view, &answer);
+		target = answer_of(program, ops->pick, view, &answer);
 	rcu_read_unlock();
 	memcpy(state->memory, answer.memory, sizeof(state->memory));
 
@@ -95,7 +111,7 @@ int pams_program_late(const struct pams_sched *sched, const struct pams_view *vi
 	rcu_read_lock();
 	ops = rcu_dereference(program->ops);
 	if (ops && ops->late)
-		from = ops->late(view, &answer);
+		from = answer_of(program, ops->late, view, &answer);
 	rcu_read_unlock();
 
 	if (!late_is_valid(view, from)) {
@@ -118,9 +134,9 @@ void pams_program_tell(const struct pams_sched *sched, char *text, size_t size)
 	const struct pams_program *program = program_of(sched);
 
 	scnprintf(text, size,
-		  "%s: %lld answers refused, %lld waits ended, %lld decisions without it",
+		  "%s: %lld answers refused, %lld slow, %lld waits ended, %lld decisions without it",
 		  rcu_access_pointer(program->ops) ? sched->text :
 						     "a program in BPF that was detached",
-		  atomic64_read(&program->refused), atomic64_read(&program->overdue),
-		  atomic64_read(&program->alone));
+		  atomic64_read(&program->refused), atomic64_read(&program->slow),
+		  atomic64_read(&program->overdue), atomic64_read(&program->alone));
 }

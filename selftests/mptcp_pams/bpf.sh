@@ -23,8 +23,8 @@ attach() { "$XFER_DIR/load" "$XFER_DIR/$1.bpf.o" "${@:2}"; }
 detach() { "$XFER_DIR/load" -d "$1"; }
 asked() { "$XFER_DIR/load" -n | sed -n "s/^\(.*_\)\?$1 \([0-9]*\) times.*/\2/p" | sum; }
 told() { "$pamsctl" sched list | sed -n "s/^$1 *//p"; }
-# how_many NAME refused|ended|without: pamsctl's counter of answers, waits or decisions
-how_many() { told "$1" | sed -n "s/.* \([0-9]*\) [a-z]* $2\b.*/\1/p"; }
+# how_many NAME refused|slow|ended|without: pamsctl's counter of answers, waits or decisions
+how_many() { told "$1" | sed -n "s/.* \([0-9]*\) \([a-z]* \)\?$2\b.*/\1/p"; }
 is_not_there() { ! has_sched "$1"; }
 
 # The commands of Documentation/write-a-scheduler.md, as typed; vm/run compiles by those of it.
@@ -218,6 +218,21 @@ name_is_refused()
 	[ "$before" = "$after" ] || fail "$before; now $after"
 }
 
+# The kernel asks for CAP_BPF and CAP_PERFMON, which are part of CAP_SYS_ADMIN, and the module for CAP_NET_ADMIN.
+is_for_admins()
+{
+	local missed
+
+	begin
+	for missed in net_admin sys_admin,-bpf sys_admin,-perfmon; do
+		! attach_with "-$missed" || fail "it is attached without $missed"
+		is_not_there lowrtt || fail "lowrtt is there, attached without $missed"
+	done
+	attach_with -all,+net_admin,+sys_admin
+	detach lowrtt
+}
+attach_with() { setpriv --bounding-set "$1" "$XFER_DIR/load" "$XFER_DIR/lowrtt.bpf.o"; }
+
 # faulty NAME COUNTER MIN: a scheduler of faults.bpf.c; at least MIN are counted, and every byte arrives
 faulty()
 {
@@ -340,12 +355,14 @@ add faulty nothing refused 1
 add faulty waiting ended 1
 add faulty crumbs refused 0
 add faulty late refused 1
+add faulty slow slow 1
 add answers_anything
 add many_at_once
 add detached_in_use roundrobin
 add holds_the_module
 add name_is_taken
 add name_is_refused
+add is_for_admins
 add of_a_namespace
 add chosen_by_a_rule
 add answers_alike ecf

@@ -60,6 +60,20 @@ int BPF_PROG(good_pick, const struct pams_view *view, struct pams_answer *answer
 	return first(view, true);
 }
 
+static int turn(u32 i, void *nothing)
+{
+	return 0;
+}
+
+/* over a tick, in some answers */
+SEC("struct_ops")
+int BPF_PROG(slow_pick, const struct pams_view *view, struct pams_answer *answer)
+{
+	if (!(answer->memory[0]++ & 15))
+		bpf_loop(1 << 21, turn, NULL, 0);
+	return first(view, true);
+}
+
 /* asked again and again about the same subflow, whether it holds anything or not */
 SEC("struct_ops")
 int BPF_PROG(late_late, const struct pams_view *view, struct pams_answer *answer)
@@ -75,6 +89,7 @@ SEC(".struct_ops") struct pams_sched_ops busy = { .name = "busy", PICKS(busy_pic
 SEC(".struct_ops") struct pams_sched_ops nothing = { .name = "nothing", PICKS(nothing_pick) };
 SEC(".struct_ops") struct pams_sched_ops waiting = { .name = "waiting", PICKS(waiting_pick) };
 SEC(".struct_ops") struct pams_sched_ops crumbs = { .name = "crumbs", PICKS(crumbs_pick) };
+SEC(".struct_ops") struct pams_sched_ops slow = { .name = "slow", PICKS(slow_pick) };
 SEC(".struct_ops") struct pams_sched_ops late = {
 	.name = "late", PICKS(good_pick), .late = (void *)late_late,
 };
