@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from daemon import (LIMIT_S, TOP, Daemon, Skipped, check, free_port, new_key,  # noqa: E402
+from daemon import (HELPERS, LIMIT_S, TOP, Daemon, Skipped, check, free_port, new_key,  # noqa: E402
                     run_cases_about_lo, within)
 
 try:
@@ -228,6 +228,24 @@ def hundred_connections(folder):
     page.stop()
 
 
+def large_answers_come_one_at_a_time(folder):
+    """Of thousands of peers' counts no more than one is held in memory, whoever asks and doesn't read."""
+    peers = subprocess.run([HELPERS / "reporters", "--config", "1500"], check=True, capture_output=True, text=True).stdout
+    # JSON writes six bytes for each of these
+    peers = re.sub(r'peer "(.*?)"', lambda found: f'peer "{found[1]}{chr(1) * 300}"', peers)
+    page = Page(folder, f'server {{\n\tlisten = {{"127.0.0.1:{free_port()}"}}\n{peers}}}\n')
+    check(len(page.get("/status")[2]) > 1 << 20, "it is too short to tell anything")
+    before = page.descriptors()
+    with contextlib.ExitStack() as stack:
+        for _ in range(CLIENTS_MAX):
+            client = stack.enter_context(page.connect())
+            client.sendall(f"GET /status HTTP/1.1\r\nHost: 127.0.0.1:{page.port}\r\n\r\n".encode())
+            check(client.recv(12) == b"HTTP/1.1 200", "it is answered")
+            check(page.descriptors() <= before + 1, f"{page.descriptors() - before} are left")
+        check(page.works(), "it goes on")
+    page.stop()
+
+
 def reload_switches_it_on_and_off(folder):
     page = Page(folder, "costs-as-backup = true")
     check(page.works() and listens(page.process) == 1, "it is on")
@@ -279,4 +297,4 @@ if __name__ == "__main__":
     sys.exit(run_cases_about_lo([
         off_by_default, metrics_are_those_of_pamsctl, metrics_parse, page_needs_nobody_else, status_has_subflows, other_hosts_are_refused,
         other_requests_are_refused, big_requests_are_refused, slow_clients_are_dropped, hundred_connections,
-        reload_switches_it_on_and_off, other_family, in_a_browser]))
+        large_answers_come_one_at_a_time, reload_switches_it_on_and_off, other_family, in_a_browser]))

@@ -30,6 +30,7 @@
 #define HEAD_BYTES_MAX	16384
 #define PATIENCE_S	10
 #define FRESH_MS	1000	/* an answer is given again for so long */
+#define LARGE_BYTES	1048576	/* of larger answers only one is under way */
 #define PORT		80	/* what Host means without one */
 
 static const unsigned char page[] = {
@@ -116,6 +117,18 @@ static void refuse(struct client *client, const char *status)
 	answer(client, status, "text/plain", line, len);
 }
 
+/* Who was answered before, and is still there, has read it all or holds memory. */
+static void drop_others(const struct client *client)
+{
+	struct client *next;
+
+	for (struct client *other = client->clients->first; other; other = next) {
+		next = other->next;
+		if (other != client && other->answered)
+			client_drop(other);
+	}
+}
+
 static void answer_fresh(struct client *client, const char *type, struct made *made,
 			 char *(*make)(const struct lines *lines))
 {
@@ -126,6 +139,8 @@ static void answer_fresh(struct client *client, const char *type, struct made *m
 		made->text = make(http->lines);
 		made->ms = now_ms();
 	}
+	if (made->text && strlen(made->text) > LARGE_BYTES)
+		drop_others(client);
 	if (made->text)
 		answer(client, "200 OK", type, made->text, strlen(made->text));
 	else
