@@ -234,6 +234,33 @@ static void a_dead_pipe(void)
 	split_free(split);
 }
 
+/*
+ * 20 segments of 400 bytes wait, and the client acknowledges one at a time. What is acknowledged
+ * of the rest advances by an eighth of a segment of 1,428 bytes or of the rest, not of 400 bytes.
+ */
+static void no_silly_steps(void)
+{
+	uint32_t end = ISN + 1 + 8000, has, rest, step;
+	unsigned int steps = 0, silly = 0;
+
+	start_with(&split_defaults);
+	for (unsigned int i = 0; i < 20; i++)
+		server_sends(i, 400);
+	for (has = ISN + 1 + 400; !after(has, end); has += 400) {
+		step = last_to_server.ack;
+		client_acknowledges(has);
+		pass(10000);
+		step = last_to_server.ack - step;
+		rest = end - has < MSS ? end - has : MSS;
+		steps += !!step;
+		silly += step && step < rest / 8;
+	}
+	printf("# %u steps, %u of them silly\n", steps, silly);
+	check(steps > 2 && !silly);
+	check(last_to_server.ack == end);
+	split_free(split);
+}
+
 static double processor_us(void)
 {
 	struct timespec time;
@@ -276,5 +303,6 @@ int main(void)
 	run(sacked_and_dropped);
 	run(a_silent_pipe);
 	run(a_dead_pipe);
+	run(no_silly_steps);
 	return tap_end();
 }

@@ -15,6 +15,11 @@
  * advance the ACK. If the ACK doesn't advance, a smaller window and its DATA_ACK wait for
  * the next ACK that does. A FIN isn't acknowledged before the client acknowledges it.
  *
+ * An ACK advances by at least an eighth of a segment, or of what waits, or to what the client has.
+ * Otherwise a server that sends again from within a small segment brings a few new bytes each
+ * time, whose ACK advances by an eighth of them, down to single bytes (the silly window of
+ * RFC 9293, 3.8.6.2.2).
+ *
  * While the client is silent the server hears nothing from here, as behind a router, so that it
  * does what it would do then: MPTCP sends elsewhere all that has no DATA_ACK, what is banked among
  * it, if a subflow of which data is outstanding is silent for some timeouts (Linux:
@@ -40,8 +45,9 @@ uint32_t early_target(const struct flow *flow)
 	const struct split_options *options = &flow->split->options;
 	uint64_t limit = lend_rate_byteps(flow) * options->limit_us / SECOND_US;
 	uint64_t least = lend_limit_bytes(flow->split);
-	uint32_t target = flow->rcv_nxt -
-			  ((flow->rcv_nxt - flow->una) >> RESERVE_SHIFT);
+	uint32_t waits = flow->rcv_nxt - flow->una;
+	uint32_t target = flow->rcv_nxt - (waits >> RESERVE_SHIFT);
+	uint32_t step = lesser(waits, flow->client_mss) >> RESERVE_SHIFT;
 
 	if (flow->leaving || flow->passing || flow->resting || is_silent(flow))
 		return seq_max(flow->ack_out, flow->una);
@@ -53,8 +59,9 @@ uint32_t early_target(const struct flow *flow)
 	target = seq_min(target, flow->una + (uint32_t)limit);
 	if (flow->fin_seen)
 		target = seq_min(target, flow->fin_seq);
-	target = seq_max(target, flow->una);
-	return seq_max(flow->ack_out, target);
+	if (before(target, flow->ack_out + step))
+		target = flow->una;
+	return seq_max(seq_max(flow->ack_out, flow->una), target);
 }
 
 void early_wanted(struct flow *flow)
