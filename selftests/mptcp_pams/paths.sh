@@ -40,12 +40,14 @@ clean_up()
 
 	set +e
 	[ -z "$daemon" ] || kill -9 "$daemon"
+	[ -z "$other" ] || kill -9 "$other"
 	wait "$daemon"
 	sed 's/^/# pamsd: /' "$work/err"
 	[ -z "$cgroups" ] || umount "$cgroups"
 	return "$status"
 }
 daemon=
+other=
 cgroups=
 
 keep()
@@ -526,6 +528,47 @@ running()
 # rate LINK NAME: that value of its status
 rate() { tr -d ' \n' <"$work/status" | tr '{' '\n' | sed -n '/"interface":"'"$1"'"/s/.*"'"$2"'":\([0-9]*\).*/\1/p'; }
 
+# A pamsd that was just started knows no rate. The server's says what its module measured of the connection that runs, and the
+# next one begins where that is more, though the route and the round trip say the other path.
+told()
+{
+	local key slow_us
+	need_module
+	begin
+	reshape 1 1mbit,5ms
+	reshape 2 20mbit,20ms
+	ip -n "$client" mptcp endpoint add "$far" dev c2 subflow
+	ip -n "$client" mptcp limits set subflow 1
+	stop_server
+	on_server sysctl -qw net.mptcp.scheduler=minfct
+	start_server
+	need_cgroups
+	key=$("$pamsd" --genkey)
+	config "control = \"$work/server.socket\"" "server { listen = {\"0.0.0.0\"} peer \"client\" { key = \"$key\" } }"
+	sed 1d "$work/pamsd.conf" >"$work/server.conf"
+	config "reporter { to \"server\" { address = \"$address\" key = \"$key\" via = {\"c1\", \"c2\"} }" \
+		'interface "c1" { measure = "none" }' 'interface "c2" { measure = "none" } }' 'paths { }'
+	chmod 600 "$work"/*.conf
+	ip netns exec "$server" "$pamsd" -c "$work/server.conf" 2>>"$work/err" &
+	other=$!
+	transfer --bytes 100000 --requests 3 --cold
+	slow_us=$(of fct_us | sum)
+	transfer --bytes 12M --timeout 60000 &
+	transfer_pid=$!
+	sleep 3
+	start
+	within 20 begins_on c2 || fail "$(cat "$work/status")"
+	check "bytes/s that c1 is said to carry" "$(rate c1 told_byteps)" ">" 80000
+	check "bytes/s that c1 is said to carry" "$(rate c1 told_byteps)" "<" 200000
+	check "bytes/s that c2 is said to carry" "$(rate c2 told_byteps)" ">" 1800000
+	check "bytes/s that c2 is said to carry" "$(rate c2 told_byteps)" "<" 4000000
+	! grep -q rate_byteps "$work/status" || fail "the client has measured by itself"
+	wait "$transfer_pid" || fail "the download failed"
+	transfer --bytes 100000 --requests 3 --cold
+	say "us for three answers: $slow_us before, $(of fct_us | sum) after"
+	check "us for three answers" "$(of fct_us | sum)" "<" "$slow_us * 8 / 10"
+}
+
 add two_links -4
 add two_links -6
 add strict
@@ -553,4 +596,5 @@ add idle
 add short
 add slow
 add running
+add told
 run_cases "$@"

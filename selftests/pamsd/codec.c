@@ -171,7 +171,7 @@ static void answer_goes_through(void)
 {
 	struct report_answer in = { .counter = 1ULL << 63, .stamp = 7,
 				    .taken = true, .conns = true }, out = { };
-	uint8_t buf[REPORT_ANSWER_BYTES];
+	uint8_t buf[REPORT_ANSWER_MAX];
 	struct report_header header;
 	size_t len;
 
@@ -194,6 +194,88 @@ static void answer_goes_through(void)
 		check(out.taken == in.taken && out.conns == in.conns);
 	}
 	check(report_open_answer(buf, len, &other, &out) == REPORT_AUTH);
+}
+
+static bool same_rates(const struct report_answer *a, const struct report_answer *b)
+{
+	bool same = a->rate_count == b->rate_count;
+
+	for (unsigned int i = 0; same && i < a->rate_count; i++)
+		same = a->rates[i].id == b->rates[i].id &&
+		       a->rates[i].age_ms == b->rates[i].age_ms &&
+		       a->rates[i].byteps == b->rates[i].byteps;
+	return same;
+}
+
+/* As many as there can be, in an answer that is no longer than a report with room for them. */
+static void rates_go_through(void)
+{
+	struct report_answer in = { .counter = 5, .taken = true }, out;
+	uint8_t buf[REPORT_BYTES_MAX];
+	size_t len;
+
+	check(report_rates_room(REPORT_ANSWER_BYTES) == 0);
+	for (unsigned int n = 1; n <= REPORT_PATHS_MAX; n++) {
+		struct report report = { .path_count = 1, .rates_max = n }, opened;
+
+		in.rates[n - 1] = (struct report_rate){ n - 1, n % 2 ? 0 : 86400000,
+							n % 3 ? 125 : 12500000000 };
+		in.rate_count = n;
+		len = report_seal(buf, &keys, session, 1, &report);
+		check(len == report_bytes(&report) && report_rates_room(len) == n);
+		check(report_open(buf, len, &keys, &opened) == REPORT_OK);
+		check(opened.path_count == 1 && !opened.rates_max);
+		check(report_seal_answer(buf, &keys, session, 7, &in) == len);
+		check(report_open_answer(buf, len, &keys, &out) == REPORT_OK);
+		check(same_rates(&in, &out) && out.taken);
+	}
+}
+
+/* An answer of these entries, behind what all answers have. */
+static enum report_error answer_of(struct report_answer *answer, const void *bytes, size_t count)
+{
+	size_t clear_len = 56 + count, len = REPORT_HEADER_BYTES + clear_len + REPORT_TAG_BYTES;
+	uint8_t clear[REPORT_BYTES_MAX] = { }, buf[REPORT_BYTES_MAX] = "PAMS\2\2";
+
+	clear[48] = 1;
+	memcpy(clear + 56, bytes, count);
+	buf[6] = len >> 8;
+	buf[7] = len;
+	memcpy(buf + 8, keys.id, sizeof(keys.id));
+	crypto_shorthash(buf + REPORT_HEADER_BYTES - REPORT_MARK_BYTES, buf,
+			 REPORT_HEADER_BYTES - REPORT_MARK_BYTES, keys.mark);
+	crypto_aead_xchacha20poly1305_ietf_encrypt(buf + REPORT_HEADER_BYTES, NULL, clear,
+						   clear_len, buf, REPORT_HEADER_BYTES, NULL,
+						   buf + 16, keys.answer);
+	return report_open_answer(buf, len, &keys, answer);
+}
+
+#define answers(answer, bytes)							\
+	(answer_of(answer, bytes, sizeof(bytes) - 1) == REPORT_OK)
+
+static void rates_are_checked(void)
+{
+	static uint8_t many[2 + 13 * 17] = { 7, 13 * 17 };
+	struct report_answer out;
+
+	for (unsigned int i = 0; i < 17; i++)
+		many[2 + 13 * i + 12] = 125;
+	check(answer_of(&out, many, sizeof(many)) == REPORT_MALFORMED);
+	many[1] -= 13;
+	check(answer_of(&out, many, sizeof(many) - 13) == REPORT_OK && out.rate_count == 16);
+	/* what a later version adds is passed over */
+	check(answers(&out, "\143\2xy\7\15\3\0\0\0\11\0\0\0\0\0\0\1\0\0\0"));
+	check(out.rate_count == 1 && out.taken);
+	check(out.rates[0].id == 3 && out.rates[0].age_ms == 9 && out.rates[0].byteps == 256);
+	check(!answers(&out, "\7"));
+	check(!answers(&out, "\7\0"));
+	check(!answers(&out, "\7\16\3\0\0\0\11\0\0\0\0\0\0\1\0+"));
+	check(!answers(&out, "\7\15\3\0\0\0\11\0\0\0\0\0\0\1"));
+	/* no such path, too slow, too fast, too old */
+	check(!answers(&out, "\7\15\20\0\0\0\11\0\0\0\0\0\0\1\0"));
+	check(!answers(&out, "\7\15\3\0\0\0\11\0\0\0\0\0\0\0\174"));
+	check(!answers(&out, "\7\15\3\0\0\0\11\0\0\0\3\0\0\0\0"));
+	check(!answers(&out, "\7\15\3\6\0\0\0\0\0\0\0\0\0\1\0"));
 }
 
 /* The smallest report, of one path without anything, is an answer's size. */
@@ -547,6 +629,8 @@ int main(void)
 	run(as_many_connections_as_fit);
 	run(header_is_what_was_sealed);
 	run(answer_goes_through);
+	run(rates_go_through);
+	run(rates_are_checked);
 	run(no_answer_is_larger);
 	run(every_bit_counts);
 	run(every_length_but_one_is_refused);

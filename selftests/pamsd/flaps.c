@@ -18,6 +18,8 @@
  *	  other link has;
  *	- what others have made is as they left it;
  *	- nothing is left when the daemon has ended.
+ *
+ * Before that, what a server says of the rates of two paths, and what becomes of it if it lies.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -588,8 +590,9 @@ struct connection {
 	uint16_t port;
 	uint64_t since_us, sent_us, began_us, ends_us;
 	unsigned int sent;	/* SYNs */
-	unsigned int rtt_us;
+	unsigned int rtt_us, queue_us;
 	uint64_t bytes;
+	uint64_t byteps;	/* 0: 50 MB/s */
 };
 
 static struct connection connections[CONNECTIONS];
@@ -637,7 +640,9 @@ int diag_open(struct nl_sock **sock, diag_fn fn, void *arg)
 		if (!one->used)
 			continue;
 		info.min_rtt_us = one->opening ? 0 : one->rtt_us;
-		info.received_bytes = one->opening ? 0 : 50 * (us - one->sent_us);
+		info.received_bytes = one->opening ? 0 :
+				      (one->byteps ?: 50000000) * (us - one->sent_us) / 1000000;
+		info.receive_rtt_us = one->queue_us ? one->rtt_us + one->queue_us : 0;
 		info.acked_ms = (us - heard_us(one)) / 1000;
 		memcpy(attribute.data, &info, sizeof(info));
 		fn(&found, arg);
@@ -1095,10 +1100,99 @@ static bool schedule(void)
 	return !bad;
 }
 
+/* --- what servers say of paths --- */
+
+static struct path two[2];	/* near, but slow; far, but fast */
+static struct list both = { two, 2, 2 };
+
+static bool begins_on(const struct path *path)
+{
+	static const struct answer short_one = { 65536, 65536 };
+	static const struct prefix nowhere;
+
+	for (unsigned int i = 0; i < 2; i++)
+		seen_expire(&two[i], us);
+	return choose_path(&both, AF_INET, &nowhere, &short_one, 100, us / 1000) == path;
+}
+
+/* For a second the near path carries that much, and is full. */
+static void fill_near(uint64_t byteps)
+{
+	static const struct list nothing;
+
+	connections[0] = (struct connection){
+		.used = true, .local = two[0].address, .peer = { AF_INET, 32, { 10, 77 } },
+		.port = 1, .sent_us = us - 1000000, .began_us = us, .rtt_us = 10000,
+		.queue_us = 500000, .byteps = byteps };
+	seen_begin(&both, &nothing, us);
+	for (unsigned int i = 0; i < 4; i++) {
+		us += 250000;
+		seen_read(&both, &nothing, us);
+	}
+	memset(connections, 0, sizeof(connections));
+}
+
+static void begin_two(void)
+{
+	us += 1000000000;
+	for (unsigned int i = 0; i < 2; i++)
+		two[i] = (struct path){ .address = { AF_INET, 32, { 10, i, 0, 1 } }, .up = true,
+					.rtt_us = i ? 40000 : 10000 };
+}
+
+static void what_is_said_counts_and_ends(void)
+{
+	begin_two();
+	check(begins_on(&two[0]));
+	check(seen_told(&two[0], 125000, 0, us) && seen_told(&two[1], 2500000, 599000000, us));
+	check(begins_on(&two[1]));
+	/* an answer that was overtaken, and one that is too old */
+	check(!seen_told(&two[0], 12500000000, 1000000, us));
+	check(!seen_told(&two[0], 12500000000, 601000000, us));
+	check(begins_on(&two[1]));
+	us += 2000000;
+	check(begins_on(&two[0]) && !two[1].told_byteps && two[0].told_byteps);
+	/* more was carried, and nothing waited */
+	two[0].floor_byteps = 200000;
+	check(seen_told(&two[1], 2500000, 0, us) && begins_on(&two[0]));
+}
+
+static void what_is_seen_replaces_it(void)
+{
+	begin_two();
+	check(seen_told(&two[0], 300000, 0, us) && seen_told(&two[1], 2500000, 0, us));
+	fill_near(100000);
+	check(two[0].rate_byteps > 90000 && two[0].rate_byteps < 110000);
+	check(!two[0].told_byteps && begins_on(&two[1]));
+	/* from before that, and from after it */
+	check(!seen_told(&two[0], 300000, 900000, us));
+	us += 1000;
+	check(seen_told(&two[0], 300000, 0, us));
+}
+
+/* The most that can be said: once the path was full it doesn't count, nor what is said then. */
+static void a_lie_ends(void)
+{
+	begin_two();
+	check(seen_told(&two[1], 2500000, 0, us) && seen_told(&two[0], 12500000000, 0, us));
+	check(begins_on(&two[0]));
+	fill_near(100000);
+	check(begins_on(&two[1]));
+	for (unsigned int i = 0; i < 118; i++) {
+		us += 5000000;
+		check(!seen_told(&two[0], 12500000000, 0, us));
+	}
+	us += 15000000;
+	check(seen_told(&two[0], 12500000000, 0, us));
+}
+
 int main(int argc, char **argv)
 {
 	uint64_t count = argc > 1 ? strtoull(argv[1], NULL, 10) : 10000, failed = 0;
 
+	run(what_is_said_counts_and_ends);
+	run(what_is_seen_replaces_it);
+	run(a_lie_ends);
 	seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
 	for (uint64_t nr = 0; nr < count; nr++) {
 		state = (seed + nr) * 0x9e3779b97f4a7c15ULL + 1;
@@ -1110,7 +1204,8 @@ int main(int argc, char **argv)
 	printf("# %" PRIu64 " schedules, %" PRIu64 " failed; %" PRIu64 " connections while a path "
 	       "lived, the longest wait %.2f s, %" PRIu64 " too long\n", count, failed, wishes,
 	       worst_us / 1e6, waited);
-	printf("%sok 1 - schedules of links that die, come back and change addresses\n1..1\n",
-	       failed ? "not " : "");
-	return failed > 0;
+	tap_failed += failed > 0;
+	printf("%sok %u - schedules of links that die, come back and change addresses\n",
+	       failed ? "not " : "", ++tap_number);
+	return tap_end();
 }

@@ -11,7 +11,7 @@
 
 /* What the server's kernel has, and was asked and told. */
 static struct {
-	unsigned int conns, finds, sets, flushes;
+	unsigned int conns, finds, sets, flushes, measures;
 	bool waits;		/* something was told, but not that it is all */
 	bool away;		/* the module isn't loaded */
 	bool closed[CONNS_MAX];
@@ -82,6 +82,18 @@ static bool no_cost(const struct pams_path *key, void *arg)
 	return false;
 }
 
+static unsigned int give_rates(uint32_t token, uint32_t proof,
+			       struct flow_rate rates[FLOW_RATES_MAX], void *arg)
+{
+	(void)arg;
+	kernel.measures++;
+	if (proof != proof_of(token))
+		return 0;
+	rates[0] = (struct flow_rate){ .remote_id = 0, .byteps = 1000 };
+	rates[1] = (struct flow_rate){ .remote_id = 1, .byteps = 3000 };
+	return 2;
+}
+
 static unsigned int lost_over(unsigned int link)
 {
 	unsigned int lost = 0;
@@ -133,7 +145,7 @@ static void begin_world(unsigned int conns)
 	memset(&kernel, 0, sizeof(kernel));
 	kernel.conns = conns;
 	world.env = (struct peers_env){ set_path, del_path, flush, find_subflow, find_conn,
-					no_cost, &world };
+					no_cost, give_rates, &world };
 	world_restart_server(&world);
 }
 
@@ -285,6 +297,26 @@ static void nothing_is_done_at_rest(void)
 		say_state(0, true);
 		flow_for(1000);
 	}
+}
+
+/* What those carry adds up that were named last. */
+static void few_are_measured(void)
+{
+	const struct report_rate *rates = world.announcer.rates;
+
+	begin_world(10000);
+	for (unsigned int i = 0; i < LINKS; i++) {
+		say_state(i, false);
+		world.announcer.paths[i].by_source = true;
+	}
+	say_conns(0, 10000, LINKS);
+	world_for(&world, 10000);
+	kernel.measures = 0;
+	flow_for(10000);
+	check(kernel.measures >= 9 * 16 && kernel.measures <= 11 * 16);
+	check(world.announcer.rate_count == LINKS);
+	check(rates[0].id == 0 && rates[0].byteps == 16000);
+	check(rates[1].id == 1 && rates[1].byteps == 48000);
 }
 
 /* Also if the link that it uses is lost already. */
@@ -526,6 +558,7 @@ int main(void)
 	run(lasting_loss_is_seldom_told);
 	run(ten_thousand_are_told_at_once);
 	run(nothing_is_done_at_rest);
+	run(few_are_measured);
 	run(new_one_takes_one_report);
 	run(restarts_lose_nothing);
 	run(life_before_does_not_override);

@@ -27,7 +27,7 @@ static void liar_begin(struct liar *liar)
 
 static void liar_say(struct liar *liar, const union address *from)
 {
-	uint8_t buf[REPORT_BYTES_MAX], answer[REPORT_ANSWER_BYTES];
+	uint8_t buf[REPORT_BYTES_MAX], answer[REPORT_ANSWER_MAX];
 	size_t len;
 
 	liar->report.sent_ms = world.us / 1000;
@@ -383,7 +383,7 @@ static void names_under_which_nothing_holds_make_room(void)
 static void replayed_requests_hardly_delay(unsigned int rate_ps, unsigned int sessions)
 {
 	static uint8_t buf[REPLAYED_MAX][REPORT_BYTES_MAX];
-	uint8_t answer[REPORT_ANSWER_BYTES];
+	uint8_t answer[REPORT_ANSWER_MAX];
 	static size_t len[REPLAYED_MAX];
 	unsigned int answers = 0, next = 0;
 	struct liar liar;
@@ -431,10 +431,72 @@ static void replay_of_1000_sessions(void)
 	replayed_requests_hardly_delay(19000, REPLAYED_MAX);
 }
 
+/* A connection that the liar names, with room for rates in each report. */
+static void liar_names_conn(struct liar *liar, uint32_t token, uint32_t proof)
+{
+	world.token = 7;
+	world.peer_token = 8;
+	world.rate_byteps = 1000000;
+	liar->report.acknowledge = true;
+	liar->report.rates_max = REPORT_PATHS_MAX;
+	liar->report.conn_count = 1;
+	liar->report.conns[0] = (struct report_conn){
+		.token = token, .proof = proof, .count = 1,
+		.flows = { { .id = 3, .local_id = 1, .remote_id = 2 } } };
+}
+
+/* Of others' connections and addresses nothing is said without the proof. */
+static void rates_of_others_stay_secret(void)
+{
+	union address from = world_address(0, 1);
+	struct liar liar;
+
+	begin();
+	liar_begin(&liar);
+	liar_names_conn(&liar, 7, 9);
+	liar_path(&liar, 3);
+	memcpy(liar_name(&liar, REPORT_NAME_PREFIX)->address, "\12\11", 2);
+	liar.report.names[0].prefix_len = 16;
+	liar_enter(&liar, &from);
+	for (unsigned int i = 0; i < 50; i++) {
+		world_for(&world, 1000);
+		liar_say(&liar, &from);
+		check(liar.answered && liar.answer.taken && !liar.answer.rate_count);
+	}
+	check(!world.measures);
+	/* one that was its own, but has ended, and somebody else has the token */
+	liar_names_conn(&liar, 7, 8);
+	liar_say(&liar, &from);
+	check(liar.answer.rate_count == 1 && liar.answer.rates[0].id == 3);
+	world.peer_token = 10;
+	world.rate_byteps = 2000000;
+	world_for(&world, 5000);
+	liar_say(&liar, &from);
+	check(liar.answer.rate_count == 1 && liar.answer.rates[0].byteps == 1000000 &&
+	      liar.answer.rates[0].age_ms == 5000);
+}
+
+/* However often somebody asks, the module is asked once a second. */
+static void asking_for_rates_is_bounded(void)
+{
+	union address from = world_address(0, 1);
+	struct liar liar;
+
+	begin();
+	liar_begin(&liar);
+	liar_names_conn(&liar, 7, 8);
+	liar_enter(&liar, &from);
+	for (unsigned int i = 0; i < 1000; i++) {
+		world_for(&world, 10);
+		liar_say(&liar, &from);
+	}
+	check(world.measures >= 9 && world.measures <= 11);
+}
+
 /* Reports that overtake each other are each answered, once. */
 static void each_report_is_answered_once(void)
 {
-	uint8_t buf[3][REPORT_BYTES_MAX], answer[REPORT_ANSWER_BYTES];
+	uint8_t buf[3][REPORT_BYTES_MAX], answer[REPORT_ANSWER_MAX];
 	static const unsigned int order[] = { 1, 0, 0, 1, 2, 1, 2, 0 };
 	union address from = world_address(0, 1);
 	unsigned int answers = 0;
@@ -460,7 +522,7 @@ static void each_report_is_answered_once(void)
 static void old_session_stays_dead(void)
 {
 	union address from = world_address(0, 1);
-	uint8_t answer[REPORT_ANSWER_BYTES];
+	uint8_t answer[REPORT_ANSWER_MAX];
 	static struct packet kept[64];
 	unsigned int count = 0;
 
@@ -529,6 +591,8 @@ int main(void)
 	run(replay_at_1000_a_second);
 	run(replay_at_5000_a_second);
 	run(replay_of_1000_sessions);
+	run(rates_of_others_stay_secret);
+	run(asking_for_rates_is_bounded);
 	run(each_report_is_answered_once);
 	run(old_session_stays_dead);
 	run(two_hosts_do_not_flap);

@@ -97,7 +97,7 @@ static void report(struct reporter *reporter)
 
 static void answer(struct reporter *reporter)
 {
-	uint8_t buf[REPORT_ANSWER_BYTES];
+	uint8_t buf[REPORT_ANSWER_MAX];
 	struct report_answer answer;
 	struct report_header header;
 	ssize_t len;

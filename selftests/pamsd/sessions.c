@@ -365,7 +365,7 @@ static void a_restart_is_not_two_hosts(void)
 static void other_versions_are_said(void)
 {
 	union address from = world_address(0, 1);
-	uint8_t buf[144] = "PAMS\1\1\0\220", answer[REPORT_ANSWER_BYTES];
+	uint8_t buf[144] = "PAMS\1\1\0\220", answer[REPORT_ANSWER_MAX];
 
 	begin();
 	memcpy(buf + 8, world.announcer.keys.id, REPORT_ID_BYTES);
@@ -475,7 +475,7 @@ static void kernel_is_told_again(void)
 static void answers_of_others_change_nothing(void)
 {
 	struct report_answer answer = { .counter = 1, .taken = true };
-	uint8_t buf[REPORT_ANSWER_BYTES], old[REPORT_ANSWER_BYTES];
+	uint8_t buf[REPORT_ANSWER_MAX], old[REPORT_ANSWER_MAX];
 	struct announcer *announcer = &world.announcer;
 	uint64_t ms;
 	size_t len;
@@ -503,6 +503,65 @@ static void answers_of_others_change_nothing(void)
 		old[i] ^= 4;
 	}
 	check(announce_is_known(announcer));
+}
+
+/* Data flows for that long, and an answer is asked for each 5 s. */
+static void flow_for(uint64_t ms)
+{
+	for (uint64_t end_us = world.us + ms * 1000; world.us < end_us; world_for(&world, 100))
+		announce_periodic(&world.announcer, world.us / 1000, world_send, &world);
+}
+
+static bool is_told(uint64_t byteps, uint64_t least_ms, uint64_t most_ms)
+{
+	const struct report_rate *rate = &world.announcer.rates[0];
+
+	return world.announcer.rate_count == 1 && !rate->id && rate->byteps == byteps &&
+	       rate->age_ms >= least_ms && rate->age_ms <= most_ms;
+}
+
+/* What the kernel measures of the peer's connection comes back with the answer, and ages. */
+static void rates_come_back(void)
+{
+	begin();
+	world.rate_byteps = 1000000;
+	world_connect(&world, 8);
+	world_for(&world, 200);
+	check(is_told(1000000, 0, 100));
+	world.rate_byteps = 500000;
+	flow_for(6100);
+	check(is_told(500000, 0, 1000));
+	world.rate_byteps = 0;
+	flow_for(60000);
+	check(is_told(500000, 54000, 62000));
+	flow_for(535000);
+	check(is_told(500000, 589000, 600000));
+	flow_for(10000);
+	check(!world.announcer.rate_count);
+	check(announce_is_known(&world.announcer));
+}
+
+/* The peer is told nothing of a connection that it doesn't prove, and nobody is asked for it. */
+static void rates_are_its_own(void)
+{
+	begin();
+	world.rate_byteps = 1000000;
+	world_connect(&world, 9);
+	flow_for(11000);
+	check(!world.announcer.rate_count && !world.measures);
+	check(dropped("unproven") > 0);
+}
+
+/* A reporter that is older leaves no room in its reports: it gets what it got. */
+static void older_reporter_gets_no_rates(void)
+{
+	begin();
+	world.rate_byteps = 1000000;
+	world_connect(&world, 8);
+	world.announcer.paths[0].by_source = false;
+	flow_for(11000);
+	check(!world.announcer.rate_count && !world.measures);
+	check(announce_is_known(&world.announcer));
 }
 
 /* The same prediction 100 times a second: five reports over each way. */
@@ -551,6 +610,9 @@ int main(void)
 	run(revoked_reports_are_taken_back);
 	run(kernel_is_told_again);
 	run(answers_of_others_change_nothing);
+	run(rates_come_back);
+	run(rates_are_its_own);
+	run(older_reporter_gets_no_rates);
 	run(repeated_prediction_is_sent_seldom);
 	world_end(&world);
 	return tap_end();

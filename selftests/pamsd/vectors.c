@@ -103,11 +103,12 @@ static void print_report(const char *what, const struct report_keys *keys,
 }
 
 static void print_answer(const char *what, const struct report_keys *keys,
-			 uint64_t counter, bool taken, bool conns)
+			 uint64_t counter, bool taken, bool conns, unsigned int rates)
 {
 	struct report_answer answer = { .counter = counter, .taken = taken, .conns = conns,
-					.stamp = 86400123 + counter };
-	uint8_t buf[REPORT_ANSWER_BYTES], nonce[REPORT_SESSION_BYTES];
+					.stamp = 86400123 + counter, .rate_count = rates,
+					.rates = { { 0, 400, 1250000 }, { 15, 60000, 125 } } };
+	uint8_t buf[REPORT_ANSWER_MAX], nonce[REPORT_SESSION_BYTES];
 	uint64_t nonce_counter = 0x1011121314151617 + counter;
 	size_t len;
 
@@ -124,6 +125,12 @@ static void print_answer(const char *what, const struct report_keys *keys,
 	printf(",\n     \"stamp\": %" PRIu64 ", \"taken\": %s, "
 	       "\"connections\": %s,\n     ",
 	       answer.stamp, taken ? "true" : "false", conns ? "true" : "false");
+	printf("\"rates\": [");
+	for (unsigned int i = 0; i < rates; i++)
+		printf("%s{\"id\": %u, \"age_ms\": %" PRIu32 ", \"byteps\": %" PRIu64 "}",
+		       i ? ", " : "", answer.rates[i].id, answer.rates[i].age_ms,
+		       answer.rates[i].byteps);
+	printf("],\n     ");
 	print_hex("datagram", buf, len);
 	printf("}");
 }
@@ -221,10 +228,13 @@ int main(void)
 	print_report("two connections, and one that is closed", &keys,
 		     0x0102030405060709, &fourth);
 	printf("\n  ],\n  \"answers\": [\n");
-	print_answer("to the first report: a cookie", &keys, 1, false, false);
+	print_answer("to the first report: a cookie", &keys, 1, false, false, 0);
 	printf(",\n");
 	print_answer("to the last: it was taken", &keys, 0x0102030405060709,
-		     true, true);
+		     true, true, 0);
+	printf(",\n");
+	print_answer("to a longer one: what two paths carry", &keys, 0x010203040506070a,
+		     true, true, 2);
 	printf("\n  ]\n}\n");
 	return 0;
 }

@@ -70,6 +70,8 @@ struct world {
 	uint32_t peer_token;	/* what that connection's peer proves itself by */
 	bool old;		/* one end is from before there were connections in reports */
 	bool no_module;		/* the kernel can't be asked, and takes nothing */
+	uint64_t rate_byteps;	/* of that connection's subflow; 0: its path isn't full */
+	unsigned int measures;	/* how often the kernel was asked for it */
 	uint64_t random;
 	unsigned int sent;
 };
@@ -199,6 +201,18 @@ static inline bool world_has_cost(const struct pams_path *key, void *arg)
 	return known && !known->cost_stays && known->cost_until_ms > server_us(world) / 1000;
 }
 
+static inline unsigned int world_rates(uint32_t token, uint32_t proof,
+				       struct flow_rate rates[FLOW_RATES_MAX], void *arg)
+{
+	struct world *world = arg;
+
+	world->measures++;
+	if (token != world->token || proof != world->peer_token || !world->rate_byteps)
+		return 0;
+	rates[0] = (struct flow_rate){ 1, 2, world->rate_byteps };
+	return 1;
+}
+
 /* --- the two ends --- */
 
 static inline union address world_address(unsigned int a, unsigned int b)
@@ -255,7 +269,7 @@ static inline void world_begin(struct world *world, uint64_t seed)
 	world->config.peers = &world->peer_config;
 	world->config.peer_count = 1;
 	world->env = (struct peers_env){ world_set, world_del, world_flush, world_find,
-					 world_find_conn, world_has_cost, world };
+					 world_find_conn, world_has_cost, world_rates, world };
 	world_restart_server(world);
 	world_restart_reporter(world);
 }
@@ -324,7 +338,7 @@ static inline void world_send(unsigned int way, const uint8_t *buf, size_t len,
 
 static inline void world_arrive(struct world *world, struct packet *packet)
 {
-	uint8_t answer[REPORT_ANSWER_BYTES];
+	uint8_t answer[REPORT_ANSWER_MAX];
 	unsigned int way;
 	size_t len;
 
@@ -416,6 +430,22 @@ static inline void world_cost(struct world *world, unsigned int id,
 	path = world->announcer.paths[id];
 	path.cost = cost;
 	announce_set(&world->announcer, id, &path, world->us / 1000);
+}
+
+/* The connection that the kernel has, over path 0, whose way asks for answers by its address. */
+static inline void world_connect(struct world *world, uint32_t proof)
+{
+	const struct report_conn conn = { .token = 7, .proof = proof, .count = 1,
+					  .flows = { { .id = 0, .local_id = 1, .remote_id = 2 } } };
+	static struct announce_path path;
+
+	world->token = 7;
+	world->peer_token = 8;
+	world->peer_config.source = true;
+	path = world->announcer.paths[0];
+	path.by_source = true;
+	announce_set(&world->announcer, 0, &path, world->us / 1000);
+	announce_conn(&world->announcer, &conn, world->us / 1000);
 }
 
 static inline void world_say(struct world *world, unsigned int id,

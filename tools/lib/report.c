@@ -26,9 +26,7 @@
 #define MARK_AT		40
 #define CLEAR_BYTES_MAX	(REPORT_BYTES_MAX - REPORT_HEADER_BYTES - \
 			 REPORT_TAG_BYTES)
-#define CLEAR_BYTES_MIN	(REPORT_BYTES_MIN - REPORT_HEADER_BYTES - \
-			 REPORT_TAG_BYTES)
-#define ANSWER_CLEAR	(REPORT_ANSWER_BYTES - REPORT_HEADER_BYTES - \
+#define ANSWER_CLEAR	(REPORT_ANSWER_MAX - REPORT_HEADER_BYTES - \
 			 REPORT_TAG_BYTES)
 
 #define ENTRY_HEADER	2	/* kind and length */
@@ -39,6 +37,7 @@
 #define SOURCE_BYTES	4
 #define CONN_BYTES	9	/* without its subflows */
 #define FLOW_BYTES	3
+#define RATE_BYTES	13
 #define ENTRY_MAX	255
 
 #define FLAG_ACKNOWLEDGE	1
@@ -50,6 +49,7 @@
 #define ENTRY_PATH	1
 #define ENTRY_PROOFS	5
 #define ENTRY_CONNS	6
+#define ENTRY_RATES	7	/* of an answer */
 
 static_assert(crypto_kdf_KEYBYTES == REPORT_KEY_BYTES, "key");
 static_assert(crypto_aead_xchacha20poly1305_ietf_KEYBYTES == REPORT_KEY_BYTES,
@@ -62,6 +62,8 @@ static_assert(crypto_shorthash_BYTES == REPORT_MARK_BYTES, "mark");
 static_assert(crypto_aead_xchacha20poly1305_ietf_ABYTES == REPORT_TAG_BYTES,
 	      "tag");
 
+static_assert(REPORT_RATES_BYTES(1) == ENTRY_HEADER + RATE_BYTES, "a rate");
+static_assert(REPORT_RATES_BYTES(REPORT_PATHS_MAX) <= ENTRY_MAX, "all rates");
 static_assert(REPORT_NAMES_MAX * SUBFLOW_BYTES > CLEAR_BYTES_MAX, "names");
 static_assert(REPORT_CONNS_MAX * CONN_BYTES > CLEAR_BYTES_MAX, "connections");
 static_assert(CONN_BYTES + REPORT_FLOWS_MAX * FLOW_BYTES <= ENTRY_MAX, "a connection's subflows");
@@ -270,6 +272,12 @@ bool report_conn_valid(const struct report_conn *conn)
 		if (conn->flows[i].id >= REPORT_PATHS_MAX)
 			return false;
 	return true;
+}
+
+bool report_rate_valid(const struct report_rate *rate)
+{
+	return rate->id < REPORT_PATHS_MAX && rate_valid(rate->byteps) &&
+	       rate->age_ms <= MPTCP_PAMS_TIME_MAX_MS;
 }
 
 /* --- entries --- */
@@ -611,10 +619,16 @@ static bool take_entry(unsigned int kind, const uint8_t *at, size_t left,
 
 /* --- datagrams --- */
 
-/* Pad to the least length. A padding entry has at least two bytes, so it may be one more. */
-static void pad(uint8_t **at, const uint8_t *begin)
+/* The least length, with room for the rates of the answer. */
+static size_t least_bytes(const struct report *report)
 {
-	size_t missing = CLEAR_BYTES_MIN - (*at - begin);
+	return REPORT_BYTES_MIN + (report->rates_max ? REPORT_RATES_BYTES(report->rates_max) : 0);
+}
+
+/* Pad to this length. A padding entry has at least two bytes, so it may be one more. */
+static void pad(uint8_t **at, const uint8_t *begin, size_t least)
+{
+	size_t missing = least - (*at - begin);
 
 	if (missing < ENTRY_HEADER)
 		missing = ENTRY_HEADER;
@@ -628,6 +642,7 @@ size_t report_bytes(const struct report *report)
 {
 	size_t bytes = REPORT_HEADER_BYTES + REPORT_FIXED_BYTES +
 		       REPORT_TAG_BYTES;
+	size_t least = least_bytes(report);
 	unsigned int run;
 
 	for (unsigned int i = 0; i < report->path_count; i++)
@@ -638,9 +653,15 @@ size_t report_bytes(const struct report *report)
 			 proofs_bytes(&report->names[i], run);
 	}
 	bytes += conns_bytes(report->conns, report->conn_count);
-	if (bytes + ENTRY_HEADER > REPORT_BYTES_MIN)
-		return bytes >= REPORT_BYTES_MIN ? bytes : bytes + ENTRY_HEADER;
-	return REPORT_BYTES_MIN;
+	if (bytes + ENTRY_HEADER > least)
+		return bytes >= least ? bytes : bytes + ENTRY_HEADER;
+	return least;
+}
+
+unsigned int report_rates_room(size_t len)
+{
+	return len < REPORT_ANSWER_BYTES + REPORT_RATES_BYTES(1) ? 0 :
+	       (len - REPORT_ANSWER_BYTES - ENTRY_HEADER) / RATE_BYTES;
 }
 
 size_t report_seal(uint8_t buf[REPORT_BYTES_MAX],
@@ -648,6 +669,7 @@ size_t report_seal(uint8_t buf[REPORT_BYTES_MAX],
 		   const uint8_t session[REPORT_SESSION_BYTES],
 		   uint64_t counter, const struct report *report)
 {
+	size_t least = least_bytes(report) - REPORT_HEADER_BYTES - REPORT_TAG_BYTES;
 	uint8_t clear[CLEAR_BYTES_MAX], *at = clear;
 	unsigned int run;
 
@@ -665,8 +687,8 @@ size_t report_seal(uint8_t buf[REPORT_BYTES_MAX],
 		put_names(&at, &report->names[i], run);
 	}
 	put_conns(&at, report->conns, report->conn_count);
-	if (at < clear + CLEAR_BYTES_MIN)
-		pad(&at, clear);
+	if (at < clear + least)
+		pad(&at, clear, least);
 	return seal(buf, REPORT_TYPE_REPORT, keys, session, counter, clear,
 		    at - clear);
 }
@@ -686,6 +708,7 @@ enum report_error report_open(const uint8_t *buf, size_t len,
 	report->name_count = 0;
 	report->conn_count = 0;
 	report->skipped = 0;
+	report->rates_max = 0;
 	take_bytes(&at, report->cookie, sizeof(report->cookie));
 	report->sent_ms = take_number(&at, 8);
 	report->echo = take_number(&at, 8);
@@ -704,7 +727,39 @@ enum report_error report_open(const uint8_t *buf, size_t len,
 	return REPORT_OK;
 }
 
-size_t report_seal_answer(uint8_t buf[REPORT_ANSWER_BYTES],
+static void put_rates(uint8_t **at, const struct report_answer *answer)
+{
+	if (!answer->rate_count)
+		return;
+	put(at, ENTRY_RATES, 1);
+	put(at, answer->rate_count * RATE_BYTES, 1);
+	for (unsigned int i = 0; i < answer->rate_count; i++) {
+		put(at, answer->rates[i].id, 1);
+		put(at, answer->rates[i].age_ms, 4);
+		put(at, answer->rates[i].byteps, 8);
+	}
+}
+
+static bool take_rates(const uint8_t *at, size_t left, struct report_answer *answer)
+{
+	struct report_rate *rate;
+
+	if (!left || left % RATE_BYTES)
+		return false;
+	for (; left; left -= RATE_BYTES) {
+		if (answer->rate_count == REPORT_PATHS_MAX)
+			return false;
+		rate = &answer->rates[answer->rate_count++];
+		rate->id = take_number(&at, 1);
+		rate->age_ms = take_number(&at, 4);
+		rate->byteps = take_number(&at, 8);
+		if (!report_rate_valid(rate))
+			return false;
+	}
+	return true;
+}
+
+size_t report_seal_answer(uint8_t buf[REPORT_ANSWER_MAX],
 			  const struct report_keys *keys,
 			  const uint8_t nonce_session[REPORT_SESSION_BYTES],
 			  uint64_t nonce_counter,
@@ -718,6 +773,7 @@ size_t report_seal_answer(uint8_t buf[REPORT_ANSWER_BYTES],
 	put(&at, answer->stamp, 8);
 	put(&at, (answer->taken ? FLAG_TAKEN : 0) | (answer->conns ? FLAG_CONNS : 0), 1);
 	put(&at, 0, 7);
+	put_rates(&at, answer);
 	return seal(buf, REPORT_TYPE_ANSWER, keys, nonce_session,
 		    nonce_counter, clear, at - clear);
 }
@@ -727,8 +783,8 @@ enum report_error report_open_answer(const uint8_t *buf, size_t len,
 				     struct report_answer *answer)
 {
 	uint8_t clear[CLEAR_BYTES_MAX];
-	const uint8_t *at = clear;
-	unsigned int flags;
+	const uint8_t *at = clear, *end;
+	unsigned int flags, kind, left;
 
 	if (!unseal(clear, buf, len, keys, keys->answer))
 		return REPORT_AUTH;
@@ -739,6 +795,19 @@ enum report_error report_open_answer(const uint8_t *buf, size_t len,
 	flags = take_number(&at, 1);
 	answer->taken = flags & FLAG_TAKEN;
 	answer->conns = flags & FLAG_CONNS;
+	answer->rate_count = 0;
+	at += 7;
+	end = clear + (len - REPORT_HEADER_BYTES - REPORT_TAG_BYTES);
+	while (at < end) {
+		if (end - at < ENTRY_HEADER)
+			return REPORT_MALFORMED;
+		kind = take_number(&at, 1);
+		left = take_number(&at, 1);
+		if (left > (size_t)(end - at) ||
+		    (kind == ENTRY_RATES && !take_rates(at, left, answer)))
+			return REPORT_MALFORMED;
+		at += left;
+	}
 	return REPORT_OK;
 }
 

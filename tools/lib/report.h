@@ -36,6 +36,9 @@
 #define REPORT_ANSWER_BYTES	(REPORT_HEADER_BYTES + 56 + REPORT_TAG_BYTES)
 /* An answer must never be larger than its report, else a server would amplify traffic. */
 #define REPORT_BYTES_MIN	REPORT_ANSWER_BYTES
+/* What so many rates, if there are any, add to an answer. */
+#define REPORT_RATES_BYTES(n)	(2 + 13 * (n))
+#define REPORT_ANSWER_MAX	(REPORT_ANSWER_BYTES + REPORT_RATES_BYTES(REPORT_PATHS_MAX))
 #define REPORT_SUBFLOWS_MAX	40	/* in one entry */
 #define REPORT_FLOWS_MAX	16	/* of one connection */
 #define REPORT_CONNS_MAX	128	/* more than fit into a report */
@@ -145,6 +148,7 @@ struct report {
 	uint64_t sent_ms;	/* by the sender's clock */
 	uint64_t echo;		/* stamp of the newest answer, 0: none yet */
 	bool acknowledge;
+	unsigned int rates_max;	/* so many fit into the answer; not on the wire, but as padding */
 	unsigned int path_count;
 	unsigned int name_count;
 	unsigned int conn_count;
@@ -154,6 +158,13 @@ struct report {
 	struct report_conn conns[REPORT_CONNS_MAX];
 };
 
+/* What the server measured of the way to the reporter over one of its paths. */
+struct report_rate {
+	uint8_t id;		/* the reporter's number of the path */
+	uint32_t age_ms;	/* time since that was measured */
+	uint64_t byteps;
+};
+
 struct report_answer {
 	uint8_t session[REPORT_SESSION_BYTES];	/* of the report answered */
 	uint64_t counter;
@@ -161,6 +172,8 @@ struct report_answer {
 	uint64_t stamp;		/* the server's time */
 	bool taken;
 	bool conns;		/* the server takes connections */
+	unsigned int rate_count;
+	struct report_rate rates[REPORT_PATHS_MAX];
 };
 
 /* Returns 0, or -1 if libsodium can't be used here. */
@@ -178,6 +191,8 @@ enum report_error report_peek(const uint8_t *buf, size_t len,
 
 /* The length that the report's datagram would have. */
 size_t report_bytes(const struct report *report);
+/* How many rates fit into the answer to a report of that length. */
+unsigned int report_rates_room(size_t len);
 
 /*
  * Encode and encrypt. Returns the datagram's length, or 0 if the report is too large for one.
@@ -187,7 +202,7 @@ size_t report_seal(uint8_t buf[REPORT_BYTES_MAX],
 		   const struct report_keys *keys,
 		   const uint8_t session[REPORT_SESSION_BYTES],
 		   uint64_t counter, const struct report *report);
-size_t report_seal_answer(uint8_t buf[REPORT_ANSWER_BYTES],
+size_t report_seal_answer(uint8_t buf[REPORT_ANSWER_MAX],
 			  const struct report_keys *keys,
 			  const uint8_t nonce_session[REPORT_SESSION_BYTES],
 			  uint64_t nonce_counter,
@@ -208,6 +223,7 @@ enum report_error report_open_answer(const uint8_t *buf, size_t len,
 bool report_path_valid(const struct report_path *path);
 bool report_name_valid(const struct report_name *name);
 bool report_conn_valid(const struct report_conn *conn);
+bool report_rate_valid(const struct report_rate *rate);
 
 /*
  * A window of the last 64 counters: a counter that it has seen, or that is older, is a replay.

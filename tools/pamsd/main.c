@@ -151,6 +151,8 @@ static int set_up_paths(struct roles *roles)
 		return 0;
 	roles->paths = paths_new(pamsd.base, roles->config, pamsd.kernel, roles->caps);
 	pamsd.lines.paths = roles->paths;
+	if (roles->paths && roles->reporter)
+		reporter_on_rate(roles->reporter, paths_rate, roles->paths);
 	return roles->paths ? 0 : -1;
 }
 

@@ -8,10 +8,10 @@ local pamsd = Proto("pamsd", "pamsd report")
 
 pamsd.prefs.keys = Pref.string("Key files", "", "Files with a key each, separated by :")
 
-local HEADER, TAG, FIXED = 48, 16, 40
+local HEADER, TAG, FIXED, ANSWER = 48, 16, 40, 56
 local TYPES = { [1] = "report", [2] = "answer" }
 local KINDS = { [0] = "padding", [1] = "state", [2] = "source", [3] = "prefix", [4] = "subflows", [5] = "proofs",
-	[6] = "connections" }
+	[6] = "connections", [7] = "rates" }
 local f = {
 	magic = ProtoField.string("pamsd.magic", "Magic"),
 	version = ProtoField.uint8("pamsd.version", "Version"),
@@ -52,6 +52,8 @@ local f = {
 	stamp = ProtoField.uint64("pamsd.stamp", "Stamp"),
 	note = ProtoField.string("pamsd.note", "Note"),
 	taken = ProtoField.bool("pamsd.taken", "Taken", 8, nil, 1),
+	age = ProtoField.uint32("pamsd.age", "Age (ms)"),
+	carries = ProtoField.uint64("pamsd.carries", "The path carries (bytes/s)"),
 	takes_conns = ProtoField.bool("pamsd.takes_connections", "Takes connections", 8, nil, 2),
 }
 local malformed = ProtoExpert.new("pamsd.malformed", "Malformed", expert.group.MALFORMED, expert.severity.ERROR)
@@ -180,6 +182,14 @@ entries[6] = function(tree, data)
 	end
 end
 
+entries[7] = function(tree, data)
+	for at = 0, data:len() - 13, 13 do
+		tree:add(f.path, data(at, 1))
+		tree:add(f.age, data(at + 1, 4))
+		tree:add(f.carries, data(at + 5, 8))
+	end
+end
+
 local function add_entries(tree, data)
 	local at = 0
 
@@ -187,14 +197,14 @@ local function add_entries(tree, data)
 		local kind, length = data(at, 1):uint(), data(at + 1, 1):uint()
 
 		if at + 2 + length > data:len() then
-			tree:add_proto_expert_info(malformed, "an entry reaches beyond the report")
+			tree:add_proto_expert_info(malformed, "an entry reaches beyond the datagram")
 			return
 		end
 		if kind ~= 0 and length > 0 then
 			local entry = data(at + 2, length)
 			local branch = tree:add(f.kind, data(at, 1))
 
-			if kind ~= 6 then
+			if kind < 6 then
 				branch:add(f.path, entry(0, 1))
 			end
 			if entries[kind] and not pcall(entries[kind], branch, entry) then
@@ -222,6 +232,9 @@ local function add_answer(tree, data)
 	tree:add(f.stamp, data(40, 8))
 	tree:add(f.taken, data(48, 1))
 	tree:add(f.takes_conns, data(48, 1))
+	if data:len() > ANSWER then
+		add_entries(tree, data(ANSWER))
+	end
 end
 
 local ADD = { add_report, add_answer }

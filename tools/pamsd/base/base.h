@@ -268,6 +268,21 @@ int kernel_find_subflow(struct kernel *kernel, const struct pams_path *key,
 			uint32_t proof);
 /* The same for a connection of this token, whatever subflows it has. */
 int kernel_find_conn(struct kernel *kernel, uint32_t token, uint32_t proof);
+
+/* What a subflow carries that fills its path. */
+struct flow_rate {
+	uint8_t local_id, remote_id;
+	uint64_t byteps;
+};
+
+#define FLOW_RATES_MAX	REPORT_FLOWS_MAX
+
+/*
+ * Measure the subflows of a connection whose peer has the token proof. Returns how many of them
+ * fill their paths now: rates are theirs.
+ */
+unsigned int kernel_rates(struct kernel *kernel, uint32_t token, uint32_t proof,
+			  struct flow_rate rates[FLOW_RATES_MAX]);
 struct json_t *kernel_status(const struct kernel *kernel);
 
 /* A prediction, by a plugin or a person, of when a path will be lost; lines.c passes it on. */

@@ -18,6 +18,8 @@
 #define RETRY_MS	250
 /* The origin that the module stores with what this daemon sets; it outlives a restart. */
 #define ORIGIN		"pamsd"
+/* A path is full if so much waits before it. */
+#define QUEUE_BYTES	8192
 
 struct kernel {
 	struct pams_nl *nl;
@@ -397,6 +399,53 @@ int kernel_find_conn(struct kernel *kernel, uint32_t token, uint32_t proof)
 	bool found = false;
 
 	return find(kernel, &(struct search){ &key, true, proof, &found });
+}
+
+struct measured {
+	struct flow_rate *rates;
+	unsigned int count;
+};
+
+/*
+ * What is under way arrives within a round trip. That is what the path carries if data waits, and
+ * the window isn't half empty as at a transfer's end; else 0.
+ */
+static uint64_t carried_byteps(const struct pams_subflow *flow)
+{
+	uint64_t queue_us = flow->srtt_us > flow->min_rtt_us ? flow->srtt_us - flow->min_rtt_us : 0;
+	uint64_t byteps;
+
+	if (!flow->srtt_us || flow->in_flight < flow->cwnd / 2)
+		return 0;
+	byteps = (uint64_t)flow->in_flight * flow->mss_bytes * 1000000 / flow->srtt_us;
+	if (byteps > flow->rate_byteps)
+		byteps = flow->rate_byteps;
+	return byteps * queue_us / 1000000 >= QUEUE_BYTES ? byteps : 0;
+}
+
+static int take_rates(const struct pams_conn *conn, void *arg)
+{
+	struct measured *measured = arg;
+
+	for (unsigned int i = 0; i < conn->subflows && measured->count < FLOW_RATES_MAX; i++) {
+		const struct pams_subflow *flow = &conn->subflow[i];
+		uint64_t byteps = carried_byteps(flow);
+
+		if (byteps)
+			measured->rates[measured->count++] = (struct flow_rate){
+				flow->local_id, flow->remote_id, byteps };
+	}
+	return 0;
+}
+
+unsigned int kernel_rates(struct kernel *kernel, uint32_t token, uint32_t proof,
+			  struct flow_rate rates[FLOW_RATES_MAX])
+{
+	struct measured measured = { rates, 0 };
+
+	if (!kernel->out)
+		pams_nl_conn_get_as(kernel->nl, token, proof, take_rates, &measured);
+	return measured.count;
 }
 
 json_t *kernel_status(const struct kernel *kernel)

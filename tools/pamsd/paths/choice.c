@@ -43,12 +43,21 @@ static uint64_t rounds(uint64_t bytes)
 	return count;
 }
 
+/* What was seen, or a server said if that is more; 0: unknown. */
+static uint64_t rate_of(const struct path *path)
+{
+	return path->told_byteps > path->rate_byteps && path->told_byteps > path->floor_byteps ?
+	       path->told_byteps : path->rate_byteps;
+}
+
 /* What was never full is known to be faster only if it carried more; 0: unknown. */
 static uint64_t rate_beside(const struct path *path, const struct path *other)
 {
-	if (path->rate_byteps || !other->rate_byteps)
-		return path->rate_byteps;
-	return path->floor_byteps > other->rate_byteps ? path->floor_byteps : 0;
+	uint64_t byteps = rate_of(path), other_byteps = rate_of(other);
+
+	if (byteps || !other_byteps)
+		return byteps;
+	return path->floor_byteps > other_byteps ? path->floor_byteps : 0;
 }
 
 /* Is an answer over one so much sooner? The rates count if both are known. */

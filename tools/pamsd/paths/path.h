@@ -111,6 +111,10 @@ struct path {
 	uint32_t rtt_us;	/* to peers that another path reaches, too; 0: unknown */
 	uint64_t rate_byteps;	/* the most that it carried lately; 0: it never was full */
 	uint64_t rate_us;	/* when that was */
+	uint64_t full_us;	/* when it was full last */
+	uint64_t told_byteps;	/* what a server said that it carries; 0: nothing that holds */
+	uint64_t told_us;	/* when that was measured */
+	uint64_t deaf_until_us;	/* what servers say doesn't count until then: it was wrong */
 	uint64_t floor_byteps;	/* the most that it carried lately without being full */
 	uint64_t floor_us;	/* when that was */
 	uint64_t queue_us;	/* how much longer data took meanwhile, at most */
@@ -246,6 +250,10 @@ int lead_all(struct list *leads, const struct leading *leading);
  * count: they needn't leave by the path's default route. Returns how many are being opened.
  */
 int seen_read(const struct list *paths, const struct list *left, uint64_t us);
+/* Take what a server has measured of the path. Returns whether it counts. */
+bool seen_told(struct path *path, uint64_t byteps, uint64_t age_us, uint64_t us);
+/* Forget what servers said that is too old. */
+void seen_expire(struct path *path, uint64_t us);
 /* The next look is at what begins now. */
 void seen_begin(const struct list *paths, const struct list *left, uint64_t us);
 /* Connections that end are seen, too: returns a descriptor that tells of them, or -errno. */

@@ -448,6 +448,7 @@ static void choose(struct paths *paths)
 		path->cost = paths->caps ? caps_cost(paths->caps, path->interface) : 0;
 		if (told > path->cost)
 			path->cost = told;
+		seen_expire(path, now_us());
 	}
 	for (unsigned int i = 0; paths->begin && i < ARRAY_SIZE(families); i++)
 		choose_one(paths, i);
@@ -775,6 +776,22 @@ const char *paths_predict(struct paths *paths, const char *interface,
 	return why;
 }
 
+/* Connections that are open already tell the round trips, which count beside the rate. */
+void paths_rate(const char *interface, uint64_t byteps, uint64_t age_ms, void *arg)
+{
+	struct paths *paths = arg;
+	bool counts = false;
+
+	for_each(struct path, path, &paths->paths)
+		if (!strcmp(path->interface, interface))
+			counts |= seen_told(path, byteps, age_ms * 1000, now_us());
+	if (!counts)
+		return;
+	if (!evtimer_pending(paths->look, NULL))
+		seen_begin(&paths->paths, &paths->left, now_us());
+	choose(paths);
+}
+
 /* --- the status --- */
 
 static json_t *status_of(const struct paths *paths, const struct path *path)
@@ -800,6 +817,8 @@ static json_t *status_of(const struct paths *paths, const struct path *path)
 		json_object_set_new(object, "rtt_us", json_integer(path->rtt_us));
 	if (path->rate_byteps)
 		json_object_set_new(object, "rate_byteps", json_integer(path->rate_byteps));
+	if (path->told_byteps)
+		json_object_set_new(object, "told_byteps", json_integer(path->told_byteps));
 	return object;
 }
 

@@ -38,6 +38,8 @@ void paths_feed(struct paths *paths);
 /* No connection begins on a path that is about to be lost. Returns NULL, or why not. */
 const char *paths_predict(struct paths *paths, const char *interface,
 			  const struct prediction *prediction);
+/* A server says what the way to this interface carries, as it measured age_ms ago. */
+void paths_rate(const char *interface, uint64_t byteps, uint64_t age_ms, void *paths);
 struct json_t *paths_status(struct paths *paths);
 
 /* Load the BPF programs, which privilege_drop() makes impossible. */

@@ -43,6 +43,8 @@
 #define QUEUE_BYTES	8192
 /* And so long, unless it carries more. */
 #define RATE_AGE_US	600000000
+/* What a server says is wrong if the path, while it is full, carries less than a fourth of it. */
+#define TOLD_TIMES	4
 /* An answer by which paths are compared, at least and at most; of so many connections. */
 #define ANSWER_BYTES	65536
 #define ANSWER_MOST_BYTES 1048576
@@ -325,14 +327,41 @@ static void raise_to(uint64_t *most, uint64_t *most_us, uint64_t rate_byteps, ui
 	*most_us = us;
 }
 
+bool seen_told(struct path *path, uint64_t byteps, uint64_t age_us, uint64_t us)
+{
+	uint64_t measured_us = us > age_us ? us - age_us : 0;
+
+	if (age_us > RATE_AGE_US || us < path->deaf_until_us || measured_us <= path->full_us ||
+	    measured_us < path->told_us)
+		return false;
+	path->told_byteps = byteps;
+	path->told_us = measured_us;
+	return true;
+}
+
+void seen_expire(struct path *path, uint64_t us)
+{
+	if (us - path->told_us > RATE_AGE_US)
+		path->told_byteps = 0;
+}
+
+static void refute_told(struct path *path, uint64_t rate_byteps, uint64_t us)
+{
+	if (path->told_byteps / TOLD_TIMES > rate_byteps)
+		path->deaf_until_us = us + RATE_AGE_US;
+	path->told_byteps = 0;
+	path->full_us = us;
+}
+
 /*
  * What was carried while it was in use is the path's rate only if more was waiting, or else a bound
- * of it. A path on which nothing ever waits counts as one of any rate.
+ * of it. A path on which nothing ever waits counts as one of any rate. What was seen of a full path
+ * replaces what a server said.
  */
 static void take_rate(struct path *path, uint64_t us)
 {
 	uint64_t span_us = path->data_us - path->moved_us, rate_byteps;
-	bool idle = path->look_bytes < IDLE_BYTES;
+	bool idle = path->look_bytes < IDLE_BYTES, full;
 
 	path->sum_bytes += path->look_bytes;
 	path->look_bytes = 0;
@@ -341,8 +370,10 @@ static void take_rate(struct path *path, uint64_t us)
 	if (path->data_us > path->moved_us + RATE_SPAN_LEAST_US &&
 	    path->sum_bytes >= RATE_BYTES) {
 		rate_byteps = path->sum_bytes * 1000000 / span_us;
-		if (path->rate_byteps ||
-		    path->queue_us * rate_byteps / 1000000 >= QUEUE_BYTES)
+		full = path->queue_us * rate_byteps / 1000000 >= QUEUE_BYTES;
+		if (full)
+			refute_told(path, rate_byteps, us);
+		if (path->rate_byteps || full)
 			raise_to(&path->rate_byteps, &path->rate_us, rate_byteps, us);
 		else
 			raise_to(&path->floor_byteps, &path->floor_us, rate_byteps, us);

@@ -415,6 +415,9 @@ static void begin_report(const struct announcer *announcer,
 	report->sent_ms = ms;
 	report->echo = announcer->echo;
 	report->acknowledge = acknowledge;
+	report->rates_max = 0;
+	for (unsigned int i = 0; acknowledge && i < REPORT_PATHS_MAX; i++)
+		report->rates_max += announcer->changed[i] && announcer->paths[i].by_source;
 }
 
 /* Add a path to the report if it fits. Returns whether it did; if not, the report is unchanged. */
@@ -713,6 +716,8 @@ bool announce_answer(struct announcer *announcer, const uint8_t *buf,
 	had = way->has_cookie;
 	news = !had || memcmp(way->cookie, answer.cookie, REPORT_COOKIE_BYTES);
 	announcer->answers++;
+	announcer->rate_count = answer.rate_count;
+	memcpy(announcer->rates, answer.rates, answer.rate_count * sizeof(answer.rates[0]));
 	take_cookie(announcer, way, &answer, ms);
 	if (answer.taken && news) {
 		/* the report had a wrong cookie, so its source address wasn't learnt */

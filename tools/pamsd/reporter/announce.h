@@ -93,6 +93,8 @@ struct announcer {
 	uint64_t asked_ms;	/* since when the server owes an answer; 0: it owes none */
 	uint64_t heard_ms;	/* when the last answer came */
 	uint64_t reports, answers, dropped;
+	unsigned int rate_count;	/* of the last answer, which announce_answer() took */
+	struct report_rate rates[REPORT_PATHS_MAX];
 };
 
 typedef void (*announce_send_fn)(unsigned int way, const uint8_t *buf,

@@ -93,6 +93,8 @@ struct reporter {
 	bool sources;		/* at least one path is about its source address */
 	uint64_t subflows_us;	/* when all were looked at */
 	int subflows_failed;	/* the error that was logged last */
+	void (*rate)(const char *interface, uint64_t byteps, uint64_t age_ms, void *arg);
+	void *rate_arg;
 };
 
 /* --- the current state --- */
@@ -409,6 +411,27 @@ static void send_due(struct reporter *reporter, uint64_t us)
 		path->rate_byteps = rate_of(reporter, path->interface, us);
 		path->backlog_bytes = path->interface->estimate.backlog_bytes;
 	}
+}
+
+/* --- rates of answers --- */
+
+static void on_rate(const struct report_rate *rate, void *arg)
+{
+	const struct reporter *reporter = arg;
+
+	if (rate->id < reporter->path_count && reporter->paths[rate->id].about->source)
+		reporter->rate(reporter->paths[rate->id].interface->config->name, rate->byteps,
+			       rate->age_ms, reporter->rate_arg);
+}
+
+void reporter_on_rate(struct reporter *reporter,
+		      void (*rate)(const char *interface, uint64_t byteps, uint64_t age_ms,
+				   void *arg), void *arg)
+{
+	reporter->rate = rate;
+	reporter->rate_arg = arg;
+	for (unsigned int i = 0; i < reporter->target_count; i++)
+		target_on_rate(reporter->targets[i], rate ? on_rate : NULL, reporter);
 }
 
 /* --- losses --- */

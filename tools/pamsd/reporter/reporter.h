@@ -32,6 +32,13 @@ void reporter_feed(struct reporter *reporter);
 /* Apply a prediction to an interface. Returns NULL, or why it is refused. */
 const char *reporter_predict(struct reporter *reporter, const char *interface,
 			     const struct prediction *prediction);
+/*
+ * Call rate() when a server has said what the way to this machine's interface carries, as it
+ * measured age_ms ago.
+ */
+void reporter_on_rate(struct reporter *reporter,
+		      void (*rate)(const char *interface, uint64_t byteps, uint64_t age_ms,
+				   void *arg), void *arg);
 struct json_t *reporter_status(const struct reporter *reporter);
 
 /* Run the event loop until all that still looks up a name is gone; call this last at exit. */

@@ -42,6 +42,8 @@ struct target {
 	int fds[FAMILIES];			/* IPv4, IPv6, or -1 */
 	struct event *events[FAMILIES];
 	struct event *timer;
+	void (*rate)(const struct report_rate *rate, void *arg);	/* or NULL */
+	void *arg;
 	bool silent;		/* the server's silence was logged */
 	uint64_t errors;
 };
@@ -191,6 +193,12 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
 	send_due(target);
 }
 
+static void pass_rates(const struct target *target)
+{
+	for (unsigned int i = 0; target->rate && i < target->announcer.rate_count; i++)
+		target->rate(&target->announcer.rates[i], target->arg);
+}
+
 static void on_readable(evutil_socket_t fd, short what, void *arg)
 {
 	struct target *target = arg;
@@ -203,8 +211,10 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
 		len = recv(fd, buf, sizeof(buf), MSG_DONTWAIT);
 		if (len < 0)
 			break;
-		if (!announce_answer(&target->announcer, buf, len, now_ms()) ||
-		    !target->silent)
+		if (!announce_answer(&target->announcer, buf, len, now_ms()))
+			continue;
+		pass_rates(target);
+		if (!target->silent)
 			continue;
 		target->silent = false;
 		say("'%s' at %s answers", target->config->name,
@@ -246,6 +256,13 @@ static bool look_at_ways(struct target *target)
 		way->up = up;
 	}
 	return better;
+}
+
+void target_on_rate(struct target *target,
+		    void (*rate)(const struct report_rate *rate, void *arg), void *arg)
+{
+	target->rate = rate;
+	target->arg = arg;
 }
 
 void target_set(struct target *target, unsigned int id,

@@ -50,6 +50,9 @@ bool target_takes_conns(const struct target *target);
 void target_run(struct target *target);
 /* Retry a failed lookup of the server's name, as a link has come up or has got an address. */
 void target_look_up(struct target *target);
+/* Call rate() for each path of the reports whose rate an answer has. */
+void target_on_rate(struct target *target,
+		    void (*rate)(const struct report_rate *rate, void *arg), void *arg);
 /* Send all paths once. */
 void target_periodic(struct target *target);
 struct json_t *target_status(const struct target *target);

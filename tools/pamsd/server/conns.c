@@ -14,6 +14,9 @@
 
 #define CONNS_MAX	16384	/* of a peer */
 #define BUCKETS		8192
+/* So many connections are measured, those that were named last, and so often. */
+#define MEASURED_MAX	16
+#define MEASURE_MS	1000
 
 /* A subflow, and what was set in the module under its name. */
 struct flow {
@@ -365,6 +368,39 @@ void conns_feed(struct peer *peer, const struct peers_env *env, struct session *
 		tell_all(peer, env, conn, ms);
 	}
 	settle_all(peer, env, session, ms);
+}
+
+/* The peer has proved that they are its own, and does so again to the module at each look. */
+void conns_measure(struct session *session, const struct peers_env *env, uint64_t ms)
+{
+	uint64_t sums[REPORT_PATHS_MAX] = { };
+	struct flow_rate rates[FLOW_RATES_MAX];
+	unsigned int left = MEASURED_MAX;
+	struct conn *conn;
+
+	if (!session->wants_rates || LIST_EMPTY(&session->conns) ||
+	    ms - session->measured_ms < MEASURE_MS)
+		return;
+	session->measured_ms = ms;
+	LIST_FOREACH(conn, &session->conns, in_session) {
+		unsigned int count;
+
+		if (!left--)
+			break;
+		count = env->rates(conn->token, conn->proof, rates, env->arg);
+		for (unsigned int i = 0; i < count; i++) {
+			const struct flow *flow = find_flow(conn, rates[i].local_id,
+							    rates[i].remote_id);
+
+			if (flow)
+				sums[flow->id] += rates[i].byteps;
+		}
+	}
+	for (unsigned int i = 0; i < REPORT_PATHS_MAX; i++)
+		if (sums[i]) {
+			session->paths[i].rate_byteps = sums[i];
+			session->paths[i].rate_ms = ms;
+		}
 }
 
 unsigned int conns_over(const struct session *session, uint8_t id)

@@ -14,6 +14,8 @@
 #include "session.h"
 
 #define HOUR_MS		3600000
+/* What was measured of a path is told for so long. */
+#define RATE_AGE_MS	600000
 
 struct peers {
 	struct peers_env env;
@@ -188,15 +190,28 @@ void peers_feed(struct peers *peers, uint64_t ms)
 
 /* --- answers --- */
 
+static void add_rates(struct report_answer *answer, const struct session *session,
+		      unsigned int room, uint64_t ms)
+{
+	for (unsigned int id = 0; id < REPORT_PATHS_MAX && answer->rate_count < room; id++) {
+		const struct held_path *path = &session->paths[id];
+		struct report_rate rate = { id, ms - path->rate_ms, path->rate_byteps };
+
+		if (ms - path->rate_ms <= RATE_AGE_MS && report_rate_valid(&rate))
+			answer->rates[answer->rate_count++] = rate;
+	}
+}
+
+/* len: of the report; 0: it isn't taken */
 static size_t answer(const struct peer *peer, const struct session *session,
 		     const struct report_header *header,
-		     const union address *from, bool taken, uint64_t ms,
-		     uint8_t buf[REPORT_ANSWER_BYTES])
+		     const union address *from, size_t len, uint64_t ms,
+		     uint8_t buf[REPORT_ANSWER_MAX])
 {
 	struct report_answer answer = {
 		.counter = header->counter,
 		.stamp = ms,
-		.taken = taken,
+		.taken = len,
 		.conns = true,
 	};
 	uint8_t nonce[REPORT_SESSION_BYTES];
@@ -204,6 +219,8 @@ static size_t answer(const struct peer *peer, const struct session *session,
 
 	memcpy(answer.session, header->session, REPORT_SESSION_BYTES);
 	session_cookie(peer, session, header->session, from, answer.cookie);
+	if (len)
+		add_rates(&answer, session, report_rates_room(len), ms);
 	randombytes_buf(nonce, sizeof(nonce));
 	randombytes_buf(&nonce_counter, sizeof(nonce_counter));
 	return report_seal_answer(buf, &peer->keys, nonce, nonce_counter,
@@ -214,14 +231,14 @@ static size_t answer(const struct peer *peer, const struct session *session,
 static size_t challenge(struct peer *peer, const struct session *session,
 			const struct report_header *header,
 			const union address *from, uint64_t us,
-			uint8_t buf[REPORT_ANSWER_BYTES])
+			uint8_t buf[REPORT_ANSWER_MAX])
 {
 	if (!session_may_ask(peer, header, us)) {
 		peer->drops[DROP_CHALLENGE_RATE]++;
 		return 0;
 	}
 	peer->challenged++;
-	return answer(peer, session, header, from, false, us / 1000, buf);
+	return answer(peer, session, header, from, 0, us / 1000, buf);
 }
 
 /*
@@ -282,9 +299,9 @@ static struct session *begin(struct peers *peers, struct peer *peer,
 static size_t take_report(struct peers *peers, struct peer *peer,
 			  struct session *session,
 			  const struct report_header *header,
-			  const struct report *report,
+			  const struct report *report, size_t len,
 			  const union address *from, uint64_t us,
-			  uint8_t buf[REPORT_ANSWER_BYTES])
+			  uint8_t buf[REPORT_ANSWER_MAX])
 {
 	uint8_t right[REPORT_COOKIE_BYTES];
 	uint64_t ms = us / 1000;
@@ -313,15 +330,17 @@ static size_t take_report(struct peers *peers, struct peer *peer,
 	held_take(peer, &peers->env, session, report, header->counter, from,
 		  verified, age_ms, ms);
 	flush(peers, peer);
+	session->wants_rates |= report_rates_room(len);
+	conns_measure(session, &peers->env, ms);
 	if (!report->acknowledge && verified)
 		return 0;
 	peer->acknowledged++;
-	return answer(peer, session, header, from, true, ms, buf);
+	return answer(peer, session, header, from, len, ms, buf);
 }
 
 size_t peers_receive(struct peers *peers, const uint8_t *buf, size_t len,
 		     const union address *from, uint64_t us,
-		     uint8_t answer_buf[REPORT_ANSWER_BYTES])
+		     uint8_t answer_buf[REPORT_ANSWER_MAX])
 {
 	struct report_header header;
 	struct session *session;
@@ -369,7 +388,7 @@ size_t peers_receive(struct peers *peers, const uint8_t *buf, size_t len,
 			return challenge(peer, NULL, &header, from, us,
 					 answer_buf);
 	}
-	return take_report(peers, peer, session, &header, &report, from, us,
+	return take_report(peers, peer, session, &header, &report, len, from, us,
 			   answer_buf);
 }
 

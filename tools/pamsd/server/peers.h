@@ -25,6 +25,9 @@ struct peers_env {
 	int (*conn_find)(uint32_t token, uint32_t proof, void *arg);
 	/* Does the module have a cost under this key that pamsd set? */
 	bool (*has_cost)(const struct pams_path *key, void *arg);
+	/* kernel_rates() */
+	unsigned int (*rates)(uint32_t token, uint32_t proof,
+			      struct flow_rate rates[FLOW_RATES_MAX], void *arg);
 	void *arg;
 };
 
@@ -58,7 +61,7 @@ void peers_free(struct peers *peers);
  */
 size_t peers_receive(struct peers *peers, const uint8_t *buf, size_t len,
 		     const union address *from, uint64_t us,
-		     uint8_t answer[REPORT_ANSWER_BYTES]);
+		     uint8_t answer[REPORT_ANSWER_MAX]);
 /* Delete from the module what peers reported that lose their rights with configuration next. */
 void peers_revoke(struct peers *peers, const struct config *next, uint64_t ms);
 /* Tell the module all reports that still hold. */

@@ -111,7 +111,7 @@ static void turn_around(struct msghdr *msg)
 static void take_datagram(struct listener *listener, struct mmsghdr *message,
 			  uint64_t us)
 {
-	uint8_t answer[REPORT_ANSWER_BYTES];
+	uint8_t answer[REPORT_ANSWER_MAX];
 	struct msghdr msg = message->msg_hdr;
 	struct iovec iov = { .iov_base = answer };
 
@@ -374,6 +374,12 @@ static bool has_cost(const struct pams_path *key, void *arg)
 	return kernel_has_cost(arg, key);
 }
 
+static unsigned int rates(uint32_t token, uint32_t proof, struct flow_rate rates[FLOW_RATES_MAX],
+			  void *arg)
+{
+	return kernel_rates(arg, token, proof, rates);
+}
+
 struct server *server_new(struct event_base *base, const struct config *config,
 			  struct kernel *kernel)
 {
@@ -384,6 +390,7 @@ struct server *server_new(struct event_base *base, const struct config *config,
 		.subflow_find = subflow_find,
 		.conn_find = conn_find,
 		.has_cost = has_cost,
+		.rates = rates,
 	};
 	struct server *server = calloc(1, sizeof(*server));
 

@@ -56,6 +56,8 @@ struct held_path {
 	struct pams_path source;	/* only the key is set */
 	struct told conns;		/* under the subflows of all connections over it */
 	union address refused;		/* source address that the peer may not name */
+	uint64_t rate_byteps;		/* measured here, of what was sent over it; 0: never */
+	uint64_t rate_ms;		/* when that was */
 };
 
 LIST_HEAD(conn_list, conn);
@@ -67,6 +69,8 @@ struct session {
 	int64_t least_ms;	/* lowest difference of our clock and sent_ms, see session.c */
 	uint64_t established_ms;
 	uint64_t heard_ms;	/* when the last report was accepted */
+	bool wants_rates;	/* a report had room for them in its answer */
+	uint64_t measured_ms;	/* when what its connections carry was looked at */
 	union address from;	/* of that report */
 	struct held_path paths[REPORT_PATHS_MAX];
 	struct conn_list conns;		/* whose connections are the peer's */
@@ -189,6 +193,8 @@ void conns_drop(struct peer *peer, const struct peers_env *env, struct session *
 /* Set everything in the module again. */
 void conns_feed(struct peer *peer, const struct peers_env *env, struct session *session,
 		uint64_t ms);
+/* Measure what the session's connections carry over each path, once a second at most. */
+void conns_measure(struct session *session, const struct peers_env *env, uint64_t ms);
 /* How many subflows of the session's connections go over path id? */
 unsigned int conns_over(const struct session *session, uint8_t id);
 /* Free what is left, without telling the module. */
