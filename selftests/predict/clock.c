@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * clock - a vehicle that keeps to its route's times, on a machine whose clock is set; how
- * often gpsd is asked
+ * often gpsd is asked; what access points have taught
  *
  * The radio, gpsd and the clocks are made here.
  */
@@ -16,6 +16,8 @@
 
 static int64_t boot_ms, wall_ms;
 static unsigned int attempts;
+static struct station station = { .bssid = { 2 }, .level_dbm = -50 };
+static bool associated = true;
 
 int clock_gettime(clockid_t clock, struct timespec *now)
 {
@@ -43,11 +45,11 @@ int radio_fd(const struct radio *radio)
 	return -1;
 }
 
-int radio_look(struct radio *radio, struct station *station)
+int radio_look(struct radio *radio, struct station *found)
 {
 	(void)radio;
-	*station = (struct station){ .bssid = { 2 }, .level_dbm = -50 };
-	return 1;
+	*found = station;
+	return associated;
 }
 
 int radio_ssid(struct radio *radio, char ssid[SSID_BYTES])
@@ -167,10 +169,52 @@ static void gpsd_is_asked_again_after_a_pause(void)
 	check(attempts == 2);
 }
 
+/* At that level for a second, of that access point. */
+static void hear(struct plugin *plugin, uint8_t ap, int level_dbm)
+{
+	station.bssid[0] = ap;
+	station.level_dbm = level_dbm;
+	associated = true;
+	for (int i = 0; i < 20; i++, boot_ms += 50) {
+		station.frames++;
+		check(!look(plugin, boot_ms));
+	}
+}
+
+/* Left three times at 11 dB above the threshold: known when it is joined again, but of no other. */
+static void each_access_point_teaches_for_itself(void)
+{
+	struct settings settings = { .model = PATHLOSS_DEFAULT, .window_ms = TREND_WINDOW_MS };
+	struct plugin plugin = { };
+
+	warning_init(&settings.warning);
+	boot_ms = BEGIN_MS;
+	plugin_begin(&plugin, &settings);
+	for (int i = 0; i < 3; i++) {
+		hear(&plugin, 4, -80);
+		associated = false;
+		check(!look(&plugin, boot_ms));
+	}
+	hear(&plugin, 6, -80);
+	check(plugin.above_db > 10);
+	hear(&plugin, 4, -80);
+	check(fabs(plugin.above_db) < 1);
+	/* more access points than are remembered: of the last ones it is known */
+	for (int i = 0; i < TEACHERS - 1; i++)
+		hear(&plugin, 8 + 2 * i, -80);
+	hear(&plugin, 4, -80);
+	check(fabs(plugin.above_db) < 1);
+	for (int i = 0; i <= TEACHERS; i++)
+		hear(&plugin, 8 + 2 * i, -80);
+	hear(&plugin, 4, -80);
+	check(plugin.above_db > 10);
+}
+
 int main(void)
 {
 	run(route_keeps_to_the_clock);
 	run(route_that_began_with_the_program);
 	run(gpsd_is_asked_again_after_a_pause);
+	run(each_access_point_teaches_for_itself);
 	return tap_end();
 }

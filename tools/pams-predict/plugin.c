@@ -28,6 +28,14 @@
 #define GPSD_AGAIN_MS	10000
 /* a vehicle farther away than this has left the route */
 #define OFF_ROUTE_M	50
+/* what so many access points have taught is remembered */
+#define TEACHERS	16
+
+struct teacher {
+	uint8_t bssid[6];
+	int64_t left_ms;		/* 0: unused */
+	struct walk_learned learned;
+};
 
 struct plugin {
 	const struct settings *settings;
@@ -37,6 +45,7 @@ struct plugin {
 	struct warning warning;
 	struct choice choice;
 	struct station station;
+	struct teacher teachers[TEACHERS];
 	char ssid[SSID_BYTES];
 	bool associated, silent;
 	bool gone;			/* cfg80211 was unloaded or reloaded */
@@ -148,8 +157,7 @@ static bool signal_estimate(struct plugin *plugin, int64_t ms,
 	enough = trend_estimate(&plugin->trend, ms, estimate, &fit);
 	if (enough) {
 		walk_correct(&plugin->walk, ms, estimate);
-		plugin->above_db = fit.level_dbm -
-				   plugin->settings->model.threshold_dbm;
+		plugin->above_db = walk_above_db(&plugin->walk);
 		plugin->share = pathloss_share(&plugin->settings->model,
 					       fit.level_dbm);
 	}
@@ -203,12 +211,43 @@ static int decide(struct plugin *plugin, int64_t ms)
 
 static void forget(struct plugin *plugin)
 {
+	struct walk_learned learned = plugin->walk.learned;
+
 	trend_reset(&plugin->trend);
-	walk_init(&plugin->walk, plugin->settings->model.threshold_dbm);
+	walk_restart(&plugin->walk, &learned);
 	memset(&plugin->choice, 0, sizeof(plugin->choice));
 	plugin->silent = false;
 	plugin->share = NAN;
 	plugin->above_db = NAN;
+}
+
+/* Of that access point, or the one that was left first. */
+static struct teacher *teacher(struct plugin *plugin, const uint8_t *bssid)
+{
+	struct teacher *found = plugin->teachers;
+
+	for (unsigned int i = 0; i < TEACHERS; i++) {
+		struct teacher *other = &plugin->teachers[i];
+
+		if (other->left_ms && !memcmp(other->bssid, bssid, 6))
+			return other;
+		if (other->left_ms < found->left_ms)
+			found = other;
+	}
+	return found;
+}
+
+/* Keep what the access point before has taught, and go on with what the new one has. */
+static void change_teacher(struct plugin *plugin, const uint8_t *bssid)
+{
+	static const struct walk_learned nothing;
+	struct teacher *old = teacher(plugin, plugin->station.bssid), *new;
+
+	memcpy(old->bssid, plugin->station.bssid, 6);
+	old->left_ms = now_ms();
+	old->learned = plugin->walk.learned;
+	new = teacher(plugin, bssid);
+	walk_restart(&plugin->walk, memcmp(new->bssid, bssid, 6) ? &nothing : &new->learned);
 }
 
 /* Start with a new access point. A loss that was reported of the one before is withdrawn. */
@@ -216,6 +255,7 @@ static int join(struct plugin *plugin, const struct station *station)
 {
 	bool said = plugin->warning.said;
 
+	change_teacher(plugin, station->bssid);
 	forget(plugin);
 	warning_forget(&plugin->warning);
 	plugin->station = *station;
@@ -240,8 +280,10 @@ static int look(struct plugin *plugin, int64_t ms)
 		return -1;
 	}
 	if (found != 1) {
-		if (plugin->associated)
+		if (plugin->associated) {
+			walk_lost(&plugin->walk);
 			forget(plugin);
+		}
 		plugin->associated = false;
 		return 0;
 	}
@@ -340,6 +382,7 @@ static void plugin_begin(struct plugin *plugin, const struct settings *settings)
 	plugin->settings = settings;
 	plugin->warning = settings->warning;
 	trend_init(&plugin->trend, &settings->model, settings->window_ms);
+	walk_init(&plugin->walk, settings->model.threshold_dbm);
 	forget(plugin);
 	keep_to_clock(plugin);
 	if (settings->depart_now && settings->route.count)

@@ -116,14 +116,24 @@ bool trend_estimate(const struct trend *trend, int64_t now_ms,
 
 /* --- walk.c: how likely a loss is --- */
 
-#define WALK_MODELS	3
+#define WALK_MODELS	4
+#define WALK_LOSSES	15
 
 /* What one model knows. In dBm and dB/s, and their variances. */
 struct walk_filter {
-	double level_dbm, slope;
+	double level_dbm, slope, fade_db;
 	double level_variance, covariance, slope_variance;
+	double level_fade, slope_fade, fade_variance;	/* covariances with the fade */
 	double sample_variance;		/* of samples, by fading */
 	double merit;			/* the logarithm of its weight */
+};
+
+/* What an access point has taught. */
+struct walk_learned {
+	unsigned int losses;
+	double above_db[WALK_LOSSES];	/* levels before the last ones, above the threshold */
+	double shown_db;		/* their median, or 0: how much higher losses begin */
+	double credit_s;		/* time that may be lost to stops in vain */
 };
 
 struct walk {
@@ -132,15 +142,23 @@ struct walk {
 	int64_t begun_ms, ms;		/* time of the first and the newest sample */
 	struct walk_filter filters[WALK_MODELS];
 	bool near;			/* a loss is */
-	int64_t doubt_ms;		/* when one was likely last */
+	bool vain;			/* since it is, none has come */
+	int64_t weak_ms;		/* when the level was last above the threshold */
+	struct walk_learned learned;
 };
 
 void walk_init(struct walk *walk, double threshold_dbm);
+/* Forget the levels, with what this access point has taught before. */
+void walk_restart(struct walk *walk, const struct walk_learned *learned);
 void walk_add(struct walk *walk, int64_t ms, double level_dbm);
-/* That the level is below the threshold 0.6 s after the newest sample. */
+/* The access point isn't heard any more. */
+void walk_lost(struct walk *walk);
+/* That the level is too weak 0.6 s after the newest sample. */
 double walk_chance(const struct walk *walk);
+/* The level above the one at which the path is lost; NAN if none is known. */
+double walk_above_db(const struct walk *walk);
 /* Put off the estimate of trend.c, so that the path isn't left, or make it near. */
-void walk_correct(const struct walk *walk, int64_t now_ms, struct estimate *estimate);
+void walk_correct(struct walk *walk, int64_t now_ms, struct estimate *estimate);
 
 /* --- choice.c: the better of two sources --- */
 

@@ -52,8 +52,7 @@ static int replay(FILE *in, const char *name, struct trend *trend,
 		if (!trend_estimate(trend, ms, &estimate, &fit))
 			continue;
 		walk_correct(walk, ms, &estimate);
-		err = print_act(warning_update(warning, &estimate, fit.level_dbm -
-					       trend->model.threshold_dbm, ms),
+		err = print_act(warning_update(warning, &estimate, walk_above_db(walk), ms),
 				&estimate, ms, out);
 	}
 	free(line);

@@ -26,7 +26,7 @@
 
 #define HORIZON_MS	5000
 #define RECOVERY_DB	3
-#define CLEAR_MS	500
+#define CLEAR_MS	250
 #define SAME_MS		20
 #define PAUSE_MS	50
 #define RENEW_MS	30000
