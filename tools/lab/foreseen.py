@@ -38,6 +38,7 @@ import statistics
 import subprocess
 from dataclasses import dataclass, field
 
+import falls
 import host
 import report
 from checks import Checks
@@ -349,6 +350,8 @@ def command(args):
             numbers = range(args.first_drive, args.first_drive + args.repeat)
             score(f"{name}, {shadow_db} dB", [drawn(name, shadow_db, i) for i in numbers], THRESHOLD_DBM)
     print("\n".join(report.aligned(rows)))
+    if args.traces:
+        print("\n" + falls.table(args.traces))
     if args.json:
         with open(args.json, "w", encoding="utf-8") as file:
             json.dump(figures, file, indent=1)

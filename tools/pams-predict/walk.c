@@ -8,7 +8,7 @@
  *
  *	dx = v dt + W sqrt(dt) noise
  *	dv = -v / tau dt + Q sqrt(2 dt / tau) noise		Q: how steep slopes are
- *	df = -f / phi dt + R sqrt(2 dt / phi) noise		phi 0: another f each sample
+ *	df = -f / phi dt + R sqrt(2 dt / phi) noise		phi 0: new each time
  *	sample = x + f
  *
  * R is learned from what the samples differ by. Who sits still sees fading that lasts, who moves
