@@ -113,6 +113,7 @@ def _parser():
     _loss_parser(commands)
     _drives_parser(commands)
     _foreseen_parser(commands)
+    _early_parser(commands)
     _pull_parser(commands)
     _video_parser(commands)
     _deaths_parser(commands)
@@ -319,6 +320,17 @@ def _foreseen_parser(commands):
     parser.add_argument("--repeat", type=_count("--repeat", 1, 100_000), default=30,
                         help="of each way and shadowing so many (30)")
     parser.add_argument("--json", metavar="FILE", help="every figure")
+
+
+def _early_parser(commands):
+    parser = commands.add_parser("early", help="what stops before a loss of Wi-Fi are worth: drawn drives, "
+                                 "untold, by the threshold rule, by pams-predict")
+    parser.add_argument("--sched", choices=("pams", "minpad", "minfct"), default="minfct")
+    parser.add_argument("--first-drive", type=_count("--first-drive", 1, 1_000_000), default=1,
+                        metavar="N", help="drawn are those from N on (1)")
+    parser.add_argument("--repeat", type=_count("--repeat", 1, 100_000), default=20,
+                        help="of each shadowing so many (20)")
+    _common(parser)
 
 
 def _loss_parser(commands):
@@ -586,6 +598,12 @@ def command_foreseen(args):
     return foreseen.command(args)
 
 
+def command_early(args):
+    """lab early"""
+    import early    # pylint: disable=import-outside-toplevel
+    return early.command(args, means_of(args, [args.sched], pamsctl=host.program("pamsctl")))
+
+
 def command_pull(args):
     """lab pull"""
     import pull     # pylint: disable=import-outside-toplevel
@@ -628,7 +646,7 @@ def command_demo(args):
 COMMANDS = {"run": command_run, "random": command_random,
             "sweep": command_sweep, "table": command_table, "recorded": command_recorded, "bench": command_bench,
             "demo": command_demo,
-            "loss": command_loss, "drives": command_drives, "foreseen": command_foreseen, "pull": command_pull,
+            "loss": command_loss, "drives": command_drives, "foreseen": command_foreseen, "early": command_early, "pull": command_pull,
             "video": command_video,
             "deaths": command_deaths,
             "cost": cost.command, "kernel": command_kernel}
