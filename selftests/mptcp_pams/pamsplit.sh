@@ -79,8 +79,9 @@ shape_segment()
 	tc -n "$1" qdisc "$3" dev "$2" root netem rate "$rate" delay "$delay" limit "${limit:-100}" ${options//,/ }
 }
 
-# split [OPTION...]: run pamsplit on the helper, and wait until it splits
-start_split()
+# start_split [OPTION...]: run pamsplit on the helper, and wait until it splits, from the start
+start_split() { start_pamsplit --from-the-start "$@"; }
+start_pamsplit()
 {
 	# as a unit of Type=notify, though nobody listens
 	NOTIFY_SOCKET=$work/notify on_helper "${as_if[@]}" "$pamsplit" --pipe h2 --user 65534 --control "$control" "$@" run &
@@ -172,7 +173,7 @@ passed()
 	pipe=20mbit,5ms,100,${2:-loss,0%} hs_path=10mbit,20ms,100,${4:-loss,0%}
 	helped "$1"
 	start_server
-	start_split --where-it-pays
+	start_pamsplit
 	transfer --bytes 3M --requests 2 --gap 100 --timeout 60000
 	"$pamsplit" --control "$control" show
 	check "bytes through the splitter" "$(total received)" ">" 300000
@@ -436,7 +437,7 @@ captured()
 	pipe=5mbit,5ms,100,$2 hs_path=10mbit,20ms,100,$3
 	helped "$1"
 	start_server
-	start_split "${@:4}"
+	"${4:-start_split}"
 	capture "$client" c2 client
 	capture "$helper" h1 helper
 	capture "$server" s2 server
@@ -470,7 +471,7 @@ diagnosed()
 	start_split
 	diagnose "no flow came that joins" || fail "doctor says nothing of a helper without flows"
 	transfer --bytes 1M --timeout 60000
-	diagnose "pamsplit runs: 1 flows are split, 1 were" || fail "doctor doesn't know its flow"
+	diagnose "pamsplit runs: 1 flows go through it, 1 did" || fail "doctor doesn't know its flow"
 	on_helper sysctl -qw net.ipv4.ip_forward=0 net.ipv6.conf.all.forwarding=0
 	diagnose "this machine forwards nothing" || fail "doctor doesn't see that nothing is forwarded"
 	worker=$(worker_pid)
@@ -487,7 +488,7 @@ only_clients()
 {
 	helped "$1"
 	start_server
-	on_helper "$pamsplit" --client 10.0.2.99 --user 65534 --control "$control" run &
+	on_helper "$pamsplit" --client 10.0.2.99 --from-the-start --user 65534 --control "$control" run &
 	within 50 splits || fail "pamsplit does not come up"
 	transfer --bytes 1M --timeout 60000
 	check "flows that were split" "$(total split) + $(total refused)" == 0
@@ -759,7 +760,7 @@ two_helpers()
 	shape_segment "$server" s3 add "$hs_path"
 	start_server
 	start_split
-	in_ns "$second_helper" "$pamsplit" --pipe h5 --user 65534 --control "$control.2" run &
+	in_ns "$second_helper" "$pamsplit" --pipe h5 --from-the-start --user 65534 --control "$control.2" run &
 	within 50 test -S "$control.2" || fail "pamsplit does not come up on the second helper"
 	in_mid_transfer "$2"
 	"$pamsplit" --control "$control.2" show
@@ -836,7 +837,7 @@ dual()
 	EOF
 	ip -n "$server" route add 10.0.2.2 via 10.0.1.1
 	on_client sysctl -qw net.ipv4.ip_forward=1 net.ipv4.conf.c1.rp_filter=0 net.ipv4.conf.c2.rp_filter=0
-	on_client "$pamsplit" --pipe c2 --user 65534 --control "$control.client" ${1:+--own c1} run &
+	on_client "$pamsplit" --pipe c2 --from-the-start --user 65534 --control "$control.client" ${1:+--own c1} run &
 	within 50 test -S "$control.client" || fail "pamsplit does not come up on the client"
 	start_split ${1:+--own h1}
 	chunks
@@ -1040,7 +1041,7 @@ for sched in $SCHEDS; do
 	else
 		add captured "$sched" loss,0% loss,0%
 		add captured "$sched" loss,1%,duplicate,1% loss,1%,duplicate,1%
-		add captured "$sched" loss,3% loss,0% --where-it-pays
+		add captured "$sched" loss,3% loss,0% start_pamsplit
 	fi
 	add capped "$sched"
 	add lends_nothing "$sched"

@@ -316,7 +316,7 @@ class Guest:
             if not path.helper.split:
                 continue
             bank = f" --limit-ms {path.helper.bank_us // 1000}" if path.helper.bank_us else ""
-            bank += " --where-it-pays" if path.helper.pays else ""
+            bank += "" if path.helper.pays else " --from-the-start"
             socket = f"--control {SPLIT_SOCKET}{i}"
             self.client += [
                 f"{enter} {self.pamsplit} --pipe pipe{i} --user 65534 {socket}{bank} run "

@@ -36,8 +36,8 @@ loss; a colon stands between what belongs to one:
 
     HS_PATH,PIPE[,split|pays|router][,bank=TIME]    10mbit:20ms,5mbit:5ms:loss=2%,split
 
-Split: pamsplit runs on the helper, and banks what the pipe carries in that time; pays: it
-splits only where that pays. A change
+Split: pamsplit runs on the helper, splits from the start, and banks what the pipe carries in
+that time; pays: it splits only where that pays, as it does by default. A change
 is one of a segment there: AT,PATH.hs,... or AT,PATH.pipe,...
 
 A report is what the server's kernel is told of a path meanwhile:
@@ -121,7 +121,7 @@ class Helper:
     pipe: Path
     split: bool = True
     bank_us: int = 0        # not 0: pamsplit's --limit-ms
-    pays: bool = False      # pamsplit's --where-it-pays
+    pays: bool = False      # not pamsplit's --from-the-start
 
     def text(self):
         """As it stands in tables."""

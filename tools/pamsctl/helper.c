@@ -38,7 +38,7 @@ static void look_at_totals(json_t *list, const char *totals)
 	uint64_t overruns = total(totals, " overruns=");
 
 	finding(list, FINE, "helper", NULL, "pamsplit runs: %" PRIu64
-		" flows are split, %" PRIu64 " were; what is said of MPTCP and "
+		" flows go through it, %" PRIu64 " did; what is said of MPTCP and "
 		"the module doesn't matter for a helper",
 		total(totals, " flows="), total(totals, " split="));
 	if (!is_on("/proc/sys/net/ipv4/ip_forward") &&

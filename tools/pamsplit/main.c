@@ -34,7 +34,7 @@ static const char help[] =
 "  --flow-memory KB, --client-memory KB, --memory KB\n"
 "                      for a flow (4096), a client (16384), in all (65536)\n"
 "  --flows N           at most (1000)\n"
-"  --where-it-pays     pass a flow until the pipe loses something, then split it\n"
+"  --from-the-start    split a flow before the pipe loses something, too\n"
 "  --lend KB           all clients get so much a second together, at most\n"
 "  --own INTERFACE     whose own traffic goes before what clients get\n"
 "  --silence MS        a pipe that is silent that long is dead (20000)\n"
@@ -143,7 +143,7 @@ static int read_option(struct settings *settings, int option, const char *name,
 		settings->control = text;
 		return 0;
 	case 'w':
-		split->where_it_pays = true;
+		split->where_it_pays = false;
 		return 0;
 	}
 	if (read_number(name, text, option == 'q' ? 65535 : 4 << 20, &number))
@@ -264,7 +264,7 @@ int main(int argc, char **argv)
 		{ "own", required_argument, NULL, 'o' },
 		{ "silence", required_argument, NULL, 'S' },
 		{ "drain", required_argument, NULL, 'd' },
-		{ "where-it-pays", no_argument, NULL, 'w' },
+		{ "from-the-start", no_argument, NULL, 'w' },
 		{ "queue", required_argument, NULL, 'q' },
 		{ "user", required_argument, NULL, 'u' },
 		{ "control", required_argument, NULL, 's' },
@@ -284,6 +284,7 @@ int main(int argc, char **argv)
 	uid_t uid;
 	gid_t gid;
 
+	settings.split.where_it_pays = true;
 	/* to allocate a buffer, the C library would make system calls that the worker may not */
 	setvbuf(stderr, buffer, _IOLBF, sizeof(buffer));
 	while ((option = getopt_long(argc, argv, "hV", options,
