@@ -28,8 +28,8 @@
  * limited: time in which the path was left, but wasn't lost, may be SHARE of the time, and a stop
  * in vain counts as STOP_S more. B falls with what is above that.
  *
- * The numbers were chosen on the odd recordings of `lab foreseen` and drawn ways 1 to 20: SURE
- * trades losses for stops in vain, half or double of the others changes little.
+ * The numbers were chosen on the odd recordings of `lab foreseen` and drawn ways 1 to 20. SURE and
+ * MARGIN_DB trade losses for stops in vain, fade_s those of who sits for losses of who drives.
  *
  * Ignored: that a link isn't lost before the level has been too weak for a while, so that a
  * chance overstates a loss (prediction.md); that a pause of the machine looks like silence.
