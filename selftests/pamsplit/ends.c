@@ -5,7 +5,8 @@
  *	server --- HS-path --- core --- pipe --- client
  *
  * The server sends a pattern by the simplest of TCPs, the client checks every
- * byte. Each leg has a rate, a delay, a queue, and loses, reorders and doubles at
+ * byte. The server acknowledges all uploads up to the last one that came, and the client keeps to
+ * the server's window. Each leg has a rate, a delay, a queue, and loses, reorders and doubles at
  * random, from fixed seeds. Of every packet that the core lets through or makes
  * it is checked what split.h promises:
  *
@@ -30,6 +31,7 @@
 
 #define SEEDS		6		/* of what is random */
 #define LIMIT_US	(300 * 1000000ULL)
+#define SERVER_WINDOW	60000		/* as make_data() has it */
 
 struct leg {
 	uint64_t rate_byteps;
@@ -95,6 +97,7 @@ static struct {
 	uint64_t rto_at_us;
 	bool server_reset, fin_acked;
 	uint64_t wnd_end;
+	uint32_t uploads_came;
 
 	/* the client */
 	uint32_t rcv_nxt;
@@ -102,7 +105,7 @@ static struct {
 	uint32_t highest;		/* ... up to here */
 	uint32_t unread;
 	bool client_reset, fin_came;
-	uint32_t uploaded;
+	uint32_t uploaded, uploads_acked;
 	uint64_t answered_us;		/* the last without data that wasn't due */
 	uint32_t ts_recent;
 
@@ -241,7 +244,8 @@ static void client_says(bool first)
 	uint8_t data[256], options[40] = { };
 	uint32_t have = world.rcv_nxt - scene->isn - 1, from, to;
 	uint32_t window = window_now();
-	uint32_t payload = !first && scene->uploads && chance(scene->uploads) ? 100 : 0;
+	bool may_upload = !first && world.uploaded - world.uploads_acked + 100 <= SERVER_WINDOW;
+	uint32_t payload = may_upload && scene->uploads && chance(scene->uploads) ? 100 : 0;
 	size_t len = put_stamps(options, stamp_now(), world.ts_recent), dss = 4;
 
 	if (first) {
@@ -306,8 +310,8 @@ static void server_sends(uint32_t offset)
 		payload = scene->payload;
 	if (offset + payload == scene->bytes)
 		flags |= TCP_FIN | TCP_PSH;
-	len = make_data(data, scene->isn + 1 + offset, scene->client_isn + 1,
-			stamp_now(), flags, payload);
+	len = make_data(data, scene->isn + 1 + offset,
+			scene->client_isn + 1 + world.uploads_came, stamp_now(), flags, payload);
 	for (uint32_t i = 0; i < payload; i++)
 		data[len - payload + i] = pattern(offset + i);
 	packet_seal(data, len);
@@ -326,13 +330,12 @@ static void server_pushes(void)
 		world.rto_at_us = world.now_us + 400000;
 }
 
-/* A SYN of a connection that there is: RFC 9293, 3.10.7.4. */
-static void server_challenges(void)
+static void server_acknowledges(void)
 {
 	const struct scene *scene = world.scene;
 	uint8_t data[256];
 	size_t len = make_data(data, scene->isn + 1 + world.nxt,
-			       scene->client_isn + 1, stamp_now(), TCP_ACK, 0);
+			       scene->client_isn + 1 + world.uploads_came, stamp_now(), TCP_ACK, 0);
 
 	packet_seal(data, len);
 	transmit(CORE_DOWN, data, len);
@@ -390,7 +393,7 @@ static void check_up(const struct packet *packet)
 static void to_server(uint8_t *data, size_t len)
 {
 	struct packet packet;
-	uint32_t acked;
+	uint32_t acked, came;
 
 	if (!packet_read(&packet, data, len))
 		return wrong("a packet that can't be read, to the server");
@@ -398,8 +401,9 @@ static void to_server(uint8_t *data, size_t len)
 		world.server_reset = true;
 		return;
 	}
+	/* a SYN of a connection that there is: RFC 9293, 3.10.7.4 */
 	if (packet.flags & TCP_SYN)
-		return server_challenges();
+		return server_acknowledges();
 	acked = packet.ack - world.scene->isn - 1;
 	if (packet.data_ack_len) {
 		uint64_t end = ((uint32_t)packet.data_ack - 0xffff0000U) +
@@ -428,6 +432,11 @@ static void to_server(uint8_t *data, size_t len)
 		server_sends(world.una);
 	}
 	server_pushes();
+	came = packet.seq + packet.payload_len - world.scene->client_isn - 1;
+	if (packet.payload_len && came > world.uploads_came)
+		world.uploads_came = came;
+	if (packet.payload_len)
+		server_acknowledges();
 }
 
 /*
@@ -447,7 +456,7 @@ static void to_client(uint8_t *data, size_t len)
 {
 	const struct scene *scene = world.scene;
 	struct packet packet;
-	uint32_t offset;
+	uint32_t offset, acked;
 
 	if (!packet_read(&packet, data, len))
 		return wrong("a packet that can't be read, to the client");
@@ -455,6 +464,11 @@ static void to_client(uint8_t *data, size_t len)
 		world.client_reset = true;
 		return;
 	}
+	acked = packet.ack - scene->client_isn - 1;
+	if (acked > world.uploaded)
+		wrong("an acknowledgment of what the client hasn't sent");
+	else if (acked > world.uploads_acked)
+		world.uploads_acked = acked;
 	offset = packet.seq - scene->isn - 1;
 	/* as RFC 7323 has it: it is dropped; where the pipe hardly changes the order, none is */
 	if (before(packet.tsval, world.ts_recent)) {
