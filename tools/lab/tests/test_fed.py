@@ -101,7 +101,7 @@ class Demo(unittest.TestCase):
     def test_the_second_picture_has_the_helper_as_both(self):
         # pylint: disable=protected-access
         drawn = [(job.scenario.paths[1].helper.split, job.name)
-                 for case in demo.FED for job in demo._fed_jobs(case, "pamsd") if job.trace]
+                 for case in demo.FED for job in demo._fed_jobs(case, "pamsd", True) if job.trace]
         self.assertEqual(drawn, [(split, name) for split in (False, True)
                                  for name in ("minfct", "minfct told")])
 
