@@ -15,7 +15,8 @@
  * advance the ACK. If the ACK doesn't advance, a smaller window and its DATA_ACK wait for
  * the next ACK that does. A FIN isn't acknowledged before the client acknowledges it.
  *
- * An ACK advances by at least an eighth of a segment, or of what waits, or to what the client has.
+ * An ACK advances by at least a sixteenth of a segment, or of what waits, or to what the client
+ * has.
  * Otherwise a server that sends again from within a small segment brings a few new bytes each
  * time, whose ACK advances by an eighth of them, down to single bytes (the silly window of
  * RFC 9293, 3.8.6.2.2).
@@ -32,6 +33,7 @@
 
 #define DELAY_US	5000
 #define RESERVE_SHIFT	3
+#define STEP_SHIFT	4	/* 3 makes later repairs longer: lab deaths */
 #define QUICK_BYTES	(64 << 10)	/* a flow's first bytes, which are acknowledged at once */
 
 /* Has what was sent to the client timed out, without an answer so far? */
@@ -47,7 +49,7 @@ uint32_t early_target(const struct flow *flow)
 	uint64_t least = lend_limit_bytes(flow->split);
 	uint32_t waits = flow->rcv_nxt - flow->una;
 	uint32_t target = flow->rcv_nxt - (waits >> RESERVE_SHIFT);
-	uint32_t step = lesser(waits, flow->client_mss) >> RESERVE_SHIFT;
+	uint32_t step = lesser(waits, flow->client_mss) >> STEP_SHIFT;
 
 	if (flow->leaving || flow->passing || flow->resting || is_silent(flow))
 		return seq_max(flow->ack_out, flow->una);
