@@ -1060,7 +1060,8 @@ for sched in $SCHEDS; do
 	[ "$sched" != default ] || most=100
 	add dual "$sched" "$most"
 	# each chunk is a new connection, which begins knowing nothing of the paths: 79 to 87 % were seen
-	add dual "$sched" $((most + 15)) own
+	# the kernel's own aside: 73 to 78 % (pams), 78 to 92 % (minfct) with fifteen seeds
+	add dual "$sched" $((most + 20)) own
 	add told_to_lend_nothing "$sched"
 	add unshaped "$sched"
 	add first_subflow_is_not_split "$sched"
