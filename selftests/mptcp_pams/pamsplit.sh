@@ -1059,8 +1059,7 @@ for sched in $SCHEDS; do
 	most=75
 	[ "$sched" != default ] || most=100
 	add dual "$sched" "$most"
-	# each chunk is a new connection, which begins knowing nothing of the paths: 79 to 87 % were seen
-	# the kernel's own aside: 73 to 78 % (pams), 78 to 92 % (minfct) with fifteen seeds
+	# each chunk is a new connection, which begins knowing nothing of the paths: 73 to 78 % (pams) and 78 to 92 % (minfct) were seen
 	add dual "$sched" $((most + 20)) own
 	add told_to_lend_nothing "$sched"
 	add unshaped "$sched"
