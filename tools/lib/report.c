@@ -595,9 +595,10 @@ static bool take_conns(const uint8_t *at, size_t left, struct report *report)
 	return true;
 }
 
-static bool take_entry(unsigned int kind, const uint8_t *at, size_t left,
-		       struct report *report)
+static bool take_entry(unsigned int kind, const uint8_t *at, size_t left, void *arg)
 {
+	struct report *report = arg;
+
 	switch (kind) {
 	case ENTRY_PADDING:
 		return true;
@@ -615,6 +616,25 @@ static bool take_entry(unsigned int kind, const uint8_t *at, size_t left,
 	}
 	report->skipped++;
 	return true;
+}
+
+/* Take all entries of a datagram, each by take(). */
+static enum report_error take_entries(const uint8_t *at, const uint8_t *end,
+				      bool (*take)(unsigned int kind, const uint8_t *at,
+						   size_t left, void *arg), void *arg)
+{
+	while (at < end) {
+		unsigned int kind, left;
+
+		if (end - at < ENTRY_HEADER)
+			return REPORT_MALFORMED;
+		kind = take_number(&at, 1);
+		left = take_number(&at, 1);
+		if (left > (size_t)(end - at) || !take(kind, at, left, arg))
+			return REPORT_MALFORMED;
+		at += left;
+	}
+	return REPORT_OK;
 }
 
 /* --- datagrams --- */
@@ -699,7 +719,6 @@ enum report_error report_open(const uint8_t *buf, size_t len,
 {
 	uint8_t clear[CLEAR_BYTES_MAX];
 	const uint8_t *at = clear, *end;
-	unsigned int kind, left;
 
 	if (!unseal(clear, buf, len, keys, keys->report))
 		return REPORT_AUTH;
@@ -714,17 +733,7 @@ enum report_error report_open(const uint8_t *buf, size_t len,
 	report->echo = take_number(&at, 8);
 	report->acknowledge = take_number(&at, 1) & FLAG_ACKNOWLEDGE;
 	at += 7;
-	while (at < end) {
-		if (end - at < ENTRY_HEADER)
-			return REPORT_MALFORMED;
-		kind = take_number(&at, 1);
-		left = take_number(&at, 1);
-		if (left > (size_t)(end - at) ||
-		    !take_entry(kind, at, left, report))
-			return REPORT_MALFORMED;
-		at += left;
-	}
-	return REPORT_OK;
+	return take_entries(at, end, take_entry, report);
 }
 
 static void put_rates(uint8_t **at, const struct report_answer *answer)
@@ -759,6 +768,11 @@ static bool take_rates(const uint8_t *at, size_t left, struct report_answer *ans
 	return true;
 }
 
+static bool take_answer_entry(unsigned int kind, const uint8_t *at, size_t left, void *answer)
+{
+	return kind != ENTRY_RATES || take_rates(at, left, answer);
+}
+
 size_t report_seal_answer(uint8_t buf[REPORT_ANSWER_MAX],
 			  const struct report_keys *keys,
 			  const uint8_t nonce_session[REPORT_SESSION_BYTES],
@@ -784,7 +798,7 @@ enum report_error report_open_answer(const uint8_t *buf, size_t len,
 {
 	uint8_t clear[CLEAR_BYTES_MAX];
 	const uint8_t *at = clear, *end;
-	unsigned int flags, kind, left;
+	unsigned int flags;
 
 	if (!unseal(clear, buf, len, keys, keys->answer))
 		return REPORT_AUTH;
@@ -798,17 +812,7 @@ enum report_error report_open_answer(const uint8_t *buf, size_t len,
 	answer->rate_count = 0;
 	at += 7;
 	end = clear + (len - REPORT_HEADER_BYTES - REPORT_TAG_BYTES);
-	while (at < end) {
-		if (end - at < ENTRY_HEADER)
-			return REPORT_MALFORMED;
-		kind = take_number(&at, 1);
-		left = take_number(&at, 1);
-		if (left > (size_t)(end - at) ||
-		    (kind == ENTRY_RATES && !take_rates(at, left, answer)))
-			return REPORT_MALFORMED;
-		at += left;
-	}
-	return REPORT_OK;
+	return take_entries(at, end, take_answer_entry, answer);
 }
 
 bool report_window_fresh(const struct report_window *window, uint64_t counter)
