@@ -564,6 +564,18 @@ static void older_reporter_gets_no_rates(void)
 	check(announce_is_known(&world.announcer));
 }
 
+/* Nobody here chooses by rates: nothing is measured for it. */
+static void who_wants_no_rates_gets_none(void)
+{
+	begin();
+	world.rate_byteps = 1000000;
+	world.announcer.wants_rates = false;
+	world_connect(&world, 8);
+	flow_for(11000);
+	check(!world.announcer.rate_count && !world.measures);
+	check(announce_is_known(&world.announcer));
+}
+
 /* The same prediction 100 times a second: five reports over each way. */
 static void repeated_prediction_is_sent_seldom(void)
 {
@@ -613,6 +625,7 @@ int main(void)
 	run(rates_come_back);
 	run(rates_are_its_own);
 	run(older_reporter_gets_no_rates);
+	run(who_wants_no_rates_gets_none);
 	run(repeated_prediction_is_sent_seldom);
 	world_end(&world);
 	return tap_end();

@@ -242,6 +242,7 @@ static inline void world_restart_reporter(struct world *world)
 	announce_end(&world->announcer);
 	announce_init(&world->announcer, &keys, session);
 	world->announcer.way_count = WAYS;
+	world->announcer.wants_rates = true;
 	for (unsigned int i = 0; i < WAYS; i++)
 		world->announcer.ways[i].up = true;
 }

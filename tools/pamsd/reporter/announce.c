@@ -416,7 +416,7 @@ static void begin_report(const struct announcer *announcer,
 	report->echo = announcer->echo;
 	report->acknowledge = acknowledge;
 	report->rates_max = 0;
-	for (unsigned int i = 0; acknowledge && i < REPORT_PATHS_MAX; i++)
+	for (unsigned int i = 0; acknowledge && announcer->wants_rates && i < REPORT_PATHS_MAX; i++)
 		report->rates_max += announcer->changed[i] && announcer->paths[i].by_source;
 }
 

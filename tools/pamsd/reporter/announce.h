@@ -93,6 +93,7 @@ struct announcer {
 	uint64_t asked_ms;	/* since when the server owes an answer; 0: it owes none */
 	uint64_t heard_ms;	/* when the last answer came */
 	uint64_t reports, answers, dropped;
+	bool wants_rates;	/* reports make room for them in the answer */
 	unsigned int rate_count;	/* of the last answer, which announce_answer() took */
 	struct report_rate rates[REPORT_PATHS_MAX];
 };

@@ -263,6 +263,7 @@ void target_on_rate(struct target *target,
 {
 	target->rate = rate;
 	target->arg = arg;
+	target->announcer.wants_rates = rate;
 }
 
 void target_set(struct target *target, unsigned int id,
