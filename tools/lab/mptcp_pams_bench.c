@@ -20,7 +20,7 @@
  * also=NAME times one more scheduler, one in BPF for instance.
  *
  * With count=1 nothing is timed: each connection, in turn, is left to one of the
- * schedulers, and how often it was asked is told, "bench: asked SCHED TIMES".
+ * schedulers, and how often it was asked is told once it ends: "bench: asked SCHED TIMES".
  */
 #define pr_fmt(fmt) "bench: " fmt
 
@@ -64,7 +64,7 @@ static unsigned int batches[TIMED][SUBFLOWS];
 static const struct mptcp_sock *last_msk;
 static unsigned int turn;
 static unsigned int nr_scheds = ALSO;
-static unsigned long asked[SCHEDS];
+static unsigned long asked; /* by the last connection */
 
 static int ask(struct mptcp_sched_ops *ops, struct mptcp_sock *msk)
 {
@@ -142,7 +142,7 @@ static int bench_decide(struct mptcp_sock *msk)
 		turn = count ? (turn + 1) % nr_scheds : turn % (nr_scheds - 1) + 1;
 	}
 	if (count) {
-		asked[turn]++;
+		asked++;
 		return ask(scheds[turn], msk);
 	}
 	time_one(DEFAULT, DEFAULT, nr, msk);
@@ -162,8 +162,12 @@ static void bench_init(struct mptcp_sock *msk)
 static void bench_release(struct mptcp_sock *msk)
 {
 	/* the next connection's socket may have the same address */
-	if (msk == last_msk)
+	if (msk == last_msk) {
 		last_msk = NULL;
+		if (count)
+			pr_info("asked %s %lu\n", names[turn], asked);
+		asked = 0;
+	}
 	scheds[REQUIRED - 1]->release(msk);
 }
 
@@ -249,8 +253,6 @@ static void __exit bench_unload(void)
 
 	unregister_scheduler(&bench_ops);
 	synchronize_rcu();
-	for (i = 0; count && i < nr_scheds; i++)
-		pr_info("asked %s %lu\n", names[i], asked[i]);
 	for (nr = 0; nr < SUBFLOWS; nr++)
 		for (i = 0; i < TIMED; i++)
 			if (batches[i][nr])
