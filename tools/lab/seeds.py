@@ -226,12 +226,4 @@ def impaired(lab):
     return table
 
 
-# What the papers have besides, and where it is.
-MISSING = (
-    "Dual mode, two LTE devices: pamsplit.md, as a selftest; -34 and -38 % per chunk with `minfct`, "
-    "the paper's are -32 and -29 %.",
-    "Field figures: no field here.",
-    "Predicted path loss (PLAMA): `lab loss`.",
-)
-
 TABLES = (collapse, distances, pairs, impaired)

@@ -44,7 +44,7 @@ def cases(drawn=1):
     """(title, paths, changes); drawn: which links that vary, or when they fade"""
     wifi, lte = seeds.path(10, 10), seeds.path(4, 35)
     return (
-        ("Wi-Fi 10/10 that fades to 1 Mbit/s at 30 s and is back at 60 s, LTE 4/35",
+        ("Wi-Fi 10/10 that fades to 1 Mbit/s from 30 to 60 s, LTE 4/35",
          (wifi, lte), _steps(0, (drawn - 1) * SHIFT_S, (30, 4), (34, 1), (56, 4), (60, 10))),
         ("two links that vary around 6/15 and 4/40",
          (seeds.path(6, 15), seeds.path(4, 40)), _walk(drawn, 0, 6) + _walk(drawn, 1, 4)),

@@ -31,7 +31,7 @@ def _data():
                   "cells": {"default": 9.0, "pams": 4.5}}]}
     decision = {"default": 100.0, "pams": 190.0, "minfct": 350.0}
     return {"sweep": {"seed": 1, "count": 8, "rows": rows, "schedulers": list(NAMES)},
-            "seeds": {"tables": [table], "missing": ["nothing"]},
+            "seeds": {"tables": [table]},
             "recorded": {"left_out": True, "rows": [{**rows[0], "kind": "steps",
                                                      "alone_s": [2.0, 3.0]}]},
             "first": {"seed": 1, "count": 16, "rows": _firsts()},
