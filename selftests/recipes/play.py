@@ -5,13 +5,16 @@
 
 What a page holds for this program, in the order in which it is played:
 
-    <!-- network                            the machines and their links, once, on top
-    MACHINE DEVICE ADDRESS/BITS GATEWAY [RATE DELAY]
-    cable MACHINE DEVICE ADDRESS/BITS MACHINE DEVICE ADDRESS/BITS
-    -->
     ```sh MACHINE                           commands, each of which must succeed
     ```console MACHINE                      commands behind "$ ", and what they print
-    <!-- test MACHINE: COMMAND -->          what the page claims, but doesn't let the reader type
+    <!-- test -->                           what the page claims, but doesn't let the reader type
+
+Beside it pages/PAGE has paragraphs: the machines and their links, then what each `<!-- test -->` stands for.
+
+    MACHINE DEVICE ADDRESS/BITS GATEWAY [RATE DELAY]
+    cable MACHINE DEVICE ADDRESS/BITS MACHINE DEVICE ADDRESS/BITS
+
+    MACHINE: COMMAND
 
 The first kind of link goes to the Internet, a router that shapes RATE and DELAY (one way) in
 both directions; the machine gets a default route over it, as DHCP would give. A cable goes from
@@ -68,9 +71,7 @@ class Step:
         return f"{self.machine}: {self.commands.splitlines()[0]}"
 
 
-PIECE = re.compile(r"^<!-- network\n(?P<network>.*?)^-->$"
-                   r"|^```(?P<kind>\w+)(?: (?P<machine>[\w-]+))?\n(?P<block>.*?)^```$"
-                   r"|^<!-- test (?P<tester>[\w-]+): (?P<test>.*?) -->$", re.M | re.S)
+PIECE = re.compile(r"^```(?P<kind>\w+)(?: (?P<machine>[\w-]+))?\n(?P<block>.*?)^```$|^<!-- test -->$", re.M | re.S)
 
 
 def parse_network(text):
@@ -92,19 +93,22 @@ def parse_console(machine, block):
     return steps
 
 
-def parse(page):
-    """(links, steps) of a page"""
-    links, steps = [], []
+def parse(page, beside):
+    """(links, steps) of a page, and of the file beside it"""
+    network, *tests = beside.split("\n\n")
+    links, steps = list(parse_network(network)), []
     for piece in PIECE.finditer(page):
         machine, block = piece["machine"], piece["block"]
-        if piece["network"]:
-            links += parse_network(piece["network"])
-        elif piece["test"]:
-            steps.append(Step(piece["tester"], piece["test"]))
+        if not piece["kind"]:
+            if not tests:
+                sys.exit("play: the page has more tests than the file beside it")
+            steps += [Step(*line.split(": ", 1)) for line in tests.pop(0).splitlines()]
         elif piece["kind"] == "sh":
             steps.append(Step(machine, block))
         elif piece["kind"] == "console":
             steps += parse_console(machine, block)
+    if tests:
+        sys.exit(f"play: the page has no place for the test '{tests[0]}'")
     known = {link.machine for link in links}
     for step in steps:
         if step.machine not in known:
@@ -230,7 +234,7 @@ def play(step, machines):
 
 def main():
     page = Path(sys.argv[1])
-    links, steps = parse(page.read_text(encoding="utf-8"))
+    links, steps = parse(page.read_text(encoding="utf-8"), (HERE / "pages" / page.stem).read_text(encoding="utf-8"))
     print(f"TAP version 13\n1..{len(steps)}", flush=True)
     machines = build(links)
     for number, step in enumerate(steps, 1):
