@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Connections, then events, over netlink: Documentation/recipes/program.md. */
+#include <stdio.h>
+#include <linux/mptcp_pams.h>
+#include <netlink/genl/ctrl.h>
+#include <netlink/genl/genl.h>
+
+/* The family's "uint" takes 4 bytes or 8. */
+static unsigned long long number(const struct nlattr *attr)
+{
+	if (!attr)
+		return 0;
+	return nla_len(attr) == 8 ? nla_get_u64(attr) : nla_get_u32(attr);
+}
+
+static int on_message(struct nl_msg *msg, void *stopped)
+{
+	struct genlmsghdr *header = genlmsg_hdr(nlmsg_hdr(msg));
+	struct nlattr *conn[MPTCP_PAMS_A_CONN_MAX + 1], *at;
+	int left;
+
+	if (header->cmd != MPTCP_PAMS_CMD_CONN_GET &&
+	    header->cmd != MPTCP_PAMS_CMD_PATH_STOPPED_NTF)
+		return NL_SKIP;
+	genlmsg_parse(nlmsg_hdr(msg), 0, conn, MPTCP_PAMS_A_CONN_MAX, NULL);
+	printf("%s: scheduler %s\n", header->cmd == MPTCP_PAMS_CMD_CONN_GET ?
+	       "connection" : "a path is left",
+	       nla_get_string(conn[MPTCP_PAMS_A_CONN_SCHEDULER]));
+	nlmsg_for_each_attr(at, nlmsg_hdr(msg), GENL_HDRLEN, left) {
+		struct nlattr *sub[MPTCP_PAMS_A_SUBFLOW_MAX + 1];
+
+		if (nla_type(at) != MPTCP_PAMS_A_CONN_SUBFLOW)
+			continue;
+		nla_parse_nested(sub, MPTCP_PAMS_A_SUBFLOW_MAX, at, NULL);
+		printf("  subflow %llu: %llu bytes/s\n",
+		       number(sub[MPTCP_PAMS_A_SUBFLOW_ID]),
+		       number(sub[MPTCP_PAMS_A_SUBFLOW_RATE]));
+	}
+	fflush(stdout);
+	*(int *)stopped = header->cmd == MPTCP_PAMS_CMD_PATH_STOPPED_NTF;
+	return NL_OK;
+}
+
+int main(void)
+{
+	struct nl_sock *ask = nl_socket_alloc(), *events = nl_socket_alloc();
+	int family, stopped = 0;
+
+	genl_connect(ask);
+	family = genl_ctrl_resolve(ask, MPTCP_PAMS_FAMILY_NAME);
+	if (family < 0) {
+		fputs("the module mptcp_pams isn't loaded\n", stderr);
+		return 1;
+	}
+	/* a socket of its own: events come at any time */
+	nl_socket_disable_seq_check(events);
+	genl_connect(events);
+	nl_socket_add_membership(events,
+				 genl_ctrl_resolve_grp(events, MPTCP_PAMS_FAMILY_NAME,
+						       MPTCP_PAMS_MCGRP_EVENTS));
+
+	nl_socket_modify_cb(ask, NL_CB_VALID, NL_CB_CUSTOM, on_message, &stopped);
+	genl_send_simple(ask, family, MPTCP_PAMS_CMD_CONN_GET, 1, NLM_F_DUMP);
+	nl_recvmsgs_default(ask);
+
+	nl_socket_modify_cb(events, NL_CB_VALID, NL_CB_CUSTOM, on_message, &stopped);
+	while (!stopped && nl_recvmsgs_default(events) >= 0)
+		;
+	nl_socket_free(events);
+	nl_socket_free(ask);
+	return !stopped;
+}
