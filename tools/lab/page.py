@@ -12,8 +12,8 @@ import sweep
 
 GENERATED = "<!-- Written by `make bench` (tools/lab/page.py); changes here are lost. -->"
 DUPLICATES_MAX = 0.08   # goal: of one run, at most
-SHOWN = 5               # of the worst, over recorded links and of choices
-HARMED_SHOWN = 10
+SHOWN = 3               # of the worst, over recorded links and of choices
+HARMED_SHOWN = 6
 
 
 def _cell(value, digits=2):
@@ -227,7 +227,7 @@ def _first(data):
     shown = [[row["name"], row["text"], f"{ratio:.2f}",
               *(report.cell(row["time_s"].get(name), ".3f") for name in
                 ("minfct", "minfct+learned", "minfct+oracle")), report.cell(row["single_s"], ".3f")]
-             for ratio, row in firsts.worst(rows, "minfct+learned")]
+             for ratio, row in firsts.worst(rows, "minfct+learned", SHOWN)]
     return ["## Where connections begin", "",
             "New connections over drawn pairs of links, either first (`lab sweep "
             f"--kind first --seed {data['seed']} --count {data['count']} --half report --sched "
