@@ -338,7 +338,7 @@ def _user_of_rows(title, rows):
     if MINE not in sweep.names_of(rows):
         return None
     line, worst = sweep.summary_of(rows, MINE), sweep.ratios(rows, MINE, sweep.against_joined)
-    over = [f"{row['name']}, {_cell(ratio)}: {row['text']}" for ratio, row in worst[:1]]
+    over = [f"{row['name']}, {_cell(ratio)}" for ratio, row in worst[:1]]
     return [title, f"{_cell(line['default_mean'])} of the time",
             f"{_cell(line['joined_mean'])}; p99 {_cell(line['tail_mean'])}",
             f"{line['joined_harmed']} of {len(rows)} over 1.05; worst {over[0]}" if over else "-"]

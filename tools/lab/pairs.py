@@ -29,8 +29,7 @@ from scenario import Path, Replay, Scenario, default_limit
 from units import BadInput
 
 FOLDER = "MPTCP_PAMS_TRACES"    # in the environment
-SOURCE = ("mahimahi's traces/ (github.com/ravinet/mahimahi; Winstein, Sivaraman, Balakrishnan, NSDI 2013). "
-          "Another set, of 5G and by the second: github.com/uccmisl/5Gdataset (Raca et al., MMSys 2020)")
+SOURCE = "mahimahi's traces/ (github.com/ravinet/mahimahi; Winstein, Sivaraman, Balakrishnan, NSDI 2013)"
 SCHEDULERS = ("default", "pams", "minfct")
 WIFI = Path(20_000_000, 5_000)
 LTE_US, LTE_BYTES = (25_000, 20_000, 30_000), (200_000, 150_000, 250_000)
