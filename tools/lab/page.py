@@ -212,8 +212,7 @@ def _recorded(data):
               "Two links, either first: cold connections, and pages of 40 objects (lab.md, \"Pairs of "
               f"recorded links\"). The recordings: {pairs.SOURCE}."), "",
              "steps, blocked: drawn links as over satellites and millimetre waves, beside a steady one. "
-             "/better: against the better of pams and minfct. `lab recorded` prints pams and default in the "
-             "same columns.", "",
+             "/better: against the better of pams and minfct.", "",
              *_rows(["", "rows", *(f"{name} /single" for name in names if name != MINE),
                      *(f"{MINE} {heading}" for heading in pairs.HEAD)], pairs.folded(rows, MINE)), "",
              f"Where {MINE} is slowest against the best link alone; times in s.", "",
