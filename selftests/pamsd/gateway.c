@@ -506,6 +506,74 @@ static void pauses_between_conns_grow(void)
 	check(count_of(NULL, "connections") == 10100);
 }
 
+/* Nor do new connections, while little flows, keep a server from being tried again. */
+static void new_ones_do_not_put_it_off(void)
+{
+	begin_conns(100);
+	world.network[0].dead = true;
+	world.network[1].dead = true;
+	kernel.conns = 1000;
+	say_conns(100, 200, LINKS);
+	world_for(&world, 1000000);
+	world.network[1].dead = false;
+	for (unsigned int i = 200; i < 210; i++) {
+		say_conn(i, LINKS);
+		world_for(&world, 10000);
+	}
+	check(count_of(NULL, "connections") == 210);
+}
+
+/* Connections that come and go while the server is silent, or takes none, leave nothing behind. */
+static void nothing_is_kept_of_closed_ones(void)
+{
+	for (unsigned int old = 0; old < 2; old++) {
+		begin_world(CONNS_MAX);
+		world.old = old;
+		world.network[0].dead = !old;
+		world.network[1].dead = !old;
+		say_state(0, false);
+		for (unsigned int i = 0; i < CONNS_MAX; i++) {
+			say_conn(i, LINKS);
+			say_conn(i, 0);
+			if (i % 100 == 0)
+				world_for(&world, 1000);
+		}
+		check_at(!world.announcer.conn_count, "connections", old);
+	}
+}
+
+/* That those are closed of which the server may know it has to be told, but of so many at most. */
+static void closed_ones_are_bounded(void)
+{
+	struct report_conn conn = { .token = FIRST_TOKEN + CONNS_MAX };
+
+	begin_conns(1000);
+	world.network[0].dead = true;
+	world.network[1].dead = true;
+	say_conns(0, 1000, 0);
+	for (unsigned int i = 0; i < 50000; i++) {
+		conn.token++;
+		conn.count = 1;
+		announce_conn(&world.announcer, &conn, world.us / 1000);
+		/* a report is full, and another is due */
+		if (i % 70 == 0)
+			world_for(&world, 31000);
+		conn.token -= 70;
+		conn.count = 0;
+		announce_conn(&world.announcer, &conn, world.us / 1000);
+		conn.token += 70;
+	}
+	check(world.announcer.conn_count > 30000 && world.announcer.conn_count <= 32768);
+	for (unsigned int i = 0; i < 70; i++) {
+		conn.count = 0;
+		announce_conn(&world.announcer, &conn, world.us / 1000);
+		conn.token--;
+	}
+	world.network[1].dead = false;
+	flow_for(60000);
+	check(!world.announcer.conn_count && !count_of(NULL, "connections"));
+}
+
 /* Connections come, change and go over a network that loses, doubles and delays. */
 static void random_changes_arrive(void)
 {
@@ -568,6 +636,9 @@ int main(void)
 	run(late_reports_are_no_guesses);
 	run(conns_are_bounded);
 	run(pauses_between_conns_grow);
+	run(new_ones_do_not_put_it_off);
+	run(nothing_is_kept_of_closed_ones);
+	run(closed_ones_are_bounded);
 	run(random_changes_arrive);
 	world_end(&world);
 	return tap_end();

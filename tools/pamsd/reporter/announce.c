@@ -44,6 +44,8 @@
 /* So many reports with connections may be unanswered: ANNOUNCE_SENT_MAX has to hold them, too. */
 #define CONN_REPORTS_MAX	16
 #define CONN_BUCKETS	4096
+/* With those that are closed, while the server doesn't answer; it keeps half as many of a peer. */
+#define CONNS_MAX	32768
 /* After a "not taken" answer, repeat everything at once only this often. */
 #define AGAIN_MS	100
 
@@ -51,6 +53,7 @@ struct announce_conn {
 	LIST_ENTRY(announce_conn) in_table;
 	TAILQ_ENTRY(announce_conn) in_queue;
 	bool known;		/* the server has it; if not, it waits */
+	bool sent;		/* the server may have it, in this state or another */
 	uint64_t counter;	/* of the report that has its present state; 0: none yet */
 	uint64_t sent_ms;	/* when that was sent */
 	struct report_conn said;
@@ -170,7 +173,7 @@ static struct announce_conn *add_conn(struct announcer *announcer, uint32_t toke
 
 	if (!announcer->conns)
 		announcer->conns = calloc(CONN_BUCKETS, sizeof(*announcer->conns));
-	if (!announcer->conns)
+	if (!announcer->conns || announcer->conn_count == CONNS_MAX)
 		return NULL;
 	conn = calloc(1, sizeof(*conn));
 	if (!conn)
@@ -178,6 +181,7 @@ static struct announce_conn *add_conn(struct announcer *announcer, uint32_t toke
 	conn->known = true;
 	conn->said.token = token;
 	LIST_INSERT_HEAD(bucket_of(announcer, token), conn, in_table);
+	announcer->conn_count++;
 	return conn;
 }
 
@@ -199,6 +203,7 @@ static void settle_conn(struct announcer *announcer, struct announce_conn *conn)
 	if (conn->said.count)
 		return;
 	LIST_REMOVE(conn, in_table);
+	announcer->conn_count--;
 	free(conn);
 }
 
@@ -240,8 +245,10 @@ void announce_conn(struct announcer *announcer, const struct report_conn *said, 
 		return;
 	conn->said = *said;
 	queue_conn(announcer, conn);
+	if (!conn->said.count && !conn->sent)
+		settle_conn(announcer, conn);
 	/* those that begin together go together */
-	if (announcer->conns_ms + PAUSE_MS <= ms)
+	if (announcer->conn_reports < CONN_REPORTS_MAX && announcer->conns_ms + PAUSE_MS <= ms)
 		announcer->conns_ms = ms - PAUSE_MS + TOGETHER_MS;
 	set_next(announcer);
 }
@@ -544,6 +551,7 @@ static void add_conns(struct announcer *announcer, struct report *report, uint64
 			return;
 		}
 		conn->counter = announcer->counter + 1;
+		conn->sent = true;
 		conn->sent_ms = ms;
 		TAILQ_REMOVE(&announcer->waiting, conn, in_queue);
 		TAILQ_INSERT_TAIL(&announcer->waiting, conn, in_queue);

@@ -83,6 +83,7 @@ struct announcer {
 	uint64_t pause_ms;	/* pause before the next repetition */
 	uint64_t news_ms;	/* time of the next repetition, or ANNOUNCE_NEVER */
 	struct announce_conns *conns;	/* hash table by token; NULL: there was none yet */
+	unsigned int conn_count;	/* in the table */
 	struct announce_queue waiting;	/* what the server doesn't know, in the order of sending */
 	bool takes_conns;	/* the server does */
 	unsigned int conn_reports;	/* sent with connections since the last answer */
