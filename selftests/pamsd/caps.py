@@ -611,6 +611,19 @@ def id_that_was_given_away(folder):
         endpoint(f"del id {number}")
 
 
+def address_with_a_label(folder):
+    """An endpoint there belongs to the interface, too: "forbid" takes it away, and its end gives it back."""
+    address = ["ip", "address", "add", "127.0.0.8/8", "dev", "lo", "label", "lo:1"]
+    if subprocess.run(address, check=False, capture_output=True).returncode or \
+       subprocess.run("ip mptcp endpoint add 127.0.0.8 id 8 subflow".split(), check=False, capture_output=True).returncode:
+        raise Skipped("no address of one's own here, or no MPTCP")
+    pamsd = Daemon(folder, "caps", config(folder, cap("a", "", then="forbid")))
+    within("it is taken away", lambda: not endpoints())
+    check(pamsd.stop() == 0 and endpoints() == {"127.0.0.8": 8}, f"it isn't given back: {endpoints()}")
+    subprocess.run("ip mptcp endpoint del id 8".split(), check=True)
+    subprocess.run(["ip", "address", "del", "127.0.0.8/8", "dev", "lo"], check=True)
+
+
 def none_configured(folder):
     pamsd = Daemon(folder, "caps", f'rules = "{folder}/rules"' if not (Path(folder) / "rules").touch() else "")
     check("caps" not in pamsd.status(), "there are none")
@@ -634,4 +647,4 @@ if __name__ == "__main__":
         state_that_cannot_be_written, state_that_was_never_written,
         battery_is_low, metered_by_networkmanager, lent_bytes_have_an_end, hours_of_the_day, reload_goes_on,
         failing_reload_forgets_nothing, cap_is_put_back, id_that_was_given_away,
-        none_configured]))
+        address_with_a_label, none_configured]))

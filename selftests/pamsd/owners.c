@@ -25,7 +25,10 @@
 
 #define ADDRESSES_MANY	200
 
-/* Address i of the machine is 10.0.0.i, of interface "ei" but while that is gone. */
+/*
+ * Address i of the machine is 10.0.0.i, of interface "ei" but while that is gone. Odd ones have a
+ * label, which the C library gives in place of the interface's name.
+ */
 static unsigned int address_count;
 static bool gone[ADDRESSES_MANY];
 /* Subflow i has this address. */
@@ -43,7 +46,7 @@ int getifaddrs(struct ifaddrs **list)
 
 		address->sin_family = AF_INET;
 		address->sin_addr.s_addr = htonl(10 << 24 | i);
-		snprintf(name, sizeof(name), "e%u", i);
+		snprintf(name, sizeof(name), i % 2 ? "e%u:1" : "e%u", i);
 		entry->ifa_addr = gone[i] ? NULL : (struct sockaddr *)address;
 		if (gone[i])
 			free(address);

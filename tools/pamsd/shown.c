@@ -110,7 +110,7 @@ json_t *shown_links(void)
 	struct look look = { .links = json_object(), .subflows = json_array() };
 	struct nl_sock *sock = NULL;
 
-	if (!getifaddrs(&look.addresses)) {
+	if (!addresses_read(&look.addresses)) {
 		add_links(&look);
 		if (!diag_established(&sock, NULL, 0, on_socket, &look))
 			source_close(&sock);

@@ -6,6 +6,7 @@
  */
 #include <arpa/inet.h>
 #include <ctype.h>
+#include <ifaddrs.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -186,6 +187,16 @@ void prefix_of(struct prefix *prefix, const union address *address)
 		memcpy(prefix->address, &address->in6.sin6_addr, 16);
 		prefix->len = 128;
 	}
+}
+
+/* A label begins with the name; no name has a colon. */
+int addresses_read(struct ifaddrs **all)
+{
+	if (getifaddrs(all))
+		return -1;
+	for (struct ifaddrs *one = *all; one; one = one->ifa_next)
+		one->ifa_name[strcspn(one->ifa_name, ":")] = '\0';
+	return 0;
 }
 
 bool address_is_loopback(const union address *address)

@@ -72,6 +72,9 @@ const char *server_parse(union address *address, struct host *host,
 
 bool prefix_contains(const struct prefix *outer, const struct prefix *inner);
 void prefix_of(struct prefix *prefix, const union address *address);
+struct ifaddrs;
+/* As getifaddrs(), but with the interface's name also where an address has a label ("eth0:1"). */
+int addresses_read(struct ifaddrs **all);
 bool address_is_loopback(const union address *address);
 socklen_t address_len(const union address *address);
 #define ADDRESS_TEXT	64

@@ -79,7 +79,7 @@ enum presence endpoint_presence(const struct endpoint *endpoint)
 	enum presence presence = ADDRESS_AWAY;
 	struct ifaddrs *all;
 
-	if (getifaddrs(&all))
+	if (addresses_read(&all))
 		return ADDRESS_AWAY;
 	for (const struct ifaddrs *one = all; one; one = one->ifa_next) {
 		if (strcmp(one->ifa_name, endpoint->interface) ||
@@ -161,7 +161,7 @@ int endpoints_read(struct endpoint endpoints[ENDPOINTS_MAX])
 		endpoints_close();
 		return pams_errno(err);
 	}
-	if (getifaddrs(&all))
+	if (addresses_read(&all))
 		all = NULL;
 	for (int i = 0; i < list.count; i++)
 		find_interface(&endpoints[i], all);

@@ -99,7 +99,7 @@ static void learn_owners(void)
 	struct prefix address;
 	struct owner *owner;
 
-	if (getifaddrs(&list))
+	if (addresses_read(&list))
 		return;
 	for (entry = list; entry; entry = entry->ifa_next) {
 		if (!entry->ifa_addr ||
