@@ -622,9 +622,39 @@ static uint64_t heard_us(const struct connection *one)
 	return !place || place->silent_us < one->began_us ? one->began_us : place->silent_us;
 }
 
+/* Beside those many others from one address, which have carried a lot, or aren't answered. */
+static struct crowd {
+	struct prefix local;
+	unsigned int count, first;	/* the first one's number: lower ones are gone */
+	bool opening;
+} crowd;
+
+static void show_crowd(diag_fn fn, void *arg)
+{
+	struct {
+		struct nlattr head;
+		uint8_t data[sizeof(struct tcpinfo)];
+	} attribute = { .head.nla_len = sizeof(attribute) };
+	struct tcpinfo info = { .received_bytes = crowd.opening ? 0 : 100000000,
+				.receive_rtt_us = crowd.opening ? 0 : 100000, .min_rtt_us = 10000 };
+
+	memcpy(attribute.data, &info, sizeof(info));
+	/* the newest come first */
+	for (unsigned int n = crowd.first + crowd.count; n-- > crowd.first;) {
+		struct diag_socket found = {
+			.local = crowd.local, .peer = { AF_INET, 32, { 10, 88, 0, n % 4 } },
+			.peer_port = 443, .local_port = 1000 + 2 * n, .opening = crowd.opening,
+			.info = &attribute.head,
+		};
+
+		fn(&found, arg);
+	}
+}
+
 int diag_open(struct nl_sock **sock, diag_fn fn, void *arg)
 {
 	(void)sock;
+	show_crowd(fn, arg);
 	for (unsigned int n = 0; n < CONNECTIONS; n++) {
 		struct connection *one = &connections[n];
 		struct {
@@ -1137,6 +1167,7 @@ static void begin_two(void)
 	us += 1000000000;
 	for (unsigned int i = 0; i < 2; i++)
 		two[i] = (struct path){ .address = { AF_INET, 32, { 10, i, 0, 1 } }, .up = true,
+					.interface = { 'c', '0' + i },
 					.rtt_us = i ? 40000 : 10000 };
 }
 
@@ -1186,6 +1217,48 @@ static void a_lie_ends(void)
 	check(seen_told(&two[0], 12500000000, 0, us));
 }
 
+/* What they carried before is no rate, nor where others that end make room for them. */
+static void many_idle_connections_carry_nothing(void)
+{
+	static const struct list nothing;
+
+	for (unsigned int count = 500; count <= 8000; count *= 4) {
+		begin_two();
+		crowd = (struct crowd){ .local = two[0].address, .count = count };
+		seen_begin(&both, &nothing, us);
+		for (unsigned int i = 0; i < 20; i++) {
+			us += 100000;
+			crowd.count -= count / 40;
+			seen_read(&both, &nothing, us);
+		}
+		check_at(!two[0].rate_byteps && !two[0].floor_byteps, "connections", count);
+	}
+	/* nor do they hide what another one carries */
+	crowd.count = 1000;
+	fill_near(100000);
+	check(two[0].rate_byteps > 90000 && two[0].rate_byteps < 110000);
+	crowd.count = 0;
+}
+
+/* However many wait for an answer, and though new ones come all the time. */
+static void many_that_are_not_answered_tell_it(void)
+{
+	static const struct list nothing;
+
+	for (unsigned int count = 50; count <= 800; count *= 4) {
+		begin_two();
+		crowd = (struct crowd){ .local = two[0].address, .count = count, .opening = true };
+		seen_begin(&both, &nothing, us);
+		for (unsigned int i = 0; i < 10; i++) {
+			us += 100000;
+			crowd.first += count / 20;
+			seen_read(&both, &nothing, us);
+		}
+		check_at(two[0].dead_ms, "connections", count);
+	}
+	crowd.count = 0;
+}
+
 int main(int argc, char **argv)
 {
 	uint64_t count = argc > 1 ? strtoull(argv[1], NULL, 10) : 10000, failed = 0;
@@ -1193,6 +1266,8 @@ int main(int argc, char **argv)
 	run(what_is_said_counts_and_ends);
 	run(what_is_seen_replaces_it);
 	run(a_lie_ends);
+	run(many_idle_connections_carry_nothing);
+	run(many_that_are_not_answered_tell_it);
 	seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
 	for (uint64_t nr = 0; nr < count; nr++) {
 		state = (seed + nr) * 0x9e3779b97f4a7c15ULL + 1;

@@ -27,10 +27,12 @@
 /* Patience with a path whose round trip is unknown, and factor for one where it is known. */
 #define PATIENCE_US	300000
 #define PATIENCE_RTTS	3
-/* Round trips and connections that are remembered; round trips for so long, as TCP does. */
+/* Round trips that are remembered, for so long, as TCP does. */
 #define TRIPS_MAX	128
-#define FLOWS_MAX	256
 #define TRIP_AGE_US	300000000
+/* Connections that are remembered: their ports say in which group of places. */
+#define FLOW_GROUPS	509
+#define FLOW_PLACES	8
 /*
  * A path's rate counts if so much was carried, some at each look, for so long: all behind a hole
  * in TCP's data counts at the moment that this is filled.
@@ -80,17 +82,31 @@ static struct answer answer = { ANSWER_BYTES, ANSWER_BYTES };
 static unsigned int busy_x8 = 8;
 static struct opening openings[OPENING_MAX];
 static struct trip trips[TRIPS_MAX];
-static struct flow flows[FLOWS_MAX];
+static struct flow flows[FLOW_GROUPS][FLOW_PLACES];
+static uint64_t looked_us;	/* when all were looked at last */
+static bool crowded;		/* a flow had no place then */
 
+/*
+ * Where there are more connections than places, those that were there at the last look keep
+ * theirs, and the others tell nothing: else each would look new each time.
+ */
 struct look {
 	const struct list *paths, *left;
 	uint64_t us;
+	uint64_t before_us;	/* when the last look was */
+	bool crowded;		/* and whether a flow had no place then */
 	unsigned int opening;
 };
 
-static struct opening *find_opening(const struct diag_socket *socket, uint64_t us)
+static bool is_kept(uint64_t seen_us, const struct look *look)
+{
+	return seen_us && seen_us >= look->before_us;
+}
+
+static struct opening *find_opening(const struct look *look, const struct diag_socket *socket)
 {
 	struct opening *oldest = &openings[0];
+	uint64_t us = look->us;
 
 	for (unsigned int i = 0; i < OPENING_MAX; i++) {
 		struct opening *opening = &openings[i];
@@ -105,6 +121,8 @@ static struct opening *find_opening(const struct diag_socket *socket, uint64_t u
 		if (opening->seen_us < oldest->seen_us)
 			oldest = opening;
 	}
+	if (is_kept(oldest->seen_us, look))
+		return NULL;
 	oldest->local = socket->local;
 	oldest->peer = socket->peer;
 	oldest->port = socket->local_port;
@@ -140,12 +158,12 @@ static void take_opening(struct look *look, struct path *path,
 {
 	uint32_t rtt_us = path->rtt_us > path->reach_us ? path->rtt_us : path->reach_us;
 	uint64_t patience_us = (uint64_t)rtt_us * PATIENCE_RTTS;
-	const struct opening *opening = find_opening(socket, look->us);
+	const struct opening *opening = find_opening(look, socket);
 
 	look->opening++;
 	if (patience_us < PATIENCE_US)
 		patience_us = PATIENCE_US;
-	if (look->us - opening->since_us < patience_us)
+	if (!opening || look->us - opening->since_us < patience_us)
 		return;
 	silent_note(&socket->local, &socket->peer, opening->since_us, look->us / 1000);
 	if (opening->since_us > path->waiting_us)
@@ -179,12 +197,14 @@ static void take_trip(const struct look *look, const struct prefix *local,
 	trip->seen_us = look->us;
 }
 
-static struct flow *find_flow(const struct look *look, const struct diag_socket *socket)
+static struct flow *find_flow(const struct look *look, const struct diag_socket *socket,
+			      uint64_t bytes)
 {
-	struct flow *oldest = &flows[0];
+	struct flow *group = flows[(socket->local_port * 31 + socket->peer_port) % FLOW_GROUPS];
+	struct flow *oldest = group;
 
-	for (unsigned int i = 0; i < FLOWS_MAX; i++) {
-		struct flow *flow = &flows[i];
+	for (unsigned int i = 0; i < FLOW_PLACES; i++) {
+		struct flow *flow = &group[i];
 
 		if (flow->port == socket->local_port && flow->peer_port == socket->peer_port &&
 		    !memcmp(&flow->local, &socket->local, sizeof(socket->local)) &&
@@ -193,11 +213,16 @@ static struct flow *find_flow(const struct look *look, const struct diag_socket 
 		if (flow->seen_us < oldest->seen_us)
 			oldest = flow;
 	}
+	if (is_kept(oldest->seen_us, look)) {
+		crowded = true;
+		return NULL;
+	}
 	oldest->local = socket->local;
 	oldest->peer = socket->peer;
 	oldest->port = socket->local_port;
 	oldest->peer_port = socket->peer_port;
-	oldest->bytes = 0;
+	/* it began since, unless it had no place */
+	oldest->bytes = look->crowded ? bytes : 0;
 	oldest->seen_us = look->us;
 	return oldest;
 }
@@ -205,9 +230,11 @@ static struct flow *find_flow(const struct look *look, const struct diag_socket 
 static void take_bytes(const struct look *look, struct path *path,
 		       const struct diag_socket *socket, const struct tcpinfo *info)
 {
-	struct flow *flow = find_flow(look, socket);
 	uint64_t bytes = info->received_bytes + info->acked_bytes, data_us;
+	struct flow *flow = find_flow(look, socket, bytes);
 
+	if (!flow)
+		return;
 	if (bytes > flow->bytes) {
 		path->look_bytes += bytes - flow->bytes;
 		path->busy++;
@@ -269,6 +296,7 @@ static void take_ended(const struct diag_socket *socket, void *arg)
 	const struct look *look = arg;
 	struct path *path = path_of(look, socket);
 	struct tcpinfo info;
+	struct flow *flow;
 
 	if (!path)
 		return;
@@ -276,7 +304,9 @@ static void take_ended(const struct diag_socket *socket, void *arg)
 	if (!info.min_rtt_us)
 		return;
 	take_info(look, path, socket, &info);
-	memset(find_flow(look, socket), 0, sizeof(struct flow));
+	flow = find_flow(look, socket, 0);
+	if (flow)
+		memset(flow, 0, sizeof(*flow));
 	ended_bytes += info.received_bytes + info.acked_bytes;
 	path->ended++;
 }
@@ -414,6 +444,21 @@ static void take_answers(const struct list *paths)
 		path->ended /= 2;
 }
 
+/* Look at all that is open now, or is being opened. */
+static int look_at_all(struct look *look)
+{
+	int err;
+
+	look->before_us = looked_us;
+	look->crowded = crowded;
+	looked_us = look->us;
+	crowded = false;
+	err = diag_open(&sock, take_socket, look);
+	if (!err)
+		settle(look);
+	return err;
+}
+
 const struct answer *seen_answer(void)
 {
 	return &answer;
@@ -427,9 +472,8 @@ int seen_read(const struct list *paths, const struct list *left, uint64_t us)
 	seen_ended(paths, left, us);
 	for_each(struct path, path, paths)
 		path->waiting_us = 0;
-	err = diag_open(&sock, take_socket, &look);
+	err = look_at_all(&look);
 	if (!err) {
-		settle(&look);
 		take_answers(paths);
 		for_each(struct path, path, paths) {
 			take_rate(path, us);
@@ -444,8 +488,7 @@ void seen_begin(const struct list *paths, const struct list *left, uint64_t us)
 	struct look look = { .paths = paths, .left = left, .us = us };
 
 	/* nobody saw since when it was carried */
-	if (!diag_open(&sock, take_socket, &look))
-		settle(&look);
+	look_at_all(&look);
 	for_each(struct path, path, paths) {
 		path->sum_bytes = 0;
 		path->look_bytes = 0;
@@ -463,7 +506,8 @@ int seen_watch(void)
 
 void seen_ended(const struct list *paths, const struct list *left, uint64_t us)
 {
-	struct look look = { .paths = paths, .left = left, .us = us };
+	struct look look = { .paths = paths, .left = left, .us = us,
+			     .before_us = looked_us, .crowded = crowded };
 
 	if (!watch)
 		return;
