@@ -31,6 +31,8 @@
  */
 static unsigned int address_count;
 static bool gone[ADDRESSES_MANY];
+/* This one's interface has address 10.0.0.1 instead; 0: none. */
+static unsigned int twin;
 /* Subflow i has this address. */
 static unsigned int locals[ADDRESSES_MANY], local_count;
 /* The kernel's dump ends with an error behind the last one. */
@@ -45,7 +47,7 @@ int getifaddrs(struct ifaddrs **list)
 		char name[IF_NAMESIZE];
 
 		address->sin_family = AF_INET;
-		address->sin_addr.s_addr = htonl(10 << 24 | i);
+		address->sin_addr.s_addr = htonl(10 << 24 | (i && i == twin ? 1 : i));
 		snprintf(name, sizeof(name), i % 2 ? "e%u:1" : "e%u", i);
 		entry->ifa_addr = gone[i] ? NULL : (struct sockaddr *)address;
 		if (gone[i])
@@ -69,6 +71,11 @@ void freeifaddrs(struct ifaddrs *list)
 	}
 }
 
+unsigned int if_nametoindex(const char *name)
+{
+	return atoi(name + 1) + 1;
+}
+
 void source_close(struct nl_sock **sock)
 {
 	(void)sock;
@@ -78,6 +85,7 @@ void source_close(struct nl_sock **sock)
 static void tell_socket(unsigned int nr, diag_fn fn, void *arg)
 {
 	struct diag_socket socket = {
+		.ifindex = locals[nr] + 1,
 		.local = { .family = AF_INET, .len = 32, .address = { 10 } },
 	};
 	struct nl_msg *msg = nlmsg_alloc();
@@ -283,6 +291,17 @@ static void as_many_addresses_as_subflows(void)
 		check(all_belong());
 }
 
+/* As modems have it: the path manager binds subflows to one of them. */
+static void two_interfaces_with_one_address(void)
+{
+	twin = ADDRESSES_MANY - 1;
+	local_count--;
+	for (unsigned int i = 0; i < 3; i++)
+		check(all_belong());
+	twin = 0;
+	local_count++;
+}
+
 /* Of what was read until then nothing is complete: neither tokens nor interfaces. */
 static void dump_that_fails_tells_nothing(void)
 {
@@ -366,6 +385,7 @@ int main(void)
 	run(two_of_many_addresses);
 	run(interface_that_is_gone);
 	run(as_many_addresses_as_subflows);
+	run(two_interfaces_with_one_address);
 	run(dump_that_fails_tells_nothing);
 	run(events_are_enough);
 	run(lost_events_are_made_up_for);

@@ -44,6 +44,7 @@ static void on_socket(const struct sockdiag *found, void *arg)
 	struct diag_socket socket = {
 		.peer_port = found->remote_port,
 		.local_port = found->local_port,
+		.ifindex = found->ifindex,
 		.opening = found->state == TCP_STATE_SYN_SENT,
 		.info = found->info,
 		.ulp = found->ulp,

@@ -14,6 +14,7 @@ struct nlattr;
 struct diag_socket {
 	struct prefix local, peer;
 	uint16_t peer_port, local_port;
+	unsigned int ifindex;	/* that it is bound to, or 0 */
 	bool opening;		/* the peer hasn't answered yet; else established */
 	struct nlattr *info;	/* struct tcp_info, or NULL */
 	struct nlattr *ulp;	/* INET_ULP_INFO_*, or NULL: the socket has no ULP */

@@ -12,8 +12,8 @@
  * of a subflow that has joined, sock_diag is asked for this one socket. If events were
  * lost there is another dump.
  *
- * A subflow belongs to the interface that has its local address. If no interface
- * has the address any more, the one that had it last counts.
+ * A subflow belongs to the interface that has its local address, and of several to the one that
+ * it is bound to. If no interface has the address any more, the one that had it last counts.
  */
 #include <errno.h>
 #include <ifaddrs.h>
@@ -42,6 +42,7 @@ LIST_HEAD(mptcp_conns, mptcp_conn);
 struct owner {
 	struct prefix address;
 	char name[IF_NAMESIZE];
+	unsigned int ifindex;	/* that a subflow with the address is bound to; 0: none is */
 	unsigned int uses;	/* how many subflows use it */
 };
 
@@ -82,14 +83,21 @@ static struct owner *new_owner(const struct prefix *address)
 	return owner;
 }
 
-static void use(const struct prefix *address, int change)
+static void use(const struct prefix *address, unsigned int ifindex)
+{
+	struct owner *owner = owner_of(address) ?: new_owner(address);
+
+	if (ifindex || !owner->uses)
+		owner->ifindex = ifindex;
+	owner->uses++;
+}
+
+static void leave(const struct prefix *address)
 {
 	struct owner *owner = owner_of(address);
 
-	if (!owner && change > 0)
-		owner = new_owner(address);
-	if (owner && (change > 0 || owner->uses))
-		owner->uses += change;
+	if (owner && owner->uses)
+		owner->uses--;
 }
 
 /* Find the interfaces of the subflows' addresses; this machine may have many other addresses. */
@@ -108,7 +116,9 @@ static void learn_owners(void)
 			continue;
 		prefix_of(&address, (union address *)entry->ifa_addr);
 		owner = owner_of(&address);
-		if (owner)
+		/* what they are bound to may be a VRF, which has no address */
+		if (owner && (!owner->ifindex || !*owner->name ||
+			      owner->ifindex == if_nametoindex(entry->ifa_name)))
 			snprintf(owner->name, sizeof(owner->name), "%s",
 				 entry->ifa_name);
 	}
@@ -160,7 +170,7 @@ static struct mptcp_conn *get(uint32_t own_token)
 static void clear(struct mptcp_conn *connection)
 {
 	while (connection->count)
-		use(&connection->subflows[--connection->count].local, -1);
+		leave(&connection->subflows[--connection->count].local);
 }
 
 static void drop(struct mptcp_conn *connection)
@@ -198,11 +208,12 @@ static struct subflow *find_subflow(struct mptcp_conn *connection, uint8_t local
 
 static void remove_subflow(struct mptcp_conn *connection, struct subflow *subflow)
 {
-	use(&subflow->local, -1);
+	leave(&subflow->local);
 	*subflow = connection->subflows[--connection->count];
 }
 
-static void put_subflow(struct mptcp_conn *connection, const struct subflow *new)
+static void put_subflow(struct mptcp_conn *connection, const struct subflow *new,
+			unsigned int ifindex)
 {
 	struct subflow *old = find_subflow(connection, new->local_id, new->remote_id);
 
@@ -211,7 +222,7 @@ static void put_subflow(struct mptcp_conn *connection, const struct subflow *new
 	if (connection->count == REPORT_FLOWS_MAX)
 		return;
 	connection->subflows[connection->count++] = *new;
-	use(&new->local, 1);
+	use(&new->local, ifindex);
 }
 
 void subflows_each(connection_fn each, void *arg)
@@ -242,7 +253,8 @@ static void take_socket(const struct diag_socket *socket, void *arg)
 	connection->token = known.remote_token ?: connection->token;
 	put_subflow(connection, &(struct subflow){
 		.local = socket->local, .peer = socket->peer, .peer_port = socket->peer_port,
-		.local_id = known.local_id, .remote_id = known.remote_id });
+		.local_id = known.local_id, .remote_id = known.remote_id },
+		    socket->ifindex);
 }
 
 /* Nothing of a dump that failed is complete: forget it, but not what others were told. */
