@@ -564,13 +564,17 @@ static void older_reporter_gets_no_rates(void)
 	check(announce_is_known(&world.announcer));
 }
 
-/* Nobody here chooses by rates: nothing is measured for it. */
+/* Nobody here chooses by rates: nothing is measured for it, however long a report is. */
 static void who_wants_no_rates_gets_none(void)
 {
+	struct report_conn more = { .count = 1, .flows = { { .id = 0 } } };
+
 	begin();
 	world.rate_byteps = 1000000;
 	world.announcer.wants_rates = false;
 	world_connect(&world, 8);
+	for (more.token = 100; more.token < 110; more.token++)
+		announce_conn(&world.announcer, &more, world.us / 1000);
 	flow_for(11000);
 	check(!world.announcer.rate_count && !world.measures);
 	check(announce_is_known(&world.announcer));

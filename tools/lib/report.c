@@ -41,6 +41,7 @@
 #define ENTRY_MAX	255
 
 #define FLAG_ACKNOWLEDGE	1
+#define FLAG_RATES		2
 #define FLAG_TAKEN		1
 #define FLAG_CONNS		2
 
@@ -678,10 +679,13 @@ size_t report_bytes(const struct report *report)
 	return least;
 }
 
-unsigned int report_rates_room(size_t len)
+/* How many rates fit into the answer to a report of that length. */
+static unsigned int rates_room(size_t len)
 {
-	return len < REPORT_ANSWER_BYTES + REPORT_RATES_BYTES(1) ? 0 :
-	       (len - REPORT_ANSWER_BYTES - ENTRY_HEADER) / RATE_BYTES;
+	size_t room = len < REPORT_ANSWER_BYTES + REPORT_RATES_BYTES(1) ? 0 :
+		      (len - REPORT_ANSWER_BYTES - ENTRY_HEADER) / RATE_BYTES;
+
+	return room < REPORT_PATHS_MAX ? room : REPORT_PATHS_MAX;
 }
 
 size_t report_seal(uint8_t buf[REPORT_BYTES_MAX],
@@ -698,7 +702,8 @@ size_t report_seal(uint8_t buf[REPORT_BYTES_MAX],
 	put_bytes(&at, report->cookie, sizeof(report->cookie));
 	put(&at, report->sent_ms, 8);
 	put(&at, report->echo, 8);
-	put(&at, report->acknowledge ? FLAG_ACKNOWLEDGE : 0, 1);
+	put(&at, (report->acknowledge ? FLAG_ACKNOWLEDGE : 0) |
+		 (report->rates_max ? FLAG_RATES : 0), 1);
 	put(&at, 0, 7);
 	for (unsigned int i = 0; i < report->path_count; i++)
 		put_path(&at, &report->paths[i]);
@@ -719,6 +724,7 @@ enum report_error report_open(const uint8_t *buf, size_t len,
 {
 	uint8_t clear[CLEAR_BYTES_MAX];
 	const uint8_t *at = clear, *end;
+	unsigned int flags;
 
 	if (!unseal(clear, buf, len, keys, keys->report))
 		return REPORT_AUTH;
@@ -727,11 +733,12 @@ enum report_error report_open(const uint8_t *buf, size_t len,
 	report->name_count = 0;
 	report->conn_count = 0;
 	report->skipped = 0;
-	report->rates_max = 0;
 	take_bytes(&at, report->cookie, sizeof(report->cookie));
 	report->sent_ms = take_number(&at, 8);
 	report->echo = take_number(&at, 8);
-	report->acknowledge = take_number(&at, 1) & FLAG_ACKNOWLEDGE;
+	flags = take_number(&at, 1);
+	report->acknowledge = flags & FLAG_ACKNOWLEDGE;
+	report->rates_max = flags & FLAG_RATES ? rates_room(len) : 0;
 	at += 7;
 	return take_entries(at, end, take_entry, report);
 }

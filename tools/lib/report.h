@@ -148,7 +148,7 @@ struct report {
 	uint64_t sent_ms;	/* by the sender's clock */
 	uint64_t echo;		/* stamp of the newest answer, 0: none yet */
 	bool acknowledge;
-	unsigned int rates_max;	/* so many fit into the answer; not on the wire, but as padding */
+	unsigned int rates_max;	/* so many are wanted in the answer, and fit into it */
 	unsigned int path_count;
 	unsigned int name_count;
 	unsigned int conn_count;
@@ -191,8 +191,6 @@ enum report_error report_peek(const uint8_t *buf, size_t len,
 
 /* The length that the report's datagram would have. */
 size_t report_bytes(const struct report *report);
-/* How many rates fit into the answer to a report of that length. */
-unsigned int report_rates_room(size_t len);
 
 /*
  * Encode and encrypt. Returns the datagram's length, or 0 if the report is too large for one.

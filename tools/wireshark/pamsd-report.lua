@@ -27,6 +27,7 @@ local f = {
 	sent = ProtoField.uint64("pamsd.sent", "Sent (ms)"),
 	echo = ProtoField.uint64("pamsd.echo", "Echo"),
 	acknowledge = ProtoField.bool("pamsd.acknowledge", "Acknowledge this report", 8, nil, 1),
+	wants_rates = ProtoField.bool("pamsd.wants_rates", "Wants rates in the answer", 8, nil, 2),
 	kind = ProtoField.uint8("pamsd.kind", "Kind", base.DEC, KINDS),
 	path = ProtoField.uint8("pamsd.path", "Path"),
 	rate = ProtoField.uint64("pamsd.rate", "Pipe's rate (bytes/s)"),
@@ -220,6 +221,7 @@ local function add_report(tree, data)
 	tree:add(f.sent, data(16, 8))
 	tree:add(f.echo, data(24, 8))
 	tree:add(f.acknowledge, data(32, 1))
+	tree:add(f.wants_rates, data(32, 1))
 	if data:len() > FIXED then
 		add_entries(tree, data(FIXED))
 	end

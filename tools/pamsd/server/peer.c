@@ -202,16 +202,16 @@ static void add_rates(struct report_answer *answer, const struct session *sessio
 	}
 }
 
-/* len: of the report; 0: it isn't taken */
+/* report: NULL: it isn't taken */
 static size_t answer(const struct peer *peer, const struct session *session,
-		     const struct report_header *header,
-		     const union address *from, size_t len, uint64_t ms,
+		     const struct report_header *header, const struct report *report,
+		     const union address *from, uint64_t ms,
 		     uint8_t buf[REPORT_ANSWER_MAX])
 {
 	struct report_answer answer = {
 		.counter = header->counter,
 		.stamp = ms,
-		.taken = len,
+		.taken = report,
 		.conns = true,
 	};
 	uint8_t nonce[REPORT_SESSION_BYTES];
@@ -219,8 +219,8 @@ static size_t answer(const struct peer *peer, const struct session *session,
 
 	memcpy(answer.session, header->session, REPORT_SESSION_BYTES);
 	session_cookie(peer, session, header->session, from, answer.cookie);
-	if (len)
-		add_rates(&answer, session, report_rates_room(len), ms);
+	if (report)
+		add_rates(&answer, session, report->rates_max, ms);
 	randombytes_buf(nonce, sizeof(nonce));
 	randombytes_buf(&nonce_counter, sizeof(nonce_counter));
 	return report_seal_answer(buf, &peer->keys, nonce, nonce_counter,
@@ -238,7 +238,7 @@ static size_t challenge(struct peer *peer, const struct session *session,
 		return 0;
 	}
 	peer->challenged++;
-	return answer(peer, session, header, from, 0, us / 1000, buf);
+	return answer(peer, session, header, NULL, from, us / 1000, buf);
 }
 
 /*
@@ -299,7 +299,7 @@ static struct session *begin(struct peers *peers, struct peer *peer,
 static size_t take_report(struct peers *peers, struct peer *peer,
 			  struct session *session,
 			  const struct report_header *header,
-			  const struct report *report, size_t len,
+			  const struct report *report,
 			  const union address *from, uint64_t us,
 			  uint8_t buf[REPORT_ANSWER_MAX])
 {
@@ -330,12 +330,12 @@ static size_t take_report(struct peers *peers, struct peer *peer,
 	held_take(peer, &peers->env, session, report, header->counter, from,
 		  verified, age_ms, ms);
 	flush(peers, peer);
-	session->wants_rates |= report_rates_room(len);
+	session->wants_rates |= report->rates_max;
 	conns_measure(session, &peers->env, ms);
 	if (!report->acknowledge && verified)
 		return 0;
 	peer->acknowledged++;
-	return answer(peer, session, header, from, len, ms, buf);
+	return answer(peer, session, header, report, from, ms, buf);
 }
 
 size_t peers_receive(struct peers *peers, const uint8_t *buf, size_t len,
@@ -388,7 +388,7 @@ size_t peers_receive(struct peers *peers, const uint8_t *buf, size_t len,
 			return challenge(peer, NULL, &header, from, us,
 					 answer_buf);
 	}
-	return take_report(peers, peer, session, &header, &report, len, from, us,
+	return take_report(peers, peer, session, &header, &report, from, us,
 			   answer_buf);
 }
 

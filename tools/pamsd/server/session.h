@@ -69,7 +69,7 @@ struct session {
 	int64_t least_ms;	/* lowest difference of our clock and sent_ms, see session.c */
 	uint64_t established_ms;
 	uint64_t heard_ms;	/* when the last report was accepted */
-	bool wants_rates;	/* a report had room for them in its answer */
+	bool wants_rates;	/* a report wanted them in its answer */
 	uint64_t measured_ms;	/* when what its connections carry was looked at */
 	union address from;	/* of that report */
 	struct held_path paths[REPORT_PATHS_MAX];
