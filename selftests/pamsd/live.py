@@ -605,6 +605,24 @@ def lines_that_are_refused(folder):
     pair.stop()
 
 
+def prediction_that_one_section_takes(folder):
+    """An interface may be a path, or one to report about, or both: it is an error only if it is neither."""
+    if subprocess.run("ip link add d0 type veth peer name d1 && ip address add 192.0.2.1/24 dev d0 && ip link set d0 up && "
+                      "ip link set d1 up && ip route add default via 192.0.2.2 dev d0", shell=True, check=False).returncode:
+        raise Skipped("no interface can be made")
+    daemon = Daemon(folder, "both", f'state = "{folder}/caps.json"\npaths {{ first = false }}\n'
+                    'reporter { interface "lo" { measure = "none" local = true } }')
+    within("it is a path", lambda: daemon.status()["paths"]["paths"])
+    for interface in ("d0", "lo"):
+        answer = daemon.tell(f'{{"interface": "{interface}", "loss_ms": 60000}}')
+        check(answer == {"ok": True}, f"{interface}: {answer}")
+    check(daemon.status()["paths"]["paths"][0]["loss_predicted"], "it counts")
+    answer = daemon.tell('{"interface": "d1", "loss_ms": 60000}')
+    check(answer == {"error": "this interface is not configured"}, f"{answer}")
+    daemon.stop()
+    subprocess.run("ip link del d0", shell=True, check=True)
+
+
 def uncertain_loss(folder):
     """The server learns the time and its standard deviation, and when either changes."""
     pair = Pair(folder)
@@ -764,6 +782,6 @@ if __name__ == "__main__":
         address_that_comes_later, address_that_is_deleted, unique_local_address_comes_last,
         temporary_address_is_preferred, status_of_thousands,
         kernel_that_is_silent, kernel_that_is_short, links_lost_with_their_news, two_at_one_socket,
-        lines_that_are_refused, uncertain_loss, loss_that_is_over, plugin, plugin_that_repeats_itself,
+        lines_that_are_refused, prediction_that_one_section_takes, uncertain_loss, loss_that_is_over, plugin, plugin_that_repeats_itself,
         plugin_that_never_pauses, idle_clients_make_room, many_hangups_are_one_reload, plugin_that_does_not_start,
         missing_module_is_said_once]))

@@ -66,7 +66,7 @@ static json_t *loss(const struct lines *lines, json_t *object,
 	json_t *ttl_ms = json_object_get(object, "ttl_ms");
 	json_t *spread_ms = json_object_get(object, "spread_ms");
 	struct prediction prediction;
-	const char *why;
+	const char *why, *why_not_reported = NULL;
 
 	if (name)
 		interface = json_string_value(name);
@@ -93,8 +93,11 @@ static json_t *loss(const struct lines *lines, json_t *object,
 	prediction.ttl_ms = json_integer_value(ttl_ms);
 	why = lines->paths ? paths_predict(lines->paths, interface, &prediction) : NULL;
 	if (lines->reporter)
-		why = reporter_predict(lines->reporter, interface, &prediction);
-	return why ? fault(why) : json_pack("{s:b}", "ok", 1);
+		why_not_reported = reporter_predict(lines->reporter, interface, &prediction);
+	/* one that takes it is enough */
+	if ((lines->paths && !why) || (lines->reporter && !why_not_reported))
+		return json_pack("{s:b}", "ok", 1);
+	return fault(why_not_reported ?: why);
 }
 
 json_t *lines_obey(const struct lines *lines, const char *line, size_t len,
