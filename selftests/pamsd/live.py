@@ -623,6 +623,19 @@ def prediction_that_one_section_takes(folder):
     subprocess.run("ip link del d0", shell=True, check=True)
 
 
+def no_cgroup_v2_is_said(folder):
+    """Without it no connection begins elsewhere than the routes say, and the status says so."""
+    hide = ("unshare", "-m", "sh", "-c", 'mount -t tmpfs none /sys/fs/cgroup && exec "$0" "$@"')
+    if subprocess.run([*hide, "true"], check=False, capture_output=True).returncode:
+        raise Skipped("no mounts of its own")
+    daemon = Daemon(folder, "paths", f'state = "{folder}/caps.json"\npaths {{ }}\n', prefix=hide)
+    if "without libbpf" in daemon.said():
+        raise Skipped("this pamsd has no libbpf")
+    check(not daemon.status()["paths"]["chooses_first"], "it can't")
+    check("pamsd: connections begin where the routes say: /sys/fs/cgroup is no cgroup v2\n" in daemon.said(), daemon.said())
+    daemon.stop()
+
+
 def uncertain_loss(folder):
     """The server learns the time and its standard deviation, and when either changes."""
     pair = Pair(folder)
@@ -782,6 +795,7 @@ if __name__ == "__main__":
         address_that_comes_later, address_that_is_deleted, unique_local_address_comes_last,
         temporary_address_is_preferred, status_of_thousands,
         kernel_that_is_silent, kernel_that_is_short, links_lost_with_their_news, two_at_one_socket,
-        lines_that_are_refused, prediction_that_one_section_takes, uncertain_loss, loss_that_is_over, plugin, plugin_that_repeats_itself,
+        lines_that_are_refused, prediction_that_one_section_takes, no_cgroup_v2_is_said,
+        uncertain_loss, loss_that_is_over, plugin, plugin_that_repeats_itself,
         plugin_that_never_pauses, idle_clients_make_room, many_hangups_are_one_reload, plugin_that_does_not_start,
         missing_module_is_said_once]))

@@ -64,9 +64,11 @@ int begin_lead(const struct prefix *to, const struct path *path)
 #else
 
 #include <fcntl.h>
+#include <sys/vfs.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+#include <linux/magic.h>
 
 #define CGROUP		"/sys/fs/cgroup"
 #define RING_BYTES	4096
@@ -89,11 +91,17 @@ struct begin {
 
 /* --- programs --- */
 
+static bool open_cgroup(void)
+{
+	struct statfs about;
+
+	kernel.cgroup = open(CGROUP, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return kernel.cgroup >= 0 && !fstatfs(kernel.cgroup, &about) &&
+	       about.f_type == CGROUP2_SUPER_MAGIC;
+}
+
 static int load_all(void)
 {
-	kernel.cgroup = open(CGROUP, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (kernel.cgroup < 0)
-		return -errno;
 	kernel.ring = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "pams_begin", 0, 0,
 				     (uint32_t)sysconf(_SC_PAGESIZE), NULL);
 	if (kernel.ring < 0)
@@ -139,6 +147,11 @@ void begin_open(void)
 	memset(kernel.table, -1, sizeof(kernel.table));
 	memset(kernel.program, -1, sizeof(kernel.program));
 	kernel.open = true;
+	if (!open_cgroup()) {
+		begin_close();
+		say("connections begin where the routes say: " CGROUP " is no cgroup v2");
+		return;
+	}
 	err = load_all();
 	if (!err)
 		return;
