@@ -69,8 +69,44 @@ static void after_being_told_5_seconds(void)
 	split_free(split);
 }
 
+/* While it is passed, too, a client that is gone keeps neither memory nor a place. */
+static void client_that_is_gone(bool passed)
+{
+	struct split_options options = split_defaults;
+
+	options.where_it_pays = passed;
+	now_us = SECOND_US;
+	split = split_new(&options, discard, NULL);
+	open_flow(split, now_us, data, ISN, STAMP, WINDOW);
+	pass(600 * SECOND_US);
+	check(split_flows(split) == 1);
+	give(make_data(data, ISN + 1, ISN + 1, STAMP, TCP_ACK, PAYLOAD));
+	pass(10 * SECOND_US);
+	check(split_memory(split) > PAYLOAD);
+	pass(30 * SECOND_US);
+	check(!split_memory(split));
+	/* one that is left when the server tries again */
+	if (split_flows(split))
+		check(give(make_data(data, ISN + 1, ISN + 1, STAMP, TCP_ACK, PAYLOAD)) ==
+		      SPLIT_LEAVE);
+	check(flows_after(6 * SECOND_US) == 0);
+	split_free(split);
+}
+
+static void client_that_is_gone_while_split(void)
+{
+	client_that_is_gone(false);
+}
+
+static void client_that_is_gone_while_passed(void)
+{
+	client_that_is_gone(true);
+}
+
 int main(void)
 {
+	run(client_that_is_gone_while_split);
+	run(client_that_is_gone_while_passed);
 	run(after_both_fins_75_seconds);
 	run(after_one_fin_a_day);
 	run(after_being_told_5_seconds);

@@ -81,6 +81,12 @@ static void start_leaving(struct flow *flow, uint64_t now_us)
 
 /* --- timers --- */
 
+/* Is it passed, and does the client owe an answer? Nothing is sent from here that it might miss. */
+static bool waits_for_client(const struct flow *flow)
+{
+	return flow->passing && flow->head && flow->head->sent;
+}
+
 static uint64_t end_of_life(const struct flow *flow)
 {
 	switch (flow->state) {
@@ -97,6 +103,8 @@ static uint64_t end_of_life(const struct flow *flow)
 	}
 	if (flow->leaving && flow_is_through(flow))
 		return flow->leave_us + DRAIN_US + 1;
+	if (waits_for_client(flow))
+		return flow->heard_us + flow->split->options.silent_us + 2ULL * flow->rto_us;
 	return flow->used_us + IDLE_US;
 }
 
@@ -144,7 +152,7 @@ static void run_timers(struct flow *flow, uint64_t now_us)
 {
 	if (now_us >= end_of_life(flow) &&
 	    (flow->state != SPLITTING || flow_is_through(flow))) {
-		if (flow->state == SPLITTING && flow->leaving)
+		if (flow->state == SPLITTING && (flow->leaving || waits_for_client(flow)))
 			leave(flow, now_us);
 		else if (flow->state == SPLITTING)
 			flow_reset(flow, RESET_UNSPECIFIED);
