@@ -26,6 +26,10 @@
  * A subflow that is lost or silent isn't alive: it neither spares a costlier one nor
  * counts as a cheaper one.
  *
+ * For a stream one of two paths of the same cost that is at risk (report.c) counts as the costlier,
+ * with a delay of RISK_DELAY_MS, but while the application waits to write more there is no end of
+ * what waits. So it carries all that the others wouldn't deliver about as soon.
+ *
  * Ignores: what the receive window leaves of the rates.
  */
 #include <linux/math64.h>
@@ -38,6 +42,8 @@
 /* the kernel's fragments have 32 KB at most */
 #define COST_CREDIT_BYTES	(64 * 1024)
 #define COST_SHARE_ONE		1024U
+/* a stream that is told nothing stalls for about as long when a path is lost */
+#define RISK_DELAY_MS		100
 
 static u32 least_cost(const struct pams_view *view)
 {
@@ -51,6 +57,23 @@ static u32 least_cost(const struct pams_view *view)
 	return least;
 }
 
+static bool is_cheaper(const struct pams_model *sub, const struct pams_model *than)
+{
+	return sub->cost < than->cost ||
+	       (sub->cost == than->cost && !sub->at_risk && than->at_risk);
+}
+
+static bool has_cheaper(const struct pams_view *view, const struct pams_model *than)
+{
+	unsigned int i;
+
+	for (i = 0; i < view->nr; i++) {
+		if (!view->sub[i]->stopped && is_cheaper(view->sub[i], than))
+			return true;
+	}
+	return false;
+}
+
 /**
  * cost_differs - does any subflow cost more than another one that is alive?
  * @view:	the connection's view
@@ -62,6 +85,21 @@ bool cost_differs(const struct pams_view *view)
 
 	for (i = 0; i < view->nr; i++) {
 		if (view->sub[i]->cost > least)
+			return true;
+	}
+	return false;
+}
+
+/**
+ * cost_risks - is any subflow's path at risk?
+ * @view:	the connection's view
+ */
+bool cost_risks(const struct pams_view *view)
+{
+	unsigned int i;
+
+	for (i = 0; i < view->nr; i++) {
+		if (view->sub[i]->at_risk)
 			return true;
 	}
 	return false;
@@ -131,10 +169,11 @@ static void credit_update(const struct pams_view *view, u32 least, u32 percent,
 	state->credit_bytes = clamp_t(s64, credit, -COST_CREDIT_BYTES, COST_CREDIT_BYTES);
 }
 
-/* How much of the waiting data the subflows that cost less than @cost can't deliver within
+/* How much of the waiting data the subflows that are cheaper than @than can't deliver within
  * the span. 0 if one of them could be given something, or if it is less than a packet.
  */
-static u64 surplus_bytes(const struct pams_view *view, u32 cost, u64 span_us, u64 waiting)
+static u64 surplus_bytes(const struct pams_view *view, const struct pams_model *than,
+			 u64 span_us, u64 waiting)
 {
 	unsigned int i;
 	u64 carried = 0;
@@ -142,13 +181,28 @@ static u64 surplus_bytes(const struct pams_view *view, u32 cost, u64 span_us, u6
 	for (i = 0; i < view->nr; i++) {
 		const struct pams_model *sub = view->sub[i];
 
-		if (sub->stopped || sub->cost >= cost)
+		if (sub->stopped || !is_cheaper(sub, than))
 			continue;
 		if (sub->idle && model_arrival_us(sub, PICK_PACKET_BYTES) <= span_us)
 			return 0;
 		carried += model_carried_bytes(sub, span_us);
 	}
 	return waiting >= carried + PICK_PACKET_BYTES ? waiting - carried : 0;
+}
+
+/* What a costlier subflow may be given, by its owner's overflow. */
+static u64 overflow_bytes(const struct pams_view *view, const struct pams_model *sub,
+			  const struct cost_overflow *overflow, u64 credit, u64 waiting)
+{
+	u64 span_us;
+
+	if (overflow->delay_ms)
+		return surplus_bytes(view, sub, (u64)overflow->delay_ms * USEC_PER_MSEC, waiting);
+	if (!credit)
+		return 0;
+	span_us = div_u64((u64)model_arrival_us(sub, PICK_PACKET_BYTES) * overflow->percent, 100);
+	/* here left_bytes is right: U64_MAX while the application waits to write more */
+	return min(credit, surplus_bytes(view, sub, span_us, view->left_bytes));
 }
 
 /**
@@ -161,37 +215,30 @@ static u64 surplus_bytes(const struct pams_view *view, u32 cost, u64 span_us, u6
 void cost_spare_but(struct pams_view *view, const struct cost_overflow *overflow,
 		    struct cost_state *state, u64 waiting_bytes)
 {
-	u64 allowed[PAMS_SUBFLOWS_MAX] = {};
+	u64 allowed[PAMS_SUBFLOWS_MAX];
 	u32 least = least_cost(view);
-	u64 most = U64_MAX, span_us;
+	u64 credit = 0;
 	unsigned int i;
 
-	if (!overflow->delay_ms && !overflow->percent) {
-		cost_spare(view);
-		return;
-	}
-	if (!overflow->delay_ms) {
+	if (!overflow->delay_ms && overflow->percent) {
 		credit_update(view, least, overflow->percent, state);
-		most = max(state->credit_bytes, 0);
-		/* here left_bytes is right: U64_MAX while the application waits to write more */
-		waiting_bytes = view->left_bytes;
+		credit = max(state->credit_bytes, 0);
 	}
-	for (i = 0; i < view->nr && most; i++) {
+	for (i = 0; i < view->nr; i++) {
 		const struct pams_model *sub = view->sub[i];
 
-		if (sub->stopped || sub->cost <= least)
+		allowed[i] = U64_MAX;
+		if (sub->stopped)
 			continue;
-		span_us = overflow->delay_ms ? (u64)overflow->delay_ms * USEC_PER_MSEC :
-			  div_u64((u64)model_arrival_us(sub, PICK_PACKET_BYTES) *
-				  overflow->percent, 100);
-		allowed[i] = min(most, surplus_bytes(view, sub->cost, span_us,
-						     waiting_bytes));
+		if (sub->cost > least)
+			allowed[i] = overflow_bytes(view, sub, overflow, credit, waiting_bytes);
+		else if (sub->at_risk && has_cheaper(view, sub))
+			allowed[i] = surplus_bytes(view, sub, RISK_DELAY_MS * USEC_PER_MSEC,
+						   view->left_bytes);
 	}
 	for (i = 0; i < view->nr; i++) {
 		struct pams_model *sub = view->sub[i];
 
-		if (sub->stopped || sub->cost <= least)
-			continue;
 		if (allowed[i])
 			sub->room_bytes = min_t(u64, sub->room_bytes, allowed[i]);
 		else

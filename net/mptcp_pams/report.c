@@ -23,6 +23,10 @@
  *
  *   OWD' = a * OWD + (1 - a) * sample,  a = 7/8 (RFC 6298) or 1/8 (PLAMA)
  *
+ * From three times the spread before T_L on the path is at risk: a stream avoids it (cost.c). So a
+ * T_L that is put off again and again, always between the two, keeps it avoided and in use. A file
+ * isn't touched: it would gain nothing, and wait at its end for a slower path.
+ *
  * A silent subflow (alive.c) is stopped, too. If every subflow is stopped, the one whose
  * path is lost last is used.
  *
@@ -34,6 +38,7 @@
 #include "pams.h"
 #include "trace.h"
 
+#define RISK_SPREADS	3
 #define OWD_GAIN_SHIFT	3	/* the weights are 1/8 and 7/8 */
 /* struct pams_model keeps an interface as a mark of 13 bits. A mark below this is the index
  * itself. From a higher mark the index isn't known, so while such a subflow has no route, no
@@ -197,6 +202,7 @@ static bool model_set_loss(struct pams_subflow *sub,
 			    min_t(u64, div_u64(loss_ns - now_ns - late_ns,
 					       NSEC_PER_USEC),
 				  MODEL_HORIZON_NONE - 1);
+	model->at_risk = loss_ns <= now_ns + RISK_SPREADS * spread_us * NSEC_PER_USEC;
 	if (arrival_ns >= loss_ns)
 		return true;
 
@@ -256,6 +262,7 @@ static u64 report_put_in(struct pams_conn *conn, const struct msk_look *look,
 	bool stop = false;
 
 	model->horizon_us = MODEL_HORIZON_NONE;
+	model->at_risk = false;
 	report = sub->pipe ? &sub->pipe->report : NULL;
 	if (report && pams_report_has_pipe(report, now_ns))
 		model_set_pipe(model, report, now_ns);
@@ -269,6 +276,7 @@ static u64 report_put_in(struct pams_conn *conn, const struct msk_look *look,
 		loss_ns = report->loss_ns;
 		stop = model_set_loss(sub, report, conn->net, tp,
 				      view->fragment_bytes, now_ns);
+		model->at_risk &= conn->stream.bounds;	/* as the last look saw it */
 	}
 
 	if (stop)

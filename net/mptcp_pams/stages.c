@@ -26,7 +26,7 @@ static void look_beyond(struct pams_conn *conn, unsigned int nr)
 }
 
 /* Take costlier paths out of the view, by the rule for this kind of data: new data, data
- * that is sent again (@again), or data that is sent on two subflows.
+ * that is sent again (@again), or data that is sent on two subflows. Risks count for new data only.
  */
 static void view_spare(struct pams_conn *conn, const struct msk_look *look,
 		       struct pams_view *view, bool again)
@@ -38,9 +38,9 @@ static void view_spare(struct pams_conn *conn, const struct msk_look *look,
 		overflow.percent = READ_ONCE(conn->net->overflow_percent);
 	}
 	conn->costly = cost_differs(view);
-	if (!conn->costly)
+	if (!conn->costly && !cost_risks(view))
 		return;
-	if (overflow.copies && (again || view->sent_bytes < view->first_bytes))
+	if ((overflow.copies || !conn->costly) && (again || view->sent_bytes < view->first_bytes))
 		return;
 	if (again)
 		cost_spare(view);

@@ -41,6 +41,7 @@
  * @pipe_delay_us:	one-way delay of the pipe, if the helper ends TCP
  * @pipe_backlog_bytes:	bytes that wait before the pipe
  * @cost:		cost of using the path
+ * @at_risk:		the path may be lost soon, and the connection is a stream (stream.h)
  * @idle:		the subflow has room (MPBond: "idle"); otherwise it is busy
  * @in_flight:		data is sent and unacknowledged, and TCP isn't in RTO recovery, so
  *			an acknowledgment, and with it another decision, is expected
@@ -83,7 +84,8 @@ struct pams_model {
 	u32 pipe_byteps;
 	u32 pipe_delay_us;
 	u32 pipe_backlog_bytes;
-	u32 cost:8;	/* a bit field, as what follows: BPF reads all of the word */
+	u32 cost:7;	/* a bit field, as what follows: BPF reads all of the word */
+	u32 at_risk:1;
 	u32 idle:1;
 	u32 in_flight:1;
 	u32 outstanding:1;

@@ -104,6 +104,21 @@ copies()
 	check "bytes on path 2" "$(sent "$server" 2)" ">" 500000
 }
 
+# A path at risk is left to others that deliver in time, and carries its part of what they don't.
+risk()
+{
+	local before
+
+	begin "$1"
+	on_server "$pamsctl" path flush
+	on_server "$pamsctl" path set 10.0.1.1 loss-time 40s loss-spread 15s
+	transfer --bytes $((4 * video_byteps)) --rate "$video_byteps"
+	check "bytes on path 1, a stream" "$(sent "$server" 1)" "<" "4 * $video_byteps * 3 / 10"
+	before=$(sent "$server" 1)
+	transfer --bytes 4M
+	check "bytes on path 1, a file" "$(sent "$server" 1) - $before" ">" 1000000
+}
+
 # --- figures ---
 
 # 4 Mbit/s of video, no byte later than 500 ms and what a path takes besides.
@@ -171,6 +186,7 @@ bulk()
 	add levels
 	add copies
 	for sched in pams minfct; do
+		add risk $sched
 		add video $sched
 		add video_fades $sched
 	done

@@ -514,7 +514,7 @@ int unit_policy(int which, const u64 *in, u32 *state, u32 *bytes)
 	return chosen;
 }
 
-#define COST_WORDS	9	/* see cost_sub() in unit.py */
+#define COST_WORDS	10	/* see cost_sub() in unit.py */
 
 /* What costlier subflows may be used for: delay_ms, percent, waiting, left, sent,
  * lead, again, nr, then COST_WORDS for each. @state is that of cost.c, changed; @room what
@@ -553,6 +553,7 @@ int unit_cost(const u64 *in, s64 *state, u64 *room)
 			.idle = in[6] > 0,
 			.stopped = in[7],
 			.growing = in[8],
+			.at_risk = in[9],
 			.horizon_us = MODEL_HORIZON_NONE,
 		};
 		was_stopped[i] = in[7];
@@ -561,7 +562,7 @@ int unit_cost(const u64 *in, s64 *state, u64 *room)
 	differs = cost_differs(&view);
 	if (differs && again)
 		cost_spare(&view);
-	else if (differs)
+	else if (differs || (cost_risks(&view) && !again))
 		cost_spare_but(&view, &overflow, &own, waiting);
 	for (unsigned int i = 0; i < view.nr; i++)
 		room[i] = models[i].stopped && !was_stopped[i] ? ~0ULL :

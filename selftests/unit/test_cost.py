@@ -61,6 +61,30 @@ class TestDelay(unittest.TestCase):
         self.assertEqual(cost(subs, delay_ms=500, waiting=985_000), [0, 0, 5000])
 
 
+class TestRisk(unittest.TestCase):
+    """A path at risk is used for what the others don't deliver within 100 ms."""
+    SAFE, RISKY = sub(0, RATE, 20_000, **FULL), sub(0, RATE, 10_000, at_risk=True)
+
+    def test_avoided_while_another_delivers_soon(self):
+        self.assertEqual(cost([self.RISKY, sub(0, RATE, 60_000)]), [None, 15_000])
+        self.assertEqual(cost([self.RISKY, self.SAFE], unscheduled=90_000), [None, 0])
+
+    def test_the_surplus_goes_there(self):
+        self.assertEqual(cost([self.RISKY, self.SAFE], unscheduled=91_500), [1500, 0])
+        self.assertEqual(cost([self.RISKY, self.SAFE]), [15_000, 0])
+        self.assertEqual(cost([self.RISKY, sub(0, RATE, 300_000)]), [15_000, 15_000])
+
+    def test_not_without_another_nor_for_what_is_sent_again(self):
+        self.assertEqual(cost([self.RISKY, self.RISKY], unscheduled=1), [15_000, 15_000])
+        self.assertEqual(cost([self.RISKY, sub(0, RATE, 20_000, stopped=True)]), [15_000, 15_000])
+        self.assertEqual(cost([self.RISKY, sub(0, RATE, 60_000)], again=True), [15_000, 15_000])
+
+    def test_a_cost_counts_before_it(self):
+        self.assertEqual(cost([self.RISKY, sub(1, RATE, 20_000)], unscheduled=1), [15_000, None])
+        dear = sub(1, RATE, 20_000, at_risk=True)
+        self.assertEqual(cost([sub(0, RATE, 60_000, **FULL), dear], waiting=10**9), [0, None])
+
+
 class TestFactor(unittest.TestCase):
     def share(self, subs, percent, sent=40_000):
         state = Credit()

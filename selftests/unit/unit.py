@@ -162,11 +162,11 @@ def policy(name, subs, state, *, unscheduled=U64_MAX, sent=0, first=U64_MAX, snd
 
 
 def cost_sub(cost, rate, rtt_us, *, limit=None, window=None, flight=0, room=15_000, stopped=False,
-             growing=False):
+             growing=False, at_risk=False):
     """A subflow of that cost; a window that is one bandwidth-delay product."""
     window = rate * rtt_us // 10**6 if window is None else window
     return (cost, rate, rate if limit is None else limit, rtt_us, window, flight, room,
-            int(stopped), int(growing))
+            int(stopped), int(growing), int(at_risk))
 
 
 class Credit:
