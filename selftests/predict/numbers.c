@@ -366,6 +366,12 @@ static void line_is_corrected(void)
 	check(line.at_ms == 1000 && line.spread_ms == 400);
 	walk_correct(&walk, 1000, &lost);
 	check(lost.lost && lost.at_ms == 1000);
+	/* with --avoid it is told so far ahead that nothing is stopped, whatever the line says */
+	walk.avoids = true;
+	walk_correct(&walk, 1000, &lost);
+	check(!lost.lost && lost.at_ms == 3500 && lost.spread_ms == 1000);
+	walk_restart(&walk, &(struct walk_learned){ });
+	check(walk.avoids);
 }
 
 /* --- choice.c --- */

@@ -302,6 +302,18 @@ def levels_of_a_drive(_):
 
 
 @case
+def levels_that_are_avoided(_):
+    """As above, past the end of the range: 7/4 of the spread before no time is there anything but use."""
+    status, out, err = predict("--avoid", "--levels", "-", stdin=levels(lambda s: 0.2 + 0.2 * s, 6))
+    assert status == 0, err
+    lines = [json.loads(line) for line in out.splitlines()]
+    assert all(line["loss_ms"] >= 7 / 4 * line["spread_ms"] + 700 for line in lines), lines
+    assert all(after["at_ms"] <= line["at_ms"] + line["loss_ms"] - 7 / 4 * line["spread_ms"]
+               for line, after in zip(lines, lines[1:])), lines
+    assert (lines[-1]["loss_ms"], lines[-1]["spread_ms"]) == (2500, 1000) and lines[-1]["at_ms"] >= 5500, lines
+
+
+@case
 def levels_of_a_turn(_):
     """To 80 % of the range and back: said, and taken back."""
     status, out, err = predict("--levels", "-", stdin=levels(

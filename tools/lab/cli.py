@@ -324,7 +324,7 @@ def _foreseen_parser(commands):
 
 def _early_parser(commands):
     parser = commands.add_parser("early", help="what stops before a loss of Wi-Fi are worth: drawn drives, "
-                                 "untold, by the threshold rule, by pams-predict")
+                                 "untold, by the threshold rule, by pams-predict, with --avoid")
     parser.add_argument("--sched", choices=("pams", "minpad", "minfct"), default="minfct")
     parser.add_argument("--first-drive", type=_count("--first-drive", 1, 1_000_000), default=1,
                         metavar="N", help="drawn are those from N on (1)")

@@ -121,11 +121,11 @@ def changes(drive, trace):
     return tuple(found)
 
 
-def predictions(program, trace):
+def predictions(program, trace, options=()):
     """What pams-predict says of the trace: its lines, in the trace's time."""
     begin_ms = trace[0][0]
     text = "".join(f"{ms - begin_ms} {round(dbm)}\n" for ms, dbm in trace)
-    done = subprocess.run([program, "--levels", "-"], input=text, text=True,
+    done = subprocess.run([program, "--levels", "-", *options], input=text, text=True,
                           capture_output=True, check=False)
     if done.returncode:
         raise LabError("pams-predict fails", done.stderr.splitlines())

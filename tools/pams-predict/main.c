@@ -22,6 +22,7 @@ static const char usage[] =
 	"      --exponent N       exponent of the path loss (3.0)\n"
 	"      --reference DB     path loss at 1 m (40)\n"
 	"      --window MS        how far back the trend's levels go (2000)\n"
+	"      --avoid            by the level no path is stopped, only avoided\n"
 	"      --horizon MS       losses farther ahead are not reported (5000)\n"
 	"      --aps FILE         access points, CSV or GeoJSON\n"
 	"      --route FILE       where it will be when, GPX, KML or GeoJSON\n"
@@ -40,7 +41,7 @@ enum option_id {
 	OPTION_THRESHOLD = 256, OPTION_EXPONENT, OPTION_REFERENCE, OPTION_WINDOW,
 	OPTION_HORIZON, OPTION_APS, OPTION_ROUTE, OPTION_DEPART, OPTION_GPSD,
 	OPTION_POSITION_ERROR, OPTION_RANGE_ERROR, OPTION_TIME_ERROR,
-	OPTION_LEVELS, OPTION_JSON,
+	OPTION_LEVELS, OPTION_JSON, OPTION_AVOID,
 };
 
 static const struct option options[] = {
@@ -49,6 +50,7 @@ static const struct option options[] = {
 	{ "exponent", required_argument, NULL, OPTION_EXPONENT },
 	{ "reference", required_argument, NULL, OPTION_REFERENCE },
 	{ "window", required_argument, NULL, OPTION_WINDOW },
+	{ "avoid", no_argument, NULL, OPTION_AVOID },
 	{ "horizon", required_argument, NULL, OPTION_HORIZON },
 	{ "aps", required_argument, NULL, OPTION_APS },
 	{ "route", required_argument, NULL, OPTION_ROUTE },
@@ -158,6 +160,9 @@ static void set(struct arguments *arguments, int id)
 	case OPTION_LEVELS:
 		arguments->levels = optarg;
 		break;
+	case OPTION_AVOID:
+		settings->avoids = true;
+		break;
 	case OPTION_JSON:
 		arguments->json = true;
 		break;
@@ -203,9 +208,7 @@ int main(int argc, char **argv)
 	if (optind < argc)
 		return refuse("it takes options only; try 'pams-predict --help'");
 	if (arguments.levels)
-		return replay_print(arguments.levels, &settings->model,
-				    settings->window_ms, &settings->warning,
-				    stdout) ? 1 : 0;
+		return replay_print(arguments.levels, settings, stdout) ? 1 : 0;
 	if (!settings->interface && !(arguments.route && arguments.aps))
 		return refuse("no interface: give --interface, or --route and --aps");
 	if ((arguments.route || settings->gpsd) && !arguments.aps)

@@ -383,6 +383,7 @@ static void plugin_begin(struct plugin *plugin, const struct settings *settings)
 	plugin->warning = settings->warning;
 	trend_init(&plugin->trend, &settings->model, settings->window_ms);
 	walk_init(&plugin->walk, settings->model.threshold_dbm);
+	plugin->walk.avoids = settings->avoids;
 	forget(plugin);
 	keep_to_clock(plugin);
 	if (settings->depart_now && settings->route.count)

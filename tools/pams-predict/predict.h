@@ -48,6 +48,8 @@
 
 #define WHY_TEXT	96
 
+struct settings;
+
 /* What one source, signal or route, predicts for the link to the associated access point. */
 struct estimate {
 	bool known;		/* false: no loss is predicted */
@@ -141,6 +143,7 @@ struct walk {
 	bool begun;
 	int64_t begun_ms, ms;		/* time of the first and the newest sample */
 	struct walk_filter filters[WALK_MODELS];
+	bool avoids;			/* a setting: a loss that is near is told as a risk */
 	bool near;			/* a loss is */
 	bool vain;			/* since it is, none has come */
 	int64_t weak_ms;		/* when the level was last above the threshold */
@@ -344,9 +347,7 @@ void coverage_estimate(const struct crossing *crossing, const struct ap *ap,
 int timeline_print(const struct route *route, const struct aps *aps,
 		   const struct errors *errors, bool json, FILE *out);
 /* Predict from a file of lines "MS DBM"; "-" is standard input. */
-int replay_print(const char *file, const struct pathloss *model,
-		 unsigned int window_ms, const struct warning *warning,
-		 FILE *out);
+int replay_print(const char *file, const struct settings *settings, FILE *out);
 
 /* --- line.c: the lines that pamsd reads --- */
 
@@ -412,6 +413,7 @@ struct settings {
 	struct aps aps;
 	struct route route;
 	bool depart_now;	/* the route begins when the program starts */
+	bool avoids;		/* by the level no path is stopped, only avoided */
 	bool explain;
 };
 

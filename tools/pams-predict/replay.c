@@ -59,12 +59,10 @@ static int replay(FILE *in, const char *name, struct trend *trend,
 	return err;
 }
 
-int replay_print(const char *file, const struct pathloss *model,
-		 unsigned int window_ms, const struct warning *settings,
-		 FILE *out)
+int replay_print(const char *file, const struct settings *settings, FILE *out)
 {
 	FILE *in = strcmp(file, "-") ? fopen(file, "re") : stdin;
-	struct warning warning = *settings;
+	struct warning warning = settings->warning;
 	struct trend trend;
 	struct walk walk;
 	int err;
@@ -73,8 +71,9 @@ int replay_print(const char *file, const struct pathloss *model,
 		perror(file);
 		return -1;
 	}
-	trend_init(&trend, model, window_ms);
-	walk_init(&walk, model->threshold_dbm);
+	trend_init(&trend, &settings->model, settings->window_ms);
+	walk_init(&walk, settings->model.threshold_dbm);
+	walk.avoids = settings->avoids;
 	err = replay(in, file, &trend, &walk, &warning, out);
 	if (in != stdin)
 		fclose(in);

@@ -21,7 +21,8 @@
  * with s(h)^2 the variance of x, of v until then and of what the walk adds. A loss is near from
  * when chance(AHEAD_MS) for B + MARGIN_DB is SURE, or LIKELY and the line's time is near, too, and
  * little spread, until the level is RECOVERED_DB above B. Then the path may be left; until then
- * the line's time is put off so far that it isn't, but known.
+ * the line's time is put off so far that it isn't, but known. With --avoid it never is: while a
+ * loss is near, a time is told that is so vague that the kernel avoids the path (report.c).
  *
  * B is the threshold, or higher where losses show that the threshold is too low: nothing arrives
  * for SILENT_MS. The median of the last levels before that is how far B rises. What this costs is
@@ -74,6 +75,10 @@ static const struct {
 /* a time this much behind 7/4 of its spread stops nothing yet: a queue and a way there */
 #define SLACK_MS	1000
 
+/* a loss so far ahead, so vague, stops nothing for 750 ms, but the path is avoided (report.c) */
+#define RISK_MS		2500
+#define RISK_SPREAD_MS	1000
+
 /* longer than plugin.c's rare looks */
 #define SILENT_MS	700
 #define WEAK_MS		500
@@ -97,7 +102,8 @@ void walk_init(struct walk *walk, double threshold_dbm)
 
 void walk_restart(struct walk *walk, const struct walk_learned *learned)
 {
-	struct walk new = { .threshold_dbm = walk->threshold_dbm, .learned = *learned };
+	struct walk new = { .threshold_dbm = walk->threshold_dbm, .avoids = walk->avoids,
+			    .learned = *learned };
 
 	*walk = new;
 }
@@ -375,6 +381,12 @@ static bool line_leaves(const struct estimate *estimate, int64_t now_ms)
 	       left_at_ms(estimate) <= now_ms + QUEUE_MS;
 }
 
+static void say_chance(const struct walk *walk, struct estimate *estimate)
+{
+	snprintf(estimate->why, WHY_TEXT, "too weak in half a second with %.0f %%",
+		 walk_chance(walk) * 100);
+}
+
 void walk_correct(struct walk *walk, int64_t now_ms, struct estimate *estimate)
 {
 	int64_t early_ms = now_ms + SLACK_MS - left_at_ms(estimate), left_ms;
@@ -391,6 +403,13 @@ void walk_correct(struct walk *walk, int64_t now_ms, struct estimate *estimate)
 			estimate->at_ms += early_ms;
 		return;
 	}
+	if (walk->avoids) {
+		*estimate = (struct estimate){
+			.known = true, .at_ms = now_ms + RISK_MS, .spread_ms = RISK_SPREAD_MS,
+		};
+		say_chance(walk, estimate);
+		return;
+	}
 	if (estimate->lost)
 		return;
 	left_ms = even_ms(walk);
@@ -403,6 +422,5 @@ void walk_correct(struct walk *walk, int64_t now_ms, struct estimate *estimate)
 	estimate->at_ms = now_ms + left_ms;
 	/* so that the path is left now */
 	estimate->spread_ms = left_ms * 4 / 7 + 1;
-	snprintf(estimate->why, WHY_TEXT, "too weak in half a second with %.0f %%",
-		 walk_chance(walk) * 100);
+	say_chance(walk, estimate);
 }
