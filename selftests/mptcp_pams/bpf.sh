@@ -157,7 +157,8 @@ detached_in_use()
 	attach "$1"
 	set_sysctl net.mptcp.scheduler="$1"
 	start_server
-	transfer --bytes 400000 --requests 12 &
+	# in a debug kernel to attach a program takes seconds
+	transfer --bytes 200000 --requests 40 --gap 300 &
 	within 50 is_asked || fail "the program isn't asked"
 	detach "$1"
 	is_not_there "$1" || fail "$1 is still there"
