@@ -157,9 +157,10 @@ static bool any_alive(struct pams_conn *conn)
 
 /* Was the data of all stale subflows sent again? The kernel counts for all subflows that hold data
  * whether they answer, and one may be stale before it is silent: its limit is longer after false
- * alarms. It may also hold what was sent again for another one.
+ * alarms. It may be stale before its turn to be sent again, and hold what was sent again for
+ * another one.
  */
-static bool all_stale_were_silent(struct pams_conn *conn)
+static bool all_stale_are_done(struct pams_conn *conn)
 {
 	struct sock *ssk;
 
@@ -169,7 +170,7 @@ static bool all_stale_were_silent(struct pams_conn *conn)
 			pams_subflow_find(conn, msk_subflow_id(ssk));
 
 		if (msk_subflow_is_stale(ssk) && !tcp_rtx_and_write_queues_empty(ssk) &&
-		    !(sub && sub->silent))
+		    !(sub && pams_resend_is_done(conn, sub, ssk)))
 			return false;
 	}
 	return true;
@@ -187,7 +188,7 @@ void pams_alive_check(struct pams_conn *conn)
 		return;
 	conn->stale_at = tcp_jiffies32;
 	conn->refusing = any_alive(conn);
-	if (msk_stale_check(conn->msk) && conn->refusing && all_stale_were_silent(conn))
+	if (msk_stale_check(conn->msk) && conn->refusing && all_stale_are_done(conn))
 		msk_nothing_again(conn->msk);
 	conn->refusing = false;
 }

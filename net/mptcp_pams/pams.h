@@ -428,6 +428,8 @@ bool pams_resend_wanted(struct pams_conn *conn, struct pams_view *view,
 bool pams_resend(struct pams_conn *conn);
 void pams_resend_count_excess(struct pams_conn *conn);
 void pams_resend_repair_stale(struct pams_conn *conn);
+bool pams_resend_is_done(struct pams_conn *conn, const struct pams_subflow *sub,
+			 const struct sock *ssk);
 bool pams_copy_wanted(const struct pams_conn *conn, const struct pams_view *view,
 		      int target);
 

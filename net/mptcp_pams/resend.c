@@ -298,27 +298,41 @@ void pams_resend_repair_stale(struct pams_conn *conn)
 		msk_resend_repair(conn->msk, &conn->resend);
 }
 
+/**
+ * pams_resend_is_done - was all data of a subflow sent again since it is silent?
+ * @conn:	the connection, owned
+ * @sub:	the subflow's state
+ * @ssk:	its TCP socket
+ */
+bool pams_resend_is_done(struct pams_conn *conn, const struct pams_subflow *sub,
+			 const struct sock *ssk)
+{
+	return sub->silent && !lost_left(conn, sub, &sub->model, tcp_sk(ssk));
+}
+
 static bool resend_lost(struct pams_conn *conn, struct pams_view *view,
 			struct msk_look *look)
 {
-	int from = view_lost(conn, view, look);
+	unsigned int tries = view->nr + 1;
 	struct pams_subflow *sub;
 	u32 bytes;
+	int from;
 
 	conn->lost_id = 0;
-	if (from < 0)
-		return false;
-
-	sub = pams_subflow_of(view->sub[from]);
-	bytes = pams_split_resend_lost(conn, look, look->ssk[from]);
-	if (!bytes && (sub->stopped || sub->silent))
-		bytes = msk_resend_head(conn->msk, look->ssk[from], &sub->again,
-					sub->silent, &conn->resend);
-	if (!bytes)
-		return false;
-	conn->lost_id = sub->model.id;
-	resend_count(conn, sub, bytes);
-	return true;
+	/* everything that the subflow holds may have arrived elsewhere: try the next */
+	while (tries-- && (from = view_lost(conn, view, look)) >= 0) {
+		sub = pams_subflow_of(view->sub[from]);
+		bytes = pams_split_resend_lost(conn, look, look->ssk[from]);
+		if (!bytes && (sub->stopped || sub->silent))
+			bytes = msk_resend_head(conn->msk, look->ssk[from], &sub->again,
+						sub->silent, &conn->resend);
+		if (!bytes)
+			continue;
+		conn->lost_id = sub->model.id;
+		resend_count(conn, sub, bytes);
+		return true;
+	}
+	return false;
 }
 
 static bool resend_copy(struct pams_conn *conn, const struct pams_view *view,

@@ -202,6 +202,45 @@ backup_takes_over()
 	check "us of all" "$(duration_us)" "<=" "$own_all_us * 11 / 10 + 30000"
 }
 
+# swallow I...: of what the server sends on these paths nothing arrives any more
+swallow()
+{
+	local i
+
+	on_client nft "table ip loss { chain in { type filter hook prerouting priority -300; }; }"
+	for i; do on_client nft "add rule ip loss in iifname c$i drop"; done
+}
+
+# joined_late SCHED: the longest stall when both paths die and another one joins soon; leaves us
+joined_late()
+{
+	paths "$1" 10mbit,10ms,200 10mbit,20ms,200 10mbit,80ms
+	ip -n "$client" mptcp endpoint del id 3
+	start_server
+	transfer --bytes 2M --rcvbuf 16000000 --timeout 30000 &
+	wait_sent 2 200000
+	swallow 1 2
+	sleep 0.1
+	ip -n "$client" mptcp endpoint add 10.0.3.1 dev c3 id 3 subflow
+	wait $! || fail "the transfer did not survive"
+	us=$(of gap_us)
+	say "$1: the longest stall is $us us, all of it takes $(duration_us)"
+	stop_server
+	remove_paths
+}
+
+# When all that one of them held was sent again, the kernel is asked for stale ones, and may find both: what the other one held must not
+# count as sent again, too.
+joins_late()
+{
+	local own_us
+
+	joined_late default
+	own_us=$us
+	joined_late "$1"
+	check "us of the longest stall" "$us" "<=" "$own_us * 11 / 10 + 30000"
+}
+
 # Path 2 has RATE for a while: then it soon carries a good part of the data again, though the receive window is small.
 slow_for_a_while()
 {
@@ -298,7 +337,10 @@ for sched in $SCHEDS; do
 	add dies "$sched" 2
 	add dies "$sched" 2 1358
 	add link_down "$sched"
-	[[ " pams minfct " != *" $sched "* ]] || add backup_dies "$sched"
+	if [[ " pams minfct " == *" $sched "* ]]; then
+		add backup_dies "$sched"
+		add joins_late "$sched"
+	fi
 	add comes_back "$sched"
 	add both_die_for_a_while "$sched"
 	add endpoint_removed_and_added "$sched"
