@@ -118,20 +118,6 @@ void pams_alive_find_silent(struct pams_conn *conn)
 	}
 }
 
-/**
- * pams_alive_check_is_due - is it time for the kernel's stale check?
- * @conn:	the connection, owned or with its data lock held
- *
- * The check counts how often in a row a subflow hasn't answered. After some times the kernel
- * marks the subflow stale and doesn't use it until it answers.
- */
-bool pams_alive_check_is_due(const struct pams_conn *conn)
-{
-	return pams_watches(conn) && conn->silent && !msk_is_fallback(conn->msk) &&
-	       !conn->resend.keep && !conn->lost_id &&
-	       tcp_jiffies32 - conn->stale_at >= TCP_RTO_MIN;
-}
-
 /* Is there a subflow on which the data of the silent ones can be sent again? A backup doesn't
  * count while a regular subflow is usable; a silent regular subflow is usable until the kernel
  * marks it stale.
@@ -153,6 +139,21 @@ static bool any_alive(struct pams_conn *conn)
 		alive[backup] |= sub && !sub->stopped;
 	}
 	return alive[!regular];
+}
+
+/**
+ * pams_alive_check_is_due - is it time for the kernel's stale check?
+ * @conn:	the connection, owned or with its data lock held
+ *
+ * The check counts how often in a row a subflow hasn't answered. After some times the kernel
+ * marks the subflow stale and doesn't use it until it answers. It is no time while lost data waits
+ * to be sent again, unless all subflows that could take it are silent.
+ */
+bool pams_alive_check_is_due(struct pams_conn *conn)
+{
+	return pams_watches(conn) && conn->silent && !msk_is_fallback(conn->msk) &&
+	       tcp_jiffies32 - conn->stale_at >= TCP_RTO_MIN &&
+	       ((!conn->resend.keep && !conn->lost_id) || !any_alive(conn));
 }
 
 /* Was the data of all stale subflows sent again? The kernel counts for all subflows that hold data
@@ -188,8 +189,10 @@ void pams_alive_check(struct pams_conn *conn)
 		return;
 	conn->stale_at = tcp_jiffies32;
 	conn->refusing = any_alive(conn);
-	if (msk_stale_check(conn->msk) && conn->refusing && all_stale_are_done(conn))
+	if (msk_stale_check(conn->msk, !conn->refusing) && conn->refusing &&
+	    all_stale_are_done(conn))
 		msk_nothing_again(conn->msk);
+	pams_resend_repair_stale(conn);
 	conn->refusing = false;
 }
 

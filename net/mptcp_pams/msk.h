@@ -194,6 +194,7 @@ bool msk_is_resending(const struct mptcp_sock *msk, const struct msk_resend *res
 u32 msk_resend_excess(struct mptcp_sock *msk, struct msk_resend *resend);
 void msk_resend_skip(struct mptcp_sock *msk, const struct msk_resend *resend);
 void msk_resend_settle(struct mptcp_sock *msk, struct msk_resend *resend);
+void msk_resend_yield(struct mptcp_sock *msk, struct msk_resend *resend);
 void msk_resend_repair(struct mptcp_sock *msk, struct msk_resend *resend);
 struct sock *msk_get_retrans(struct mptcp_sock *msk);
 u32 msk_resend_tail(struct mptcp_sock *msk, struct sock *ssk,
@@ -208,7 +209,7 @@ u32 msk_resend_copy(struct mptcp_sock *msk, const struct sock *ssk, u32 from, u3
 u32 msk_resend_head(struct mptcp_sock *msk, struct sock *ssk,
 		    struct msk_sent_again *again, bool silent, struct msk_resend *resend);
 
-bool msk_stale_check(struct mptcp_sock *msk);
+bool msk_stale_check(struct mptcp_sock *msk, bool anyway);
 void msk_nothing_again(struct mptcp_sock *msk);
 int msk_check(struct socket *sock);
 

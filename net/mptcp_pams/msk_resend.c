@@ -356,6 +356,29 @@ void msk_resend_settle(struct mptcp_sock *msk, struct msk_resend *resend)
 }
 
 /**
+ * msk_resend_yield - leave the first fragment to the kernel's own retransmission
+ * @msk:	the connection, owned in process context; the kernel sends that fragment again now
+ * @resend:	the range that is pending again; emptied if it is in that fragment
+ *
+ * Of that fragment the kernel sends what is marked as sent. If data of it is pending again, and
+ * finds no room, that is less than was sent, or nothing.
+ */
+void msk_resend_yield(struct mptcp_sock *msk, struct msk_resend *resend)
+{
+	struct mptcp_data_frag *head = msk->first_pending;
+
+	if (!is_pending_again(msk) || !list_is_first(&head->list, &msk->rtx_queue))
+		return;
+	if (msk_is_resending(msk, resend)) {
+		resend->keep = false;
+		resend->start = resend->end;
+		resend->sent_end = resend->end;
+	}
+	head->already_sent = min_t(u64, head->data_len, msk->snd_nxt - head->data_seq);
+	msk_resend_skip(msk, resend);
+}
+
+/**
  * msk_resend_repair - make all data pending again after a subflow has gone or become stale
  * @msk:	the connection, owned in process context
  * @resend:	the range that was pending again then; emptied

@@ -85,6 +85,7 @@ void msk_nothing_again(struct mptcp_sock *msk)
 /**
  * msk_stale_check - have the kernel check for subflows that don't answer, and are stale
  * @msk:	the connection, owned in process context
+ * @anyway:	do it though data is pending again: all subflows that could take it are silent
  *
  * When the kernel marks a subflow as stale it makes all unacknowledged data pending again, even
  * data under way on other subflows. Nothing is done while the kernel sends data again for a
@@ -92,9 +93,9 @@ void msk_nothing_again(struct mptcp_sock *msk)
  *
  * Return: has this call made data pending again?
  */
-bool msk_stale_check(struct mptcp_sock *msk)
+bool msk_stale_check(struct mptcp_sock *msk, bool anyway)
 {
-	if (is_pending_again(msk))
+	if (!anyway && is_pending_again(msk))
 		return false;
 	/* 6.12 checks in the first function, 7.3 in the second */
 	pams_subflow_get_retrans(msk);

@@ -415,7 +415,7 @@ void pams_watch_exit(void);
 bool pams_alive_any_silent(struct pams_conn *conn, const struct pams_view *view,
 			   const struct msk_look *look);
 void pams_alive_find_silent(struct pams_conn *conn);
-bool pams_alive_check_is_due(const struct pams_conn *conn);
+bool pams_alive_check_is_due(struct pams_conn *conn);
 void pams_alive_check(struct pams_conn *conn);
 bool pams_alive_any_gone(const struct pams_conn *conn, unsigned int usable);
 void pams_alive_drop_gone(struct pams_conn *conn);

@@ -184,7 +184,7 @@ static bool is_further(const struct pams_conn *conn)
  *
  * The kernel's own choice is taken, with the exceptions that the functions above make. A scheduler
  * that itself sends late data again, within a budget, lets the kernel do so only once the first
- * missing byte is overdue on the subflow that holds it.
+ * missing byte is overdue on the subflow that holds it, or no subflow answers.
  *
  * No state is made here: a timer that disconnect() left running may call this before the
  * next connection is established. If that connection falls back to TCP, no decision is ever
@@ -206,7 +206,7 @@ int pams_retransmit(struct mptcp_sock *msk, const struct pams_sched *of_socket)
 		pams_resend_count_excess(conn);
 		pams_resend_repair_stale(conn);
 	}
-	if (sched->owns_retransmission &&
+	if (sched->owns_retransmission && (!conn || any_alive(conn, 0, false)) &&
 	    !msk_head_is_due(msk, head_due_us, &wait_us)) {
 		msk_set_timeout(msk, usecs_to_jiffies(wait_us));
 		return -EINVAL;
@@ -236,6 +236,8 @@ int pams_retransmit(struct mptcp_sock *msk, const struct pams_sched *of_socket)
 	if (!ssk)
 		return -EINVAL;
 
+	if (conn)
+		msk_resend_yield(msk, &conn->resend);
 	msk_retransmit_on(ssk);
 	return 0;
 }

@@ -211,6 +211,36 @@ swallow()
 	for i; do on_client nft "add rule ip loss in iifname c$i drop"; done
 }
 
+# taken_over_from_two SCHED: the longest stall when both paths die, one soon after the other, and a backup is left; leaves us
+taken_over_from_two()
+{
+	paths "$1" 20mbit,40ms,50 20mbit,40ms,50 10mbit,5ms,50
+	ip -n "$client" mptcp endpoint change id 3 backup
+	start_server
+	transfer --bytes 3M --rcvbuf 16000000 --timeout 60000 &
+	sleep 0.9
+	swallow 1
+	sleep 0.1
+	on_client nft "add rule ip loss in iifname c2 drop"
+	wait $! || fail "the transfer did not survive"
+	us=$(of gap_us)
+	say "$1: the longest stall is $us us, all of it takes $(duration_us)"
+	stop_server
+	remove_paths
+}
+
+# What the first held waits for room on the second when that dies: nobody takes it then, and it has to keep neither the kernel from
+# sending again on the backup, nor from giving up the two.
+backup_takes_over_from_two()
+{
+	local own_us
+
+	taken_over_from_two default
+	own_us=$us
+	taken_over_from_two "$1"
+	check "us of the longest stall" "$us" "<=" "$own_us * 11 / 10 + 30000"
+}
+
 # joined_late SCHED: the longest stall when both paths die and another one joins soon; leaves us
 joined_late()
 {
@@ -339,6 +369,7 @@ for sched in $SCHEDS; do
 	add link_down "$sched"
 	if [[ " pams minfct " == *" $sched "* ]]; then
 		add backup_dies "$sched"
+		add backup_takes_over_from_two "$sched"
 		add joins_late "$sched"
 	fi
 	add comes_back "$sched"
