@@ -238,7 +238,8 @@ backup_takes_over_from_two()
 	taken_over_from_two default
 	own_us=$us
 	taken_over_from_two "$1"
-	check "us of the longest stall" "$us" "<=" "$own_us * 11 / 10 + 30000"
+	# when the first timeout comes differs: 0.87 of the kernel's own in 6.12, 1.18 in 7.3, where it was 1.46 to 2.4
+	check "us of the longest stall" "$us" "<=" "$own_us * 13 / 10 + 30000"
 }
 
 # joined_late SCHED: the longest stall when both paths die and another one joins soon; leaves us

@@ -28,8 +28,8 @@ begin()
 	within 30 links_are_up || fail "the links do not come up"
 }
 
-# pipe add|change RATE
-pipe() { tc -n "$helper" qdisc "$1" dev h2 root handle 1: tbf rate "$2" burst 3028 limit 1000000; }
+# pipe add|change RATE [BYTES]: so many wait before it
+pipe() { tc -n "$helper" qdisc "$1" dev h2 root handle 1: tbf rate "$2" burst 3028 limit "${3:-1000000}"; }
 
 # --- daemons ---
 
@@ -405,6 +405,8 @@ move_subflow()
 dead_link_is_no_way_for_its_loss()
 {
 	from_client 6M
+	# how long the challenge waits in the other way's queue is no part of this
+	pipe change 5mbit 20000
 	tc -n "$client" qdisc change dev c1 root netem rate 8mbit delay 10ms loss 100%
 	tell client '{"interface": "c1", "loss_ms": 0}' >/dev/null
 	# half a round trip of the other way, and one of a challenge if the server didn't know that way yet
