@@ -269,7 +269,8 @@ joins_late()
 	joined_late default
 	own_us=$us
 	joined_late "$1"
-	check "us of the longest stall" "$us" "<=" "$own_us * 11 / 10 + 30000"
+	# 0.76 to 1.06 of it was seen over kernels and seeds, 2.7 to 3.0 before
+	check "us of the longest stall" "$us" "<=" "$own_us * 13 / 10 + 30000"
 }
 
 # Path 2 has RATE for a while: then it soon carries a good part of the data again, though the receive window is small.
