@@ -221,7 +221,7 @@ taken_over_from_two()
 	sleep 0.9
 	swallow 1
 	sleep 0.1
-	on_client nft "add rule ip loss in iifname c2 drop"
+	swallow 2
 	wait $! || fail "the transfer did not survive"
 	us=$(of gap_us)
 	say "$1: the longest stall is $us us, all of it takes $(duration_us)"
