@@ -269,24 +269,35 @@ def other_family(folder):
     page.stop()
 
 
-def in_a_browser(folder):
-    """What its script makes of what pamsd says, an interface with a hostile name among that."""
+def browse(folder, address, virtual_ms):
+    """The page as a browser has it after so long, which passes for the page; some seconds here."""
     browser = shutil.which("chromium")
     if not browser:
         raise Skipped("no chromium here: no stage installs its 300 MB")
+    done = subprocess.run([browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+                           f"--user-data-dir={folder}/browser", f"--virtual-time-budget={virtual_ms}", "--dump-dom", address],
+                          check=False, capture_output=True, text=True, timeout=4 * LIMIT_S)
+    check(done.stdout, done.stderr)
+    return done.stdout
+
+
+def hostile_link():
+    """An interface whose name is HTML."""
     made = subprocess.run("ip link add '<i>x' type veth peer name y && ip address add 192.0.2.9/24 dev '<i>x' && "
                           "ip link set '<i>x' up && ip link set y up", shell=True, check=False)
     if made.returncode:
         raise Skipped("no interface can be made")
+
+
+def in_a_browser(folder):
+    """What its script makes of what pamsd says, an interface with a hostile name among that."""
+    hostile_link()
     page = Page(folder, "costs-as-backup = true")
     connection, port = open_connection()
     with connection:
-        answer = subprocess.run([browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
-                                 f"--user-data-dir={folder}/browser", "--virtual-time-budget=600000", "--dump-dom",
-                                 f"http://localhost:{page.port}/"], check=False, capture_output=True, text=True, timeout=4 * LIMIT_S)
-    # so many minutes pass for the page, and some seconds here: it asks several times, and has rates
-    dom = answer.stdout
-    check(f"pamsd {page.status()['version']}, the module is " in dom and 'class="bad"' not in dom, f"{dom}\n{answer.stderr}")
+        # it asks several times, and has rates
+        dom = browse(folder, f"http://localhost:{page.port}/", 600000)
+    check(f"pamsd {page.status()['version']}, the module is " in dom and 'class="bad"' not in dom, dom)
     check("<td>&lt;i&gt;x</td><td>up</td><td>192.0.2.9</td>" in dom, dom)
     check(re.search(rf"<td>127\.0\.0\.1:{port}</td><td>127\.0\.0\.1:\d+</td><td>[\d.]+ ms</td><td>0 bit/s</td>"
                     "<td>0 bit/s</td><td>100 B</td><td>0 B</td>", dom), dom)
