@@ -11,8 +11,9 @@
 
 #include <linux/tracepoint.h>
 
-/* A report that was accepted. address is IPv6, or IPv4 as mapped into IPv6; loss_in_ns is
- * the loss time from now on, 0 if the report has none.
+/* A report that was accepted. Its key names a subflow (kind 0, number is the connection's token),
+ * a peer's address (1) or an interface (2, number is its index). address is IPv6, or IPv4 as
+ * mapped into IPv6; loss_in_ns is the loss time from now on, 0 if the report has none.
  */
 TRACE_EVENT(mptcp_pams_report,
 	TP_PROTO(const struct pams_path_key *key,
@@ -47,7 +48,10 @@ TRACE_EVENT(mptcp_pams_report,
 		  __entry->loss_in_ns)
 );
 
-/* A candidate of a decision, with the numbers that the decision is made from. */
+/* A candidate of a decision, with the numbers that the decision is made from: rate_byteps is the
+ * smoothed cwnd/RTT, at most the pipe's rate; queued_bytes were handed over and not sent, or lost
+ * and not sent again.
+ */
 TRACE_EVENT(mptcp_pams_pad,
 	TP_PROTO(u32 token, const struct pams_model *sub),
 	TP_ARGS(token, sub),
@@ -87,7 +91,8 @@ TRACE_EVENT(mptcp_pams_pad,
 );
 
 /* A decision: the number of the chosen subflow, or 0 if nothing is sent now. left_bytes is
- * what no subflow was given yet, or the rest of the application's unit (pick.h).
+ * what no subflow was given yet, or the rest of the application's unit (pick.h); 2^64 - 1 while
+ * the application waits for buffer space.
  */
 TRACE_EVENT(mptcp_pams_decision,
 	TP_PROTO(u32 token, u32 chosen, unsigned int candidates, u64 left_bytes),
