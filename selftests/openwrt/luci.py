@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""LuCI's page in packaging/openwrt: its files, and in a real browser what it makes of what pamsctl says. Prints TAP.
+"""LuCI's pages in packaging/openwrt: their files, and in a real browser what they make of what pamsctl says, and ask for. Prints TAP.
 
     selftests/openwrt/luci.py [CASE...]
 
@@ -8,6 +8,7 @@ LuCI itself isn't here: luci.html stands in for its runtime, and this program fo
 pamsctl is the real one, in a network of its own without the module; with it, the one of selftests/pamsctl/fake.c.
 """
 import fnmatch
+import html
 import json
 import re
 import subprocess
@@ -37,12 +38,9 @@ def acl():
     granted = json.loads((PACKAGE / f"root/usr/share/rpcd/acl.d/{NAME}.json").read_text())[NAME]
     check(set(granted) == {"description", "read", "write"}, f"{granted}")
     for group in ("read", "write"):
-        check(set(granted[group]) == {"file"} and set(map(tuple, granted[group]["file"].values())) == {("exec",)}, f"{granted}")
+        check(set(granted[group]) == {"file", "uci"} and set(map(tuple, granted[group]["file"].values())) == {("exec",)}, f"{granted}")
+        check(granted[group]["uci"] == ["pamsd"], f"{granted}")
     return list(granted["read"]["file"]), list(granted["write"]["file"])
-
-
-def a_view():
-    return next(iter(menu().values()))["action"]["path"]
 
 
 class Device(BaseHTTPRequestHandler):
@@ -80,20 +78,21 @@ class Device(BaseHTTPRequestHandler):
         """Not shown."""
 
 
-def shown(folder, pamsctl=PAMSCTL, reader=False, virtual_ms=3000, **wanted):
+def shown(folder, pamsctl=PAMSCTL, reader=False, virtual_ms=3000, view="status", **wanted):
     """The page as the browser has it after some seconds, and what was asked for."""
+    check(f"mptcp-pams/{view}" in {entry["action"]["path"] for entry in menu().values()}, f"{menu()}")
     read, write = acl()
     with ThreadingHTTPServer(("127.0.0.1", 0), Device) as server:
         server.pamsctl, server.granted, server.asked = pamsctl, read if reader else read + write, []
         threading.Thread(target=server.serve_forever, daemon=True).start()
         if reader:
             wanted["reader"] = ""
-        query = urlencode({"view": a_view(), **wanted})
+        query = urlencode({"view": f"mptcp-pams/{view}", **wanted})
         dom = browse(folder, f"http://127.0.0.1:{server.server_address[1]}/?{query}", virtual_ms)
         server.shutdown()
     # the stand-in's own text apart
     page = dom.partition('<div id="view">')[2].partition("<script>")[0]
-    check("the view ended" not in dom.rpartition("</script>")[2] and page.startswith("<div><h2>Multipath TCP</h2>"), dom)
+    check("the view ended" not in dom.rpartition("</script>")[2] and page.startswith("<div><h2>Multipath TCP"), dom)
     return page, server.asked
 
 
@@ -245,8 +244,38 @@ def many_subflows(folder):
     check(page.count(">0x1</td>") == 100 and "And 3 more subflows." in page and ">a, backup</td>" in page and ">[::1]:1</td>" in page, page)
 
 
+def settings_are_the_init_script_s(folder):
+    """Each section and option that it reads is there, of the same kind and with the same default, and no others."""
+    page, _ = shown(folder, view="settings")
+    asked = json.loads(html.unescape(re.search("<pre>(.*?)</pre>", page)[1]))
+    check(asked["config"] == "pamsd", f"{asked}")
+    script = (PACKAGE.parent / "mptcp-pams/files/pamsd.init").read_text()
+    read = {("pamsd", name, "Flag", default) for name, default in re.findall(r"config_get_bool \w+ global (\w+) (\d)", script)}
+    # paths has no options, and is a flag here
+    read.add(("pamsd", "_paths", "Flag", "0"))
+    types = {name for line in re.findall(r"^\tsection \w+ (.*)$", script, re.M) for name in line.split()}
+    for kind in types - {"paths"}:
+        body = re.search(rf"^{kind}\(\)\n{{\n(.*?)^}}", script, re.M | re.S)[1]
+        read |= {(kind, name, "Flag", default) for name, default in re.findall(r'flag "\$1" (\w+) \S+ (\d)', body)}
+        read |= {(kind, name, "DynamicList", None) for name in re.findall(r'list_value "\$1" (\w+)', body)}
+        read |= {(kind, name, "Value", None) for name in re.findall(r'one_value "\$1" (\w+)', body)}
+    have = {(section["type"], option["name"], option["kind"].replace("ListValue", "Value"),
+             option.get("default", "0") if option["kind"] == "Flag" else None)
+            for section in asked["sections"] for option in section["options"]}
+    check(have == read, f"{have ^ read}")
+    check(sum(len(section["options"]) for section in asked["sections"]) == len(read), f"{asked}")
+    check([option["set"] for section in asked["sections"] for option in section["options"] if "set" in option] == [["0", "1", "1", "0"]],
+          f"{asked}")
+    for value in next(option["values"] for section in asked["sections"] for option in section["options"] if option["name"] == "measure"):
+        conf = Path(folder) / "conf"
+        conf.write_text(f'reporter {{ interface "lo" {{ about = {{"127.0.0.1"}} measure = "{value}" local = true }} }}')
+        checked = subprocess.run([TOP / "build/tools/pamsd", "--check", conf], capture_output=True, text=True, check=False)
+        check(checked.returncode == 0, f"{value}: {checked}")
+
+
 if __name__ == "__main__":
     subprocess.run(["make", "-s", "--no-print-directory", "-C", TOP / "selftests/pamsctl"], check=True, stdout=sys.stderr)
     sys.exit(run_cases_about_lo([
         files_fit_together, makefile_is_luci_s, acl_is_pamsctl_s, asks_for_what_is_granted, links_and_connections, doctor_is_told,
-        module_isn_t_loaded, scheduler_is_chosen, readers_change_nothing, one_line_says_what_is_wrong, bad_answers, many_subflows]))
+        module_isn_t_loaded, scheduler_is_chosen, readers_change_nothing, one_line_says_what_is_wrong, bad_answers, many_subflows,
+        settings_are_the_init_script_s]))
