@@ -75,13 +75,17 @@ class Matrix(unittest.TestCase):
         self.record("6.12.2+deb13-cloud-amd64", "vm=7 selftests passed")
         self.record("7.3.4+deb13.1-arm64", "vm=7 selftests passed", arch="arm64")
         self.record("6.12.2+rpi-lookalike", "vm=7 selftests passed", arch="arm64")
+        self.record("6.18.2+rpi-lookalike", "vm=7 selftests passed", arch="arm64")
+        self.record("7.0.2+openwrt-lookalike", "vm=7 selftests passed", arch="arm64")
         self.record("6.12.2+deb12-amd64", "packages=built")
         self.record("6.12.2+kcsan", "vm-kcsan=7 selftests passed", arch="arm64")
         self.record("6.12.1", "vm=1 selftests passed", arch="um")
         self.write()
         self.assertEqual(re.findall(r'"(.*)", "(.*)",\n  "(.*)"', self.rows.read_text()), [
             ("^6[.]12[.][.0-9]+[+]deb13[.0-9]*-cloud-amd64$", "x86_64", "6.12.2+deb13-cloud-amd64"),
-            ("^6[.]12[.][0-9]+[+]rpt-rpi-", "aarch64", "6.12.2+rpi-lookalike"),
+            ("^6[.]12[.][.0-9]+[+]rpt-rpi-", "aarch64", "6.12.2+rpi-lookalike"),
+            ("^6[.]18[.][.0-9]+[+]rpt-rpi-", "aarch64", "6.18.2+rpi-lookalike"),
+            ("^7[.][.0-9]+$", "aarch64", "7.0.2+openwrt-lookalike"),
             ("^7[.][.0-9]+[+]deb13[.0-9]*-arm64$", "aarch64", "7.3.4+deb13.1-arm64")])
 
     def test_bad_topic(self):
