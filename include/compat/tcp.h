@@ -16,6 +16,8 @@ static inline long compat_tcp_timeout_left(const struct sock *ssk)
 		return 0;
 #ifdef PAMS_HAVE_TCP_TIMEOUT_EXPIRES
 	return tcp_timeout_expires(ssk) - jiffies;
+#elif defined(PAMS_HAVE_ICSK_TIMEOUT)	/* 6.18 */
+	return icsk_timeout(inet_csk(ssk)) - jiffies;
 #else	/* goes when 6.12 does */
 	return READ_ONCE(inet_csk(ssk)->icsk_timeout) - jiffies;
 #endif

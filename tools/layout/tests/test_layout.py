@@ -144,10 +144,17 @@ class TestHeader(Case):
         self.assertEqual(re.findall(r"#define (PAMS_HAVE\w+)", text), ["PAMS_HAVE_GET_SUBFLOW"])
         self.assertIn('#define PAMS_LAYOUT_RELEASE "6.99.1-test"', text)
 
-    def test_features_of_newer(self):
+    def features_with(self, function):
         text = self.accepted(self.kernel(
-            ops=GET_SEND, header="static inline u64 tcp_timeout_expires(struct sock *sk);"))
-        self.assertEqual(re.findall(r"#define (PAMS_HAVE\w+)", text),
+            ops=GET_SEND, header=f"static inline u64\n{function}(const struct sock *sk);"))
+        return re.findall(r"#define (PAMS_HAVE\w+)", text)
+
+    def test_features_of_6_18(self):
+        self.assertEqual(self.features_with("icsk_timeout"),
+                         ["PAMS_HAVE_GET_SEND", "PAMS_HAVE_ICSK_TIMEOUT"])
+
+    def test_features_of_newer(self):
+        self.assertEqual(self.features_with("tcp_timeout_expires"),
                          ["PAMS_HAVE_GET_SEND", "PAMS_HAVE_TCP_TIMEOUT_EXPIRES"])
 
 
