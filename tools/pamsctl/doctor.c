@@ -146,14 +146,14 @@ static void look_at_control(json_t *list)
 
 static void look_at_scheduler(json_t *list)
 {
-	char chosen[SCHEDULERS_MAX], names[SCHEDULERS_MAX] = "";
+	char chosen[SCHEDULERS_MAX];
 
 	if (!scheduler_chosen(chosen, sizeof(chosen))) {
 		finding(list, BAD, "scheduler", NULL,
 			"this kernel has no choice of MPTCP schedulers");
 		return;
 	}
-	if (scheduler_list(names, sizeof(names)) && !in_list(names, chosen))
+	if (!scheduler_is_there(chosen))
 		finding(list, BAD, "scheduler",
 			is_ours(chosen) ? OR_UP "pamsctl load" :
 			"pamsctl sched set default",

@@ -10,10 +10,17 @@
 #include <libkmod.h>
 #include <stdarg.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "pamsctl.h"
 
 #define NAME	"mptcp_pams"
+
+bool module_is_loaded(void)
+{
+	return !access("/sys/module/mptcp_pams/initstate", F_OK) ||
+	       !access("/sys/module/mptcp_pams/refcnt", F_OK);
+}
 
 static void log_nothing(void *data, int priority, const char *file, int line,
 			const char *function, const char *format, va_list args)

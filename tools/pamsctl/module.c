@@ -26,12 +26,6 @@
 #define KEYS_MAX	65536
 #define SELF_MAX	3000
 
-bool module_is_loaded(void)
-{
-	return !access("/sys/module/mptcp_pams/initstate", F_OK) ||
-	       !access("/sys/module/mptcp_pams/refcnt", F_OK);
-}
-
 /* --- the module's file --- */
 
 static bool exists(const char *file)

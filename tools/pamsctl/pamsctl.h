@@ -243,7 +243,9 @@ const char *show_destination(char text[DESTINATION_MAX], const struct first *fir
 #define SCHEDULERS_MAX	512
 bool mptcp_is_there(void);
 bool scheduler_chosen(char *name, size_t room);
+/* False: this kernel has no list of its own, and may have more than these. */
 bool scheduler_list(char *names, size_t room);
+bool scheduler_is_there(const char *name);
 int scheduler_choose(const char *name);	/* 0 or -errno; -ENOENT: there is none of that name */
 /* Is it one of the module's schedulers that this pamsctl was built with? */
 bool is_ours(const char *name);
@@ -266,7 +268,6 @@ struct module {
 };
 
 bool has_capability(unsigned int number);
-bool module_is_loaded(void);
 void module_look(struct module *module, const char *file);
 void module_advice(const struct module *module, json_t *advice);
 /*
@@ -282,6 +283,7 @@ int module_load(const char *file, char *why, size_t room);
 bool loader_find(char *file, size_t room);
 int loader_insert(const struct module *module, const char *parameters);
 int loader_remove(void);
+bool module_is_loaded(void);
 
 /* finding.c */
 enum grade { FINE, NOTE, BAD };

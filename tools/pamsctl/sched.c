@@ -31,14 +31,13 @@ static json_t *list_json(const char *names)
 
 static int show(void)
 {
-	char chosen[SCHEDULERS_MAX], names[SCHEDULERS_MAX] = "";
-	bool listed, there;
+	char chosen[SCHEDULERS_MAX], names[SCHEDULERS_MAX];
+	bool there;
 
 	if (!scheduler_chosen(chosen, sizeof(chosen)))
 		return no_choice();
-	/* kernels before 6.11 have no list: assume that the chosen scheduler is available */
-	listed = scheduler_list(names, sizeof(names));
-	there = !listed || in_list(names, chosen);
+	scheduler_list(names, sizeof(names));
+	there = scheduler_is_there(chosen);
 	if (options.json)
 		return print_json(json_pack("{s:s, s:b, s:s, s:o, s:b}",
 					    "chosen", chosen, "there", there,
@@ -54,8 +53,7 @@ static int show(void)
 		printf("'%s' is chosen but NOT LOADED: the kernel quietly uses "
 		       "default instead%s\n",
 		       chosen, is_ours(chosen) ? ": see pamsctl load" : "");
-	if (listed)
-		printf("available: %s\n", names);
+	printf("available: %s\n", names);
 	return DONE;
 }
 
@@ -72,7 +70,7 @@ static int refuse_name(const char *name, const char *names)
 
 static int set(const char *name)
 {
-	char names[SCHEDULERS_MAX] = "";
+	char names[SCHEDULERS_MAX];
 	int err;
 
 	if (!mptcp_is_there() || access(FILE_NAME, F_OK))
@@ -115,7 +113,7 @@ static int add_scheduler(const struct pams_scheduler *scheduler, void *arg)
 /* List the names that the kernel has, for a module too old to describe its schedulers. */
 static void add_available(json_t *list)
 {
-	char names[SCHEDULERS_MAX] = "";
+	char names[SCHEDULERS_MAX];
 	json_t *available, *name;
 	size_t i;
 

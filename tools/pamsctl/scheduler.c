@@ -39,7 +39,19 @@ bool scheduler_chosen(char *name, size_t room)
 
 bool scheduler_list(char *names, size_t room)
 {
-	return read_line(SYSCTL "available_schedulers", names, room);
+	if (read_line(SYSCTL "available_schedulers", names, room))
+		return true;
+	/* 6.6 and 6.8, for example, have no such file */
+	snprintf(names, room, "default%s", module_is_loaded() ? PAMS_SCHEDS(PAMS_SCHED_WORD) : "");
+	return false;
+}
+
+bool scheduler_is_there(const char *name)
+{
+	char names[SCHEDULERS_MAX];
+	bool all = scheduler_list(names, sizeof(names));
+
+	return in_list(names, name) || (!all && !is_ours(name));
 }
 
 int scheduler_choose(const char *name)
