@@ -10,14 +10,15 @@
 #include <net/tcp.h>
 
 #include "mptcp_layout.h"	/* generated from the target kernel's BTF */
+#include "compat/mptcp_flags.h"
 #include "msk.h"
 #include "symbols.h"
 
 /* Bits of mptcp_sock.cb_flags and .flags. The kernel has them as macros, so they aren't in
- * its BTF; they are the same in every supported kernel, and msk_check() checks them.
+ * its BTF; msk_check() checks them.
  */
 #define MSK_CB_PUSH_PENDING	BIT(1)
-#define MSK_FLAG_FALLBACK_DONE	BIT(2)
+#define MSK_FLAG_FALLBACK_DONE	COMPAT_MPTCP_FALLBACK_DONE
 
 static inline struct mptcp_subflow_context *subflow_of(const struct sock *ssk)
 {
@@ -48,7 +49,7 @@ static inline bool subflow_usable(struct mptcp_subflow_context *subflow)
 		return pams_subflow_active(subflow);
 
 	/* a joining subflow may not send before the peer has confirmed it */
-	if (data_race(!!subflow->request_join) && !READ_ONCE(subflow->fully_established))
+	if (data_race(subflow->request_join && !subflow->fully_established))
 		return false;
 
 	return msk_may_send(subflow->tcp_sock);

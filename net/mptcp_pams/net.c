@@ -8,6 +8,8 @@
 #include <net/netns/generic.h>
 #include <uapi/linux/mptcp_pams.h>
 
+#include "features.h"
+#include "compat/sysctl.h"
 #include "pams.h"
 
 /* eta: PADs that differ by no more than this are noise (MPBond's value) */
@@ -25,7 +27,7 @@ static const unsigned int net_overflow_ms_max = MPTCP_PAMS_OVERFLOW_MAX_MS;
 static unsigned int net_id;
 
 /* Refuses less than 100 % of the time over all paths, which can't be reached; so do rules. */
-static int net_overflow_percent(const struct ctl_table *table, int write, void *buffer,
+static int net_overflow_percent(compat_ctl_table *table, int write, void *buffer,
 				size_t *size, loff_t *pos)
 {
 	unsigned int *place = table->data, percent = READ_ONCE(*place);

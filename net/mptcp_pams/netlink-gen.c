@@ -11,42 +11,42 @@
 #include <uapi/linux/mptcp_pams.h>
 
 /* Integer value ranges */
-static const struct netlink_range_validation mptcp_pams_a_path_ifindex_range = {
+static struct netlink_range_validation mptcp_pams_a_path_ifindex_range = {
 	.min	= 1ULL,
 	.max	= S32_MAX,
 };
 
-static const struct netlink_range_validation mptcp_pams_a_path_pipe_rate_range = {
+static struct netlink_range_validation mptcp_pams_a_path_pipe_rate_range = {
 	.min	= MPTCP_PAMS_RATE_MIN_BYTEPS,
 	.max	= MPTCP_PAMS_RATE_MAX_BYTEPS,
 };
 
-static const struct netlink_range_validation mptcp_pams_a_path_pipe_backlog_range = {
+static struct netlink_range_validation mptcp_pams_a_path_pipe_backlog_range = {
 	.max	= MPTCP_PAMS_BACKLOG_MAX_BYTES,
 };
 
-static const struct netlink_range_validation mptcp_pams_a_path_pipe_delay_range = {
+static struct netlink_range_validation mptcp_pams_a_path_pipe_delay_range = {
 	.max	= MPTCP_PAMS_DELAY_MAX_US,
 };
 
-static const struct netlink_range_validation mptcp_pams_a_path_hs_rate_range = {
+static struct netlink_range_validation mptcp_pams_a_path_hs_rate_range = {
 	.min	= MPTCP_PAMS_RATE_MIN_BYTEPS,
 	.max	= MPTCP_PAMS_RATE_MAX_BYTEPS,
 };
 
-static const struct netlink_range_validation mptcp_pams_a_path_ttl_range = {
+static struct netlink_range_validation mptcp_pams_a_path_ttl_range = {
 	.max	= MPTCP_PAMS_TIME_MAX_MS,
 };
 
-static const struct netlink_range_validation mptcp_pams_a_path_loss_spread_range = {
+static struct netlink_range_validation mptcp_pams_a_path_loss_spread_range = {
 	.max	= MPTCP_PAMS_TIME_MAX_MS,
 };
 
-static const struct netlink_range_validation mptcp_pams_a_rule_overflow_ms_range = {
+static struct netlink_range_validation mptcp_pams_a_rule_overflow_ms_range = {
 	.max	= MPTCP_PAMS_OVERFLOW_MAX_MS,
 };
 
-static const struct netlink_range_validation mptcp_pams_a_rules_overflow_ms_range = {
+static struct netlink_range_validation mptcp_pams_a_rules_overflow_ms_range = {
 	.max	= MPTCP_PAMS_OVERFLOW_MAX_MS,
 };
 

@@ -211,11 +211,11 @@ name_is_refused()
 	local before after name
 
 	begin
-	before=$(sysctl -n net.mptcp.available_schedulers)
+	before=$(schedulers_of_kernel)
 	for name in of_ours of_kernel capital spaced control nameless endless no_pick; do
 		! attach faults "$name" || fail "it takes $name"
 	done
-	after=$(sysctl -n net.mptcp.available_schedulers)
+	after=$(schedulers_of_kernel)
 	[ "$before" = "$after" ] || fail "$before; now $after"
 }
 

@@ -209,8 +209,19 @@ no_users()
 	[ "$users" = 0 ]
 }
 
+# schedulers_of_kernel: those that the kernel lists. An older one has no list, but refuses a name that it doesn't know.
+schedulers_of_kernel()
+{
+	local name names=()
+
+	[ ! -e /proc/sys/net/mptcp/available_schedulers ] || { cat /proc/sys/net/mptcp/available_schedulers; return; }
+	for name in default $(schedulers_of_module); do
+		! unshare -n sysctl -qw "net.mptcp.scheduler=$name" 2>/dev/null || names+=("$name")
+	done
+	echo "${names[*]}"
+}
 # has_sched NAME: the kernel has it, or the module brought it
-has_sched() { grep -qw "$1" /proc/sys/net/mptcp/available_schedulers; }
+has_sched() { schedulers_of_kernel | grep -qw "$1"; }
 
 need_module()
 {

@@ -4,8 +4,6 @@
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 
-available() { sysctl -n net.mptcp.available_schedulers; }
-
 begin_unloaded()
 {
 	[ "$SCHEDS" != default ] || skip "without the module"
@@ -26,7 +24,7 @@ refused()
 	say "the module says: $said"
 	check "lines in the log" "$(echo "$said" | wc -l)" == 1
 	[[ $said == *"$text"* ]] || fail "that does not mention: $text"
-	[[ " $(available) " != *" pams "* ]] || fail "registered although the load failed"
+	[[ " $(schedulers_of_kernel) " != *" pams "* ]] || fail "registered although the load failed"
 }
 
 registered()
@@ -34,16 +32,16 @@ registered()
 	local name
 
 	begin_unloaded
-	say "before: $(available)"
+	say "before: $(schedulers_of_kernel)"
 	load
-	say "after: $(available)"
+	say "after: $(schedulers_of_kernel)"
 	for name in default $(schedulers_of_module); do
-		[[ " $(available) " == *" $name "* ]] || fail "no $name"
+		[[ " $(schedulers_of_kernel) " == *" $name "* ]] || fail "no $name"
 	done
 	check "users" "$(users)" == 0
 	unload
 	for name in $(schedulers_of_module); do
-		[[ " $(available) " != *" $name "* ]] || fail "$name is still there"
+		[[ " $(schedulers_of_kernel) " != *" $name "* ]] || fail "$name is still there"
 	done
 }
 

@@ -451,7 +451,7 @@ lists_schedulers()
 	local name names none="is none for rules: see pamsctl sched list"
 
 	begin
-	[ "$(on_client sysctl -n net.mptcp.available_schedulers)" = "default $(listed)" ] || fail "sched list: $(listed)"
+	[ "$(schedulers_of_kernel)" = "default $(listed)" ] || fail "sched list: $(listed)"
 	names=$(on_client setpriv --bounding-set=-net_admin --inh-caps=-net_admin "$pamsctl" sched list | cut -d' ' -f1 | in_line)
 	[ "$names" = "$(listed)" ] || fail "without privilege: $names"
 	shows "redundant   everything, or the first bytes, on two paths; takes first" sched list
