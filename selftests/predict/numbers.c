@@ -442,6 +442,27 @@ static void same_time_is_said_once(void)
 	check(corrected > 0);
 }
 
+/* The kernel stops sending 7/4 of the spread before the loss. */
+static void another_spread_is_said(void)
+{
+	struct estimate estimate = { .known = true, .at_ms = 4000, .spread_ms = 800 };
+	struct warning warning;
+	unsigned int said = 0;
+
+	warning_init(&warning);
+	check(warning_update(&warning, &estimate, 10, 1000) == WARNING_LOSS);
+	for (int64_t ms = 1050; ms < 2000; ms += 50) {
+		estimate.spread_ms = 750 + ms % 200;
+		said += warning_update(&warning, &estimate, 10, ms) == WARNING_LOSS;
+	}
+	check(!said);
+	estimate.spread_ms = 100;
+	check(warning_update(&warning, &estimate, 10, 2000) == WARNING_LOSS);
+	check(warning_update(&warning, &estimate, 10, 2100) == WARNING_NOTHING);
+	estimate.spread_ms = 800;
+	check(warning_update(&warning, &estimate, 10, 2200) == WARNING_LOSS);
+}
+
 static void taken_back_only_for_good(void)
 {
 	struct warning warning;
@@ -680,6 +701,7 @@ int main(void)
 	run(smaller_spread_is_used);
 	run(signal_overrules_route);
 	run(same_time_is_said_once);
+	run(another_spread_is_said);
 	run(taken_back_only_for_good);
 	run(lost_until_it_recovers);
 	run(distances);

@@ -191,6 +191,7 @@ struct warning {
 	bool said;		/* a loss is reported */
 	bool lost;		/* the last report was that the link is lost now */
 	int64_t loss_at_ms;	/* the time of the loss in the last report */
+	uint32_t spread_ms;	/* and its standard deviation */
 	int64_t said_ms;	/* when that was reported */
 	int64_t clear_ms;	/* since when no loss is predicted; valid if clear */
 	bool clear;

@@ -10,10 +10,10 @@
  *	              level >= T + recovery_db
  *
  * "Said" is a loss that was reported. A return to "quiet" needs its condition to hold
- * for CLEAR_MS. "Another time" is a correction, which is reported if it differs by more
- * than SAME_MS and an eighth of the time left, but not within PAUSE_MS of the last
- * report. A report that still holds is renewed after RENEW_MS, because reports expire
- * (by default pamsd's last a minute).
+ * for CLEAR_MS. "Another time" is a correction, which is reported if the time or its spread
+ * differs by more than SAME_MS and an eighth of the time left, but not within PAUSE_MS of
+ * the last report. A report that still holds is renewed after RENEW_MS, because reports
+ * expire (by default pamsd's last a minute).
  *
  * A loss whose spread is as large as the horizon isn't reported: its time isn't known
  * well enough to act on.
@@ -51,6 +51,7 @@ static enum warning_act say_loss(struct warning *warning,
 	warning->said = true;
 	warning->lost = estimate->lost;
 	warning->loss_at_ms = estimate->at_ms;
+	warning->spread_ms = estimate->spread_ms;
 	warning->said_ms = now_ms;
 	warning->clear = false;
 	return WARNING_LOSS;
@@ -73,12 +74,13 @@ static enum warning_act take_back(struct warning *warning, int64_t now_ms)
 static bool differs(const struct warning *warning,
 		    const struct estimate *estimate, int64_t now_ms)
 {
-	int64_t left_ms = warning->loss_at_ms - now_ms;
+	int64_t left_ms = warning->loss_at_ms - now_ms, same_ms;
 
 	if (left_ms < 0)
 		left_ms = 0;
-	return llabs(estimate->at_ms - now_ms - left_ms) >
-	       SAME_MS + left_ms / 8;
+	same_ms = SAME_MS + left_ms / 8;
+	return llabs(estimate->at_ms - now_ms - left_ms) > same_ms ||
+	       llabs((int64_t)estimate->spread_ms - warning->spread_ms) > same_ms;
 }
 
 static enum warning_act when_lost(struct warning *warning,
