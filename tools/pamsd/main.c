@@ -308,6 +308,8 @@ static int run(void)
 	pamsd.unprivileged = !needs_privilege(pamsd.roles.config);
 	if (pamsd.roles.config->reporter)
 		traffic_open();
+	if (pamsd.roles.config->server)
+		marks_open();
 	if (pamsd.roles.config->paths.first)
 		begin_open();
 	if (privilege_drop(pamsd.user, !pamsd.unprivileged))
@@ -345,6 +347,7 @@ free_base:
 	event_base_free(pamsd.base);
 free_config:
 	begin_close();
+	marks_close();
 	traffic_close();
 	config_free(pamsd.roles.config);
 	return status;

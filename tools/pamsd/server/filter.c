@@ -6,10 +6,11 @@
  * first four bytes of a session are enough, as they are random.
  *
  * The other is a filter that drops datagrams which no peer can have sent. Such datagrams
- * then don't cost the daemon anything. A classic BPF program on the server's sockets
- * compares the magic and the first half of the key id. That is enough: who doesn't know an
- * id guesses one half with probability 2^-32. Other versions of the protocol pass, so that
- * peer.c can log that a peer speaks one. peer.c checks all datagrams that pass.
+ * then don't cost the daemon anything. It is mark.c's, or, where that can't be loaded, a
+ * classic BPF program that compares the magic and the first half of the key id. Who doesn't
+ * know an id guesses one half with probability 2^-32. Other versions of the protocol pass
+ * this one, so that peer.c can log that a peer speaks one. peer.c checks all datagrams that
+ * pass.
  *
  * For the filter the datagram begins with the UDP header, for the other program after it.
  */
@@ -55,7 +56,7 @@ static int attach(int fd, int option, struct sock_filter *code, const struct soc
 	return setsockopt(fd, SOL_SOCKET, option, &program, sizeof(program)) ? -errno : 0;
 }
 
-void filter_attach(int fd, const struct peers *peers)
+void filter_attach(int fd, const struct peers *peers, bool marks)
 {
 	const struct sock_filter magic[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, MAGIC_AT),
@@ -65,15 +66,17 @@ void filter_attach(int fd, const struct peers *peers)
 	};
 	unsigned int count = peers_count(peers);
 	struct sock_filter *code, *at;
-	int err;
+	int program = marks_program(), err;
 
+	if (marks && !setsockopt(fd, SOL_SOCKET, SO_ATTACH_BPF, &program, sizeof(program)))
+		return;
 	code = calloc(ARRAY_SIZE(magic) + 2 * count + 1, sizeof(*code));
 	if (!code)
 		return;
 	memcpy(code, magic, sizeof(magic));
 	at = code + ARRAY_SIZE(magic);
 	for (unsigned int i = 0; i < count && count <= PEERS_MAX; i++)
-		at = add_case(at, first_bytes(peers_id(peers, i)), PASS);
+		at = add_case(at, first_bytes(peers_keys(peers, i)->id), PASS);
 	*at++ = (struct sock_filter)
 		BPF_STMT(BPF_RET | BPF_K, count <= PEERS_MAX ? 0 : PASS);
 	err = attach(fd, SO_ATTACH_FILTER, code, at);

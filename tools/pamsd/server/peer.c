@@ -23,6 +23,7 @@ struct peers {
 	unsigned int count;
 	uint64_t received, established;
 	uint64_t drops[DROPS];		/* datagrams that belong to no known peer */
+	uint64_t forged;		/* datagrams that only have the name of a peer's key */
 	struct seldom unknown;
 };
 
@@ -150,14 +151,14 @@ unsigned int peers_count(const struct peers *peers)
 	return peers->count;
 }
 
-const uint8_t *peers_id(const struct peers *peers, unsigned int index)
+const struct report_keys *peers_keys(const struct peers *peers, unsigned int index)
 {
-	return peers->peers[index].keys.id;
+	return &peers->peers[index].keys;
 }
 
-uint64_t peers_junk(const struct peers *peers)
+uint64_t peers_junk(const struct peers *peers, bool forged)
 {
-	uint64_t junk = 0;
+	uint64_t junk = forged ? peers->forged : 0;
 
 	for (unsigned int i = 0; i < DROPS; i++)
 		junk += peers->drops[i];
@@ -257,6 +258,7 @@ static void say_version(struct peers *peers,
 		return;
 	}
 	peer->drops[REPORT_VERSION_UNKNOWN]++;
+	peers->forged++;
 	if (peer->version_said_ms && ms - peer->version_said_ms < HOUR_MS)
 		return;
 	peer->version_said_ms = ms;
@@ -380,6 +382,7 @@ size_t peers_receive(struct peers *peers, const uint8_t *buf, size_t len,
 	error = report_open(buf, len, &peer->keys, &report);
 	if (error) {
 		peer->drops[error]++;
+		peers->forged += error == REPORT_AUTH;
 		return 0;
 	}
 	if (!session) {

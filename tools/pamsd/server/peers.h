@@ -67,9 +67,12 @@ void peers_revoke(struct peers *peers, const struct config *next, uint64_t ms);
 /* Tell the module all reports that still hold. */
 void peers_feed(struct peers *peers, uint64_t ms);
 unsigned int peers_count(const struct peers *peers);
-const uint8_t *peers_id(const struct peers *peers, unsigned int index);
-/* How many datagrams were dropped because no configured peer can have sent them. */
-uint64_t peers_junk(const struct peers *peers);
+const struct report_keys *peers_keys(const struct peers *peers, unsigned int index);
+/*
+ * How many datagrams were dropped because no configured peer can have sent them; forged: also
+ * those that have the name of a peer's key, and no more.
+ */
+uint64_t peers_junk(const struct peers *peers, bool forged);
 /* How many sessions have become known; the ids of those that are known, at most that many. */
 uint64_t peers_established(const struct peers *peers);
 unsigned int peers_sessions(const struct peers *peers, const uint8_t **ids, unsigned int most);
@@ -83,10 +86,21 @@ struct json_t *peers_status(const struct peers *peers, uint64_t ms);
  */
 int filter_steer(int fd, const struct peers *peers);
 
-/* Make the kernel drop datagrams that don't have a key id of one of these peers. */
-void filter_attach(int fd, const struct peers *peers);
+/*
+ * Make the kernel drop datagrams that don't have a key id of one of these peers; marks: those that
+ * don't have a right mark, either.
+ */
+void filter_attach(int fd, const struct peers *peers, bool marks);
 void filter_detach(int fd);
 /* How many datagrams the kernel dropped at this socket, by the filter or as its buffer was full. */
 uint32_t filter_drops(int fd);
+
+/* --- mark.c: the BPF program that knows a right mark --- */
+
+bool marks_are_open(void);
+int marks_program(void);	/* a file descriptor, or -1 */
+/* Give it the keys of these peers. Returns 0 or -errno. marks_forget() takes them away. */
+int marks_fill(const struct peers *peers);
+void marks_forget(void);
 
 #endif /* PAMSD_PEERS_H */

@@ -141,19 +141,23 @@ static void set_filter(struct server *server, bool filtered)
 {
 	const struct timeval second = { .tv_sec = 1 };
 
+	bool marks = filtered && !marks_fill(server->peers);
+
 	for (unsigned int i = 0; i < server->count; i++) {
 		int fd = server->listeners[i].fd;
 
 		if (filtered)
-			filter_attach(fd, server->peers);
+			filter_attach(fd, server->peers, marks);
 		else
 			filter_detach(fd);
 	}
+	if (!marks)
+		marks_forget();
 	server->filtered = filtered;
 	server->filters += filtered;
 	server->junk_us = now_us();
 	server->junk = filtered ? kernel_drops(server) :
-				  peers_junk(server->peers);
+				  peers_junk(server->peers, marks_are_open());
 	if (filtered)
 		evtimer_add(server->second, &second);
 }
@@ -180,7 +184,7 @@ static void check_flood(evutil_socket_t fd, short what, void *arg)
 
 static void watch_junk(struct server *server, uint64_t us)
 {
-	uint64_t junk = peers_junk(server->peers);
+	uint64_t junk = peers_junk(server->peers, marks_are_open());
 
 	if (server->filtered)
 		return;
@@ -430,6 +434,7 @@ void server_free(struct server *server)
 	}
 	if (server->second)
 		event_free(server->second);
+	marks_forget();
 	peers_free(server->peers);
 	free(server->listeners);
 	free(server);

@@ -6,7 +6,7 @@
  *	                     peer.c -> held.c, conns.c -> told.c -> kernel.c
  *
  *	server.c		the UDP sockets that receive reports
- *	filter.c		BPF programs for these sockets, against floods
+ *	filter.c mark.c		BPF programs for these sockets, against floods
  *	peer.c			authenticates reports and answers them
  *	held.c			the paths that peers have reported
  *	conns.c			the connections over these paths
@@ -20,6 +20,10 @@
 #include "../base/config.h"
 
 struct server;
+
+/* Load the BPF program of mark.c, which privilege_drop() makes impossible. */
+void marks_open(void);
+void marks_close(void);
 
 /* Opens the sockets. Returns NULL after logging the reason if it fails. */
 struct server *server_new(struct event_base *base, const struct config *config,
