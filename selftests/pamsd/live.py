@@ -632,7 +632,18 @@ def no_cgroup_v2_is_said(folder):
     if "without libbpf" in daemon.said():
         raise Skipped("this pamsd has no libbpf")
     check(not daemon.status()["paths"]["chooses_first"], "it can't")
-    check("pamsd: connections begin where the routes say: /sys/fs/cgroup is no cgroup v2\n" in daemon.said(), daemon.said())
+    check("pamsd: connections begin where the routes say: cgroup v2 isn't mounted here\n" in daemon.said(), daemon.said())
+    daemon.stop()
+
+
+def cgroup_v2_beside_v1(folder):
+    """A hybrid hierarchy has it below /sys/fs/cgroup."""
+    place = ("unshare", "-mC", "sh", "-c", 'mount -t tmpfs none /sys/fs/cgroup && mkdir /sys/fs/cgroup/unified && '
+             'mount -t cgroup2 none /sys/fs/cgroup/unified && exec "$0" "$@"')
+    if subprocess.run([*place, "true"], check=False, capture_output=True).returncode:
+        raise Skipped("no mounts of its own")
+    daemon = Daemon(folder, "paths", f'state = "{folder}/caps.json"\npaths {{ }}\n', prefix=place)
+    check("cgroup" not in daemon.said(), daemon.said())
     daemon.stop()
 
 
@@ -795,7 +806,7 @@ if __name__ == "__main__":
         address_that_comes_later, address_that_is_deleted, unique_local_address_comes_last,
         temporary_address_is_preferred, status_of_thousands,
         kernel_that_is_silent, kernel_that_is_short, links_lost_with_their_news, two_at_one_socket,
-        lines_that_are_refused, prediction_that_one_section_takes, no_cgroup_v2_is_said,
+        lines_that_are_refused, prediction_that_one_section_takes, no_cgroup_v2_is_said, cgroup_v2_beside_v1,
         uncertain_loss, loss_that_is_over, plugin, plugin_that_repeats_itself,
         plugin_that_never_pauses, idle_clients_make_room, many_hangups_are_one_reload, plugin_that_does_not_start,
         missing_module_is_said_once]))

@@ -141,6 +141,39 @@ def status_has_subflows(folder):
     page.stop()
 
 
+def interfaces_with_one_address(folder):
+    """A subflow belongs to the one that it is bound to."""
+    listens = "\n".join(("import signal, socket", f"at = socket.socket(socket.AF_INET, socket.SOCK_STREAM, {IPPROTO_MPTCP})",
+                         "at.bind(('', 9))", "at.listen()", "print(flush=True)", "kept = at.accept()", "signal.pause()"))
+    with contextlib.ExitStack() as stack:
+        server = stack.enter_context(subprocess.Popen(["unshare", "-n", sys.executable, "-c", listens], stdout=subprocess.PIPE))
+        stack.callback(server.kill)
+        if not server.stdout.read(1):
+            raise Skipped("no network or no MPTCP for the server")
+        stack.callback(subprocess.run, "ip link del one8; ip link del one9", shell=True, check=False, capture_output=True)
+        made = subprocess.run(" && ".join(
+            f"ip link add one{i} type veth peer name far{i} && ip link set far{i} netns {server.pid} && "
+            f"ip address add 192.0.2.1/32 dev one{i} && ip link set one{i} up && ip route add 192.0.2.{i}/32 dev one{i} && "
+            f"nsenter -n -t {server.pid} sh -ec 'ip address add 192.0.2.{i}/32 dev far{i}; ip link set far{i} up; "
+            f"ip route replace 192.0.2.1/32 dev far{i}'" for i in (8, 9)), shell=True, check=False, capture_output=True, text=True)
+        if made.returncode:
+            raise Skipped(f"no interfaces: {made.stderr}")
+        page = Page(folder)
+        stack.callback(page.stop)
+        client = stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_STREAM, IPPROTO_MPTCP))
+        client.settimeout(LIMIT_S)
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, b"one9")
+        client.connect(("192.0.2.9", 9))
+
+        def owner():
+            return [(flow["local_address"], flow["dev"]) for flow in json.loads(page.get("/status")[2])["subflows"]
+                    if flow["local_port"] == client.getsockname()[1]]
+
+        check(owner() == [("192.0.2.1", "one9")], f"{owner()}")
+        subprocess.run("ip address del 192.0.2.1/32 dev one9".split(), check=True)
+        within("the other one has it", lambda: owner() == [("192.0.2.1", "one8")])
+
+
 def other_hosts_are_refused(folder):
     """A browser that was led here by a name of somebody else's."""
     page = Page(folder)
@@ -306,6 +339,6 @@ def in_a_browser(folder):
 
 if __name__ == "__main__":
     sys.exit(run_cases_about_lo([
-        off_by_default, metrics_are_those_of_pamsctl, metrics_parse, page_needs_nobody_else, status_has_subflows, other_hosts_are_refused,
+        off_by_default, metrics_are_those_of_pamsctl, metrics_parse, page_needs_nobody_else, status_has_subflows, interfaces_with_one_address, other_hosts_are_refused,
         other_requests_are_refused, big_requests_are_refused, slow_clients_are_dropped, hundred_connections,
         large_answers_come_one_at_a_time, reload_switches_it_on_and_off, other_family, in_a_browser]))

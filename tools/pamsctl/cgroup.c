@@ -7,10 +7,10 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <mntent.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "cgroup.h"
 #include "pamsctl.h"
 
 /* kernfs' type of file handle, with an id of 8 bytes; not in any UAPI header */
@@ -21,34 +21,6 @@ struct cgroup_handle {
 	uint64_t id;
 };
 
-/* Find where cgroup v2 is mounted: the first place if there are several. */
-static bool find_mount(char mount[PATH_MAX])
-{
-	FILE *mounts = setmntent("/proc/self/mounts", "re");
-	struct mntent *one;
-	bool found = false;
-
-	while (mounts && !found && (one = getmntent(mounts))) {
-		found = !strcmp(one->mnt_type, "cgroup2");
-		if (found)
-			snprintf(mount, PATH_MAX, "%s", one->mnt_dir);
-	}
-	if (mounts)
-		endmntent(mounts);
-	return found;
-}
-
-int cgroup_root(void)
-{
-	char mount[PATH_MAX];
-	int fd;
-
-	if (!find_mount(mount))
-		return -EOPNOTSUPP;
-	fd = open(mount, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
-}
-
 int cgroup_find(const char *path, uint64_t *id)
 {
 	struct cgroup_handle found = {
@@ -58,7 +30,7 @@ int cgroup_find(const char *path, uint64_t *id)
 	size_t length;
 	int mount_id;
 
-	if (!find_mount(mount))
+	if (!cgroup_mount(mount))
 		return -EOPNOTSUPP;
 	/* accept a path that includes the mount point, too */
 	length = strlen(mount);
@@ -86,7 +58,7 @@ int cgroup_path(uint64_t id, char path[PATH_MAX])
 	ssize_t length;
 	size_t skip;
 
-	if (!find_mount(mount))
+	if (!cgroup_mount(mount))
 		return -EOPNOTSUPP;
 	at = open(mount, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (at < 0)

@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 
+#include "cgroup.h"
 #include "first_hook.h"
 #include "pamsctl.h"
 #include "pins.h"

@@ -186,7 +186,6 @@ int program_run(const char * const words[], bool errors, char *output, size_t ro
  * cgroup.c: a cgroup's (v2) id by its path from the hierarchy's root on, and the path by the
  * id; 0 or -errno. -EOPNOTSUPP: cgroup v2 isn't mounted; -ESTALE: the cgroup was removed.
  */
-int cgroup_root(void);		/* a file descriptor of the root's folder */
 int cgroup_find(const char *path, uint64_t *id);
 int cgroup_path(uint64_t id, char path[PATH_MAX]);
 /* Get a property of a unit from systemd; false if systemctl fails or isn't there. */

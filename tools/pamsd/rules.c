@@ -17,10 +17,10 @@
 #include <event2/event.h>
 #include <jansson.h>
 
+#include "cgroup.h"
 #include "pamsd.h"
 
 #define LOOK_S		5
-#define CGROUPS		"/sys/fs/cgroup"
 
 struct rules {
 	const char *file;
@@ -35,16 +35,16 @@ struct rules {
 
 /*
  * The inode of a rule's cgroup; 0 if it doesn't exist; 1 if the rule has none, or if cgroups
- * aren't visible to this process.
+ * aren't visible to this process, and root is "".
  */
-static ino_t cgroup_of(const struct pams_rule *rule)
+static ino_t cgroup_of(const struct pams_rule *rule, const char *root)
 {
-	char path[sizeof(CGROUPS) + PAMS_CGROUP_MAX];
+	char path[PATH_MAX + PAMS_CGROUP_MAX];
 	struct stat st;
 
-	if (!rule->cgroup[0] || stat(CGROUPS "/cgroup.procs", &st))
+	if (!rule->cgroup[0] || !*root)
 		return 1;
-	snprintf(path, sizeof(path), CGROUPS "%s", rule->cgroup);
+	snprintf(path, sizeof(path), "%s%s", root, rule->cgroup);
 	return stat(path, &st) ? 0 : st.st_ino;
 }
 
@@ -52,9 +52,12 @@ static ino_t cgroup_of(const struct pams_rule *rule)
 static bool cgroups_changed(struct rules *rules)
 {
 	bool changed = false;
+	char root[PATH_MAX];
 
+	if (!cgroup_mount(root))
+		*root = 0;
 	for (unsigned int i = 0; i < rules->wanted->nr; i++) {
-		ino_t now = cgroup_of(&rules->wanted->rule[i]);
+		ino_t now = cgroup_of(&rules->wanted->rule[i], root);
 
 		changed |= rules->cgroup[i] != now;
 		rules->cgroup[i] = now;

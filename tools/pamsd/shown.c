@@ -4,6 +4,8 @@
 #include <ifaddrs.h>
 #include <string.h>
 
+#include <linux/if_packet.h>
+
 #include <jansson.h>
 #include <netlink/attr.h>
 
@@ -64,14 +66,36 @@ static void add_links(struct look *look)
 	}
 }
 
-static const char *link_of(const struct look *look, const struct prefix *local)
+/* NULL: there is none of this index, or it is 0. */
+static const char *name_of(const struct look *look, unsigned int ifindex)
 {
+	for (const struct ifaddrs *one = look->addresses; one && ifindex; one = one->ifa_next) {
+		const struct sockaddr_ll *link = (const void *)one->ifa_addr;
+
+		if (link && link->sll_family == AF_PACKET &&
+		    (unsigned int)link->sll_ifindex == ifindex)
+			return one->ifa_name;
+	}
+	return NULL;
+}
+
+/*
+ * The interface that has the subflow's address, and of several the one that it is bound to; that
+ * one, too, if none has it.
+ */
+static const char *link_of(const struct look *look, const struct diag_socket *socket)
+{
+	const char *bound = name_of(look, socket->ifindex), *found = NULL;
 	struct prefix host;
 
-	for (const struct ifaddrs *one = look->addresses; one; one = one->ifa_next)
-		if (is_link(one, &host) && !memcmp(&host, local, sizeof(host)))
-			return one->ifa_name;
-	return NULL;
+	for (const struct ifaddrs *one = look->addresses; one; one = one->ifa_next) {
+		if (!is_link(one, &host) || memcmp(&host, &socket->local, sizeof(host)))
+			continue;
+		if (bound && !strcmp(one->ifa_name, bound))
+			return bound;
+		found = found ?: one->ifa_name;
+	}
+	return found ?: bound;
 }
 
 static void on_socket(const struct diag_socket *socket, void *arg)
@@ -94,7 +118,7 @@ static void on_socket(const struct diag_socket *socket, void *arg)
 	json_array_append_new(look->subflows,
 			      json_pack("{s:I, s:s?, s:s, s:i, s:s, s:i, s:b, s:I, s:I, s:I}",
 					"token", (json_int_t)subflow.local_token,
-					"dev", link_of(look, &socket->local),
+					"dev", link_of(look, socket),
 					"local_address", host_text(local, &socket->local),
 					"local_port", socket->local_port,
 					"remote_address", host_text(remote, &socket->peer),

@@ -63,14 +63,11 @@ int begin_lead(const struct prefix *to, const struct path *path)
 
 #else
 
-#include <fcntl.h>
-#include <sys/vfs.h>
-
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
-#include <linux/magic.h>
 
-#define CGROUP		"/sys/fs/cgroup"
+#include "cgroup.h"
+
 #define RING_BYTES	4096
 
 static const int families[] = { AF_INET, AF_INET6 };
@@ -90,15 +87,6 @@ struct begin {
 };
 
 /* --- programs --- */
-
-static bool open_cgroup(void)
-{
-	struct statfs about;
-
-	kernel.cgroup = open(CGROUP, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return kernel.cgroup >= 0 && !fstatfs(kernel.cgroup, &about) &&
-	       about.f_type == CGROUP2_SUPER_MAGIC;
-}
 
 static int load_all(void)
 {
@@ -147,9 +135,10 @@ void begin_open(void)
 	memset(kernel.table, -1, sizeof(kernel.table));
 	memset(kernel.program, -1, sizeof(kernel.program));
 	kernel.open = true;
-	if (!open_cgroup()) {
+	kernel.cgroup = cgroup_root();
+	if (kernel.cgroup < 0) {
 		begin_close();
-		say("connections begin where the routes say: " CGROUP " is no cgroup v2");
+		say("connections begin where the routes say: cgroup v2 isn't mounted here");
 		return;
 	}
 	err = load_all();
