@@ -6,6 +6,7 @@ Prints TAP.
     selftests/pamsd/config.py
 """
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -337,6 +338,28 @@ def full_disk(folder):
             1, "pamsd: standard output can't be written: No space left on device\n"), f"{answer}")
 
 
+def thousands_of_keys(folder):
+    """That they all differ is looked at in less time than the rest of the file takes, which --tell reads without them."""
+    file = Path(folder) / "pamsd.conf"
+    file.touch(mode=0o600)
+    peers = subprocess.run([daemon.HELPERS / "reporters", "--config", "6000"], check=True, capture_output=True, text=True).stdout
+    file.write_text(f'control = "{folder}/socket"\nserver {{\n{peers}}}')
+
+    def used_s(*words):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+        answer = run(*words)
+        daemon.check("key" not in answer.stderr, f"{answer}")
+        return resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+
+    shares = sorted(used_s("--check", file) / used_s("-c", file, "--tell", "{}") for _ in range(3))
+    daemon.check(shares[0] < 2, f"{shares}")
+    last = peers.splitlines()[-1]
+    file.write_text(f'server {{\n{peers}{last.replace("p5999", "again")}\n}}')
+    answer = run("--check", file)
+    daemon.check(answer.stderr == f"{file}:6002: this key is used above, too: each peer and each direction needs a key of its own\n",
+                 f"{answer}")
+
+
 def nobody_to_tell(folder):
     file = Path(folder) / "pamsd.conf"
     file.touch(mode=0o600)
@@ -351,4 +374,4 @@ if __name__ == "__main__":
     os.environ["LC_ALL"] = "C"
     sys.exit(daemon.run_cases([good_ones, bad_ones, key_file, key_in_an_open_file, example,
                                missing_file, folder_for_a_file, options, full_disk,
-                               nobody_to_tell]))
+                               thousands_of_keys, nobody_to_tell]))

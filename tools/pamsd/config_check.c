@@ -5,6 +5,7 @@
  * libconfuse calls these functions after it has parsed a value or a section. They
  * return 0, or -1 after reporting a fault with its line; then libconfuse stops.
  */
+#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -355,14 +356,39 @@ int check_state(cfg_t *cfg, cfg_opt_t *opt)
 
 /* --- keys: read once, and stored together with their section --- */
 
+/* The key of a section "peer" or "to". */
+struct section_key {
+	const cfg_t *section;
+	uint8_t key[REPORT_KEY_BYTES];
+};
+
 /* State of the configuration file that is being parsed. */
 static struct {
 	mode_t mode;
 	bool without_keys;
-	struct section_key *keys;
-	unsigned int count;
+	void *by_key, *by_section;	/* trees of tsearch(3), of struct section_key */
 	struct pams_rules rules;
 } reading;
+
+static int compare_keys(const void *a, const void *b)
+{
+	return memcmp(((const struct section_key *)a)->key, ((const struct section_key *)b)->key,
+		      REPORT_KEY_BYTES);
+}
+
+static int compare_sections(const void *a, const void *b)
+{
+	uintptr_t one = (uintptr_t)((const struct section_key *)a)->section;
+	uintptr_t other = (uintptr_t)((const struct section_key *)b)->section;
+
+	return (one > other) - (one < other);
+}
+
+static void free_key(void *key)
+{
+	sodium_memzero(key, sizeof(struct section_key));
+	free(key);
+}
 
 void config_begin(mode_t mode, bool without_keys)
 {
@@ -372,10 +398,13 @@ void config_begin(mode_t mode, bool without_keys)
 
 void config_end(void)
 {
-	if (reading.keys)
-		sodium_memzero(reading.keys,
-			       reading.count * sizeof(*reading.keys));
-	free(reading.keys);
+	while (reading.by_key) {
+		struct section_key *key = *(struct section_key **)reading.by_key;
+
+		tdelete(key, &reading.by_section, compare_sections);
+		tdelete(key, &reading.by_key, compare_keys);
+		free_key(key);
+	}
 	free(reading.rules.rule);
 	memset(&reading, 0, sizeof(reading));
 }
@@ -388,10 +417,10 @@ void config_take_rules(struct pams_rules *rules)
 
 const uint8_t *config_key(const cfg_t *section)
 {
-	for (unsigned int i = 0; i < reading.count; i++)
-		if (reading.keys[i].section == section)
-			return reading.keys[i].key;
-	return NULL;
+	const struct section_key wanted = { .section = section };
+	struct section_key **found = tfind(&wanted, &reading.by_section, compare_sections);
+
+	return found ? (*found)->key : NULL;
 }
 
 /*
@@ -400,32 +429,29 @@ const uint8_t *config_key(const cfg_t *section)
  */
 static int keep_key(cfg_t *cfg, const uint8_t key[REPORT_KEY_BYTES])
 {
-	struct section_key *grown;
+	struct section_key *kept, **found;
 
 	if (config_key(cfg)) {
 		cfg_error(cfg, "%s '%s' has more than one key", cfg_name(cfg),
 			  cfg_title(cfg));
 		return -1;
 	}
-	for (unsigned int i = 0; i < reading.count; i++) {
-		if (sodium_memcmp(reading.keys[i].key, key, REPORT_KEY_BYTES))
-			continue;
+	kept = calloc(1, sizeof(*kept));
+	if (!kept)
+		abort();
+	kept->section = cfg;
+	memcpy(kept->key, key, REPORT_KEY_BYTES);
+	found = tsearch(kept, &reading.by_key, compare_keys);
+	if (!found)
+		abort();
+	if (*found != kept) {
+		free_key(kept);
 		cfg_error(cfg, "this key is used above, too: each peer and "
 			  "each direction needs a key of its own");
 		return -1;
 	}
-	/* Not realloc(), which would leave a copy of the keys in freed memory. */
-	grown = calloc(reading.count + 1, sizeof(*grown));
-	if (!grown)
+	if (!tsearch(kept, &reading.by_section, compare_sections))
 		abort();
-	if (reading.count) {
-		memcpy(grown, reading.keys, reading.count * sizeof(*grown));
-		sodium_memzero(reading.keys, reading.count * sizeof(*grown));
-	}
-	free(reading.keys);
-	reading.keys = grown;
-	grown[reading.count].section = cfg;
-	memcpy(grown[reading.count++].key, key, REPORT_KEY_BYTES);
 	return 0;
 }
 

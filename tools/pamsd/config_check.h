@@ -7,12 +7,6 @@
 
 #include "pamsd.h"
 
-/* The key of a section "peer" or "to". */
-struct section_key {
-	const cfg_t *section;
-	uint8_t key[REPORT_KEY_BYTES];
-};
-
 /*
  * Call this before a configuration file with this mode is parsed. without_keys: ignore keys,
  * files of keys, and rules.
