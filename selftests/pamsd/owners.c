@@ -360,6 +360,16 @@ static void lost_events_are_made_up_for(void)
 	check(all_belong() && dumps == 2);
 }
 
+/* What is left of them is older than the dump: a subflow that ended has joined again since. */
+static void old_events_come_before_the_dump(void)
+{
+	overrun = true;
+	dumps = 0;
+	happens(MPTCP_EVENT_SUB_CLOSED, 3);
+	check(all_belong() && dumps == 1);
+	check(!subflows_read(false) && are_right(20) && dumps == 1);
+}
+
 static void bad_events_are_passed_over(void)
 {
 	struct nl_msg *msg = nlmsg_alloc();
@@ -389,6 +399,7 @@ int main(void)
 	run(dump_that_fails_tells_nothing);
 	run(events_are_enough);
 	run(lost_events_are_made_up_for);
+	run(old_events_come_before_the_dump);
 	run(bad_events_are_passed_over);
 	return tap_end();
 }

@@ -398,15 +398,18 @@ static bool open_events(void)
 	return false;
 }
 
-/* An error other than that there is nothing more means that events were lost. */
+/*
+ * An error other than that there is nothing more means that events were lost. Those that are left
+ * then are older than the dump that follows, so they are read before.
+ */
 static void read_events(void)
 {
 	int err;
 
-	do
+	do {
 		err = nl_recvmsgs_default(events);
-	while (err >= 0);
-	missed |= err != -NLE_AGAIN;
+		missed |= err < 0 && err != -NLE_AGAIN;
+	} while (err >= 0 || err == -NLE_NOMEM);
 }
 
 static void on_readable(evutil_socket_t fd, short what, void *arg)
