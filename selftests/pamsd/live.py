@@ -547,6 +547,39 @@ def links_lost_with_their_news(folder):
     check(reporter.stop() == 0, "it ends in order")
 
 
+def routes_are_asked_meanwhile(folder):
+    """What is read again after lost news has a change, which is reported at once: the kernel is asked for the source of a route
+    while it goes on telling of a hundred interfaces. The daemon waits for nothing that never comes."""
+    def ip(command):
+        return subprocess.run(["ip", *command.split()], check=False, capture_output=True).returncode
+
+    def is_up():
+        return reporter.status()["reporter"]["interfaces"][0]["up"]
+
+    if any(map(ip, ("link add way type veth peer name wayp", "link set wayp up", "link set way up",
+                    "address add 10.98.0.1/24 dev way", "address add 10.98.0.2/24 dev way",
+                    "link add goes type veth peer name goesp", "link set goesp up", "link set goes up"))):
+        raise Skipped("no veth here")
+    for number in range(50):
+        ip(f"link add many{number} type veth peer name others{number}")
+    reporter, fault = reporter_with_faults(folder, 'about = {"source"} measure = "none"', "goes",
+                                           f'address = "10.98.0.9:{free_port()}" key = "{new_key()}" via = {{"way"}}')
+    fault.write_text("count")
+    within("it is up", is_up)
+    for goes in ("down", "up", "down"):
+        reporter.send(signal.SIGSTOP)
+        # more news than its socket has room for
+        subprocess.run(["ip", "-batch", "-"], input="".join(f"link set way alias {number}\n" for number in range(400)),
+                       check=True, text=True)
+        ip(f"link set goes {goes}")
+        reporter.send(signal.SIGCONT)
+        within(f"it is {goes}", lambda: is_up() == (goes == "up"))
+    check(not Path(f"{fault}.waits").exists(), "it waited for an answer in vain")
+    check(reporter.stop() == 0, "it ends in order")
+    for name in ("goes", "way", *(f"many{number}" for number in range(50))):
+        ip(f"link del {name}")
+
+
 def two_at_one_socket(folder):
     pair = Pair(folder)
     second = subprocess.run([pair.server.process.args[0], "-c", pair.reporter.file], check=False,
@@ -805,7 +838,7 @@ if __name__ == "__main__":
         reload_of_a_bad_file, reload_of_a_directory, reload_of_what_does_not_work, ends_in_order,
         address_that_comes_later, address_that_is_deleted, unique_local_address_comes_last,
         temporary_address_is_preferred, status_of_thousands,
-        kernel_that_is_silent, kernel_that_is_short, links_lost_with_their_news, two_at_one_socket,
+        kernel_that_is_silent, kernel_that_is_short, links_lost_with_their_news, routes_are_asked_meanwhile, two_at_one_socket,
         lines_that_are_refused, prediction_that_one_section_takes, no_cgroup_v2_is_said, cgroup_v2_beside_v1,
         uncertain_loss, loss_that_is_over, plugin, plugin_that_repeats_itself,
         plugin_that_never_pauses, idle_clients_make_room, many_hangups_are_one_reload, plugin_that_does_not_start,

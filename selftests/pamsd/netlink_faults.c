@@ -7,9 +7,12 @@
  * word "silent", what is sent to the kernel doesn't get there; while it holds
  * "short", what comes ends four bytes behind its first message's header. Else
  * nothing is changed; while it holds "count", each answer that tells of sockets
- * adds a line with their number to that file's namesake with .sockets behind.
+ * adds a line with their number to that file's namesake with .sockets behind, and
+ * each answer that was waited for and didn't come makes one with .waits behind.
  */
 #include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,20 +56,32 @@ ssize_t sendmsg(int fd, const struct msghdr *msg, int flags)
 	return bytes;
 }
 
-static void count_sockets(struct nlmsghdr *hdr, size_t len)
+static void note(const char *what, unsigned int number)
 {
-	unsigned int sockets = 0;
 	char name[4096];
 	FILE *file;
 
-	for (; NLMSG_OK(hdr, len); hdr = NLMSG_NEXT(hdr, len))
-		sockets += hdr->nlmsg_type == SOCK_DIAG_BY_FAMILY;
-	snprintf(name, sizeof(name), "%s.sockets", getenv("NETLINK_FAULT"));
-	file = sockets ? fopen(name, "ae") : NULL;
+	snprintf(name, sizeof(name), "%s.%s", getenv("NETLINK_FAULT"), what);
+	file = fopen(name, "ae");
 	if (!file)
 		return;
-	fprintf(file, "%u\n", sockets);
+	fprintf(file, "%u\n", number);
 	fclose(file);
+}
+
+static void count_sockets(struct nlmsghdr *hdr, size_t len)
+{
+	unsigned int sockets = 0;
+
+	for (; NLMSG_OK(hdr, len); hdr = NLMSG_NEXT(hdr, len))
+		sockets += hdr->nlmsg_type == SOCK_DIAG_BY_FAMILY;
+	if (sockets)
+		note("sockets", sockets);
+}
+
+static bool has_waited(int fd, int flags)
+{
+	return errno == EAGAIN && !(flags & MSG_DONTWAIT) && !(fcntl(fd, F_GETFL) & O_NONBLOCK);
 }
 
 ssize_t recvmsg(int fd, struct msghdr *msg, int flags)
@@ -75,7 +90,14 @@ ssize_t recvmsg(int fd, struct msghdr *msg, int flags)
 		dlsym(RTLD_NEXT, "recvmsg");
 	ssize_t got = real(fd, msg, flags);
 	struct nlmsghdr *hdr = msg->msg_iov[0].iov_base;
+	int err = errno;
 
+	if (got < 0) {
+		if (has_waited(fd, flags) && fault_is(fd, "count"))
+			note("waits", 1);
+		errno = err;
+		return got;
+	}
 	if (got > 0 && !(flags & MSG_PEEK) && fault_is(fd, "count"))
 		count_sockets(hdr, got);
 	if (got <= (ssize_t)SHORT_BYTES || flags & MSG_PEEK ||

@@ -49,6 +49,7 @@ struct link_address {
 
 struct links {
 	struct nl_sock *news, *questions;
+	struct nl_sock *routes;	/* asked for while questions may have a dump, by what it tells */
 	struct event *event;
 	struct event *again;	/* after a dump that failed */
 	void (*changed)(struct link *link, void *arg);
@@ -447,9 +448,9 @@ static int ask_route(struct links *links, const struct link *link, const struct 
 	err = nlmsg_append(msg, &info, sizeof(info), NLMSG_ALIGNTO);
 	err = err ?: nla_put(msg, RTA_DST, to->len / 8, to->address);
 	err = err ?: nla_put_u32(msg, RTA_OIF, link->ifindex);
-	err = err ?: nl_send_auto(links->questions, msg);
+	err = err ?: nl_send_auto(links->routes, msg);
 	nlmsg_free(msg);
-	return err < 0 ? err : nl_recvmsgs_default(links->questions);
+	return err < 0 ? err : nl_recvmsgs_default(links->routes);
 }
 
 /* The link's address that the kernel answered last, or NULL. */
@@ -576,8 +577,9 @@ struct links *links_new(struct event_base *base,
 	links->addressed = addressed;
 	links->arg = arg;
 	links->questions = open_socket(links);
+	links->routes = open_socket(links);
 	links->news = open_socket(links);
-	if (!links->questions || !links->news)
+	if (!links->questions || !links->routes || !links->news)
 		goto fail;
 	nl_socket_disable_seq_check(links->news);
 	if (nl_socket_add_memberships(links->news, RTNLGRP_LINK,
@@ -606,6 +608,7 @@ void links_free(struct links *links)
 		event_free(links->again);
 	nl_socket_free(links->news);
 	nl_socket_free(links->questions);
+	nl_socket_free(links->routes);
 	for (unsigned int i = 0; i < links->count; i++) {
 		free(links->links[i]->addresses);
 		free(links->links[i]);
