@@ -1130,6 +1130,31 @@ static bool schedule(void)
 	return !bad;
 }
 
+/* A link goes down, as before a suspend, and is back with another address: timers stood still. */
+static void suspend_holds_nothing_up(void)
+{
+	const uint64_t slept_us = 3600000000;
+
+	state = 1;
+	begin_schedule();
+	run_for(1000);
+	places[0].carrier = false;
+	paths_feed(paths);
+	run_for(500);
+	us += slept_us;
+	for (unsigned int i = 0; i < ARRAY_SIZE(events); i++)
+		if (events[i] && events[i]->due_us)
+			events[i]->due_us += slept_us;
+	places[0].carrier = true;
+	places[0].host[0] = 3;
+	paths_feed(paths);
+	run_for(400);
+	look();
+	check(!bad);
+	paths_release(paths);
+	paths_free(paths);
+}
+
 /* --- what servers say of paths --- */
 
 static struct path two[2];	/* near, but slow; far, but fast */
@@ -1268,6 +1293,7 @@ int main(int argc, char **argv)
 	run(a_lie_ends);
 	run(many_idle_connections_carry_nothing);
 	run(many_that_are_not_answered_tell_it);
+	run(suspend_holds_nothing_up);
 	seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
 	for (uint64_t nr = 0; nr < count; nr++) {
 		state = (seed + nr) * 0x9e3779b97f4a7c15ULL + 1;

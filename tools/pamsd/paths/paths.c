@@ -32,6 +32,8 @@
 #define SETTLE_MS	50
 /* At most so often if changes don't end. */
 #define SPACING_MS	250
+/* A timer that is later than this stood still in suspend. */
+#define LATE_MS		1000
 /* Looks at the sockets after a connection has begun: how often, and until when. */
 #define LOOK_OPENING_MS	100
 #define LOOK_MS		250
@@ -479,7 +481,8 @@ static void arm_settle(struct paths *paths, uint64_t at_ms)
 {
 	uint64_t ms = now_ms();
 
-	if (evtimer_pending(paths->settle, NULL) && paths->due_ms <= at_ms)
+	if (evtimer_pending(paths->settle, NULL) && paths->due_ms <= at_ms &&
+	    ms < paths->due_ms + LATE_MS)
 		return;
 	paths->due_ms = at_ms;
 	arm(paths->settle, at_ms > ms ? at_ms - ms : 0);
