@@ -106,12 +106,10 @@ static void silence_confirm(struct pams_conn *conn, struct pams_subflow *sub,
  */
 void pams_alive_find_silent(struct pams_conn *conn)
 {
-	struct sock *ssk;
+	struct sock *ssk = NULL;
 
-	for (ssk = msk_first_subflow(conn->msk); ssk;
-	     ssk = msk_next_subflow(conn->msk, ssk)) {
-		struct pams_subflow *sub =
-			pams_subflow_find(conn, msk_subflow_id(ssk));
+	while ((ssk = msk_next_subflow(conn->msk, ssk))) {
+		struct pams_subflow *sub = pams_subflow_at(conn, ssk);
 
 		if (sub && seems_silent(sub, tcp_sk(ssk)))
 			silence_confirm(conn, sub, ssk);
@@ -125,12 +123,10 @@ void pams_alive_find_silent(struct pams_conn *conn)
 static bool any_alive(struct pams_conn *conn)
 {
 	bool regular = false, alive[2] = {};
-	struct sock *ssk;
+	struct sock *ssk = NULL;
 
-	for (ssk = msk_first_subflow(conn->msk); ssk;
-	     ssk = msk_next_subflow(conn->msk, ssk)) {
-		const struct pams_subflow *sub =
-			pams_subflow_find(conn, msk_subflow_id(ssk));
+	while ((ssk = msk_next_subflow(conn->msk, ssk))) {
+		const struct pams_subflow *sub = pams_subflow_at(conn, ssk);
 		bool backup = msk_subflow_is_backup(ssk);
 
 		if (!msk_subflow_is_usable(ssk))
@@ -139,6 +135,12 @@ static bool any_alive(struct pams_conn *conn)
 		alive[backup] |= sub && !sub->stopped;
 	}
 	return alive[!regular];
+}
+
+/* Does lost data wait to be sent again? */
+static bool lost_waits(const struct pams_conn *conn)
+{
+	return conn->resend.keep || conn->lost_id;
 }
 
 /**
@@ -153,7 +155,7 @@ bool pams_alive_check_is_due(struct pams_conn *conn)
 {
 	return pams_watches(conn) && conn->silent && !msk_is_fallback(conn->msk) &&
 	       tcp_jiffies32 - conn->stale_at >= TCP_RTO_MIN &&
-	       ((!conn->resend.keep && !conn->lost_id) || !any_alive(conn));
+	       (!lost_waits(conn) || !any_alive(conn));
 }
 
 /* Was the data of all stale subflows sent again? The kernel counts for all subflows that hold data
@@ -163,12 +165,10 @@ bool pams_alive_check_is_due(struct pams_conn *conn)
  */
 static bool all_stale_are_done(struct pams_conn *conn)
 {
-	struct sock *ssk;
+	struct sock *ssk = NULL;
 
-	for (ssk = msk_first_subflow(conn->msk); ssk;
-	     ssk = msk_next_subflow(conn->msk, ssk)) {
-		const struct pams_subflow *sub =
-			pams_subflow_find(conn, msk_subflow_id(ssk));
+	while ((ssk = msk_next_subflow(conn->msk, ssk))) {
+		const struct pams_subflow *sub = pams_subflow_at(conn, ssk);
 
 		if (msk_subflow_is_stale(ssk) && !tcp_rtx_and_write_queues_empty(ssk) &&
 		    !(sub && pams_resend_is_done(conn, sub, ssk)))
@@ -188,7 +188,8 @@ void pams_alive_check(struct pams_conn *conn)
 	if (!pams_alive_check_is_due(conn))
 		return;
 	conn->stale_at = tcp_jiffies32;
-	conn->refusing = any_alive(conn);
+	/* while lost data waits, the check is due only since no subflow is alive */
+	conn->refusing = !lost_waits(conn) && any_alive(conn);
 	if (msk_stale_check(conn->msk, !conn->refusing) && conn->refusing &&
 	    all_stale_are_done(conn))
 		msk_nothing_again(conn->msk);
@@ -248,15 +249,14 @@ void pams_alive_drop_gone(struct pams_conn *conn)
  */
 bool pams_alive_reopened(struct pams_conn *conn, const struct msk_look *look)
 {
-	struct sock *ssk;
+	struct sock *ssk = NULL;
 
 	if (!conn->shut || !before64(look->snd_nxt, look->window_end))
 		return false;
 
 	/* each subflow learns of the open window from its own acknowledgments */
 	conn->shut = false;
-	for (ssk = msk_first_subflow(conn->msk); ssk;
-	     ssk = msk_next_subflow(conn->msk, ssk)) {
+	while ((ssk = msk_next_subflow(conn->msk, ssk))) {
 		if (peek_is_let_in(ssk))
 			conn->reopened = true;
 		else if (peek_has_backed_off(ssk))
@@ -290,13 +290,12 @@ static void timer_begin_anew(struct sock *ssk)
  */
 void pams_alive_let_in(struct pams_conn *conn)
 {
-	struct sock *ssk;
+	struct sock *ssk = NULL;
 
 	if (!conn->reopened)
 		return;
 	conn->reopened = false;
-	for (ssk = msk_first_subflow(conn->msk); ssk;
-	     ssk = msk_next_subflow(conn->msk, ssk)) {
+	while ((ssk = msk_next_subflow(conn->msk, ssk))) {
 		if (peek_is_let_in(ssk))
 			timer_begin_anew(ssk);
 	}

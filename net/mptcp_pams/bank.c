@@ -52,8 +52,7 @@
 
 /* and for this long: a receiver acknowledges data sooner */
 #define BANK_SPLIT_US		20000U
-/* a sample of the rate takes at least this time, and this many bytes or ten times the time */
-#define BANK_SAMPLE_US		20000U
+/* a sample of the rate takes at least MODEL_SAMPLE_US, and this many bytes or ten times the time */
 #define BANK_SAMPLE_BYTES	6000U
 /* If a pipe delivers nothing for this time, its bank was sent again elsewhere. Either it is silent,
  * and a bank is found anew when it isn't any more, or the subflow has no pamsplit.
@@ -299,8 +298,8 @@ static void sample_rate(struct bank_path *path, bool dry, u32 now_us)
 	if (!path->sampling) {
 		path->sampling = true;
 	} else {
-		if (span_us < BANK_SAMPLE_US ||
-		    (bytes < BANK_SAMPLE_BYTES && span_us < 10 * BANK_SAMPLE_US))
+		if (span_us < MODEL_SAMPLE_US ||
+		    (bytes < BANK_SAMPLE_BYTES && span_us < 10 * MODEL_SAMPLE_US))
 			return;
 		rate = clamp_t(u64, div_u64((u64)bytes * USEC_PER_SEC, span_us),
 			       MODEL_RATE_MIN_BYTEPS, MODEL_RATE_UNKNOWN - 1);

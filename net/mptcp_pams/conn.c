@@ -254,7 +254,11 @@ struct pams_conn *pams_conn_known(struct mptcp_sock *msk)
 struct pams_conn *pams_conn_get(struct mptcp_sock *msk,
 				const struct pams_sched *sched)
 {
-	return pams_conn_known(msk) ?: conn_add(msk, sched);
+	struct pams_conn *conn = pams_conn_known(msk);
+
+	if (unlikely(!conn))
+		conn = conn_add(msk, sched);
+	return conn;
 }
 
 /**

@@ -27,7 +27,7 @@
  * counts as a cheaper one.
  *
  * For a stream one of two paths of the same cost that is at risk (report.c) counts as the costlier,
- * with a delay of RISK_DELAY_MS, but while the application waits to write more there is no end of
+ * with a delay of STREAM_LATE_US, but while the application waits to write more there is no end of
  * what waits. So it carries all that the others wouldn't deliver about as soon.
  *
  * Ignores: what the receive window leaves of the rates.
@@ -38,12 +38,9 @@
 
 #include "cost.h"
 #include "pick.h"
+#include "stream.h"
 
-/* the kernel's fragments have 32 KB at most */
-#define COST_CREDIT_BYTES	(64 * 1024)
 #define COST_SHARE_ONE		1024U
-/* a stream that is told nothing stalls for about as long when a path is lost */
-#define RISK_DELAY_MS		100
 
 static u32 least_cost(const struct pams_view *view)
 {
@@ -158,7 +155,7 @@ static u32 costly_share(const struct pams_view *view, u32 least, u32 percent)
 static void credit_update(const struct pams_view *view, u32 least, u32 percent,
 			  struct cost_state *state)
 {
-	u32 sent = min_t(u32, (u32)view->sent_bytes - state->sent_bytes, COST_CREDIT_BYTES);
+	u32 sent = min_t(u32, (u32)view->sent_bytes - state->sent_bytes, PICK_BURST_BYTES);
 	s64 credit = state->credit_bytes;
 	int lead = pick_index(view, view->state->lead);
 
@@ -166,7 +163,7 @@ static void credit_update(const struct pams_view *view, u32 least, u32 percent,
 	credit += (u64)sent * costly_share(view, least, percent) / COST_SHARE_ONE;
 	if (lead >= 0 && view->sub[lead]->cost > least)
 		credit -= sent;
-	state->credit_bytes = clamp_t(s64, credit, -COST_CREDIT_BYTES, COST_CREDIT_BYTES);
+	state->credit_bytes = clamp_t(s64, credit, -PICK_BURST_BYTES, PICK_BURST_BYTES);
 }
 
 /* How much of the waiting data the subflows that are cheaper than @than can't deliver within
@@ -233,7 +230,7 @@ void cost_spare_but(struct pams_view *view, const struct cost_overflow *overflow
 		if (sub->cost > least)
 			allowed[i] = overflow_bytes(view, sub, overflow, credit, waiting_bytes);
 		else if (sub->at_risk && has_cheaper(view, sub))
-			allowed[i] = surplus_bytes(view, sub, RISK_DELAY_MS * USEC_PER_MSEC,
+			allowed[i] = surplus_bytes(view, sub, STREAM_LATE_US,
 						   view->left_bytes);
 	}
 	for (i = 0; i < view->nr; i++) {

@@ -32,7 +32,6 @@
  */
 #include <linux/math64.h>
 
-#include "pad.h"
 #include "pams.h"
 #include "peek.h"
 
@@ -42,8 +41,6 @@
  * than this, with a few packets, tells nothing.
  */
 #define LEARN_DELAYED_US	30000U
-/* learn_busy() averages over no less time: delayed acknowledgments come in pairs */
-#define LEARN_BUSY_MIN_US	20000U
 /* A path that has carried nothing yet is assumed to carry 32 Mbit/s. If less were assumed, data
  * would go to a far path at the start though a near one is better; if more, a whole window
  * would wait before a slow path. 12 and 32 Mbit/s were tried.
@@ -51,14 +48,11 @@
 #define LEARN_UNKNOWN_BYTEPS	4000000U
 /* the model divides by round-trip times, so shorter ones, as within a host, are raised to this */
 #define LEARN_RTT_MIN_US	50U
-/* Th: a sample's weight is 1/4, and there are at most four samples per RTT */
+/* Th: a sample's weight is 2^-2, and there are at most 2^2 samples per RTT */
 #define LEARN_TH_SHIFT		2
-#define LEARN_TH_PER_RTT	4
-/* A subflow is silent after srtt and four times the RTT's variance, but at least this much:
- * a bit more than an acknowledgment may be delayed (40 ms).
+/* Each false alarm doubles the time after which a subflow is silent; eight times as much is longer
+ * than TCP's own timeout.
  */
-#define LEARN_SILENCE_MIN_US	(50 * USEC_PER_MSEC)
-/* Each false alarm doubles that time; eight times as much is longer than TCP's own timeout. */
 #define LEARN_ALARMS_MAX	3
 /* After this time without data everything that is known of a path may be wrong, and only data can
  * show it. With 10 s paths that were slow for a while come back 2 s later.
@@ -136,7 +130,7 @@ static bool learn_carried(struct pams_subflow *sub, const struct learn_sample *s
 static void learn_busy(struct pams_subflow *sub, const struct learn_sample *sample, u32 rtt_us)
 {
 	sub->learned_limit_byteps = model_rate_follow(sub->learned_limit_byteps,
-						      max(rtt_us, LEARN_BUSY_MIN_US),
+						      max(rtt_us, MODEL_SAMPLE_US),
 						      sample->new_bytes, sample->new_us);
 }
 
@@ -213,13 +207,13 @@ static void learn_th(struct pams_subflow *sub, const struct tcp_sock *tp, u32 cw
 	u64 sample;
 
 	if (sub->learned_th_byteps && !slow_start &&
-	    (now_us - sub->th_us) * LEARN_TH_PER_RTT < srtt_us)
+	    (now_us - sub->th_us) << LEARN_TH_SHIFT < srtt_us)
 		return;
 
 	sample = min_t(u64, (u64)cwnd * READ_ONCE(tp->mss_cache),
 		       PAD_QUEUED_MAX_BYTES);
-	sample = clamp(div_u64(sample * USEC_PER_SEC, srtt_us),
-		       PAD_RATE_MIN_BYTEPS, MODEL_RATE_UNKNOWN - 1ULL);
+	sample = clamp_t(u64, div_u64(sample * USEC_PER_SEC, srtt_us),
+			 MODEL_RATE_MIN_BYTEPS, MODEL_RATE_UNKNOWN - 1);
 	if (sub->learned_th_byteps && !slow_start)
 		sample = sub->learned_th_byteps +
 			 ((s64)(sample - sub->learned_th_byteps) >> LEARN_TH_SHIFT);
@@ -410,7 +404,7 @@ static noinline void learn_all(struct pams_subflow *sub, const struct sock *ssk,
 				   jiffies_to_usecs(READ_ONCE(inet_csk(ssk)->icsk_rto));
 	rtt_us = clamp(min(peek_min_rtt_us(tp), model->srtt_us), LEARN_RTT_MIN_US,
 		       MODEL_SPAN_MAX_US);
-	model->owd_us = pams_owd_us(tp, model->srtt_us);
+	model->owd_us = peek_owd_us(tp, model->srtt_us);
 
 	if (acknowledged)
 		learn_sample(sub, tp, packets_out, rtt_us);
@@ -496,7 +490,7 @@ u32 pams_silence_limit_us(const struct pams_subflow *sub, const struct tcp_sock 
 {
 	/* srtt_us is scaled by 8, mdev_us by 4 */
 	u32 limit_us = (READ_ONCE(tp->srtt_us) >> 3) +
-		       max_t(u32, READ_ONCE(tp->mdev_us), LEARN_SILENCE_MIN_US);
+		       max_t(u32, READ_ONCE(tp->mdev_us), MODEL_ACK_US);
 
 	return limit_us << alarms_left(sub);
 }
@@ -513,7 +507,7 @@ u32 pams_silence_limit_us(const struct pams_subflow *sub, const struct tcp_sock 
  */
 u32 pams_answer_limit_us(const struct pams_subflow *sub, const struct tcp_sock *tp)
 {
-	u32 pause_us = max_t(u32, READ_ONCE(tp->mdev_us), LEARN_SILENCE_MIN_US);
+	u32 pause_us = max_t(u32, READ_ONCE(tp->mdev_us), MODEL_ACK_US);
 
 	if (sub->stopped && sub->loss)
 		return pause_us << alarms_left(sub);

@@ -15,8 +15,6 @@
 /* How long a netlink request waits for owned sockets: for one, and for all together. */
 #define MSK_WAIT_EACH		(HZ / 10UL)
 #define MSK_WAIT_ALL		(1UL * HZ)
-/* At most this many fragments are counted at once while the kernel itself sends data again. */
-#define MSK_FRAGMENTS_MAX	64
 
 /**
  * msk_may_send - is a connection or a subflow established, and not closed by this end?
@@ -67,13 +65,13 @@ static void look_at_subflows(struct mptcp_sock *msk, struct msk_look *look)
 }
 
 /* How many bytes are pending while the kernel sends data again from the middle of its queue,
- * before snd_nxt. Only the first MSK_FRAGMENTS_MAX fragments are looked at; all data in later
+ * before snd_nxt. Only the first MSK_SEARCH_MAX fragments are looked at; all data in later
  * fragments counts as unsent.
  */
 static u64 recovery_unscheduled_bytes(struct mptcp_sock *msk)
 {
 	struct mptcp_data_frag *dfrag = msk->first_pending;
-	unsigned int fragments = MSK_FRAGMENTS_MAX;
+	unsigned int fragments = MSK_SEARCH_MAX;
 	u64 bytes = 0;
 
 	list_for_each_entry_from(dfrag, &msk->rtx_queue, list) {
@@ -155,6 +153,16 @@ void msk_reset_timeout(struct mptcp_sock *msk)
 bool msk_is_pending(const struct mptcp_sock *msk)
 {
 	return READ_ONCE(msk->first_pending);
+}
+
+/* Is the range in @resend what the kernel sends next? */
+bool msk_is_resending(const struct mptcp_sock *msk, const struct msk_resend *resend)
+{
+	const struct mptcp_data_frag *next = msk->first_pending;
+	u64 bytes = resend->end - resend->start;
+
+	return bytes && next &&
+	       next->data_seq + next->already_sent - resend->start < bytes;
 }
 
 /* Is everything that was sent acknowledged? */
@@ -328,23 +336,14 @@ void msk_finish(struct mptcp_sock *msk)
 		__sock_put(sk);
 }
 
-struct sock *msk_first_subflow(struct mptcp_sock *msk)
-{
-	struct mptcp_subflow_context *subflow =
-		list_first_entry_or_null(&msk->conn_list,
-					 struct mptcp_subflow_context, node);
-
-	return subflow ? subflow->tcp_sock : NULL;
-}
-
-/* The next of all subflows, usable or not; NULL at the end. */
+/* The first of all subflows, usable or not, if @ssk is NULL, else the next; NULL at the end. */
 struct sock *msk_next_subflow(struct mptcp_sock *msk, struct sock *ssk)
 {
-	struct mptcp_subflow_context *subflow = subflow_of(ssk);
+	struct list_head *node = ssk ? &subflow_of(ssk)->node : &msk->conn_list;
 
-	if (list_is_last(&subflow->node, &msk->conn_list))
+	if (list_is_last(node, &msk->conn_list))
 		return NULL;
-	return list_next_entry(subflow, node)->tcp_sock;
+	return list_entry(node->next, struct mptcp_subflow_context, node)->tcp_sock;
 }
 
 u32 msk_subflow_id(const struct sock *ssk)
@@ -355,9 +354,9 @@ u32 msk_subflow_id(const struct sock *ssk)
 /* The subflow of this number, usable or not; NULL if there is none. */
 struct sock *msk_subflow_find(struct mptcp_sock *msk, u32 id)
 {
-	struct sock *ssk;
+	struct sock *ssk = NULL;
 
-	for (ssk = msk_first_subflow(msk); ssk; ssk = msk_next_subflow(msk, ssk)) {
+	while ((ssk = msk_next_subflow(msk, ssk))) {
 		if (msk_subflow_id(ssk) == id)
 			return ssk;
 	}

@@ -159,6 +159,7 @@ int msk_hand_over(struct mptcp_sock *msk, struct msk_window *window,
 void msk_window_restore(struct mptcp_sock *msk, struct msk_window *window);
 
 bool msk_is_pending(const struct mptcp_sock *msk);
+bool msk_is_resending(const struct mptcp_sock *msk, const struct msk_resend *resend);
 bool msk_is_acknowledged(const struct mptcp_sock *msk);
 bool msk_is_fallback(const struct mptcp_sock *msk);
 bool msk_is_server(const struct mptcp_sock *msk);
@@ -180,7 +181,6 @@ bool msk_head_is_due(struct mptcp_sock *msk, u32 (*due_us)(const struct sock *ss
 		     u32 *wait_us);
 
 bool msk_may_send(const struct sock *sk);
-struct sock *msk_first_subflow(struct mptcp_sock *msk);
 struct sock *msk_next_subflow(struct mptcp_sock *msk, struct sock *ssk);
 struct sock *msk_subflow_find(struct mptcp_sock *msk, u32 id);
 struct sock *msk_backup_find(struct mptcp_sock *msk, u32 id);
@@ -190,7 +190,6 @@ bool msk_subflow_is_backup(const struct sock *ssk);
 bool msk_subflow_is_usable(const struct sock *ssk);
 bool msk_subflow_is_stale(const struct sock *ssk);
 
-bool msk_is_resending(const struct mptcp_sock *msk, const struct msk_resend *resend);
 u32 msk_resend_excess(struct mptcp_sock *msk, struct msk_resend *resend);
 void msk_resend_skip(struct mptcp_sock *msk, const struct msk_resend *resend);
 void msk_resend_settle(struct mptcp_sock *msk, struct msk_resend *resend);

@@ -20,6 +20,9 @@
 #define MSK_CB_PUSH_PENDING	BIT(1)
 #define MSK_FLAG_FALLBACK_DONE	COMPAT_MPTCP_FALLBACK_DONE
 
+/* At most so many fragments are counted at a look, and skbs searched for the first missing byte. */
+#define MSK_SEARCH_MAX		64
+
 static inline struct mptcp_subflow_context *subflow_of(const struct sock *ssk)
 {
 	/* RCU guards this pointer for readers that don't own the msk */

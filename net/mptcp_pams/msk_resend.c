@@ -261,16 +261,6 @@ u32 msk_resend_head(struct mptcp_sock *msk, struct sock *ssk,
 	return bytes;
 }
 
-/* Is the range in @resend what the kernel sends next? */
-bool msk_is_resending(const struct mptcp_sock *msk, const struct msk_resend *resend)
-{
-	const struct mptcp_data_frag *next = msk->first_pending;
-	u64 bytes = resend->end - resend->start;
-
-	return bytes && next &&
-	       next->data_seq + next->already_sent - resend->start < bytes;
-}
-
 /**
  * msk_resend_excess - how much was sent again beyond the end of a range
  * @msk:	the connection, before anything else is handed over or pending again

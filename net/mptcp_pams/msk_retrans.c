@@ -2,9 +2,6 @@
 /* The kernel's own retransmission: when it is due, its subflow, and what it makes pending. */
 #include "msk_private.h"
 
-/* At most this many skbs of a subflow's queue are searched for the first missing byte. */
-#define MSK_HEAD_SKBS_MAX	64
-
 /**
  * msk_get_retrans - the kernel's choice of a subflow for its retransmission
  * @msk:	the connection, owned in process context
@@ -22,7 +19,7 @@ struct sock *msk_get_retrans(struct mptcp_sock *msk)
 /* Does the subflow hold this byte unacknowledged? Only its oldest data is searched. */
 static bool subflow_holds(struct sock *ssk, u64 data_seq)
 {
-	unsigned int skbs = MSK_HEAD_SKBS_MAX;
+	unsigned int skbs = MSK_SEARCH_MAX;
 	struct msk_range range;
 	struct sk_buff *skb;
 	bool holds = false;

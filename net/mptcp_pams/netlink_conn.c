@@ -58,7 +58,7 @@ static int put_conn(void *arg)
 	struct sk_buff *skb = put->skb;
 	struct pams_view view __uninitialized;
 	struct msk_look look __uninitialized;
-	struct sock *ssk;
+	struct sock *ssk = NULL;
 	int err;
 
 	if (!pams_conn_is_current(conn) ||
@@ -72,13 +72,10 @@ static int put_conn(void *arg)
 	      put_rule(skb, conn) ?: put_unit(skb, conn, &look) ?:
 	      put_counts(skb, &conn->counts);
 
-	for (ssk = msk_first_subflow(conn->msk); ssk && !err;
-	     ssk = msk_next_subflow(conn->msk, ssk)) {
-		u32 id = msk_subflow_id(ssk);
-		int at = pick_index(&view, id);
+	while (!err && (ssk = msk_next_subflow(conn->msk, ssk))) {
+		int at = pick_index(&view, msk_subflow_id(ssk));
 
-		err = pams_tell_put_subflow(skb, conn, ssk,
-					    pams_subflow_find(conn, id),
+		err = pams_tell_put_subflow(skb, conn, ssk, pams_subflow_at(conn, ssk),
 					    at < 0 ? NULL : view.sub[at]);
 		if (err && put->alone)
 			return 0;

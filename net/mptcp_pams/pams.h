@@ -17,7 +17,6 @@
  *   tell_conn.c sends netlink events about connections
  *   resend.c    sends late or lost data again on another subflow, or copies it
  *   look.c      one look at every subflow of a connection -> struct pams_view
- *   stages.c    what only some connections need of a look, behind one test
  *   split.c     finds helpers that end TCP, puts the data they hold into the models
  *   learn.c     a subflow's model, from its TCP
  *   report.c    puts reported pipes and loss times into the models
@@ -34,8 +33,7 @@
  *   stream.c    a connection whose application writes no faster than the paths carry: bounds
  *               what each path holds of it, and says what is late, plain numbers only
  *   unit.c      how much is left of an application's unit, plain numbers only
- *   model.c     how much a subflow delivers by when, from plain numbers
- *   pad.c       PAD from plain numbers
+ *   model.c     how much a subflow delivers by when, and its PAD, from plain numbers
  *   msk*.c      MPTCP's private structures; no other file knows them: msk.c looks, msk_send.c
  *               hands over, msk_queue.c and msk_resend.c have data sent again, msk_retrans.c is
  *               about the kernel's own retransmission, msk_check.c compares them at load
@@ -258,7 +256,7 @@ struct pams_conn {
 		};
 		u8 begins;
 	};
-	/* stages of a look (stages.c); all of them: @stages */
+	/* stages of a look (look.c); all of them: @stages */
 	union {
 		struct {
 			u8 units:1;	/* the application has marked a unit */
@@ -446,10 +444,6 @@ static inline bool pams_nothing_new(const struct msk_look *look)
 	       !before64(look->snd_nxt + look->mss_bytes, look->window_end);
 }
 
-/* stages.c */
-void pams_stages_view(struct pams_conn *conn, const struct msk_look *look,
-		      struct pams_view *view, bool again);
-
 /* split.c */
 void pams_split_find(struct pams_conn *conn, const struct msk_look *look,
 		     const struct pams_view *view);
@@ -471,15 +465,6 @@ void pams_learn(struct pams_subflow *sub, const struct sock *ssk, u32 ahead_us,
 void pams_learn_answer(struct pams_subflow *sub, const struct sock *ssk);
 u32 pams_silence_limit_us(const struct pams_subflow *sub, const struct tcp_sock *tp);
 u32 pams_answer_limit_us(const struct pams_subflow *sub, const struct tcp_sock *tp);
-
-/* The one-way delay of a round trip of @rtt_us: all of its queueing, which is what it
- * takes longer than the least round trip, is in the direction of the data; without queueing
- * each direction takes half.
- */
-static inline u32 pams_owd_us(const struct tcp_sock *tp, u32 rtt_us)
-{
-	return rtt_us - min(peek_min_rtt_us(tp), rtt_us) / 2;
-}
 
 /* report.c */
 void pams_report_new(struct pams_subflow *sub, const struct sock *ssk);
@@ -547,6 +532,12 @@ static inline struct pams_subflow *pams_subflow_find(struct pams_conn *conn, u32
 			return conn->sub[i];
 	}
 	return NULL;
+}
+
+static inline struct pams_subflow *pams_subflow_at(struct pams_conn *conn,
+						   const struct sock *ssk)
+{
+	return pams_subflow_find(conn, msk_subflow_id(ssk));
 }
 
 #endif /* _MPTCP_PAMS_H */

@@ -37,6 +37,15 @@ static inline u32 peek_min_rtt_us(const struct tcp_sock *tp)
 	return READ_ONCE(tp->rtt_min.s[0].v);
 }
 
+/* The one-way delay of a round trip of @rtt_us: all of its queueing, which is what it
+ * takes longer than the least round trip, is in the direction of the data; without queueing
+ * each direction takes half.
+ */
+static inline u32 peek_owd_us(const struct tcp_sock *tp, u32 rtt_us)
+{
+	return rtt_us - min(peek_min_rtt_us(tp), rtt_us) / 2;
+}
+
 /* Is the subflow recovering since its retransmission timer fired? */
 static inline bool peek_in_loss(const struct sock *ssk)
 {

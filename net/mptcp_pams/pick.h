@@ -16,6 +16,8 @@
 
 /* the size of a packet in the schedulers' computations */
 #define PICK_PACKET_BYTES	1500U
+/* about what the kernel hands over in one burst, two of its fragments */
+#define PICK_BURST_BYTES	(64 * 1024)
 
 /* PAMS: at most what the application wrote, divided by this, is sent again for being late */
 #define PICK_LATE_SHARE		10
@@ -85,8 +87,8 @@ static inline int pams_lowest_pad_but(const struct pams_view *view, u32 origin)
 /* What @pad_ns of the models has to hold before a scheduler chooses. */
 enum pams_detail {
 	PAMS_DETAIL_ROOM,	/* nothing: round-trip times and room are enough */
-	PAMS_DETAIL_PAD,	/* the PAD (pad.c) */
-	PAMS_DETAIL_ARRIVAL,	/* the arrival by model.c */
+	PAMS_DETAIL_PAD,	/* the PAD (model.c) */
+	PAMS_DETAIL_ARRIVAL,	/* the arrival (model.c) */
 };
 
 /**

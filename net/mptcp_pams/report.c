@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Puts the reports of paths into the models of subflows, where every scheduler sees them.
  *
- * A pipe (MPBond, section 4; pad.c and model.c have the equations) has a capacity, a
+ * A pipe (MPBond, section 4; model.c has the equations) has a capacity, a
  * backlog that waits before it, and, if the helper ends TCP, a delay. Between two reports
  * the backlog drains: Bp(t) = Bp - Thp * t. Th and the capacity of the path are at most
  * those of the pipe.
@@ -34,7 +34,6 @@
  */
 #include <linux/ktime.h>
 
-#include "pad.h"
 #include "pams.h"
 #include "trace.h"
 
@@ -147,7 +146,7 @@ static u32 smoothed_owd_us(const struct pams_net *net, struct pams_subflow *sub,
 			   const struct tcp_sock *tp)
 {
 	u32 rtt_us = READ_ONCE(tp->rack.rtt_us);
-	u32 sample = pams_owd_us(tp, rtt_us);
+	u32 sample = peek_owd_us(tp, rtt_us);
 	s32 step;
 
 	if (!rtt_us)

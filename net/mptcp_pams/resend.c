@@ -281,12 +281,10 @@ void pams_resend_count_excess(struct pams_conn *conn)
 void pams_resend_repair_stale(struct pams_conn *conn)
 {
 	bool repair = false;
-	struct sock *ssk;
+	struct sock *ssk = NULL;
 
-	for (ssk = msk_first_subflow(conn->msk); ssk;
-	     ssk = msk_next_subflow(conn->msk, ssk)) {
-		struct pams_subflow *sub =
-			pams_subflow_find(conn, msk_subflow_id(ssk));
+	while ((ssk = msk_next_subflow(conn->msk, ssk))) {
+		struct pams_subflow *sub = pams_subflow_at(conn, ssk);
 		bool stale = msk_subflow_is_stale(ssk);
 
 		if (!sub)

@@ -27,7 +27,7 @@ static u32 head_due_us(const struct sock *ssk)
 /* The state of the subflow if it is usable, and its path isn't lost; else NULL. */
 static const struct pams_subflow *alive(struct pams_conn *conn, struct sock *ssk)
 {
-	const struct pams_subflow *sub = pams_subflow_find(conn, msk_subflow_id(ssk));
+	const struct pams_subflow *sub = pams_subflow_at(conn, ssk);
 
 	return sub && !sub->stopped && msk_subflow_is_usable(ssk) ? sub : NULL;
 }
@@ -36,10 +36,9 @@ static const struct pams_subflow *alive(struct pams_conn *conn, struct sock *ssk
 static struct sock *cheaper_than(struct pams_conn *conn, u32 cost)
 {
 	const struct pams_subflow *sub;
-	struct sock *other;
+	struct sock *other = NULL;
 
-	for (other = cost ? msk_first_subflow(conn->msk) : NULL; other;
-	     other = msk_next_subflow(conn->msk, other)) {
+	while (cost && (other = msk_next_subflow(conn->msk, other))) {
 		sub = alive(conn, other);
 		if (sub && sub->model.cost < cost)
 			return other;
@@ -56,8 +55,7 @@ static struct sock *cheapest(struct pams_conn *conn, struct sock *ssk)
 	u32 cost;
 
 	while (ssk && conn->costly && !conn->overflow.copies) {
-		const struct pams_subflow *sub =
-			pams_subflow_find(conn, msk_subflow_id(ssk));
+		const struct pams_subflow *sub = pams_subflow_at(conn, ssk);
 
 		cost = sub ? sub->model.cost : 0;
 		other = cheaper_than(conn, cost);
@@ -73,10 +71,9 @@ static struct sock *cheapest(struct pams_conn *conn, struct sock *ssk)
  */
 static struct sock *any_alive(struct pams_conn *conn, u32 id, bool idle)
 {
-	struct sock *ssk, *backup = NULL;
+	struct sock *ssk = NULL, *backup = NULL;
 
-	for (ssk = msk_first_subflow(conn->msk); ssk;
-	     ssk = msk_next_subflow(conn->msk, ssk)) {
+	while ((ssk = msk_next_subflow(conn->msk, ssk))) {
 		if (msk_subflow_id(ssk) == id || !alive(conn, ssk) ||
 		    (idle && !tcp_rtx_and_write_queues_empty(ssk)))
 			continue;
@@ -93,7 +90,7 @@ static struct sock *any_alive(struct pams_conn *conn, u32 id, bool idle)
  */
 static struct sock *not_lost(struct pams_conn *conn, struct sock *ssk, u32 banked)
 {
-	const struct pams_subflow *sub = pams_subflow_find(conn, msk_subflow_id(ssk));
+	const struct pams_subflow *sub = pams_subflow_at(conn, ssk);
 	struct sock *other;
 
 	if (msk_subflow_id(ssk) == banked)
@@ -109,13 +106,12 @@ static struct sock *not_lost(struct pams_conn *conn, struct sock *ssk, u32 banke
  */
 static struct sock *untried(struct pams_conn *conn)
 {
-	struct sock *other, *found = NULL;
+	struct sock *other = NULL, *found = NULL;
 	const struct pams_subflow *sub;
 	u32 cost, least = 0;
 
-	for (other = msk_first_subflow(conn->msk); other;
-	     other = msk_next_subflow(conn->msk, other)) {
-		sub = pams_subflow_find(conn, msk_subflow_id(other));
+	while ((other = msk_next_subflow(conn->msk, other))) {
+		sub = pams_subflow_at(conn, other);
 		cost = sub ? sub->model.cost : 0;
 		if ((sub && (sub->stopped || sub->retrans)) || !msk_subflow_is_usable(other) ||
 		    !tcp_rtx_and_write_queues_empty(other) || (found && cost >= least))
@@ -154,14 +150,14 @@ static struct sock *not_tried(struct pams_conn *conn, struct sock *ssk)
 	conn->retrans_una = una;
 	conn->retrans_at = tcp_jiffies32;
 
-	sub = pams_subflow_find(conn, msk_subflow_id(ssk));
+	sub = pams_subflow_at(conn, ssk);
 	if (sub && sub->retrans) {
 		other = untried(conn);
 		if (other)
 			ssk = other;
 		else
 			forget_tried(conn);
-		sub = pams_subflow_find(conn, msk_subflow_id(ssk));
+		sub = pams_subflow_at(conn, ssk);
 	}
 	if (sub)
 		sub->retrans = true;

@@ -4,7 +4,7 @@
  *   look (msk.c, look.c), learn (learn.c), model (model.c), pick (sched_*.c), send (msk_send.c)
  *
  * What only some connections need is a stage beside that way, behind one test: begin_stages()
- * has those before the look, stages.c those of the look.
+ * has those before the look, look.c those of the look, end_stages() those after the choice.
  *
  * Context: the msk is owned (process), or its data lock is held and nobody owns it
  * (softirq).
@@ -13,11 +13,6 @@
 
 #include "pams.h"
 #include "trace.h"
-
-/* The timer looks more often once at most this much is left to send, of the application's data
- * or of the receive window.
- */
-#define SCHED_SOON_BYTES	(64 * 1024)
 
 /* Choose the subflow that sends the range of @resend again: its target, once that has room.
  * Without a target, or if the target is avoided for its cost by now, take the subflow with the
@@ -97,9 +92,9 @@ static bool others_hold_data(const struct pams_view *view, int target)
 	return false;
 }
 
-/* Arm the timer that watches the data handed over to @target now. It fires soon if little is
- * left to send, of the application's data or of the receive window, and another subflow holds
- * data, too: then the data of one of the two may be late.
+/* Arm the timer that watches the data handed over to @target now. It fires soon if no more than a
+ * burst is left to send, of the application's data or of the receive window, and another subflow
+ * holds data, too: then the data of one of the two may be late.
  */
 static void look_after(struct pams_conn *conn, const struct msk_look *look,
 		       const struct pams_view *view, int target)
@@ -111,7 +106,7 @@ static void look_after(struct pams_conn *conn, const struct msk_look *look,
 		return;
 	if (!conn->timed || conn->backed_off)
 		pams_watch(conn, PAMS_TICK_US);
-	if (conn->sched->closely && left <= SCHED_SOON_BYTES &&
+	if (conn->sched->closely && left <= PICK_BURST_BYTES &&
 	    conn->pause_us > PAMS_CLOSE_US &&
 	    others_hold_data(view, target))
 		pams_watch(conn, PAMS_CLOSE_US);
@@ -180,12 +175,19 @@ static noinline bool begin_stages(struct pams_conn *conn, const struct pams_sche
 	return !conn->refusing && (!conn->again || after_resend(conn, again));
 }
 
-/* Have the kick copy data to another subflow, if this decision leaves some to be copied. */
-static void copy_later(struct pams_conn *conn, struct pams_view *view, int target)
+/* The stages after the choice. Have the kick copy data to another subflow, if this decision leaves
+ * some to be copied; and let subflows send again for which the receive window has opened.
+ */
+static noinline void end_stages(struct pams_conn *conn, const struct msk_look *look,
+				struct pams_view *view, int target)
 {
-	if (conn->costly && !conn->overflow.copies)
+	bool kick = pams_alive_reopened(conn, look);
+
+	if (conn->copies && conn->costly && !conn->overflow.copies)
 		cost_spare(view);
-	if (pams_copy_wanted(conn, view, target))
+	if (conn->copies && pams_copy_wanted(conn, view, target))
+		kick = true;
+	if (kick)
 		pams_watch_kick(conn);
 }
 
@@ -216,14 +218,12 @@ int pams_decide(struct mptcp_sock *msk, const struct pams_sched *of_socket)
 	/* pick_again() compares PADs, whatever the scheduler does */
 	pams_look(conn, max(conn->sched->detail, again ? PAMS_DETAIL_PAD : PAMS_DETAIL_ROOM),
 		  &look, &view, again);
-	if (unlikely(conn->shut) && pams_alive_reopened(conn, &look))
-		pams_watch_kick(conn);
 	if (unlikely(!view.nr))
 		return send_by_kernel(conn);
 	msk_set_timeout(msk, look.timeout);
 	target = choose(conn, &look, &view, again, &bytes);
-	if (unlikely(conn->copies))
-		copy_later(conn, &view, target);
+	if (unlikely(conn->copies || conn->shut))
+		end_stages(conn, &look, &view, target);
 	if (target < 0)
 		return send_nothing(conn);
 

@@ -31,7 +31,6 @@
 #include <linux/math64.h>
 #include <linux/time64.h>
 
-#include "pad.h"
 #include "pick.h"
 
 static int pams_pick(const struct pams_sched *sched, const struct pams_view *view, u32 *bytes)

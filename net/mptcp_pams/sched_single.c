@@ -26,9 +26,8 @@
 
 #include "pick.h"
 
-/* A round trip on a busy radio path varies by a quarter and more from one to the next. */
-#define SINGLE_CLEAR_NUM	2U
-#define SINGLE_CLEAR_DEN	3U
+/* So many thirds: a round trip on a busy radio path varies by a quarter and more. */
+#define SINGLE_CLEAR_THIRDS	2U
 /* Longer than srtt takes to forget another connection's burst, 8 round trips of 100 ms. */
 #define SINGLE_LASTING_MS	1000
 
@@ -66,8 +65,8 @@ static int single_best(const struct pams_view *view, int not)
 static bool single_is_clear(const struct pams_model *other,
 			    const struct pams_model *lead)
 {
-	return (u64)single_answer_us(other) * SINGLE_CLEAR_DEN <=
-	       (u64)single_answer_us(lead) * SINGLE_CLEAR_NUM;
+	return (u64)single_answer_us(other) * 3 <=
+	       (u64)single_answer_us(lead) * SINGLE_CLEAR_THIRDS;
 }
 
 /* Has the other subflow been clearly better for SINGLE_LASTING_MS? */

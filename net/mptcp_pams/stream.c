@@ -6,9 +6,10 @@
  *   C * (m + max(m, 50 ms))
  *
  * C being the path's capacity and m its round-trip time without a queue (model.h): enough to keep
- * the path busy until the next acknowledgments, and to find that it has become twice as fast. The
- * rest stays in the connection's buffer, for whichever path is free first. A path whose capacity
- * is unknown never had a queue, and isn't bounded. The bound is this connection's own measure.
+ * the path busy until the next acknowledgments, which come in bursts and are delayed, and to find
+ * that it has become twice as fast. The rest stays in the connection's buffer, for whichever path
+ * is free first. A path whose capacity is unknown never had a queue, and isn't bounded. The bound
+ * is this connection's own measure.
  *
  * If a path becomes slow all the same, its data is late when the last byte that this path alone
  * holds arrives more than 2 * A + 100 ms from now, A being when a packet would arrive on another
@@ -33,17 +34,14 @@
 /* Data that waits in the connection's buffer for longer isn't a stream's at the moment. */
 #define STREAM_DELAY_MS		500U
 /* A connection that was a stream for less time isn't one: one or two short answers take as long. */
-#define STREAM_LEAST_MS		250U
+#define STREAM_LEAST_MS		(STREAM_DELAY_MS / 2)
 /* A stream is forgotten after eight times as long as it lasted, and after a minute at most: paths
  * may be too slow for that long, and filling their queues would prolong that.
  */
 #define STREAM_TIMES		8U
 #define STREAM_MOST_MS		60000U
-/* Acknowledgments come in bursts and are delayed: with less queue a path would run dry. */
-#define STREAM_QUEUE_US		50000U
 /* Data that is only a bit late isn't sent again, which would delay the data that follows. */
 #define STREAM_LATE_TIMES	2U
-#define STREAM_LATE_US		100000U
 
 /**
  * stream_follow - is the connection a stream?
@@ -91,7 +89,7 @@ void stream_bound(struct pams_model *model, u32 packet_bytes)
 	if (model->limit_byteps == MODEL_RATE_UNKNOWN)
 		return;
 	most = div_u64((u64)model->limit_byteps *
-		       (model->rtt_us + max(model->rtt_us, STREAM_QUEUE_US)), USEC_PER_SEC);
+		       (model->rtt_us + max(model->rtt_us, MODEL_ACK_US)), USEC_PER_SEC);
 	most = max_t(u64, most, 2 * packet_bytes);
 	/* a packet carries a bit less than the MSS */
 	if (most < held + packet_bytes / 2)

@@ -5,6 +5,9 @@
 
 #include <linux/types.h>
 
+/* What a stream bears: it stalls for about as long when a path is lost untold. */
+#define STREAM_LATE_US		100000U
+
 struct pams_model;
 struct pams_view;
 

@@ -226,16 +226,14 @@ void pams_tell_removed(struct pams_conn *conn, const struct pams_subflow *sub)
  */
 void pams_tell_events(struct pams_conn *conn)
 {
-	struct sock *ssk;
+	struct sock *ssk = NULL;
 
 	if (!conn->events)
 		return;
 
 	conn->events = false;
-	for (ssk = msk_first_subflow(conn->msk); ssk;
-	     ssk = msk_next_subflow(conn->msk, ssk)) {
-		struct pams_subflow *sub =
-			pams_subflow_find(conn, msk_subflow_id(ssk));
+	while ((ssk = msk_next_subflow(conn->msk, ssk))) {
+		struct pams_subflow *sub = pams_subflow_at(conn, ssk);
 		u8 events = sub ? sub->events : 0;
 
 		if (events & PAMS_EVENT_STOPPED)

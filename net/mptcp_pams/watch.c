@@ -141,9 +141,9 @@ bool pams_watch_defer(struct pams_conn *conn, u64 wait_ns)
 
 static bool any_on_path(struct mptcp_sock *msk, const struct pams_path_key *key)
 {
-	struct sock *ssk;
+	struct sock *ssk = NULL;
 
-	for (ssk = msk_first_subflow(msk); ssk; ssk = msk_next_subflow(msk, ssk)) {
+	while ((ssk = msk_next_subflow(msk, ssk))) {
 		if (pams_path_may_be_of(key, msk_token(msk), ssk))
 			return true;
 	}

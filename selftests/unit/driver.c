@@ -9,7 +9,7 @@
 #include "again.h"
 #include "bank.h"
 #include "cost.h"
-#include "pad.h"
+#include "model.h"
 #include "pick.h"
 #include "stream.h"
 #include "unit.h"
