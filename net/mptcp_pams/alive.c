@@ -69,16 +69,15 @@ static bool seems_silent(const struct pams_subflow *sub, const struct tcp_sock *
 bool pams_alive_any_silent(struct pams_conn *conn, const struct pams_view *view,
 			   const struct msk_look *look)
 {
+	struct sock *ssk;
 	unsigned int i;
 
 	for (i = 0; i < view->nr; i++) {
 		if (seems_silent(pams_subflow_of(view->sub[i]), tcp_sk(look->ssk[i])))
 			return true;
 	}
-	for (; i < conn->nr; i++) {
-		const struct sock *ssk = msk_backup_find(conn->msk, conn->sub[i]->model.id);
-
-		if (ssk && seems_silent(conn->sub[i], tcp_sk(ssk)))
+	while ((ssk = pams_next_beyond(conn, &i))) {
+		if (seems_silent(pams_subflow_at(conn, ssk), tcp_sk(ssk)))
 			return true;
 	}
 	return false;

@@ -50,8 +50,6 @@
 #include "bank.h"
 #include "model.h"
 
-/* and for this long: a receiver acknowledges data sooner */
-#define BANK_SPLIT_US		20000U
 /* a sample of the rate takes at least MODEL_SAMPLE_US, and this many bytes or ten times the time */
 #define BANK_SAMPLE_BYTES	6000U
 /* If a pipe delivers nothing for this time, its bank was sent again elsewhere. Either it is silent,
@@ -124,14 +122,6 @@ static void path_spend(struct bank_path *path, u32 bytes)
 	bytes = min(bytes, path->spent_bytes);
 	path->spent_bytes -= bytes;
 	path_drop(path, bytes);
-}
-
-static void range_drop(struct bank_range *range, u32 bytes)
-{
-	range->start += bytes;
-	range->seq += bytes;
-	range->bytes -= bytes;
-	range->once -= min_t(u32, bytes, range->once);
 }
 
 static void range_add(struct pams_bank *bank, u8 path, u32 start, u32 seq, u32 bytes)
@@ -261,7 +251,10 @@ static void log_passed(struct pams_bank *bank, u32 snd_una)
 			path->spent_bytes += bytes - once;
 			path->sampling = false;
 		}
-		range_drop(range, bytes);
+		range->start += bytes;
+		range->seq += bytes;
+		range->bytes -= bytes;
+		range->once -= once;
 		if (range->bytes)
 			break;
 		bank->first++;
@@ -281,11 +274,6 @@ static int head_of(struct pams_bank *bank)
 static bool head_is_on(struct pams_bank *bank, unsigned int i)
 {
 	return bank->first != bank->next && range_at(bank, bank->first)->path == i;
-}
-
-static u32 over_us(u32 rate_byteps, u32 us)
-{
-	return min_t(u64, div_u64((u64)rate_byteps * us, USEC_PER_SEC), U32_MAX);
 }
 
 static void sample_rate(struct bank_path *path, bool dry, u32 now_us)
@@ -344,7 +332,8 @@ static void path_look(struct pams_bank *bank, unsigned int i, u32 acked, u32 now
 {
 	struct bank_path *path = &bank->path[i];
 	u32 queued = path->write_seq - path->snd_una;
-	u32 gone = over_us(path->rate_byteps, now_us - path->update_us);
+	u32 gone = min_t(u64, U32_MAX, div_u64((u64)path->rate_byteps *
+					       (now_us - path->update_us), USEC_PER_SEC));
 	u32 guess = path->banked_bytes + acked;
 	u32 most;
 
@@ -381,8 +370,8 @@ static void path_look(struct pams_bank *bank, unsigned int i, u32 acked, u32 now
 	if (!path->full)
 		path->full_us = now_us;
 	path->full = true;
-	path->split |= now_us - path->full_us >= BANK_SPLIT_US &&
-		       now_us - bank->moved_us < BANK_SPLIT_US;
+	path->split |= now_us - path->full_us >= MODEL_SAMPLE_US &&
+		       now_us - bank->moved_us < MODEL_SAMPLE_US;
 }
 
 /**
@@ -436,14 +425,8 @@ static u32 once_of(const struct bank_path *path, const struct bank_range *range)
 	       min_t(u32, range->once, path->snd_una - range->seq) : 0;
 }
 
-/**
- * bank_once_bytes - how much of a bank wasn't sent again elsewhere
- * @bank:	the connection's log
- * @path:	the subflow's entry
- *
- * Return: at most @path's @banked_bytes, since the oldest data may have been delivered.
- */
-u32 bank_once_bytes(const struct pams_bank *bank, const struct bank_path *path)
+/* How much of a subflow's bank wasn't sent again elsewhere, delivered or not. */
+static u32 once_bytes(const struct pams_bank *bank, const struct bank_path *path)
 {
 	u32 number, bytes = 0;
 
@@ -453,7 +436,19 @@ u32 bank_once_bytes(const struct pams_bank *bank, const struct bank_path *path)
 		if (&bank->path[range->path] == path)
 			bytes += once_of(path, range);
 	}
-	return min(bytes, path->banked_bytes);
+	return bytes;
+}
+
+/**
+ * bank_once_bytes - how much of a bank wasn't sent again elsewhere
+ * @bank:	the connection's log
+ * @path:	the subflow's entry
+ *
+ * Return: at most @path's @banked_bytes, since the oldest data may have been delivered.
+ */
+u32 bank_once_bytes(const struct pams_bank *bank, const struct bank_path *path)
+{
+	return min(once_bytes(bank, path), path->banked_bytes);
 }
 
 /**
@@ -491,14 +486,8 @@ bool bank_last_once(const struct pams_bank *bank, const struct bank_path *path,
 static bool first_once(const struct pams_bank *bank, const struct bank_path *path,
 		       u32 *start, u32 *bytes)
 {
-	u32 number, behind = 0;
+	u32 number, behind = once_bytes(bank, path);
 
-	for (number = bank->first; number != bank->next; number++) {
-		const struct bank_range *range = &bank->range[number % BANK_RANGES];
-
-		if (&bank->path[range->path] == path)
-			behind += once_of(path, range);
-	}
 	for (number = bank->first; number != bank->next; number++) {
 		const struct bank_range *range = &bank->range[number % BANK_RANGES];
 		u32 once;

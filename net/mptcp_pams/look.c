@@ -148,16 +148,14 @@ static void view_bound(struct pams_conn *conn, const struct msk_look *look,
  */
 static void look_beyond(struct pams_conn *conn, unsigned int nr)
 {
-	unsigned int i;
+	struct sock *ssk;
 
-	for (i = nr; i < conn->nr; i++) {
-		struct pams_subflow *sub = conn->sub[i];
-		const struct sock *ssk = sub->silent ?
-			msk_backup_find(conn->msk, sub->model.id) : NULL;
+	while ((ssk = pams_next_beyond(conn, &nr))) {
+		struct pams_subflow *sub = pams_subflow_at(conn, ssk);
 
-		if (ssk)
+		if (sub->silent)
 			pams_learn_answer(sub, ssk);
-		conn->silent |= ssk && sub->silent;
+		conn->silent |= sub->silent;
 	}
 }
 

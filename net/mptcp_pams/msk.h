@@ -200,9 +200,7 @@ u32 msk_resend_tail(struct mptcp_sock *msk, struct sock *ssk,
 		    struct msk_sent_again *again, u64 max_bytes,
 		    struct msk_resend *resend);
 u32 msk_resend_data(struct mptcp_sock *msk, const struct sock *ssk, u64 start, u64 end,
-		    u64 max_bytes, struct msk_resend *resend);
-u32 msk_resend_first(struct mptcp_sock *msk, const struct sock *ssk, u64 start, u64 end,
-		     struct msk_resend *resend);
+		    u64 max_bytes, bool first, struct msk_resend *resend);
 u32 msk_resend_copy(struct mptcp_sock *msk, const struct sock *ssk, u32 from, u32 max_bytes,
 		    u32 room, struct msk_resend *resend);
 u32 msk_resend_head(struct mptcp_sock *msk, struct sock *ssk,

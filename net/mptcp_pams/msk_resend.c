@@ -104,7 +104,9 @@ u32 msk_resend_tail(struct mptcp_sock *msk, struct sock *ssk,
  * @ssk:	the subflow that was given the data
  * @start:	data sequence number of the data
  * @end:	its end, exclusive
- * @max_bytes:	the most to send again, counted from the end
+ * @max_bytes:	the most to send again
+ * @first:	the pipe is dead: send the beginning of the data, which waits for room elsewhere and
+ *		goes before new data; else its end
  * @resend:	set to the range that is pending now, within one fragment
  *
  * The subflow's queues don't hold the data any more, so the caller says where it is.
@@ -112,42 +114,7 @@ u32 msk_resend_tail(struct mptcp_sock *msk, struct sock *ssk,
  * Return: bytes that will be sent again; 0 if there are none.
  */
 u32 msk_resend_data(struct mptcp_sock *msk, const struct sock *ssk, u64 start, u64 end,
-		    u64 max_bytes, struct msk_resend *resend)
-{
-	struct msk_range range = { .end = end };
-	u64 snd_una = snd_una_of(msk);	/* read once: it advances meanwhile */
-	struct mptcp_data_frag *dfrag;
-	u32 bytes;
-
-	if (!before64(snd_una, end))
-		return 0;
-	dfrag = msk_fragment_of(msk, end - 1);
-	if (!dfrag)
-		return 0;
-	range.start = before64(start, snd_una) ? snd_una : start;
-	if (before64(range.start, dfrag->data_seq))
-		range.start = dfrag->data_seq;
-	if (end - range.start > max_bytes)
-		range.start = end - max_bytes;
-	bytes = range_set_pending(msk, ssk, dfrag, &range, resend);
-	if (bytes)
-		resend->keep = false;
-	return bytes;
-}
-
-/**
- * msk_resend_first - have data that is banked before a dead pipe sent again elsewhere
- * @msk:	the connection, owned in process context, nothing pending again
- * @ssk:	the subflow that was given the data
- * @start:	data sequence number of the data
- * @end:	its end, exclusive
- * @resend:	set to the range that is pending now: the beginning of the data, within one
- *		fragment. It waits for room elsewhere, and goes before new data
- *
- * Return: bytes that will be sent again; 0 if there are none.
- */
-u32 msk_resend_first(struct mptcp_sock *msk, const struct sock *ssk, u64 start, u64 end,
-		     struct msk_resend *resend)
+		    u64 max_bytes, bool first, struct msk_resend *resend)
 {
 	struct msk_range range = { .start = start, .end = end };
 	u64 snd_una = snd_una_of(msk);	/* read once: it advances meanwhile */
@@ -158,13 +125,18 @@ u32 msk_resend_first(struct mptcp_sock *msk, const struct sock *ssk, u64 start, 
 		range.start = snd_una;
 	if (!before64(range.start, end))
 		return 0;
-	dfrag = msk_fragment_of(msk, range.start);
+	dfrag = msk_fragment_of(msk, first ? range.start : end - 1);
 	if (!dfrag)
 		return 0;
+	if (before64(range.start, dfrag->data_seq))
+		range.start = dfrag->data_seq;
 	if (before64(dfrag->data_seq + dfrag->data_len, end))
 		range.end = dfrag->data_seq + dfrag->data_len;
+	if (range.end - range.start > max_bytes)
+		range.start = range.end - max_bytes;
 	bytes = range_set_pending(msk, ssk, dfrag, &range, resend);
-	resend->keep = bytes;
+	if (bytes)
+		resend->keep = first;
 	return bytes;
 }
 

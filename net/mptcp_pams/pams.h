@@ -540,4 +540,14 @@ static inline struct pams_subflow *pams_subflow_at(struct pams_conn *conn,
 	return pams_subflow_find(conn, msk_subflow_id(ssk));
 }
 
+/* The next usable backup outside the view, whose states stand at @i and behind; NULL at the end. */
+static inline struct sock *pams_next_beyond(struct pams_conn *conn, unsigned int *i)
+{
+	struct sock *ssk = NULL;
+
+	while (!ssk && *i < conn->nr)
+		ssk = msk_backup_find(conn->msk, conn->sub[(*i)++]->model.id);
+	return ssk;
+}
+
 #endif /* _MPTCP_PAMS_H */

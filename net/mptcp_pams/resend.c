@@ -77,14 +77,13 @@ static bool is_dead(const struct pams_conn *conn, struct pams_model *model)
  */
 static int beyond_lost(struct pams_conn *conn, struct pams_view *view, struct msk_look *look)
 {
-	unsigned int i;
+	unsigned int i = view->nr;
+	struct sock *ssk;
 
-	for (i = view->nr; i < conn->nr; i++) {
-		struct pams_subflow *sub = conn->sub[i];
-		struct sock *ssk = sub->silent ?
-			msk_backup_find(conn->msk, sub->model.id) : NULL;
+	while ((ssk = pams_next_beyond(conn, &i))) {
+		struct pams_subflow *sub = pams_subflow_at(conn, ssk);
 
-		if (!ssk)
+		if (!sub->silent)
 			continue;
 		sub->model.outstanding = !tcp_rtx_and_write_queues_empty(ssk);
 		if (!lost_left(conn, sub, &sub->model, tcp_sk(ssk)))

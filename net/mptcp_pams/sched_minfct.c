@@ -84,27 +84,6 @@ static int minfct_pick(const struct pams_sched *sched, const struct pams_view *v
 	return PAMS_PICK_DEFER;
 }
 
-/* The idle subflow where a packet arrives first, and when. */
-static int minfct_best(const struct pams_view *view, u32 *best_us)
-{
-	int best = PAMS_PICK_NONE;
-	unsigned int i;
-
-	for (i = 0; i < view->nr; i++) {
-		const struct pams_model *sub = view->sub[i];
-		u32 us;
-
-		if (!sub->idle)
-			continue;
-		us = model_arrival_us(sub, PICK_PACKET_BYTES);
-		if (best < 0 || us < *best_us) {
-			best = i;
-			*best_us = us;
-		}
-	}
-	return best;
-}
-
 /* How long until the last byte that is still needed from this subflow arrives; 0 if none is. Once
  * all data is scheduled, only bytes that weren't sent again elsewhere are needed. With a full
  * receive window all subflows wait for the first missing byte, so everything that this subflow
@@ -132,9 +111,8 @@ static u32 minfct_latest_us(const struct pams_view *view, const struct pams_mode
 static int minfct_late(const struct pams_sched *sched, const struct pams_view *view,
 		       u32 eta_percent, u64 *bytes)
 {
-	u32 best_us = 0, latest_us = 0;
-	int best = minfct_best(view, &best_us);
-	int latest = PAMS_PICK_NONE;
+	int best = pams_lowest_pad(view), latest = PAMS_PICK_NONE;
+	u32 latest_us = 0;
 	unsigned int i;
 
 	*bytes = U64_MAX;

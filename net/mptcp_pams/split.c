@@ -236,7 +236,7 @@ u32 pams_split_resend(struct pams_conn *conn, const struct msk_look *look,
 	while (path && bank_last_once(conn->bank, path, &start, &bytes)) {
 		u64 first = look->snd_una + (s32)(start - (u32)look->snd_una);
 		u32 done = msk_resend_data(conn->msk, ssk, first, first + bytes,
-					   max_bytes, &conn->resend);
+					   max_bytes, false, &conn->resend);
 
 		if (done) {
 			pams_split_sent_again(conn);
@@ -317,7 +317,8 @@ u32 pams_split_resend_lost(struct pams_conn *conn, const struct msk_look *look,
 	while (conn->bank && bank_next_lost(conn->bank, id, &start, &bytes)) {
 		u64 first = look->snd_una + (s32)(start - (u32)look->snd_una);
 
-		done = msk_resend_first(conn->msk, ssk, first, first + bytes, &conn->resend);
+		done = msk_resend_data(conn->msk, ssk, first, first + bytes, U64_MAX, true,
+				       &conn->resend);
 		bank_lost_sent(conn->bank, id, done ?: bytes);
 		if (done)
 			return done;

@@ -256,12 +256,10 @@ static u32 least_rtt_us(const struct pams_view *view)
  */
 static bool is_held_beyond(struct pams_conn *conn, unsigned int nr)
 {
-	unsigned int i;
+	struct sock *ssk;
 
-	for (i = nr; i < conn->nr; i++) {
-		const struct sock *ssk = msk_backup_find(conn->msk, conn->sub[i]->model.id);
-
-		if (ssk && !conn->sub[i]->silent && READ_ONCE(tcp_sk(ssk)->packets_out))
+	while ((ssk = pams_next_beyond(conn, &nr))) {
+		if (!pams_subflow_at(conn, ssk)->silent && READ_ONCE(tcp_sk(ssk)->packets_out))
 			return true;
 	}
 	return false;
