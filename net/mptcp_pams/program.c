@@ -9,6 +9,7 @@
  *                                                      (sched.c); each end of a wait is counted
  *   little data, or more than there is room for        a packet at least, what there is room for
  *                                                      at most
+ *   late data that no other subflow has room for       none is late
  *   late, by over a tick                               taken, and counted
  *
  * While no program is attached, decisions are minpad's.
@@ -52,6 +53,20 @@ static bool late_is_valid(const struct pams_view *view, int from)
 	if (from < 0)
 		return from == PAMS_PICK_NONE;
 	return from < (int)view->nr && view->sub[from]->once_bytes;
+}
+
+/* Has a subflow room for the data of subflow @from? If not, the push would take nothing, but the
+ * data would count as sent again.
+ */
+static bool any_room_but(const struct pams_view *view, int from)
+{
+	int i;
+
+	for (i = 0; i < (int)view->nr; i++) {
+		if (i != from && view->sub[i]->idle)
+			return true;
+	}
+	return false;
 }
 
 /* A clock that costs next to nothing; what interrupts the program counts, too. */
@@ -119,7 +134,7 @@ int pams_program_late(const struct pams_sched *sched, const struct pams_view *vi
 		return PAMS_PICK_NONE;
 	}
 	*bytes = max(answer.bytes, PICK_PACKET_BYTES);
-	return from;
+	return any_room_but(view, from) ? from : PAMS_PICK_NONE;
 }
 
 /* Count a wait that a program asked for and that was ended. */

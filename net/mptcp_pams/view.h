@@ -185,8 +185,8 @@ struct pams_answer {
  * @pick:	chooses the subflow that is given new data: its index in the view,
  *		PAMS_PICK_NONE or PAMS_PICK_DEFER
  * @late:	chooses the subflow whose unacknowledged data is sent again on another one, once
- *		no new data can be sent: its index, or PAMS_PICK_NONE. May be NULL: no late data
- *		is sent again
+ *		no new data can be sent: its index, or PAMS_PICK_NONE. Nothing is sent again while
+ *		no other subflow has room. May be NULL: no late data is sent again
  * @name:	for net.mptcp.scheduler and rules: small letters, digits, '_' and '-'
  */
 struct pams_sched_ops {

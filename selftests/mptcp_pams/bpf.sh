@@ -15,7 +15,7 @@ begin()
 	need_btf
 	[ -e /sys/kernel/btf/mptcp_pams ] || fail "the module has no BTF"
 	sysctl -qw kernel.bpf_stats_enabled=1
-	paths default 20mbit,5ms 20mbit,20ms
+	paths default 20mbit,5ms "${1:-20mbit,20ms}"
 }
 
 # attach FILE [NAME]
@@ -249,6 +249,25 @@ faulty()
 	detach "$1"
 }
 
+# Late is the data of the path that has room; the other one, which is slow and full, has none. What counts as sent again arrives.
+counts_what_is_sent()
+{
+	local again
+
+	begin 500kbit,20ms
+	attach faults eager
+	on_server sysctl -qw net.mptcp.scheduler=eager
+	start_server
+	transfer --bytes 100000 --requests 10 --dir down
+	on_server "$pamsctl" --json stats >"$work/stats"
+	again=$(of reinjected_bytes "$work/stats")
+	say "counted as sent again: $again"
+	# headers are 6 % and more of it
+	check "bytes that arrived" "$(bytes c1 rx) + $(bytes c2 rx)" ">" "105 * (1000000 + $again) / 100"
+	stop_server
+	detach eager
+}
+
 # A namespace has the scheduler, another one not; the one that has it goes while its sockets are open.
 of_a_namespace()
 {
@@ -357,6 +376,7 @@ add faulty waiting ended 1
 add faulty crumbs refused 0
 add faulty late refused 1
 add faulty slow slow 1
+add counts_what_is_sent
 add answers_anything
 add many_at_once
 add detached_in_use roundrobin

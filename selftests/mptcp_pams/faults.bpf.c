@@ -81,6 +81,20 @@ int BPF_PROG(late_late, const struct pams_view *view, struct pams_answer *answer
 	return view->nr;
 }
 
+/* the data of a subflow that has room itself, whether another one has any or not */
+SEC("struct_ops")
+int BPF_PROG(eager_late, const struct pams_view *view, struct pams_answer *answer)
+{
+	const struct pams_model *sub;
+	u32 i;
+
+	for (i = 0; (sub = pams_nth(view, i)); i++) {
+		if (pams_is(sub, idle) && sub->once_bytes)
+			return i;
+	}
+	return PAMS_PICK_NONE;
+}
+
 #define PICKS(_pick)	.pick = (void *)(_pick)
 
 SEC(".struct_ops") struct pams_sched_ops beyond = { .name = "beyond", PICKS(beyond_pick) };
@@ -92,6 +106,9 @@ SEC(".struct_ops") struct pams_sched_ops crumbs = { .name = "crumbs", PICKS(crum
 SEC(".struct_ops") struct pams_sched_ops slow = { .name = "slow", PICKS(slow_pick) };
 SEC(".struct_ops") struct pams_sched_ops late = {
 	.name = "late", PICKS(good_pick), .late = (void *)late_late,
+};
+SEC(".struct_ops") struct pams_sched_ops eager = {
+	.name = "eager", PICKS(good_pick), .late = (void *)eager_late,
 };
 
 /* names that are refused: bpf.sh attaches one at a time */
