@@ -571,6 +571,94 @@ told()
 	check "us for three answers" "$(of fct_us | sum)" "<" "$slow_us * 8 / 10"
 }
 
+# Where no BPF program can run, a default route of pamsd's lets all begin on the other link, which answers sooner.
+by_metric()
+{
+	local before slow_us
+	begin "$1"
+	metrics 100 200
+	before=$(others_routes)
+	transfer --bytes 10000 --requests 5 --cold
+	slow_us=$(of fct_us | sum)
+	config 'paths { first-by-metric = true }'
+	keep
+	await "$(both)"
+	leads_by_ours "" || fail "the default routes: $(ip -n "$client" "$family" route show default)"
+	transfer --bytes 300000
+	within 20 leads_by_ours c2 || fail "the default routes: $(ip -n "$client" "$family" route show default)"
+	check "their metric" "$(ip -n "$client" "$family" route show default proto 173 | sed 's/.* metric \([0-9]*\).*/\1/')" == 87
+	transfer --bytes 10000 --requests 5 --cold
+	check "us for five answers" "$(of fct_us | sum)" "<" "$slow_us * 6 / 10"
+	links_has "$far.*, first for default" || fail "links doesn't say so: $(<"$work/links")"
+	# somebody's, lower than ours
+	ip -n "$client" "$family" route add default via "${near%1}2" dev c1 metric 60
+	within 20 leads_below 60 || fail "the default routes: $(ip -n "$client" "$family" route show default)"
+	ip -n "$client" "$family" route del default dev c1 metric 60
+	ip -n "$client" link set c2 down
+	within 20 leads_by_ours "" || fail "a route is left"
+	[ "$(others_routes)" = "$(grep -v c2 <<<"$before")" ] || fail "the routes of others: $(others_routes)"
+	end
+	check "rules and routes left" "$(ours)" == 0
+}
+# metrics OF1 OF2: the default routes'
+metrics()
+{
+	local i
+	for i in 1 2; do
+		ip -n "$client" "$family" route del default dev "c$i"
+		ip -n "$client" "$family" route add default via "$net$i${host}2" dev "c$i" metric "${!i}"
+	done
+}
+by_ours() { ip -n "$client" "$family" route show default proto 173 | sed 's/.* dev \([a-z0-9]*\) .*/\1/'; }
+leads_by_ours() { [ "$(by_ours)" = "$1" ]; }
+leads_below() { [ "$(ip -n "$client" "$family" route show default proto 173 | sed 's/.* metric \([0-9]*\).*/\1/')" -lt "$1" ]; }
+others_routes() { ip -n "$client" "$family" route show table main | grep -v "proto 173" || say "none"; }
+
+# The same, if the default route is dead though its interface is up; a pamsd that is killed leaves it, the next one takes it away.
+by_metric_dead()
+{
+	local before
+	begin
+	metrics 100 200
+	before=$(others_routes)
+	config 'paths { first-by-metric = true }'
+	keep
+	await "$(both)"
+	tc -n "$client" qdisc change dev c1 root netem loss 100%
+	! on_client timeout 3 "$xfer" client --quiet --bytes 10000 "$address" "$port" || fail "the path is not dead"
+	transfer --bytes 10000 --requests 3 --cold
+	check "us for three answers" "$(duration_us)" "<" 500000
+	leads_by_ours c2 || fail "the default routes: $(ip -n "$client" route show default)"
+	within 20 links_has "^ *c1 .*dead" || fail "links doesn't say that c1 is dead: $(<"$work/links")"
+	kill -9 "$daemon"
+	wait "$daemon" || say "pamsd was killed"
+	leads_by_ours c2 || fail "a killed one takes its route away"
+	config 'paths { }'
+	keep
+	within 20 leads_by_ours "" || fail "the route of one that was killed is left"
+	# and without the option none is made
+	! on_client timeout 3 "$xfer" client --quiet --bytes 10000 "$address" "$port" || fail "the path is not dead"
+	sleep 1
+	leads_by_ours "" || fail "the default routes: $(ip -n "$client" "$family" route show default)"
+	grep "connections begin where the routes say: .*; first-by-metric" "$work/err" || fail "it doesn't name the option"
+	[ "$(others_routes)" = "$before" ] || fail "the routes of others: $(others_routes)"
+}
+
+# No metric is lower than 0, or than 1 for IPv6: nothing is done, and that is said once.
+by_metric_refused()
+{
+	begin "$1"
+	metrics "$2" 200
+	config 'paths { first-by-metric = true }'
+	keep
+	await "$(both)"
+	transfer --bytes 300000
+	sleep 5
+	leads_by_ours "" || fail "the default routes: $(ip -n "$client" "$family" route show default)"
+	check "lines" "$(grep -c "connections begin where the routes say: a default route has the lowest metric" "$work/err")" == 1
+	! links_has "first for default" || fail "links says what isn't so: $(<"$work/links")"
+}
+
 add two_links -4
 add two_links -6
 add strict
@@ -599,4 +687,9 @@ add short
 add slow
 add running
 add told
+add by_metric -4
+add by_metric -6
+add by_metric_dead
+add by_metric_refused -4 0
+add by_metric_refused -6 1
 run_cases "$@"

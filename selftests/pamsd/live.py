@@ -665,7 +665,15 @@ def no_cgroup_v2_is_said(folder):
     if "without libbpf" in daemon.said():
         raise Skipped("this pamsd has no libbpf")
     check(not daemon.status()["paths"]["chooses_first"], "it can't")
-    check("pamsd: connections begin where the routes say: cgroup v2 isn't mounted here\n" in daemon.said(), daemon.said())
+    why = "cgroup v2 isn't mounted here"
+    check(daemon.status()["paths"]["first_why_not"] == why, daemon.status())
+    check(f"pamsd: connections begin where the routes say: {why}; first-by-metric, pamsd.conf(5), takes no BPF\n" in daemon.said(), daemon.said())
+    doctor = subprocess.run([HELPERS.parents[1] / "tools/pamsctl", "--control", str(daemon.socket), "doctor"], check=False, capture_output=True, text=True)
+    check(f"connections begin where the routes say: {why}\n" in doctor.stdout and "first-by-metric" in doctor.stdout, doctor.stdout)
+    daemon.stop()
+    daemon = Daemon(folder, "metric", f'state = "{folder}/caps.json"\npaths {{ first-by-metric = true }}\n', prefix=hide)
+    check(daemon.status()["paths"]["chooses_first"] and daemon.status()["paths"]["first_by_metric"], "it can")
+    check(f"pamsd: {why}: a default route in the main table says where connections begin, for all traffic" in daemon.said(), daemon.said())
     daemon.stop()
 
 

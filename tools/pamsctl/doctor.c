@@ -172,6 +172,7 @@ void look_at_pamsd(json_t *list)
 {
 	const char *path = options.control ?: PAMSD_CONTROL;
 	json_t *status, *server, *reporter, *one;
+	const char *why_not;
 	char text[QUANTITY_MAX];
 	json_int_t waits_ms;
 	int err;
@@ -202,6 +203,11 @@ void look_at_pamsd(json_t *list)
 				json_string_value(json_object_get(one, "name")),
 				show_time(text, waits_ms * 1000));
 	}
+	why_not = json_string_value(json_object_get(json_object_get(status, "paths"),
+						    "first_why_not"));
+	if (why_not)
+		finding(list, NOTE, "pamsd", "first-by-metric, pamsd.conf(5), which moves all "
+			"traffic", "connections begin where the routes say: %s", why_not);
 	json_decref(status);
 }
 

@@ -188,6 +188,7 @@ static void get_paths(struct config *config, cfg_t *section)
 
 	paths->kept = true;
 	paths->first = cfg_getbool(section, "first");
+	paths->first_by_metric = cfg_getbool(section, "first-by-metric");
 	for (unsigned int i = 0; i < cfg_size(section, "first-also"); i++)
 		paths->first_also |= first_also_parse(cfg_getnstr(section, "first-also", i));
 	paths->also_count = cfg_size(section, "also");
@@ -336,6 +337,7 @@ static cfg_t *parse(const char *file, char *text)
 		STR_LIST("also", "{}", check_ifname),
 		STR_LIST("without", "{}", check_ifname),
 		BOOL("first", cfg_true, NULL),
+		BOOL("first-by-metric", cfg_false, NULL),
 		STR_LIST("first-also", "{}", check_first_also),
 		STR_LIST("not-first", "{}", check_not_first),
 		CFG_END()

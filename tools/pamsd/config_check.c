@@ -656,6 +656,10 @@ int check_paths(cfg_t *cfg, cfg_opt_t *opt)
 				    cfg_getnstr(section, "without", j)))
 				return refuse(cfg, cfg_getnstr(section, "also", i),
 					      "is in also and in without");
+	if (cfg_getbool(section, "first-by-metric") && !cfg_getbool(section, "first")) {
+		cfg_error(cfg, "first-by-metric is of no use with first = false");
+		return -1;
+	}
 	return 0;
 }
 

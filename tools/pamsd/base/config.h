@@ -91,6 +91,7 @@ struct cap_config {
 struct paths_config {
 	bool kept;		/* the section is there */
 	bool first;		/* choose where connections begin */
+	bool first_by_metric;	/* by a default route where BPF programs can't */
 	unsigned int first_also; /* FIRST_: of what besides MPTCP */
 	char (*also)[IF_NAMESIZE]; /* bridges and tunnels that are paths */
 	unsigned int also_count;

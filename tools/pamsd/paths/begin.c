@@ -8,6 +8,7 @@
  * none.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -20,7 +21,11 @@
 
 void begin_open(void)
 {
-	say("this pamsd was built without libbpf: connections begin where the routes say");
+}
+
+const char *begin_why_not(void)
+{
+	return "this pamsd was built without libbpf";
 }
 
 void begin_close(void)
@@ -76,7 +81,8 @@ static struct {
 	int cgroup, ring;
 	int table[2], program[2];
 	bool open;
-} kernel;
+	char why_not[128];
+} kernel = { .why_not = "pamsd has to be restarted for it" };
 
 struct begin {
 	struct ring_buffer *ring;
@@ -90,6 +96,8 @@ struct begin {
 
 static int load_all(void)
 {
+	int link;
+
 	kernel.ring = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "pams_begin", 0, 0,
 				     (uint32_t)sysconf(_SC_PAGESIZE), NULL);
 	if (kernel.ring < 0)
@@ -101,6 +109,11 @@ static int load_all(void)
 		kernel.program[i] = first_program(families[i], kernel.table[i], kernel.ring);
 		if (kernel.program[i] < 0)
 			return kernel.program[i];
+		/* it runs while there is a choice; here this only has to work */
+		link = first_attach(families[i], kernel.program[i], kernel.cgroup);
+		if (link < 0)
+			return link;
+		close(link);
 	}
 	return 0;
 }
@@ -138,15 +151,20 @@ void begin_open(void)
 	kernel.cgroup = cgroup_root();
 	if (kernel.cgroup < 0) {
 		begin_close();
-		say("connections begin where the routes say: cgroup v2 isn't mounted here");
+		snprintf(kernel.why_not, sizeof(kernel.why_not), "cgroup v2 isn't mounted here");
 		return;
 	}
 	err = load_all();
 	if (!err)
 		return;
 	begin_close();
-	say("connections begin where the routes say, as BPF programs can't be used: %s",
-	    strerror(-err));
+	snprintf(kernel.why_not, sizeof(kernel.why_not), "BPF programs can't be used: %s",
+		 strerror(-err));
+}
+
+const char *begin_why_not(void)
+{
+	return kernel.why_not;
 }
 
 static unsigned int index_of(int family)
@@ -201,7 +219,7 @@ struct begin *begin_new(struct event_base *base, void (*woken)(void *arg), void 
 					 EV_READ | EV_PERSIST, on_ring, begin);
 	if (begin->event && !event_add(begin->event, NULL))
 		return begin;
-	say("connections begin where the routes say: the ring buffer can't be used");
+	snprintf(kernel.why_not, sizeof(kernel.why_not), "the ring buffer can't be used");
 	begin_free(begin);
 	return NULL;
 }

@@ -48,6 +48,40 @@ static int lead_from(struct list *wanted, struct list *leads, const struct leadi
 	return err;
 }
 
+/* Has anybody been silent there since then, and the last answer? */
+static bool waits(const struct path *path, uint64_t us, uint64_t ms)
+{
+	const struct prefix *to;
+	unsigned int at = 0;
+
+	us = us > path->answered_us ? us : path->answered_us;
+	while ((to = silent_on(&path->address, ms, &at)))
+		if (silent_since_us(&path->address, to, ms) > us)
+			return true;
+	return false;
+}
+
+/* One that is silent there, too, is down. */
+const struct path *lead_along(const struct leading *leading, const struct path *chosen)
+{
+	const struct prefix *to;
+	unsigned int at = 0;
+
+	while ((to = silent_on(&chosen->address, leading->ms, &at))) {
+		const struct path *path =
+			choose_elsewhere(leading->paths, to, &chosen->address, leading->answer,
+					 leading->ms);
+		uint64_t since_us = silent_since_us(&chosen->address, to, leading->ms);
+
+		if (path && since_us > chosen->answered_us &&
+		    !list_covers(leading->left, to) &&
+		    !silent_since_us(&path->address, to, leading->ms) &&
+		    !waits(path, since_us, leading->ms))
+			return path;
+	}
+	return chosen;
+}
+
 int lead_all(struct list *leads, const struct leading *leading)
 {
 	struct list wanted = { };

@@ -45,6 +45,7 @@ struct scene_route {
 	unsigned int ifindex;	/* 0: none, or several */
 	uint32_t metric;
 	struct prefix gateway;	/* family 0: none */
+	struct prefix source;	/* the address that it chooses; of ours only; family 0: none */
 	bool ours;
 };
 
@@ -183,6 +184,9 @@ void plan_make(struct plan *plan, const struct situation *now);
 void plan_free(struct plan *plan);
 /* The plan will be another one then, though nothing else changes; UINT64_MAX: never. */
 uint64_t plan_changes_ms(const struct situation *now);
+/* The interface's default route with the lowest metric, of others, in any table; or NULL. */
+const struct scene_route *default_route(const struct scene *scene, unsigned int ifindex,
+					int family);
 /* NULL, or why the interface is no path now. */
 const char *plan_why_not(const struct situation *now, const struct scene_link *link);
 struct made *made_at(const struct list *list, const struct prefix *address);
@@ -198,6 +202,8 @@ struct begin *begin_new(struct event_base *base, void (*woken)(void *arg), void 
 /* Connections begin as the routes say from now on. */
 void begin_free(struct begin *begin);
 
+/* Why begin_new() returns NULL. */
+const char *begin_why_not(void);
 /* Put the choice into the kernel's table; NULL: none. 0 or -errno. */
 int begin_tell(struct begin *begin, int family, const struct path *path);
 /*
@@ -207,6 +213,20 @@ int begin_tell(struct begin *begin, int family, const struct path *path);
 int begin_leave(const struct list *prefixes);
 /* Connections to this destination begin on that path; NULL: as all. 0 or -errno. */
 int begin_lead(const struct prefix *to, const struct path *path);
+
+/* --- metric.c: where connections begin, by a default route --- */
+
+/* Where others' routes lead, if ours may have led to this exit. */
+unsigned int metric_exit(const struct scene *scene, int family, unsigned int exit);
+/*
+ * Let all of this host's traffic begin on the path; NULL, or where others' routes lead: by these.
+ * 0 or -errno; there is no route of ours if -ENOENT: the main table has no default route, or
+ * -ERANGE: none can have a lower metric.
+ */
+int metric_tell(const struct scene *scene, int family, const struct path *path, unsigned int exit);
+/* Add ours that are still there. */
+void metric_keep(struct list *routes, const struct scene *scene);
+void metric_forget(void);
 
 /* --- silent.c: destinations that don't answer over a path --- */
 
@@ -242,6 +262,11 @@ struct leading {
 
 /* Bring "leads", of struct lead, and the kernel's table up to date. 0 or -errno. */
 int lead_all(struct list *leads, const struct leading *leading);
+/*
+ * Where no single one can be led elsewhere: the path to try for all, because a destination is
+ * silent on the chosen one, and nothing was answered there since; or the chosen one.
+ */
+const struct path *lead_along(const struct leading *leading, const struct path *chosen);
 
 /* --- seen.c: what this machine's TCP sockets tell of the paths --- */
 

@@ -70,6 +70,9 @@ struct paths {
 	bool unsaved;		/* less was made than the file says */
 	uint32_t limit_before;	/* of further subflows before it was raised, plus 1; or 0 */
 	struct begin *begin;	/* NULL: connections begin where the routes say */
+	bool by_metric;		/* these are told where */
+	int refused_metric[2];	/* -errno of metric_tell() */
+	unsigned int opening;	/* connections, at the last look */
 	struct prefix chosen[2];
 	bool crowded;		/* too many destinations have routes of their own */
 	struct list left;	/* of struct prefix: destinations for which there's no choice */
@@ -395,11 +398,43 @@ static bool is_new(const struct paths *paths, unsigned int i)
 	return !paths->compared_ms[i] || now_ms() < paths->compared_ms[i] + NEW_MS;
 }
 
+static void say_refused(struct paths *paths, unsigned int i, int err)
+{
+	const char *why = err == -ERANGE ? "a default route has the lowest metric that there is" :
+			  err == -ENOENT ? "the main table has no default route" : strerror(-err);
+
+	if (err && err != paths->refused_metric[i])
+		say("IPv%d connections begin where the routes say: %s",
+		    families[i] == AF_INET ? 4 : 6, why);
+	paths->refused_metric[i] = err;
+}
+
+/* Put the choice into the kernel. Returns whether it is there. */
+static bool tell_kernel(struct paths *paths, unsigned int i, const struct path *path)
+{
+	int err;
+
+	if (paths->by_metric) {
+		err = metric_tell(&paths->scene, families[i], path, paths->exits[i]);
+		say_refused(paths, i, err);
+		return !err;
+	}
+	err = begin_tell(paths->begin, families[i], path);
+	if (err)
+		complain(paths, "where connections begin", path ? path->interface : "-", err);
+	return !err;
+}
+
+static struct leading leading(struct paths *paths, const struct prefix chosen[])
+{
+	return (struct leading){ &paths->paths, &paths->left, chosen, seen_answer(), now_ms() };
+}
+
 static void choose_one(struct paths *paths, unsigned int i)
 {
+	const struct leading now = leading(paths, paths->chosen);
 	const struct path *path;
 	struct lead tell = { };
-	int err;
 
 	if (!path_at(&paths->paths, &paths->chosen[i])) {
 		paths->chosen[i] = by_routes(paths, i);
@@ -407,39 +442,49 @@ static void choose_one(struct paths *paths, unsigned int i)
 	}
 	path = choose_path(&paths->paths, families[i], &paths->chosen[i], seen_answer(),
 			   is_new(paths, i) ? FIRST_PERCENT : LATER_PERCENT, now_ms());
+	if (path && path->rtt_us && !paths->compared_ms[i])
+		paths->compared_ms[i] = now_ms();
+	if (path)
+		paths->chosen[i] = path->address;
+	if (path && paths->by_metric)
+		path = lead_along(&now, path);
+	if (paths->crowded || (path && is_alone(paths, path)))
+		path = NULL;
+	if (path && paths->by_metric && !path->up)
+		path = NULL;
 	if (path) {
 		tell.address = path->address;
 		tell.ifindex = path->ifindex;
-		tell.also = path->also;
-		if (path->rtt_us && !paths->compared_ms[i])
-			paths->compared_ms[i] = now_ms();
-		paths->chosen[i] = path->address;
+		tell.also = paths->by_metric ? 0 : path->also;
 	}
-	if (paths->crowded || (path && is_alone(paths, path))) {
-		path = NULL;
-		memset(&tell, 0, sizeof(tell));
-	}
-	if (!memcmp(&paths->told[i], &tell, sizeof(tell)))
+	/* others' routes may have changed */
+	if (!paths->by_metric && !memcmp(&paths->told[i], &tell, sizeof(tell)))
 		return;
-	err = begin_tell(paths->begin, families[i], path);
-	if (err) {
-		complain(paths, "where connections begin", path ? path->interface : "-", err);
+	if (!tell_kernel(paths, i, path)) {
+		if (paths->by_metric)
+			memset(&paths->told[i], 0, sizeof(tell));
 		return;
 	}
+	if (path && memcmp(&paths->told[i], &tell, sizeof(tell)))
+		say("%s: IPv%d %s here", path->interface, families[i] == AF_INET ? 4 : 6,
+		    paths->by_metric ? "traffic without a route of its own leaves" :
+		    "connections begin");
 	paths->told[i] = tell;
-	if (path)
-		say("%s: IPv%d connections begin here", path->interface,
-		    families[i] == AF_INET ? 4 : 6);
 }
 
 static void lead(struct paths *paths)
 {
 	const struct prefix chosen[] = { paths->told[0].address, paths->told[1].address };
-	int err = lead_all(&paths->leads, &(struct leading){ &paths->paths, &paths->left, chosen,
-							     seen_answer(), now_ms() });
+	const struct leading now = leading(paths, chosen);
+	int err = lead_all(&paths->leads, &now);
 
 	if (err)
 		complain(paths, "where connections to one destination begin", "-", err);
+}
+
+static bool chooses(const struct paths *paths)
+{
+	return paths->begin || paths->by_metric;
 }
 
 static void choose(struct paths *paths)
@@ -452,7 +497,7 @@ static void choose(struct paths *paths)
 			path->cost = told;
 		seen_expire(path, now_us());
 	}
-	for (unsigned int i = 0; paths->begin && i < ARRAY_SIZE(families); i++)
+	for (unsigned int i = 0; chooses(paths) && i < ARRAY_SIZE(families); i++)
 		choose_one(paths, i);
 	if (paths->begin)
 		lead(paths);
@@ -500,11 +545,23 @@ static void arm_hold(struct paths *paths)
 /* Until paths can be compared, the choice is the routes'. */
 static void take_exit(struct paths *paths, unsigned int i)
 {
-	unsigned int exit = scene_exit(families[i]);
+	unsigned int exit = metric_exit(&paths->scene, families[i], scene_exit(families[i]));
 
 	if (exit != paths->exits[i] && !paths->compared_ms[i])
 		memset(&paths->chosen[i], 0, sizeof(paths->chosen[i]));
 	paths->exits[i] = exit;
+}
+
+static void arm_look(struct paths *paths, unsigned int ms)
+{
+	paths->look_ms = now_ms() + ms;
+	arm(paths->look, ms);
+}
+
+/* Without BPF nothing tells of connections that begin. */
+static bool has_to_look(const struct paths *paths)
+{
+	return paths->by_metric && (paths->told[0].address.family || paths->told[1].address.family);
 }
 
 static void settle(struct paths *paths)
@@ -526,6 +583,7 @@ static void settle(struct paths *paths)
 		address->own = made_at(&paths->made, &address->address);
 	now = situation(paths);
 	plan_make(&plan, &now);
+	metric_keep(&plan.routes, &paths->scene);
 	settle_routes(paths, &plan);
 	settle_rules(paths, &plan, true);
 	raise_limit(paths, &plan);
@@ -535,6 +593,10 @@ static void settle(struct paths *paths)
 	plan_free(&plan);
 	choose(paths);
 	arm_hold(paths);
+	if (has_to_look(paths) && !evtimer_pending(paths->look, NULL)) {
+		seen_begin(&paths->paths, &paths->left, now_us());
+		arm_look(paths, LOOK_SLOW_MS);
+	}
 }
 
 static void on_settle(evutil_socket_t fd, short what, void *arg)
@@ -542,12 +604,6 @@ static void on_settle(evutil_socket_t fd, short what, void *arg)
 	(void)fd;
 	(void)what;
 	settle(arg);
-}
-
-static void arm_look(struct paths *paths, unsigned int ms)
-{
-	paths->look_ms = now_ms() + ms;
-	arm(paths->look, ms);
 }
 
 static void on_look(evutil_socket_t fd, short what, void *arg)
@@ -558,13 +614,16 @@ static void on_look(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
+	if (opening > 0 && (unsigned int)opening > paths->opening && paths->by_metric)
+		paths->woken_ms = ms;
+	paths->opening = opening > 0 ? opening : 0;
 	choose(paths);
 	if (opening > 0 && ms < paths->woken_ms + LOOK_OPENING_FOR_MS)
 		arm_look(paths, LOOK_OPENING_MS);
 	else if (ms < paths->woken_ms + LOOK_FAST_FOR_MS ||
 		 (opening > 0 && ms < paths->woken_ms + LOOK_FOR_MS))
 		arm_look(paths, LOOK_MS);
-	else if (ms < paths->woken_ms + LOOK_FOR_MS)
+	else if (ms < paths->woken_ms + LOOK_FOR_MS || has_to_look(paths))
 		arm_look(paths, LOOK_SLOW_MS);
 }
 
@@ -709,10 +768,15 @@ struct paths *paths_new(struct event_base *base, const struct config *config,
 	}
 	if (config->paths.first)
 		paths->begin = begin_new(base, on_begin, paths);
-	if (paths->begin)
+	paths->by_metric = config->paths.first_by_metric && !paths->begin;
+	if (chooses(paths))
 		open_watch(paths, base);
-	if (config->paths.first && !paths->begin)
-		say("connections begin where the routes say, until pamsd is restarted");
+	if (paths->by_metric)
+		say("%s: a default route in the main table says where connections begin, for all "
+		    "traffic: TCP, UDP, that of other hosts", begin_why_not());
+	else if (config->paths.first && !paths->begin)
+		say("connections begin where the routes say: %s; first-by-metric, pamsd.conf(5), "
+		    "takes no BPF", begin_why_not());
 	restore(paths);
 	settle(paths);
 	if (caps)
@@ -750,6 +814,7 @@ void paths_free(struct paths *paths)
 	if (paths->ended)
 		event_free(paths->ended);
 	nl_socket_free(paths->news);
+	metric_forget();
 	scene_free(&paths->scene);
 	scene_close();
 	seen_close();
@@ -838,6 +903,8 @@ json_t *paths_status(struct paths *paths)
 		if (why && !link->loopback)
 			json_object_set_new(others, link->name, json_string(why));
 	}
-	return json_pack("{s:b, s:o, s:o}", "chooses_first", paths->begin ? 1 : 0, "paths", list,
-			 "others", others);
+	return json_pack("{s:b, s:b, s:s*, s:o, s:o}", "chooses_first", chooses(paths),
+			 "first_by_metric", paths->by_metric, "first_why_not",
+			 paths->config->first && !chooses(paths) ? begin_why_not() : NULL,
+			 "paths", list, "others", others);
 }

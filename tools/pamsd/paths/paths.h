@@ -3,9 +3,10 @@
  * paths - keeps the host's paths
  *
  *	  scene.c, seen.c -> paths.c -> scene.c, endpoint.c, begin.c
- *	                    (plan.c, choice.c, lead.c)
+ *	                    (plan.c, choice.c, lead.c, metric.c)
  *
  *	paths.c			keeps them as they should be
+ *	metric.c		lets all traffic begin on a path, by a default route
  *	plan.c			what should be there for them
  *	lead.c			where those begin whose destination is silent
  *	begin.c			puts where connections begin into the kernel

@@ -101,9 +101,7 @@ static const struct scene_address *best_address(const struct scene *scene,
 	return best;
 }
 
-/* The interface's default route with the lowest metric, of others. */
-static const struct scene_route *default_route(const struct scene *scene, unsigned int ifindex,
-					       int family)
+const struct scene_route *default_route(const struct scene *scene, unsigned int ifindex, int family)
 {
 	const struct scene_route *best = NULL;
 
@@ -122,7 +120,7 @@ static unsigned int also_of(const struct situation *now, const struct scene_link
 {
 	for_each(const struct scene_route, route, &now->scene->routes)
 		if (route->ifindex == link->ifindex && route->to.family == family &&
-		    !route->to.len && route->table == RT_TABLE_MAIN)
+		    !route->to.len && !route->ours && route->table == RT_TABLE_MAIN)
 			return now->config->first_also;
 	return now->config->first_also & ~FIRST_UDP;
 }

@@ -330,6 +330,8 @@ int scene_route(const struct scene_route *route, bool add)
 		err = err ?: nla_put_u32(msg, RTA_PRIORITY, route->metric);
 	if (route->to.len)
 		err = err ?: put_prefix(msg, RTA_DST, &route->to);
+	if (route->source.family)
+		err = err ?: put_prefix(msg, RTA_PREFSRC, &route->source);
 	if (gateway->family == route->to.family)
 		err = err ?: put_prefix(msg, RTA_GATEWAY, gateway);
 	else if (gateway->family)
