@@ -590,6 +590,8 @@ by_metric()
 	transfer --bytes 10000 --requests 5 --cold
 	check "us for five answers" "$(of fct_us | sum)" "<" "$slow_us * 6 / 10"
 	links_has "$far.*, first for default" || fail "links doesn't say so: $(<"$work/links")"
+	timeout 3 ip -n "$client" monitor route >"$work/news" || say "3 s are over"
+	check "changes of default routes in 3 s" "$(grep -c default "$work/news")" == 0
 	# somebody's, lower than ours
 	ip -n "$client" "$family" route add default via "${near%1}2" dev c1 metric 60
 	within 20 leads_below 60 || fail "the default routes: $(ip -n "$client" "$family" route show default)"
@@ -597,6 +599,12 @@ by_metric()
 	ip -n "$client" link set c2 down
 	within 20 leads_by_ours "" || fail "a route is left"
 	[ "$(others_routes)" = "$(grep -v c2 <<<"$before")" ] || fail "the routes of others: $(others_routes)"
+	ip -n "$client" link set c2 up
+	[ "$family" = -4 ] || ip -n "$client" addr add "$far/64" dev c2 nodad
+	ip -n "$client" "$family" route add default via "${far%1}2" dev c2 metric 200
+	await "$(both)"
+	transfer --bytes 300000
+	within 20 leads_by_ours c2 || fail "the default routes: $(ip -n "$client" "$family" route show default)"
 	end
 	check "rules and routes left" "$(ours)" == 0
 }
@@ -642,6 +650,28 @@ by_metric_dead()
 	leads_by_ours "" || fail "the default routes: $(ip -n "$client" "$family" route show default)"
 	grep "connections begin where the routes say: .*; first-by-metric" "$work/err" || fail "it doesn't name the option"
 	[ "$(others_routes)" = "$before" ] || fail "the routes of others: $(others_routes)"
+}
+
+# A VPN's default route comes, lower than those of the links, but not than ours: it isn't hidden.
+by_metric_tunnel()
+{
+	begin
+	metrics 100 200
+	config 'paths { first-by-metric = true }'
+	keep
+	await "$(both)"
+	transfer --bytes 300000
+	within 20 leads_by_ours c2 || fail "the default routes: $(ip -n "$client" route show default)"
+	ip -n "$client" -batch - <<-END
+		link add wg0 type dummy
+		addr add 10.8.0.2/24 dev wg0
+		link set wg0 up
+		route add default dev wg0 metric 90
+	END
+	await ""
+	check "rules and routes left" "$(ours)" == 0
+	ip -n "$client" link del wg0
+	await "$(both)"
 }
 
 # No metric is lower than 0, or than 1 for IPv6: nothing is done, and that is said once.
@@ -690,6 +720,7 @@ add told
 add by_metric -4
 add by_metric -6
 add by_metric_dead
+add by_metric_tunnel
 add by_metric_refused -4 0
 add by_metric_refused -6 1
 run_cases "$@"
