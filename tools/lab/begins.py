@@ -3,6 +3,7 @@
 
     given       the default route's, which is path 0
     learned     pamsd's choice: the client runs it, with the section "paths" and the BPF program
+    told        the same, and the server's pamsd says what the way to each of its addresses carries
     oracle      the one with the shortest short answer, RULE_RTTS round trips and RULE_BYTES at the
                 path's rate; a rule on the true values, chosen afterwards
 
@@ -19,11 +20,11 @@ from dataclasses import replace
 import host
 import links
 import remembered
-from fed import FedGuest
-from links import client_address
+from fed import FedGuest, reporter_conf, server_conf
+from links import IN_SERVER, server_address
 from units import BadInput
 
-FIRSTS = ("given", "learned", "oracle")
+FIRSTS = ("given", "learned", "told", "oracle")
 CONFIG = "cgroup"           # of a kernel that runs BPF programs at cgroups
 RULE_RTTS, RULE_BYTES = 4, 65536
 CGROUPS = "/sys/fs/cgroup"
@@ -56,10 +57,14 @@ def name_of(scheduler, first):
 class PathsGuest(FedGuest):
     """The client's pamsd keeps its paths."""
 
-    def __init__(self, folder, xfer, pamsctl, pamsd):
+    def __init__(self, folder, xfer, pamsctl, pamsd, told=False):
         super().__init__(folder, xfer, pamsctl, pamsd, looks=False)
-        self.daemon("client", "", ['control = "/run/pamsd"', 'state = "/run/pamsd.json"',
-                                   "paths { }"])
+        conf = ['control = "/run/pamsd"', 'state = "/run/pamsd.json"', "paths { }"]
+        if told:
+            self.daemon("server", IN_SERVER, server_conf(("client",), ("10.0.0.0/16",)))
+            conf += reporter_conf("client", server_address(0, False), ("c0", "c1"), (
+                'interface c0 { measure = "none" }', 'interface c1 { measure = "none" }'))[1:]
+        self.daemon("client", "", conf)
         # What a remembered run depends on.
         self.write("pamsd", [remembered.file_hash(pamsd)])
         self.client += ["mount -t sysfs none /sys || fail 'sysfs'",
@@ -86,8 +91,8 @@ def jobs_of(jobs, firsts):
             if first == "oracle":
                 mine = replace(mine, scenario=replace(
                     job.scenario, begins=by_rule(job.scenario.paths)))
-            elif first == "learned":
-                mine = replace(mine, guest=functools.partial(PathsGuest,
-                                                             pamsd=host.program("pamsd")))
+            elif first != "given":
+                mine = replace(mine, guest=functools.partial(
+                    PathsGuest, pamsd=host.program("pamsd"), told=first == "told"))
             found.append(mine)
     return found

@@ -225,7 +225,8 @@ def _random_parser(commands):
 def _first_argument(parser):
     parser.add_argument("--first", type=_firsts, default=["given"], metavar="WHO[,WHO...]",
                         help="who chooses on which path connections begin: the default route "
-                        "(given), the client's pamsd (learned), a rule on the true values "
+                        "(given), the client's pamsd (learned), what the server's pamsd "
+                        "says, too (told), a rule on the true values "
                         "(oracle) (given)")
 
 
@@ -495,7 +496,7 @@ def means_of(args, schedulers, **more):
     for name in schedulers:
         if name not in (*known, *sources) and not args.module and not args.kernel:
             raise BadInput(f"there is no scheduler '{name}': {', '.join(known)}")
-    config = begins.CONFIG if "learned" in getattr(args, "first", []) else args.config
+    config = begins.CONFIG if {"learned", "told"} & set(getattr(args, "first", [])) else args.config
     return runs.prepare(schedulers, args.kernel, config, args.module,
                         wall_limit_s=args.wall_limit,
                         keep=more.pop("keep", "") or args.keep, sources=sources, **more)

@@ -75,7 +75,20 @@ class Begins(unittest.TestCase):
                              line)
         self.assertNotIn("endpoint", texts["endpoints.ip"])
         self.assertIn("paths", texts["client.conf"])
+        self.assertNotIn("server.conf", texts)
         self.assertTrue(texts["pamsd"].strip())
+
+    def test_told(self):
+        with tempfile.TemporaryDirectory() as folder:
+            begins.PathsGuest(folder, "xfer", "", __file__, told=True)
+            with open(os.path.join(folder, "client.conf"), encoding="utf-8") as text:
+                client = text.read()
+            with open(os.path.join(folder, "server.conf"), encoding="utf-8") as text:
+                server = text.read()
+        self.assertIn("paths", client)
+        self.assertIn("reporter {", client)
+        self.assertEqual(client.count("control ="), 1)
+        self.assertIn("peer client", server)
 
 
 class Drawn(unittest.TestCase):
