@@ -15,6 +15,7 @@
  *	no acknowledgment of what hasn't come, nor of a FIN before the client's
  *	time stamps never run back, to either end
  *	the bytes, and no more memory than allowed
+ *	each packet that is held goes on, or is dropped, once; the pace has room for what goes on
  *	no flow stands still (live.h)
  *
  * Beside the scenes there are drawn ones, in which the client also drops what it has SACKed,
@@ -86,6 +87,8 @@ static struct {
 	uint64_t now_us;
 	uint64_t free_at_us[4];		/* of the link to a place */
 	struct flight *flights;
+	struct flight *held;		/* packets that the core holds; at_us: their ids */
+	uint32_t last_id;
 	struct split *split;
 	bool left;			/* packets pass the core */
 	bool rested;			/* the flow was split, and is passed again */
@@ -470,9 +473,9 @@ static void to_client(uint8_t *data, size_t len)
 	else if (acked > world.uploads_acked)
 		world.uploads_acked = acked;
 	offset = packet.seq - scene->isn - 1;
-	/* as RFC 7323 has it: it is dropped; where the pipe hardly changes the order, none is */
+	/* as RFC 7323 has it: it is dropped; where the pipe doesn't change the order, none is */
 	if (before(packet.tsval, world.ts_recent)) {
-		if (!scene->drawn && !is_passed())
+		if (!scene->drawn && !scene->pipe.late && !is_passed())
 			wrong("the client would drop it for its time stamp");
 		return;
 	}
@@ -552,18 +555,61 @@ static void note_came(const struct packet *packet)
 		world.hs_came++;
 }
 
+/* As the kernel does, which keeps a packet before the core has seen it. */
+static uint32_t keep(const uint8_t *data, size_t len)
+{
+	struct flight *flight = malloc(sizeof(*flight) + len);
+
+	flight->at_us = ++world.last_id;
+	flight->len = len;
+	memcpy(flight->data, data, len);
+	flight->next = world.held;
+	world.held = flight;
+	return world.last_id;
+}
+
+static struct flight *take_held(uint32_t id)
+{
+	struct flight **at = &world.held, *found;
+
+	while (*at && (*at)->at_us != id)
+		at = &(*at)->next;
+	found = *at;
+	if (found)
+		*at = found->next;
+	return found;
+}
+
+static void let(void *arg, uint32_t id, bool send)
+{
+	const struct flow *flow = world.split->flows;
+	struct flight *flight = take_held(id);
+
+	(void)arg;
+	if (!flight)
+		return wrong("let go twice");
+	if (send && flight->len * SECOND_US > flow->bbr.rate_byteps * 1100)
+		wrong("more than a millisecond of the pace in one go");
+	if (send)
+		leave_core(NULL, TO_CLIENT, flight->data, flight->len);
+	free(flight);
+}
+
 static void into_core(enum place to, uint8_t *data, size_t len)
 {
 	enum split_verdict verdict = SPLIT_LEAVE;
+	uint32_t id = keep(data, len);
 	struct packet packet;
 
 	if (to == CORE_DOWN && packet_read(&packet, data, len))
 		note_came(&packet);
 	if (!world.left)
-		verdict = split_packet(world.split, world.now_us, data, len);
+		verdict = split_offer(world.split, world.now_us, data, len, id);
 	if (verdict == SPLIT_LEAVE)
 		world.left = true;
-	if (verdict != SPLIT_TAKEN && verdict != SPLIT_REFUSED)
+	if (verdict != SPLIT_HELD)
+		free(take_held(id));
+	if (verdict != SPLIT_TAKEN && verdict != SPLIT_REFUSED && verdict != SPLIT_HELD)
 		leave_core(NULL, to == CORE_UP ? TO_SERVER : TO_CLIENT, data,
 			   len);
 	split_flush(world.split, world.now_us);
@@ -670,6 +716,7 @@ static void start(const struct scene *scene, unsigned int seed)
 	world.scene = scene;
 	world.now_us = 1000000;
 	world.split = split_new(&options, leave_core, &world);
+	split_may_hold(world.split, let, NULL);
 	world.has = calloc(1, scene->bytes);
 	world.came = calloc(1, scene->bytes);
 	world.rcv_nxt = scene->isn + 1;
@@ -693,6 +740,7 @@ static void stop(void)
 		free(flight);
 	}
 	split_free(world.split);
+	check(!world.held);
 	free(world.has);
 	free(world.came);
 }
@@ -890,6 +938,11 @@ static void draw(unsigned int seed)
 		chosen.reader_goes_on_us = chosen.reader_stops_us + any(50000, 3000000);
 	}
 	chosen.pays = any(0, 1);
+	/* so fast that packets are sent on whole */
+	if (seed % 3 == 0) {
+		chosen.hs.rate_byteps *= 20;
+		chosen.pipe.rate_byteps *= 20;
+	}
 	chosen_seed = seed;
 }
 

@@ -25,6 +25,8 @@ static inline const char *segments_wrong(const struct flow *flow)
 
 		if (at->prev != prev)
 			return "the list is broken";
+		if (at->sent && at->block->held)
+			return "what was sent is held";
 		if (!at->sent && !unsent) {
 			if (flow->unsent != at)
 				return "the first unsent segment is another one";
@@ -65,6 +67,16 @@ static inline const char *segments_wrong(const struct flow *flow)
 	return NULL;
 }
 
+/* Of how many packets that the flow's segments were made from are these themselves held? */
+static inline unsigned int held_packets(const struct flow *flow)
+{
+	unsigned int count = 0;
+
+	for (const struct segment *at = flow->head; at; at = at->next)
+		count += at->block->held && at->seq == at->block->seq;
+	return count;
+}
+
 /* What is wrong with the flow's timers; NULL: nothing. */
 static inline const char *timers_wrong(const struct flow *flow, uint64_t now_us)
 {
@@ -93,9 +105,12 @@ static inline const char *timers_wrong(const struct flow *flow, uint64_t now_us)
 /* What is wrong with any flow, when neither a packet nor a timer is under way. */
 static inline const char *flows_wrong(const struct split *split, uint64_t now_us)
 {
+	unsigned int held = 0;
+
 	for (const struct flow *flow = split->flows; flow; flow = flow->next) {
 		const char *wrong = NULL;
 
+		held += held_packets(flow);
 		if (flow->state == SPLITTING)
 			wrong = segments_wrong(flow);
 		if (flow->state == SPLITTING && !wrong)
@@ -103,7 +118,7 @@ static inline const char *flows_wrong(const struct split *split, uint64_t now_us
 		if (wrong)
 			return wrong;
 	}
-	return NULL;
+	return held == split->held ? NULL : "the number of held packets is wrong";
 }
 
 #endif /* PAMSPLIT_LIVE_H */

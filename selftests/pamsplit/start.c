@@ -54,8 +54,9 @@ void raw_free(struct raw *raw)
 	(void)raw;
 }
 
-struct queue *queue_new(uint16_t number)
+struct queue *queue_new(uint16_t number, struct raw *raw)
 {
+	(void)raw;
 	(void)number;
 	return ANY;
 }

@@ -3,11 +3,15 @@
  * bank - takes packets from the server: keeps their data until the client has it
  *
  * store.c keeps the data. A packet that comes in order while no data waits is passed on
- * unchanged. A packet that can't be the server's own is dropped if it has data, else
- * passed; it changes nothing in the flow's state. Of a packet that is too long for the queue
- * only the beginning was seen: that is kept, and the server sends the rest again.
+ * unchanged. One that offload has put together is held where it is, in the kernel, and sent on
+ * whole when it is its turn; the copy here is for what gets lost. A packet that can't be the
+ * server's own is dropped if it has data, else passed; it changes nothing in the flow's state. Of
+ * a packet that is too long for the queue only the beginning was seen: that is kept, and the
+ * server sends the rest again.
  */
 #include "flow.h"
+
+#define HELD_MAX	256
 
 /* Can the packet be the server's own? Its acknowledgment is checked as in RFC 5961, 5.2. */
 static bool is_the_servers(const struct flow *flow, const struct packet *packet)
@@ -114,11 +118,32 @@ static bool is_stale(const struct flow *flow, const struct packet *packet)
 	       end - flow->una > flow->split->options.flow_bytes;
 }
 
-/* Store the packet's data, and count it. */
-static void store(struct flow *flow, const struct packet *packet, struct block *block)
+/*
+ * Hold a packet that offload has put together, of which all is new and in order: it can be sent on
+ * whole. The kernel looks through all that are held to find one, so they aren't many.
+ */
+static bool hold(struct flow *flow, const struct packet *packet, struct block *block,
+		 uint32_t stored)
+{
+	struct split *split = flow->split;
+
+	if (!split->let || !split->offered || split->held == HELD_MAX || packet->cut ||
+	    packet->flags & TCP_FIN || packet->sack_at || stored != packet->payload_len ||
+	    flow->rcv_nxt != packet->seq + stored ||
+	    stored <= store_largest(flow, packet->payload_at - packet->tcp_at - 20))
+		return false;
+	block->held = split->offered;
+	split->held++;
+	return true;
+}
+
+/* Store the packet's data, and count it. Is the packet itself held? */
+static bool store(struct flow *flow, const struct packet *packet, struct block *block,
+		  bool may_hold)
 {
 	uint32_t rcv_nxt = flow->rcv_nxt;
 	uint32_t stored = store_data(flow, packet, block);
+	bool held = may_hold && hold(flow, packet, block, stored);
 
 	if (packet->flags & TCP_FIN)
 		store_fin(flow, packet, block);
@@ -127,6 +152,7 @@ static void store(struct flow *flow, const struct packet *packet, struct block *
 	flow->split->counters.received_bytes += stored;
 	if (flow->rcv_nxt == rcv_nxt)
 		flow->last_hole_seq = packet->seq;
+	return held;
 }
 
 /*
@@ -153,7 +179,7 @@ static enum split_verdict pass(struct flow *flow, struct packet *packet, uint64_
 	if (!block)
 		return SPLIT_LEAVE;
 	note_server(flow, packet);
-	store(flow, packet, block);
+	store(flow, packet, block, false);
 	sent_as_it_is(flow, now_us);
 	if (flow->runs.first || had_hole)
 		flow->unclear = flow->runs.first ? flow->runs.last->to : flow->rcv_nxt;
@@ -167,7 +193,7 @@ enum split_verdict bank_packet(struct flow *flow, struct packet *packet,
 	uint32_t end = packet->seq + packet->payload_len;
 	struct split *split = flow->split;
 	struct block *block;
-	bool at_once;
+	bool at_once, held;
 
 	if (!is_the_servers(flow, packet))
 		return (packet->payload_len || fin) && !flow->passing ? SPLIT_TAKEN : SPLIT_PASS;
@@ -198,7 +224,7 @@ enum split_verdict bank_packet(struct flow *flow, struct packet *packet,
 		return SPLIT_TAKEN;
 	note_server(flow, packet);
 	at_once = !packet->cut && deliver_at_once(flow, packet, now_us);
-	store(flow, packet, block);
+	held = store(flow, packet, block, !at_once);
 	flow->unacked += 1 + packet->payload_len / flow->client_mss;
 	early_wanted(flow);
 	if (at_once && flow->rcv_nxt == end + fin) {
@@ -206,5 +232,5 @@ enum split_verdict bank_packet(struct flow *flow, struct packet *packet,
 		return SPLIT_PASS;
 	}
 	deliver_send(flow, now_us);
-	return SPLIT_TAKEN;
+	return held ? SPLIT_HELD : SPLIT_TAKEN;
 }

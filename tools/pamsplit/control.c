@@ -88,7 +88,7 @@ static void print_totals(FILE *out, const struct split *split,
 	fprintf(out, "totals flows=%u split=%" PRIu64 " refused=%" PRIu64
 		" put_off=%" PRIu64 " lends=%d cap=%" PRIu64 " resets=%" PRIu64
 		" unknown=%" PRIu64 " early_acks=%" PRIu64 " lent=%" PRIu64
-		" received=%" PRIu64 " delivered=%" PRIu64 " resent=%" PRIu64
+		" received=%" PRIu64 " delivered=%" PRIu64 " whole=%" PRIu64 " resent=%" PRIu64
 		" timeouts=%" PRIu64 " probes=%" PRIu64 " dropped=%" PRIu64
 		" duplicates=%" PRIu64 " banked_max=%" PRIu64 " memory=%" PRIu64
 		" memory_max=%" PRIu64 " overruns=%" PRIu64 " unsent=%" PRIu64
@@ -96,7 +96,7 @@ static void print_totals(FILE *out, const struct split *split,
 		c->put_off, split_lends(split), split_cap(split), c->resets,
 		c->unknown,
 		c->early_acks, c->lent_bytes, c->received_bytes,
-		c->delivered_bytes, c->resent, c->timeouts, c->probes,
+		c->delivered_bytes, c->whole_bytes, c->resent, c->timeouts, c->probes,
 		c->dropped, c->duplicates, c->banked_max, split_memory(split),
 		c->memory_max, queue_overruns(files->queue),
 		raw_failed(files->raw), draining);

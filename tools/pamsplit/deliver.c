@@ -140,8 +140,9 @@ static void transmit_bytes(struct flow *flow, const struct segment *segment,
 
 static void transmit(struct flow *flow, const struct segment *segment)
 {
-	const struct block *block = segment->block;
+	struct block *block = segment->block;
 
+	block_let(flow, block, false);
 	transmit_bytes(flow, segment, block->data + block->payload_at +
 		       (segment->len ? segment->seq - block->seq : 0));
 }
@@ -217,11 +218,66 @@ static struct segment *first_lost(const struct flow *flow)
 	return at;
 }
 
+/*
+ * The payload of the segment's packet, if that is held and can go on as it is: it needs other
+ * headers if something has overtaken it. 0: the segment has to be sent from its copy.
+ */
+static uint32_t whole(const struct flow *flow, const struct segment *segment)
+{
+	const struct block *block = segment->block;
+	uint64_t rate = flow->bbr.rate_byteps, cap = flow->split->options.lend_byteps;
+	uint32_t len = block->size - sizeof(*block) - block->payload_at;
+
+	if (!block->held || segment->sent || flow->smaller ||
+	    get32(block->data + block->tcp_at + 8) != flow->server_ack ||
+	    before(block->tsval, flow->tsval_out) || len > flow->bbr.cwnd / 2)
+		return 0;
+	if (cap && cap < rate)
+		rate = cap;
+	return len * SECOND_US <= rate * BURST_US ? len : 0;
+}
+
+/* Has the window no room for it until the client acknowledges what is in flight? */
 static bool window_is_full(const struct flow *flow,
 			   const struct segment *segment)
 {
-	return flow->in_flight &&
-	       flow->in_flight + weight(segment) > flow->bbr.cwnd;
+	uint32_t len = whole(flow, segment);
+
+	if (!flow->in_flight)
+		return false;
+	return flow->in_flight + (len ? len : weight(segment)) > flow->bbr.cwnd ||
+	       after(segment->seq + len, flow->right_edge);
+}
+
+/* When the pace allows the next segment; NEVER_US if none may be sent. */
+uint64_t deliver_next_us(const struct flow *flow)
+{
+	const struct segment *next = flow->unsent;
+
+	if (flow->passing)
+		return NEVER_US;
+	if (flow->lost_bytes)
+		return flow->in_flight && flow->in_flight + flow->client_mss > flow->bbr.cwnd ?
+		       NEVER_US : flow->pace_next_us;
+	if (flow->lend_waits || !can_send(flow, next) || window_is_full(flow, next))
+		return NEVER_US;
+	return flow->pace_next_us;
+}
+
+/* Send a segment, or all of its packet. */
+static void send_one(struct flow *flow, struct segment *segment, uint64_t now_us)
+{
+	uint32_t len = whole(flow, segment), end = segment->seq + len;
+
+	if (!len || after(end, flow->right_edge)) {
+		deliver_sent(flow, segment, now_us);
+		transmit(flow, segment);
+		return;
+	}
+	block_let(flow, segment->block, true);
+	flow->split->counters.whole_bytes += len;
+	while (flow->unsent && before(flow->unsent->seq, end))
+		deliver_sent(flow, flow->unsent, now_us);
 }
 
 void deliver_send(struct flow *flow, uint64_t now_us)
@@ -241,8 +297,7 @@ void deliver_send(struct flow *flow, uint64_t now_us)
 		    flow->pace_next_us > now_us ||
 		    (!segment->sent && !lend_may_send(flow, now_us)))
 			break;
-		deliver_sent(flow, segment, now_us);
-		transmit(flow, segment);
+		send_one(flow, segment, now_us);
 		sent = true;
 	}
 	/* lack of data, or the cap, is the limit and not the pipe: mark the rate samples so */
@@ -308,6 +363,9 @@ static void time_out(struct flow *flow, uint64_t now_us)
 		at->sacked = false;
 		deliver_lost(flow, at);
 	}
+	/* the route that was found for them may be gone */
+	for (; at; at = at->next)
+		block_let(flow, at->block, false);
 	flow->recovering = true;
 	flow->recover_seq = flow->snd_nxt;
 	bbr_timeout(flow);

@@ -43,6 +43,7 @@ struct block {
 	unsigned int users;
 	uint32_t size;
 	uint16_t tcp_at, payload_at;
+	uint32_t held;		/* the packet itself is held, by this id; 0: it isn't */
 	uint32_t seq;		/* sequence number of the payload's first byte */
 	uint32_t tsval;
 	uint16_t sack_at;
@@ -253,6 +254,10 @@ struct split {
 	struct split_options options;
 	split_out_fn out;
 	void *arg;
+	split_let_fn let;	/* NULL: no packet may be held */
+	void *let_arg;
+	uint32_t offered;	/* id by which the packet that came last may be held; 0: it may not */
+	unsigned int held;	/* packets that are */
 	bool draining;
 	bool lends_nothing;
 	struct flow **buckets;
@@ -314,6 +319,7 @@ void runs_remove(struct runs *runs, struct run *run);
 /* store.c */
 struct block *block_new(struct flow *flow, const struct packet *packet);
 void block_put(struct flow *flow, struct block *block);
+void block_let(struct flow *flow, struct block *block, bool send);
 bool store_make_room(struct flow *flow, const struct packet *packet, uint64_t bytes);
 bool store_has_all(const struct flow *flow, const struct packet *packet);
 uint32_t store_data(struct flow *flow, const struct packet *packet,
@@ -358,6 +364,7 @@ void deliver_sent(struct flow *flow, struct segment *segment, uint64_t now_us);
 void deliver_lost(struct flow *flow, struct segment *segment);
 void deliver_start_timers(struct flow *flow, uint64_t now_us);
 void deliver_restart_timers(struct flow *flow, uint64_t now_us);
+uint64_t deliver_next_us(const struct flow *flow);
 /* Run the flow's timers for sending; false if the client has stopped answering. */
 bool deliver_timers(struct flow *flow, uint64_t now_us);
 

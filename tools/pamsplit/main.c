@@ -225,7 +225,7 @@ static int run(struct settings *settings)
 	if (choose(&id, &settings->split.seed))
 		return EXIT_FAILURE;
 	files.raw = raw_new();
-	files.queue = files.raw ? queue_new(settings->queue) : NULL;
+	files.queue = files.raw ? queue_new(settings->queue, files.raw) : NULL;
 	files.guard = files.queue ? guard_new(settings->split.flows_max) : NULL;
 	if (!files.guard)
 		goto free_files;

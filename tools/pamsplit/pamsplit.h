@@ -78,6 +78,7 @@ struct raw *raw_new(void);
 void raw_free(struct raw *raw);
 void raw_put(void *raw, enum split_side side, uint8_t *data, size_t len);
 void raw_flush(struct raw *raw);
+bool raw_waits(const struct raw *raw);
 uint64_t raw_failed(const struct raw *raw);
 
 /* Called with a packet to a client that wasn't sent because it is larger than @mtu. */
@@ -88,12 +89,16 @@ void raw_on_large(struct raw *raw, raw_large_fn large, void *arg);
 /* queue.c */
 struct queue;
 
-struct queue *queue_new(uint16_t number);
+struct queue *queue_new(uint16_t number, struct raw *raw);
 void queue_free(struct queue *queue);
 int queue_fd(const struct queue *queue);
 
 /* Give up to a burst of waiting packets to the core, and send the results. 0, or -1 on failure. */
-int queue_take(struct queue *queue, struct split *split, struct raw *raw);
+int queue_take(struct queue *queue, struct split *split);
+/* Send on, or drop, a packet that the core holds: a split_let_fn. */
+void queue_let(void *queue, uint32_t id, bool send);
+/* Send all that waits: verdicts, and packets that the core has made. */
+void queue_flush(struct queue *queue);
 uint64_t queue_overruns(const struct queue *queue);
 
 /* own.c */

@@ -2,10 +2,10 @@
 /*
  * queue - takes packets that the kernel queues (NFQUEUE), and returns verdicts on them
  *
- * It uses libmnl. Packets come as receive offload has merged them. Successive packets
- * with the same verdict form a run, which gets one message: the kernel applies a batch
- * verdict to all packets up to an id. The kernel counts packets that it dropped because
- * the queue was full, in a file that is opened before privileges are dropped.
+ * It uses libmnl. Packets come as receive offload has merged them. The verdicts on all packets
+ * of a burst are sent at once; a packet that the core holds waits in the kernel for its own. The
+ * kernel counts packets that it dropped because the queue was full, in a file that is opened
+ * before privileges are dropped.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,30 +25,25 @@
 
 #define BURST		32	/* packets taken at once */
 #define MESSAGE_BYTES	(0xffff + 4096)
+#define VERDICTS_BYTES	(128 << 10)
+#define VERDICT_BYTES	128	/* of one, without a packet's data */
 #define QUEUE_PACKETS	16384
 #define BUFFER_BYTES	(16 << 20)
 #define COUNTERS	"/proc/net/netfilter/nfnetlink_queue"
-
-/* Packets up to @last with the same verdict, of which the kernel hasn't been told yet. */
-struct run {
-	bool any;
-	uint32_t last;
-	int verdict;
-	uint32_t mark;
-};
 
 struct queue {
 	struct mnl_socket *socket;
 	uint16_t number;
 	int counters;		/* file with the kernel's counters of all queues */
-	struct run run;
+	struct raw *raw;
+	size_t told;		/* bytes of verdicts that wait to be sent */
+	uint8_t verdicts[VERDICTS_BYTES];
 	uint8_t messages[BURST][MESSAGE_BYTES];
 };
 
 struct delivery {
 	struct queue *queue;
 	struct split *split;
-	struct raw *raw;
 	uint64_t now_us;
 };
 
@@ -82,7 +77,7 @@ static int configure(struct queue *queue)
 	return 0;
 }
 
-struct queue *queue_new(uint16_t number)
+struct queue *queue_new(uint16_t number, struct raw *raw)
 {
 	struct queue *queue = calloc(1, sizeof(*queue));
 	const int size = BUFFER_BYTES, one = 1;
@@ -90,6 +85,7 @@ struct queue *queue_new(uint16_t number)
 	if (!queue)
 		return NULL;
 	queue->number = number;
+	queue->raw = raw;
 	queue->counters = -1;
 	queue->socket = mnl_socket_open2(NETLINK_NETFILTER, SOCK_CLOEXEC);
 	if (!queue->socket ||
@@ -146,45 +142,54 @@ uint64_t queue_overruns(const struct queue *queue)
 	return 0;
 }
 
-static void tell(struct queue *queue, int type, uint32_t id, int verdict,
-		 uint32_t mark, const uint8_t *data, size_t len)
+static void send_verdicts(struct queue *queue)
 {
-	char buffer[1 << 17];
-	struct nlmsghdr *message = nfq_nlmsg_put(buffer, type, queue->number);
+	if (queue->told)
+		mnl_socket_sendto(queue->socket, queue->verdicts, queue->told);
+	queue->told = 0;
+}
 
+void queue_flush(struct queue *queue)
+{
+	send_verdicts(queue);
+	raw_flush(queue->raw);
+}
+
+static void tell(struct queue *queue, uint32_t id, int verdict, uint32_t mark,
+		 const uint8_t *data, size_t len)
+{
+	struct nlmsghdr *message;
+
+	/* send first the packets that the core made before this one */
+	if (raw_waits(queue->raw) && verdict == NF_ACCEPT)
+		queue_flush(queue);
+	if (queue->told + VERDICT_BYTES + len > VERDICTS_BYTES)
+		send_verdicts(queue);
+	message = nfq_nlmsg_put((char *)queue->verdicts + queue->told, NFQNL_MSG_VERDICT,
+				queue->number);
 	nfq_nlmsg_verdict_put(message, id, verdict);
 	if (verdict == NF_ACCEPT)
 		nfq_nlmsg_verdict_put_mark(message, mark);
 	if (len)
 		nfq_nlmsg_verdict_put_pkt(message, data, len);
-	mnl_socket_sendto(queue->socket, message, message->nlmsg_len);
+	queue->told += NLMSG_ALIGN(message->nlmsg_len);
 }
 
-static void end_run(struct queue *queue)
+/*
+ * A packet on which another program has set a mark isn't held, so the mark is known here. One that
+ * goes on goes at once: packets that the core makes after it may not overtake it.
+ */
+void queue_let(void *arg, uint32_t id, bool send)
 {
-	const struct run *run = &queue->run;
+	struct queue *queue = arg;
 
-	if (run->any)
-		tell(queue, NFQNL_MSG_VERDICT_BATCH, run->last, run->verdict,
-		     run->mark, NULL, 0);
-	queue->run.any = false;
-}
-
-static void add_to_run(struct queue *queue, struct raw *raw, uint32_t id,
-		       int verdict, uint32_t mark)
-{
-	struct run *run = &queue->run;
-
-	if (run->any && (run->verdict != verdict || run->mark != mark))
-		end_run(queue);
-	/* send first the packets that the core made before this one */
-	if (!run->any && verdict == NF_ACCEPT)
-		raw_flush(raw);
-	*run = (struct run){ true, id, verdict, mark };
+	tell(queue, id, send ? NF_ACCEPT : NF_DROP, MARK_PASSED, NULL, 0);
+	if (send)
+		send_verdicts(queue);
 }
 
 static enum split_verdict ask(struct delivery *delivery, uint8_t *data,
-			      size_t len, uint32_t info)
+			      size_t len, uint32_t info, uint32_t id)
 {
 	struct packet packet;
 
@@ -192,7 +197,7 @@ static enum split_verdict ask(struct delivery *delivery, uint8_t *data,
 	    !(info & NFQA_SKB_CSUMNOTREADY) &&
 	    packet_read(&packet, data, len) && !packet.cut && !packet_intact(&packet))
 		return SPLIT_PASS;	/* wrong checksum: the packet's target drops it */
-	return split_packet(delivery->split, delivery->now_us, data, len);
+	return split_offer(delivery->split, delivery->now_us, data, len, id);
 }
 
 static uint32_t number_of(struct nlattr *attribute)
@@ -221,37 +226,34 @@ static int on_packet(const struct nlmsghdr *message, void *arg)
 		data = mnl_attr_get_payload(attributes[NFQA_PAYLOAD]);
 		len = mnl_attr_get_payload_len(attributes[NFQA_PAYLOAD]);
 	}
-	switch (ask(delivery, data, len, info)) {
+	switch (ask(delivery, data, len, info, mark == MARK_PASSED ? id : 0)) {
 	case SPLIT_TAKEN:
-		add_to_run(queue, delivery->raw, id, NF_DROP, 0);
+		tell(queue, id, NF_DROP, 0, NULL, 0);
+		break;
+	case SPLIT_HELD:
 		break;
 	case SPLIT_CHANGED:
-		end_run(queue);
-		raw_flush(delivery->raw);
-		tell(queue, NFQNL_MSG_VERDICT, id, NF_ACCEPT, mark, data, len);
+		tell(queue, id, NF_ACCEPT, mark, data, len);
 		break;
 	case SPLIT_LEAVE:
-		add_to_run(queue, delivery->raw, id, NF_ACCEPT,
-			   mark | MARK_LEFT);
+		tell(queue, id, NF_ACCEPT, mark | MARK_LEFT, NULL, 0);
 		break;
 	case SPLIT_PASS:
-		add_to_run(queue, delivery->raw, id, NF_ACCEPT, mark);
+		tell(queue, id, NF_ACCEPT, mark, NULL, 0);
 		break;
 	case SPLIT_REFUSED:
 		/* the rules answer by a reset: only the kernel can translate its addresses */
-		add_to_run(queue, delivery->raw, id, NF_ACCEPT,
-			   mark & ~MARK_PASSED);
+		tell(queue, id, NF_ACCEPT, mark & ~MARK_PASSED, NULL, 0);
 		break;
 	}
 	return MNL_CB_OK;
 }
 
-int queue_take(struct queue *queue, struct split *split, struct raw *raw)
+int queue_take(struct queue *queue, struct split *split)
 {
 	struct delivery delivery = {
 		.queue = queue,
 		.split = split,
-		.raw = raw,
 		.now_us = now_us(),
 	};
 	struct mmsghdr messages[BURST];
@@ -275,8 +277,7 @@ int queue_take(struct queue *queue, struct split *split, struct raw *raw)
 	for (i = 0; i < count; i++)
 		mnl_cb_run(queue->messages[i], messages[i].msg_len, 0, 0,
 			   on_packet, &delivery);
-	end_run(queue);
 	split_flush(split, delivery.now_us);
-	raw_flush(raw);
+	queue_flush(queue);
 	return 0;
 }

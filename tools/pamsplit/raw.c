@@ -206,6 +206,15 @@ void raw_flush(struct raw *raw)
 			flush(raw, &raw->lanes[i]);
 }
 
+/* Is there a packet that wasn't sent yet? */
+bool raw_waits(const struct raw *raw)
+{
+	for (unsigned int i = 0; i < ARRAY_LEN(raw->lanes); i++)
+		if (raw->lanes[i].count)
+			return true;
+	return false;
+}
+
 uint64_t raw_failed(const struct raw *raw)
 {
 	return raw->failed;

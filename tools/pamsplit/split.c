@@ -56,6 +56,12 @@ void split_free(struct split *split)
 	free(split);
 }
 
+void split_may_hold(struct split *split, split_let_fn let, void *arg)
+{
+	split->let = let;
+	split->let_arg = arg;
+}
+
 /* Refuse a packet, other than a SYN, of an unknown flow: an old one, or one that was reset. */
 static enum split_verdict unknown(struct split *split,
 				  const struct packet *packet)
@@ -108,20 +114,6 @@ static uint64_t end_of_life(const struct flow *flow)
 	return flow->used_us + IDLE_US;
 }
 
-/* When the pace allows the next segment; NEVER_US if none may be sent. */
-static uint64_t pace_timer(const struct flow *flow)
-{
-	const struct segment *next = flow->unsent;
-	bool some = flow->lost_bytes ||
-		(next && !flow->lend_waits && before(next->seq, flow->rcv_nxt) &&
-		 !after(next->seq + next->len, flow->right_edge));
-
-	if (!some || flow->passing ||
-	    (flow->in_flight && flow->in_flight + flow->client_mss > flow->bbr.cwnd))
-		return NEVER_US;
-	return flow->pace_next_us;
-}
-
 static void set_timer(struct flow *flow)
 {
 	uint64_t at = end_of_life(flow);
@@ -131,7 +123,7 @@ static void set_timer(struct flow *flow)
 	at = lesser(at, flow->probe_at_us);
 	at = lesser(at, flow->reorder_at_us);
 	at = lesser(at, flow->persist_at_us);
-	at = lesser(at, pace_timer(flow));
+	at = lesser(at, deliver_next_us(flow));
 	heap_set(flow, at);
 }
 
@@ -441,12 +433,19 @@ static void take_too_large(struct split *split, uint8_t *data, size_t len)
 enum split_verdict split_packet(struct split *split, uint64_t now_us,
 				uint8_t *data, size_t len)
 {
+	return split_offer(split, now_us, data, len, 0);
+}
+
+enum split_verdict split_offer(struct split *split, uint64_t now_us, uint8_t *data,
+			       size_t len, uint32_t id)
+{
 	enum split_verdict verdict;
 	struct packet packet;
 	struct flow_key key;
 	struct flow *flow;
 	bool to_server = true;
 
+	split->offered = id;
 	if (!packet_read(&packet, data, len)) {
 		take_too_large(split, data, len);
 		return SPLIT_PASS;	/* the ends refuse an invalid packet */

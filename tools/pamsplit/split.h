@@ -32,6 +32,7 @@ enum split_verdict {
 	SPLIT_PASS,	/* send it on as it is */
 	SPLIT_CHANGED,	/* send it on; it was changed in place */
 	SPLIT_TAKEN,	/* drop it: the core has sent other packets for it, or will */
+	SPLIT_HELD,	/* keep it: the core sends it on, or drops it, by split_let_fn */
 	SPLIT_LEAVE,	/* send it on, and give the core no more packets of its flow */
 	SPLIT_REFUSED,	/* drop it, and answer its sender by a reset */
 };
@@ -39,6 +40,12 @@ enum split_verdict {
 /* Called with each packet that the core makes; its checksums are right. */
 typedef void (*split_out_fn)(void *arg, enum split_side side, uint8_t *data,
 			     size_t len);
+
+/*
+ * Called once with the id of each packet whose verdict is SPLIT_HELD, maybe before that verdict:
+ * @send it on as it is, or drop it.
+ */
+typedef void (*split_let_fn)(void *arg, uint32_t id, bool send);
 
 struct split_options {
 	/* a flow banks at most the larger one of: */
@@ -67,6 +74,7 @@ struct split_counters {
 	uint64_t lent_bytes;	/* bytes of packets from servers, headers included */
 	uint64_t received_bytes;  /* new payload from servers */
 	uint64_t delivered_bytes; /* payload that clients have acknowledged */
+	uint64_t whole_bytes;	/* payload that was sent on in the packets in which it came */
 	uint64_t resent;	/* segments sent again over the pipe */
 	uint64_t timeouts;	/* of the retransmission timer towards clients */
 	uint64_t probes;	/* tail loss probes and window probes */
@@ -112,6 +120,11 @@ void split_free(struct split *split);
 /* Take a forwarded packet, and possibly change it. Returns what the caller has to do with it. */
 enum split_verdict split_packet(struct split *split, uint64_t now_us,
 				uint8_t *data, size_t len);
+
+/* The same for a packet that may be held. Its id isn't 0, and no packet that is held has it. */
+enum split_verdict split_offer(struct split *split, uint64_t now_us, uint8_t *data,
+			       size_t len, uint32_t id);
+void split_may_hold(struct split *split, split_let_fn let, void *arg);
 
 /*
  * Tell the core that a packet it made for a client is larger than the path's MTU: the core

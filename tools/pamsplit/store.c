@@ -37,10 +37,23 @@ static bool has_room(const struct flow *flow, uint64_t bytes)
 	       flow->owner->memory + bytes <= free_bytes;
 }
 
+/* Send on the packet that the block was copied from, or drop it, if it is held. */
+void block_let(struct flow *flow, struct block *block, bool send)
+{
+	struct split *split = flow->split;
+
+	if (!block->held)
+		return;
+	split->let(split->let_arg, block->held, send);
+	split->held--;
+	block->held = 0;
+}
+
 void block_put(struct flow *flow, struct block *block)
 {
 	if (--block->users)
 		return;
+	block_let(flow, block, false);
 	account(flow, -(int64_t)block->size);
 	free(block);
 }

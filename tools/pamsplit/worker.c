@@ -63,7 +63,7 @@ static void end_if_drained(struct worker *worker)
 		return;
 	if (now_us() >= worker->drain_until_us) {
 		split_reset_all(worker->split, now_us());
-		raw_flush(worker->files->raw);
+		queue_flush(worker->files->queue);
 	}
 	if (split_drained(worker->split))
 		event_base_loopbreak(worker->base);
@@ -81,8 +81,7 @@ static void on_packets(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
-	if (queue_take(worker->files->queue, worker->split,
-		       worker->files->raw)) {
+	if (queue_take(worker->files->queue, worker->split)) {
 		worker->failed = true;
 		event_base_loopbreak(worker->base);
 	}
@@ -99,7 +98,7 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
 	(void)what;
 	split_timers(worker->split, now);
 	split_flush(worker->split, now);
-	raw_flush(worker->files->raw);
+	queue_flush(worker->files->queue);
 	after_each(worker);
 }
 
@@ -127,7 +126,7 @@ static void set_lending(struct worker *worker)
 	if (lends == split_lends(worker->split))
 		return;
 	split_lend_nothing(worker->split, !lends);
-	raw_flush(worker->files->raw);
+	queue_flush(worker->files->queue);
 	say(lends ? "it lends again" : "nothing is lent now");
 }
 
@@ -198,7 +197,7 @@ static void on_signal(evutil_socket_t number, short what, void *arg)
 	}
 	split_drain(worker->split, now_us());
 	split_flush(worker->split, now_us());
-	raw_flush(worker->files->raw);
+	queue_flush(worker->files->queue);
 	after_each(worker);
 }
 
@@ -286,6 +285,7 @@ int worker_run(const struct settings *settings,
 		worker.failed = true;
 	} else {
 		raw_on_large(files->raw, on_large, worker.split);
+		split_may_hold(worker.split, queue_let, files->queue);
 		beat(&worker);
 		if (raw_failed(files->raw))
 			say("nothing can be split while the loopback interface is down");
