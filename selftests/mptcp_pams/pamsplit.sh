@@ -968,6 +968,54 @@ bulk_and_answers()
 	say "$1: 20 MB in $(<"$work/$1-bulk") us, 99 of 100 answers within $(<"$work/$1-answer") us"
 }
 
+# The processor's time that a split takes, and a proxy that splices, in turns, over links that nothing shapes. Either's has in it what the
+# kernel does for the ends while it sends a packet. The router's time is nobody's: that of its transfers is told instead.
+costs()
+{
+	local rounds=3 splice_pid round
+
+	! grep -q "User Mode Linux" /proc/cpuinfo || never "in virtual time a processor costs nothing"
+	hs_path=- pipe=-
+	helped "$1"
+	on_client ip mptcp endpoint add 10.0.1.1 dev c1 id 1 subflow backup
+	start_server
+	ip netns exec "$helper" "$XFER_DIR/splice" "$port" 10.0.3.2 &
+	splice_pid=$!
+	within 50 splices || fail "the proxy does not come up"
+	for ((round = 0; round < rounds; round++)); do
+		transfer --bytes 40M --timeout 60000
+		of fct_us >>"$work/router-us"
+		spliced --bytes 40M --timeout 60000
+		start_split
+		transfer --bytes 2M --timeout 60000
+		costing split "$(worker_pid)" transfer --bytes 40M --timeout 60000
+		check "bytes through the splitter" "$(total received)" ">" 40000000
+		say "of them in the packets in which they came: $(total whole); sent again: $(total resent)"
+		kill "$helper_pid"
+		within 50 gone "$helper_pid" || fail "pamsplit does not end"
+	done
+	say "40 MB: router $(median "$work/router-us") us; processor ms a GB: splice $(median "$work/splice-ms"), split $(median "$work/split-ms")"
+	# 7.3 times; 16 where each segment is made anew
+	check "processor ms a GB, of a proxy's 11 times" "$(median "$work/split-ms")" "<=" "$((11 * $(median "$work/splice-ms")))"
+}
+splices() { [[ $(<"/proc/$splice_pid/net/tcp") == *$(printf '00000000:%04X' "$port")" "* ]]; }
+spliced()
+{
+	costing splice "$splice_pid" on_client "$xfer" client --tcp --json "$@" 10.0.2.2 "$port" >"$work/json" || fail "a transfer through the proxy"
+}
+gone() { [ ! -e "/proc/$1" ]; }
+median() { sort -n "$1" | sed -n '2p'; }
+# costing NAME PID COMMAND...: in ms a GB, of 40 MB
+costing()
+{
+	local before after rest
+
+	read -r before rest <"/proc/$2/schedstat"
+	"${@:3}"
+	read -r after rest <"/proc/$2/schedstat"
+	echo "$(((after - before) / 40000))" >>"$work/$1-ms"
+}
+
 # Its first subflow through the helper is not split, and is left alone.
 first_subflow_is_not_split()
 {
@@ -1063,6 +1111,7 @@ for sched in $SCHEDS; do
 	add dual "$sched" $((most + 20)) own
 	add told_to_lend_nothing "$sched"
 	add unshaped "$sched"
+	add costs "$sched"
 	add first_subflow_is_not_split "$sched"
 	add just_started "$sched"
 	[ "$sched" = default ] || add told "$sched"

@@ -256,7 +256,7 @@ struct split {
 	void *arg;
 	split_let_fn let;	/* NULL: no packet may be held */
 	void *let_arg;
-	uint32_t offered;	/* id by which the packet that came last may be held; 0: it may not */
+	uint32_t offered;	/* id by which the last packet may be held; 0: it may not */
 	unsigned int held;	/* packets that are */
 	bool draining;
 	bool lends_nothing;
