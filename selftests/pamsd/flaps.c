@@ -1259,6 +1259,9 @@ static void what_is_seen_replaces_it(void)
 	check(!seen_told(&two[0], 300000, 900000, us));
 	us += 1000;
 	check(seen_told(&two[0], 300000, 0, us));
+	/* and it goes on counting, whatever is said */
+	us += 1000;
+	check(seen_told(&two[0], 12500000000, 0, us) && begins_on(&two[1]));
 }
 
 /* The most that can be said: once the path was full it doesn't count, nor what is said then. */

@@ -43,11 +43,12 @@ static uint64_t rounds(uint64_t bytes)
 	return count;
 }
 
-/* What was seen, or a server said if that is more; 0: unknown. */
+/* What was seen; until then what a server said, if more wasn't carried; 0: unknown. */
 static uint64_t rate_of(const struct path *path)
 {
-	return path->told_byteps > path->rate_byteps && path->told_byteps > path->floor_byteps ?
-	       path->told_byteps : path->rate_byteps;
+	if (path->rate_byteps || path->told_byteps <= path->floor_byteps)
+		return path->rate_byteps;
+	return path->told_byteps;
 }
 
 /* What was never full is known to be faster only if it carried more; 0: unknown. */
