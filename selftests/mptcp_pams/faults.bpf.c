@@ -107,6 +107,7 @@ SEC(".struct_ops") struct pams_sched_ops slow = { .name = "slow", PICKS(slow_pic
 SEC(".struct_ops") struct pams_sched_ops late = {
 	.name = "late", PICKS(good_pick), .late = (void *)late_late,
 };
+
 SEC(".struct_ops") struct pams_sched_ops eager = {
 	.name = "eager", PICKS(good_pick), .late = (void *)eager_late,
 };

@@ -5,8 +5,8 @@
  *	flaps [COUNT [SEED]]	10,000 schedules, seed 1
  *
  * The daemon's own files keep the paths: paths.c, metric.c, plan.c, choice.c and seen.c. The
- * kernel, the event loop and the clock are played here. A schedule has three links, changes for 30 s, in
- * half of them a daemon that is killed and started again, and others who add and take away
+ * kernel, the event loop and the clock are played here. A schedule has three links, changes for
+ * 30 s, in half of them a daemon that is killed and started again, and others who add and take away
  * endpoints, routes and rules, also those of pamsd. All the time somebody wants to connect, and
  * tries anew each 300 ms until an attempt succeeds, as happy eyeballs do; somebody else tries a
  * server that is down. What has to be:
