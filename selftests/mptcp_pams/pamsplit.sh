@@ -992,7 +992,7 @@ costs()
 		check "bytes through the splitter" "$(total received)" ">" 40000000
 		say "of them in the packets in which they came: $(total whole); sent again: $(total resent)"
 		kill "$helper_pid"
-		within 50 gone "$helper_pid" || fail "pamsplit does not end"
+		within 50 gone || fail "pamsplit does not end"
 	done
 	say "40 MB: router $(median "$work/router-us") us; processor ms a GB: splice $(median "$work/splice-ms"), split $(median "$work/split-ms")"
 	# 7.3 times; 16 where each segment is made anew
@@ -1003,7 +1003,6 @@ spliced()
 {
 	costing splice "$splice_pid" on_client "$xfer" client --tcp --json "$@" 10.0.2.2 "$port" >"$work/json" || fail "a transfer through the proxy"
 }
-gone() { [ ! -e "/proc/$1" ]; }
 median() { sort -n "$1" | sed -n '2p'; }
 # costing NAME PID COMMAND...: in ms a GB, of 40 MB
 costing()
