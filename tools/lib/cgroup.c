@@ -10,13 +10,15 @@
 
 #include "cgroup.h"
 
-/* Another file system may be mounted over it. */
+/* Another file system may be mounted over it; who may not look there is told so later. */
 static bool is_there(const struct mntent *one)
 {
 	struct statfs about;
 
-	return !strcmp(one->mnt_type, "cgroup2") && !statfs(one->mnt_dir, &about) &&
-	       about.f_type == CGROUP2_SUPER_MAGIC;
+	if (strcmp(one->mnt_type, "cgroup2"))
+		return false;
+	return statfs(one->mnt_dir, &about) ? errno == EACCES :
+					      about.f_type == CGROUP2_SUPER_MAGIC;
 }
 
 bool cgroup_mount(char mount[PATH_MAX])
