@@ -39,6 +39,18 @@ static inline int pams_lowest_pad(const struct pams_view *view)
 	return lowest;
 }
 
+/* Has a subflow other than @but room? */
+static inline bool pick_any_idle_but(const struct pams_view *view, int but)
+{
+	int i;
+
+	for (i = 0; i < (int)view->nr; i++) {
+		if (i != but && view->sub[i]->idle)
+			return true;
+	}
+	return false;
+}
+
 /* The index in @sub of the subflow with this id, or PAMS_PICK_NONE. */
 static inline int pick_index(const struct pams_view *view, u32 id)
 {

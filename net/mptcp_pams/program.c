@@ -55,20 +55,6 @@ static bool late_is_valid(const struct pams_view *view, int from)
 	return from < (int)view->nr && view->sub[from]->once_bytes;
 }
 
-/* Has a subflow room for the data of subflow @from? If not, the push would take nothing, but the
- * data would count as sent again.
- */
-static bool any_room_but(const struct pams_view *view, int from)
-{
-	int i;
-
-	for (i = 0; i < (int)view->nr; i++) {
-		if (i != from && view->sub[i]->idle)
-			return true;
-	}
-	return false;
-}
-
 /* A clock that costs next to nothing; what interrupts the program counts, too. */
 static int answer_of(struct pams_program *program,
 		     int (*ask)(const struct pams_view *view, struct pams_answer *answer),
@@ -134,7 +120,8 @@ int pams_program_late(const struct pams_sched *sched, const struct pams_view *vi
 		return PAMS_PICK_NONE;
 	}
 	*bytes = max(answer.bytes, PICK_PACKET_BYTES);
-	return any_room_but(view, from) ? from : PAMS_PICK_NONE;
+	/* where no other has room the push takes nothing, but the data would count as sent again */
+	return pick_any_idle_but(view, from) ? from : PAMS_PICK_NONE;
 }
 
 /* Count a wait that a program asked for and that was ended. */

@@ -195,18 +195,12 @@ static int view_copy(const struct pams_conn *conn, const struct pams_view *view,
 bool pams_copy_wanted(const struct pams_conn *conn, const struct pams_view *view,
 		      int target)
 {
-	unsigned int i;
 	u32 bytes;
 
 	if (view_copy(conn, view, &bytes) >= 0)
 		return true;
-	if (target < 0 || view->sent_bytes >= view->first_bytes)
-		return false;
-	for (i = 0; i < view->nr; i++) {
-		if (i != target && view->sub[i]->idle)
-			return true;
-	}
-	return false;
+	return target >= 0 && view->sent_bytes < view->first_bytes &&
+	       pick_any_idle_but(view, target);
 }
 
 /**
