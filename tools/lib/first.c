@@ -90,7 +90,6 @@ int first_table_is_empty(int table)
 
 #define COOKIE_BITS	64
 #define DNS_PORT	53
-#define OUT		INT16_MAX	/* a jump to the program's end */
 
 /* A key of the table, in network byte order but for the length: LPM tries look from the left. */
 struct key {
@@ -130,19 +129,6 @@ static const struct kind *kind_of(int family)
 }
 
 /* --- the programs --- */
-
-struct program {
-	struct bpf_insn at[160];
-	int count;
-};
-
-#define PUT(...)							\
-	do {								\
-		const struct bpf_insn put[] = { __VA_ARGS__ };		\
-									\
-		memcpy(program->at + program->count, put, sizeof(put));	\
-		program->count += sizeof(put) / sizeof(put[0]);		\
-	} while (0)
 
 /*
  * Leave unless the socket is an unbound one; R6: the context, R7: the socket, R9: FIRST_TCP,
@@ -270,10 +256,7 @@ int first_program(int family, int table, int ring)
 	put_device(program);
 	if (ring >= 0)
 		put_wake(program, ring, key);
-	for (int i = 0; i < made.count; i++)
-		if (made.at[i].off == OUT)
-			made.at[i].off = made.count - i - 1;
-	PUT(LET(R0, 1), EXIT());
+	put_end(program, 1);
 	return bpf_prog_load(BPF_PROG_TYPE_CGROUP_SOCK_ADDR, kind->name, "GPL",
 			     made.at, made.count, &options);
 }

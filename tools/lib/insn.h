@@ -7,6 +7,9 @@
 #ifndef PAMS_INSN_H
 #define PAMS_INSN_H
 
+#include <stdint.h>
+#include <string.h>
+
 #include <linux/bpf.h>
 
 #define INSN(op, to, from, where, number)				\
@@ -53,6 +56,31 @@
 #define IF_NOT_ZERO(reg, steps)						\
 	INSN(BPF_JMP | BPF_JNE | BPF_K, reg, 0, steps, 0)
 
+#define OUT	INT16_MAX	/* a jump to the program's end, see put_end() */
+
 enum { R0, R1, R2, R3, R4, R5, R6, R7, R8, R9, STACK };
+
+/* A program that is put together. PUT() adds instructions to one that is called program. */
+struct program {
+	struct bpf_insn at[640];
+	int count;
+};
+
+#define PUT(...)							\
+	do {								\
+		const struct bpf_insn put[] = { __VA_ARGS__ };		\
+									\
+		memcpy(program->at + program->count, put, sizeof(put));	\
+		program->count += sizeof(put) / sizeof(put[0]);		\
+	} while (0)
+
+/* Return this number; jumps OUT lead here. */
+static inline void put_end(struct program *program, int32_t number)
+{
+	for (int i = 0; i < program->count; i++)
+		if (program->at[i].off == OUT)
+			program->at[i].off = program->count - i - 1;
+	PUT(LET(R0, number), EXIT());
+}
 
 #endif /* PAMS_INSN_H */

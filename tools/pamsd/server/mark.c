@@ -59,7 +59,6 @@ void marks_forget(void)
 #define HEADER_AT	8	/* behind UDP's */
 #define MARKED_BYTES	(REPORT_HEADER_BYTES - REPORT_MARK_BYTES)
 #define KEY_BYTES	sizeof(((struct report_keys *)NULL)->mark)
-#define OUT		INT16_MAX	/* a jump to the program's end */
 
 /* On the stack: the header. */
 #define HEADER		(-REPORT_HEADER_BYTES)
@@ -75,19 +74,6 @@ void marks_forget(void)
 	INSN(BPF_ALU | BPF_END | BPF_TO_LE, reg, 0, 0, 64)
 
 static int table = -1, program_fd = -1;
-
-struct program {
-	struct bpf_insn at[640];
-	int count;
-};
-
-#define PUT(...)							\
-	do {								\
-		const struct bpf_insn put[] = { __VA_ARGS__ };		\
-									\
-		memcpy(program->at + program->count, put, sizeof(put));	\
-		program->count += sizeof(put) / sizeof(put[0]);		\
-	} while (0)
 
 /* --- SipHash; R1 to R4: its state, R5: a word of what is hashed --- */
 
@@ -174,10 +160,7 @@ static int load_program(void)
 	put_hash(program);
 	PUT(TO_LITTLE(R1), LOAD(R2, STACK, MARK), LET(R0, -1),
 	    INSN(BPF_JMP | BPF_JEQ | BPF_X, R1, R2, 1, 0));
-	for (int i = 0; i < program->count; i++)
-		if (program->at[i].off == OUT)
-			program->at[i].off = program->count - i - 1;
-	PUT(LET(R0, 0), EXIT());
+	put_end(program, 0);
 	return bpf_prog_load(BPF_PROG_TYPE_SOCKET_FILTER, "pams_marks", "GPL", program->at,
 			     program->count, &options);
 }

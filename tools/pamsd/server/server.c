@@ -140,7 +140,6 @@ static uint64_t kernel_drops(const struct server *server)
 static void set_filter(struct server *server, bool filtered)
 {
 	const struct timeval second = { .tv_sec = 1 };
-
 	bool marks = filtered && !marks_fill(server->peers);
 
 	for (unsigned int i = 0; i < server->count; i++) {
