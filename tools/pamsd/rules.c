@@ -51,11 +51,13 @@ static ino_t cgroup_of(const struct pams_rule *rule, const char *root)
 /* Read the inodes of all cgroups. Returns whether one has changed. */
 static bool cgroups_changed(struct rules *rules)
 {
-	bool changed = false;
-	char root[PATH_MAX];
+	bool changed = false, named = false;
+	char root[PATH_MAX] = "";
 
-	if (!cgroup_mount(root))
-		*root = 0;
+	for (unsigned int i = 0; i < rules->wanted->nr; i++)
+		named |= !!rules->wanted->rule[i].cgroup[0];
+	if (named)
+		cgroup_mount(root);	/* it stays "" if there is none */
 	for (unsigned int i = 0; i < rules->wanted->nr; i++) {
 		ino_t now = cgroup_of(&rules->wanted->rule[i], root);
 
