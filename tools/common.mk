@@ -55,7 +55,13 @@ $(STAMP): FORCE
 $(addprefix $(HERE)/,$(addsuffix .o,$(basename $(shell grep -lw PAMS_VERSION $(SOURCES))))): $(STAMP)
 .PHONY: FORCE
 
-$(HERE)/%.o: %.c $(UAPI) $(MAKEFILE_LIST)
+# So does this one when a library has come or gone that the programs can do without.
+FOUND := $(HERE)/found
+$(FOUND): FORCE
+	@mkdir -p $(@D)
+	@echo '$(PACKAGES) $(BPF)' | cmp -s - $@ || echo '$(PACKAGES) $(BPF)' > $@
+
+$(HERE)/%.o: %.c $(UAPI) $(MAKEFILE_LIST) $(FOUND)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
