@@ -430,6 +430,7 @@ pamsctl down >"$work/why" 2>&1
 
 # Each has its own files in place of the kernel's. The inner shell's commands are in its own namespace, those after "outside" not.
 cat >"$work/inside" <<-END
+	work=$work
 	for file in scheduler available_schedulers; do
 		head -n 1 "$own/sysctl/\$file" >"$work/\$file"
 		mount --bind "$work/\$file" /proc/sys/net/mptcp/\$file

@@ -15,7 +15,7 @@ def setup(apt_get):
     """Its result, and how often apt-get was called."""
     with tempfile.TemporaryDirectory() as folder:
         for name, does in {"apt-get": f"echo \"$*\" >>{folder}/calls\ncalls=$(wc -l <{folder}/calls)\n{apt_get}",
-                           "dpkg-query": "exit 1", "sudo": 'exec "$@"', "sleep": "exec /bin/sleep 0.01"}.items():
+                           "dpkg-query": "exit 1", "sudo": 'shift; exec "$@"', "sleep": "exec /bin/sleep 0.01"}.items():
             (Path(folder) / name).write_text(f"#!/bin/sh\n{does}\n", encoding="ascii")
             (Path(folder) / name).chmod(0o755)
         result = subprocess.run([SETUP, "unit"], capture_output=True, text=True, check=False, timeout=60,
