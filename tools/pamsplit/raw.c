@@ -57,12 +57,13 @@ static int open_lane(bool v6, bool to_client)
 
 	if (fd < 0)
 		return -1;
-	if (setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof(size)) ||
-	    (to_client && (setsockopt(fd, SOL_SOCKET, SO_MARK, &mark,
-				      sizeof(mark)) ||
-			   setsockopt(fd, v6 ? IPPROTO_IPV6 : IPPROTO_IP,
-				      v6 ? IPV6_RECVERR : IP_RECVERR, &one,
-				      sizeof(one))))) {
+	/* in a container's user namespace as much as net.core.wmem_max permits */
+	if (setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof(size)))
+		setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
+	if (to_client &&
+	    (setsockopt(fd, SOL_SOCKET, SO_MARK, &mark, sizeof(mark)) ||
+	     setsockopt(fd, v6 ? IPPROTO_IPV6 : IPPROTO_IP, v6 ? IPV6_RECVERR : IP_RECVERR,
+			&one, sizeof(one)))) {
 		close(fd);
 		return -1;
 	}
