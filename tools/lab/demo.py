@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 """`lab demo`: default against pams and minfct where two paths hurt, help, and change.
 
-Prints a table, says in words what it shows, and draws each path's bytes. Then three
-transfers during which pamsd tells the server's kernel what TCP can't see: how fast
-the pipe behind a helper device is, where that is a plain router and where it splits TCP,
-and when a path will be lost. A second picture shows the helper, as both, told and untold.
+Prints a table, says in words what it shows, and draws each path's bytes. Then four
+transfers untold, and while pamsd tells the server's kernel what TCP can't see: how fast
+the pipe behind a helper device is, and when a path will be lost. One helper's pipe loses
+packets; it is a plain router, or runs pamsplit. A second picture shows these two.
 """
 
 import os
@@ -64,15 +64,18 @@ FED_NAMES = ("default", "minfct", "minfct told")
 LOSS_MS = 1000
 
 
-def _helper(kind):
-    return _case("", ("5mbit,25ms",), 4_000_000, 1, "2s,1.pipe,rate=1mbit",
-                 f"10mbit:20ms,5mbit:5ms:700,{kind}").scenario
+def _helper(pipe, kind, change=""):
+    return _case("", ("5mbit,25ms",), 4_000_000, 1, change, f"10mbit:20ms,{pipe},{kind}").scenario
 
+
+LOSSY_PIPE = "5mbit:5ms:loss=2%"
 
 FED = (
     Fed("4 MB, 5 Mbit/s 25 ms + a helper whose pipe falls from 5 to 1 Mbit/s",
-        _helper("router"), fed.HelperGuest, 2.5),
-    Fed("the same, and the helper splits TCP", _helper("split"), fed.HelperGuest, 2.5),
+        _helper("5mbit:5ms:700", "router", "2s,1.pipe,rate=1mbit"), fed.HelperGuest, 2.5),
+    Fed("the same, but the pipe loses 2 % of the packets instead",
+        _helper(LOSSY_PIPE, "router"), fed.HelperGuest, 2.5),
+    Fed("the same, and pamsplit runs on the helper", _helper(LOSSY_PIPE, "pays"), fed.HelperGuest, 2.5),
     Fed("5 MB, 25 Mbit/s 5 ms + 5 Mbit/s 25 ms, the first is lost at 1 s",
         _case("", ("25mbit,5ms", "5mbit,25ms"), 5_000_000, 1, "1s,0,link=down").scenario,
         partial(fed.LossGuest, loss_ms=LOSS_MS), 0.1),
@@ -81,7 +84,7 @@ FED = (
 
 def _drawn(case, job):
     """Is it in the second picture?"""
-    return case.guest is fed.HelperGuest and job.scheduler == "minfct" and job.repeat == 0
+    return case in FED[1:3] and job.scheduler == "minfct" and job.repeat == 0
 
 
 def _fed_jobs(case, pamsd, draws):
@@ -110,6 +113,17 @@ def _fed_rows(case, results):
         rows += [_fed_row("  packets lost", results, first[1], 0),
                  _fed_row("  longest stall, ms", results, first[2], 0)]
     return rows
+
+
+def _fed_words(rows):
+    """What the rows mean, in words."""
+    falls, router, split, _, lost, _ = [dict(zip(FED_NAMES, map(float, cells))) for _, cells in rows]
+    return "\n".join((
+        f"A pipe that falls: minfct that is told is {_than(falls['minfct told'], falls['minfct'])} one that isn't.",
+        f"A pipe that loses packets: with pamsplit default is {_than(split['default'], router['default'])} over a "
+        f"router, minfct {_than(split['minfct'], router['minfct'])} over one.",
+        f"A link that is lost at a foretold time: {lost['minfct told']:.0f} packets are lost, "
+        f"{lost['minfct']:.0f} untold."))
 
 
 def _told_text(path, at_s):
@@ -208,9 +222,9 @@ def _print_fed(done, fed_jobs, plot_file):
         if any(_drawn(case, job) for job in jobs):
             sections.append(_section(case, mine))
     print("\nAnd if pamsd reports (mean completion time in s):\n")
-    print(_fed_text(rows) + "\n")
+    print(f"{_fed_text(rows)}\n\n{_fed_words(rows)}\n")
     print("\n".join(said))
-    _draw(plot_file, sections, "The helper as a router and as one that splits, minfct untold and told")
+    _draw(plot_file, sections, "A helper as a router, and with pamsplit, minfct untold and told")
     return not any("nothing" in line for line in said)
 
 
