@@ -13,7 +13,7 @@
  *	no DATA_ACK that the client hasn't sent
  *	no right edge beyond the client's
  *	no acknowledgment of what hasn't come, nor of a FIN before the client's
- *	time stamps never run back, to either end
+ *	time stamps never run back, to either end, in the order in which packets are sent
  *	the bytes, and no more memory than allowed
  *	each packet that is held goes on, or is dropped, once; the pace has room for what goes on
  *	no flow stands still (live.h)
@@ -69,7 +69,6 @@ struct scene {
 	unsigned int reneges;		/* it drops what it has SACKed */
 	unsigned int shrinks;		/* its window is smaller by up to half */
 	unsigned int uploads;		/* they carry data */
-	bool drawn;			/* by lot */
 };
 
 enum place { SERVER, CORE_UP, CORE_DOWN, CLIENT };
@@ -78,6 +77,8 @@ struct flight {
 	struct flight *next;
 	uint64_t at_us;
 	enum place to;
+	uint64_t number;		/* its place among all that were sent */
+	bool passed;			/* as it is, while the core passed the flow */
 	size_t len;
 	uint8_t data[];
 };
@@ -88,6 +89,7 @@ static struct {
 	uint64_t free_at_us[4];		/* of the link to a place */
 	struct flight *flights;
 	struct flight *held;		/* packets that the core holds; at_us: their ids */
+	uint64_t sent;			/* so many packets by now */
 	uint32_t last_id;
 	struct split *split;
 	bool left;			/* packets pass the core */
@@ -111,6 +113,7 @@ static struct {
 	uint32_t uploaded, uploads_acked;
 	uint64_t answered_us;		/* the last without data that wasn't due */
 	uint32_t ts_recent;
+	uint64_t ts_recent_number;	/* of the packet that it is from */
 
 	/* what may be */
 	uint64_t data_ack_sent, right_edge;
@@ -145,6 +148,22 @@ static bool chance(unsigned int thousandths)
 
 /* --- links --- */
 
+static bool passes;
+
+static void note_passing(void *arg, const struct split_info *info)
+{
+	(void)arg;
+	passes = info->passing;
+}
+
+/* Does the core pass the flow, so that the path itself changes the order? */
+static bool is_passed(void)
+{
+	passes = world.left;
+	split_each(world.split, note_passing, NULL);
+	return passes;
+}
+
 static void schedule(enum place to, uint64_t at_us, const uint8_t *data,
 		     size_t len)
 {
@@ -153,6 +172,8 @@ static void schedule(enum place to, uint64_t at_us, const uint8_t *data,
 
 	flight->at_us = at_us;
 	flight->to = to;
+	flight->number = world.sent;
+	flight->passed = is_passed();
 	flight->len = len;
 	memcpy(flight->data, data, len);
 	while (*at && (*at)->at_us <= at_us)
@@ -184,6 +205,7 @@ static void transmit(enum place to, const uint8_t *data, size_t len)
 	struct leg leg = leg_to(to);
 	uint64_t start_us = world.free_at_us[to], at_us;
 
+	world.sent++;
 	if (start_us < world.now_us)
 		start_us = world.now_us;
 	if ((start_us - world.now_us) * leg.rate_byteps / 1000000 >
@@ -346,22 +368,6 @@ static void server_acknowledges(void)
 
 /* --- receiving them --- */
 
-static bool passes;
-
-static void note_passing(void *arg, const struct split_info *info)
-{
-	(void)arg;
-	passes = info->passing;
-}
-
-/* Does the core pass the flow, so that the path itself changes the order? */
-static bool is_passed(void)
-{
-	passes = world.left;
-	split_each(world.split, note_passing, NULL);
-	return passes;
-}
-
 static void check_up(const struct packet *packet)
 {
 	uint32_t have = world.hs_came + world.scene->isn + 1;
@@ -455,13 +461,14 @@ static bool answers_bare(const struct packet *packet)
 	return true;
 }
 
-static void to_client(uint8_t *data, size_t len)
+static void to_client(struct flight *flight)
 {
 	const struct scene *scene = world.scene;
+	uint8_t *data = flight->data;
 	struct packet packet;
 	uint32_t offset, acked;
 
-	if (!packet_read(&packet, data, len))
+	if (!packet_read(&packet, data, flight->len))
 		return wrong("a packet that can't be read, to the client");
 	if (packet.flags & TCP_RST) {
 		world.client_reset = true;
@@ -473,9 +480,9 @@ static void to_client(uint8_t *data, size_t len)
 	else if (acked > world.uploads_acked)
 		world.uploads_acked = acked;
 	offset = packet.seq - scene->isn - 1;
-	/* as RFC 7323 has it: it is dropped; where the pipe doesn't change the order, none is */
+	/* as RFC 7323 has it: it is dropped; no packet is that wasn't overtaken on the pipe */
 	if (before(packet.tsval, world.ts_recent)) {
-		if (!scene->drawn && !scene->pipe.late && !is_passed())
+		if (flight->number > world.ts_recent_number && !flight->passed)
 			wrong("the client would drop it for its time stamp");
 		return;
 	}
@@ -483,8 +490,10 @@ static void to_client(uint8_t *data, size_t len)
 	if (!scene->pays && packet.payload_len && offset + packet.payload_len >
 	    world.right_edge)
 		wrong("beyond the client's window");
-	if (!after(packet.seq, world.rcv_nxt))
+	if (!after(packet.seq, world.rcv_nxt)) {
 		world.ts_recent = packet.tsval;
+		world.ts_recent_number = flight->number;
+	}
 	for (uint32_t i = 0; i < packet.payload_len; i++) {
 		if (packet.seq + i == scene->isn)
 			continue;	/* a probe before any data */
@@ -622,7 +631,7 @@ static void arrive(struct flight *flight)
 		to_server(flight->data, flight->len);
 		break;
 	case CLIENT:
-		to_client(flight->data, flight->len);
+		to_client(flight);
 		break;
 	default:
 		into_core(flight->to, flight->data, flight->len);
@@ -925,7 +934,7 @@ static void draw(unsigned int seed)
 		.memory = any(60000, 1 << 20),
 		.pieces = any(0, 2) ? 0 : any(2, 8), .payload = any(0, 3) ? 0 : any(30, 600),
 		.reneges = any(0, 1) * any(0, 50), .shrinks = any(0, 1) * any(0, 300),
-		.uploads = any(0, 1) * any(0, 500), .drawn = true,
+		.uploads = any(0, 1) * any(0, 500),
 	};
 	/* not before the handshake is over, which takes each leg's delay once */
 	if (!any(0, 3)) {
