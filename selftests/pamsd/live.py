@@ -793,6 +793,26 @@ def idle_clients_make_room(folder):
     pair.stop()
 
 
+def descriptors_that_are_short(folder):
+    """Whoever connects then is taken once there is one again, and wakes the daemon only now and then until that."""
+    daemon, fault = reporter_with_faults(folder, 'about = {"10.99.2.1"} measure = "none"')
+    refused = Path(f"{fault}.refused")
+
+    def count():
+        return len(refused.read_text()) // 2 if refused.exists() else 0
+
+    fault.write_text("full")
+    with socket.socket(socket.AF_UNIX) as client:
+        client.settimeout(LIMIT_S)
+        client.connect(str(daemon.socket))
+        client.sendall(b'{"command": "status"}\n')
+        within("it tries again", lambda: count() > 1)
+        check(count() < 5, f"it tried {count()} times")
+        fault.write_text("")
+        check(client.recv(1), "it is answered")
+    check(daemon.stop() == 0, "it ends in order")
+
+
 def many_hangups_are_one_reload(folder):
     """Those that come during a reload, which takes its time with 400 peers."""
     said = "the configuration was read again"
@@ -849,5 +869,6 @@ if __name__ == "__main__":
         kernel_that_is_silent, kernel_that_is_short, links_lost_with_their_news, routes_are_asked_meanwhile, two_at_one_socket,
         lines_that_are_refused, prediction_that_one_section_takes, no_cgroup_v2_is_said, cgroup_v2_beside_v1,
         uncertain_loss, loss_that_is_over, plugin, plugin_that_repeats_itself,
-        plugin_that_never_pauses, idle_clients_make_room, many_hangups_are_one_reload, plugin_that_does_not_start,
+        plugin_that_never_pauses, idle_clients_make_room, descriptors_that_are_short, many_hangups_are_one_reload,
+        plugin_that_does_not_start,
         missing_module_is_said_once]))

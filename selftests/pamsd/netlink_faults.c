@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * netlink_faults - a kernel that doesn't answer over netlink, or too shortly; and
- * what it answers, counted
+ * netlink_faults - a kernel that doesn't answer over netlink, or too shortly, or has
+ * no more descriptors; and what it answers, counted
  *
  * Preloaded into a program. While the file that NETLINK_FAULT names holds the
  * word "silent", what is sent to the kernel doesn't get there; while it holds
- * "short", what comes ends four bytes behind its first message's header. Else
+ * "short", what comes ends four bytes behind its first message's header; while it
+ * holds "full", no connection is taken, and each that is refused adds a line to that
+ * file's namesake with .refused behind. Else
  * nothing is changed; while it holds "count", each answer that tells of sockets
  * adds a line with their number to that file's namesake with .sockets behind, and
  * each answer that was waited for and didn't come makes one with .waits behind.
@@ -24,16 +26,13 @@
 
 #define SHORT_BYTES	(NLMSG_HDRLEN + 4)
 
-static bool fault_is(int fd, const char *word)
+static bool word_is(const char *word)
 {
 	const char *name = getenv("NETLINK_FAULT");
 	char found[16] = "";
-	socklen_t len = sizeof(int);
-	int domain = 0;
 	FILE *file;
 
-	if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &len) ||
-	    domain != AF_NETLINK || !name)
+	if (!name)
 		return false;
 	file = fopen(name, "re");
 	if (file && !fgets(found, sizeof(found), file))
@@ -41,6 +40,15 @@ static bool fault_is(int fd, const char *word)
 	if (file)
 		fclose(file);
 	return !strcmp(found, word);
+}
+
+static bool fault_is(int fd, const char *word)
+{
+	socklen_t len = sizeof(int);
+	int domain = 0;
+
+	return !getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &len) &&
+	       domain == AF_NETLINK && word_is(word);
 }
 
 ssize_t sendmsg(int fd, const struct msghdr *msg, int flags)
@@ -107,4 +115,16 @@ ssize_t recvmsg(int fd, struct msghdr *msg, int flags)
 	/* What is read behind that is seen by who looks at memory. */
 	memset((char *)hdr + SHORT_BYTES, 0xff, got - SHORT_BYTES);
 	return SHORT_BYTES;
+}
+
+int accept4(int fd, struct sockaddr *address, socklen_t *len, int flags)
+{
+	int (*real)(int fd, struct sockaddr *address, socklen_t *len, int flags) =
+		dlsym(RTLD_NEXT, "accept4");
+
+	if (!word_is("full"))
+		return real(fd, address, len, flags);
+	note("refused", 1);
+	errno = EMFILE;
+	return -1;
 }

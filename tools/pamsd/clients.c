@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* clients - programs connected to a socket of the daemon's: of too many the quietest goes */
+#include <errno.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -8,6 +9,8 @@
 #include <event2/event.h>
 
 #include "pamsd.h"
+
+#define AGAIN_S	1
 
 void client_drop(struct client *client)
 {
@@ -74,6 +77,24 @@ static bool has_deadline(struct client *client, unsigned int patience_s)
 	return client->deadline && !event_add(client->deadline, &patience);
 }
 
+/* Who waits, and can't be taken for want of descriptors, would wake the daemon all the time. */
+static void pause_taking(struct clients *clients)
+{
+	const struct timeval after = { .tv_sec = AGAIN_S };
+
+	if (!event_add(clients->again, &after))
+		event_del(clients->event);
+}
+
+static void on_again(evutil_socket_t fd, short what, void *arg)
+{
+	struct clients *clients = arg;
+
+	(void)fd;
+	(void)what;
+	event_add(clients->event, NULL);
+}
+
 static void on_connect(evutil_socket_t fd, short what, void *arg)
 {
 	struct clients *clients = arg;
@@ -82,8 +103,11 @@ static void on_connect(evutil_socket_t fd, short what, void *arg)
 
 	(void)what;
 	accepted = accept4(fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-	if (accepted < 0)
+	if (accepted < 0) {
+		if (errno != EAGAIN && errno != ECONNABORTED)
+			pause_taking(clients);
 		return;
+	}
 	if (clients->count == CLIENTS_MAX)
 		client_drop(quietest(clients));
 	client = calloc(1, sizeof(*client));
@@ -118,7 +142,8 @@ int clients_begin(struct clients *clients, struct event_base *base, int fd,
 	clients->use = use;
 	clients->arg = arg;
 	clients->event = event_new(base, fd, EV_READ | EV_PERSIST, on_connect, clients);
-	return clients->event ? event_add(clients->event, NULL) : -1;
+	clients->again = evtimer_new(base, on_again, clients);
+	return clients->event && clients->again ? event_add(clients->event, NULL) : -1;
 }
 
 void clients_end(struct clients *clients)
@@ -127,5 +152,7 @@ void clients_end(struct clients *clients)
 		client_drop(clients->first);
 	if (clients->event)
 		event_free(clients->event);
+	if (clients->again)
+		event_free(clients->again);
 	close(clients->fd);
 }

@@ -109,6 +109,7 @@ struct clients {
 	struct event_base *base;
 	int fd;
 	struct event *event;
+	struct event *again;		/* timer, used instead of event while none can be taken */
 	const struct client_use *use;
 	void *arg;
 	struct client *first;
