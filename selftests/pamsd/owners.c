@@ -33,8 +33,8 @@ static unsigned int address_count;
 static bool gone[ADDRESSES_MANY];
 /* This one's interface has address 10.0.0.1 instead; 0: none. */
 static unsigned int twin;
-/* Subflow i has this address. */
-static unsigned int locals[ADDRESSES_MANY], local_count;
+/* Subflow i has this address, modulo ADDRESSES_MANY; those before local_first have ended. */
+static unsigned int locals[ADDRESSES_MANY], local_first, local_count;
 /* The kernel's dump ends with an error behind the last one. */
 static bool fails;
 
@@ -85,13 +85,13 @@ void source_close(struct nl_sock **sock)
 static void tell_socket(unsigned int nr, diag_fn fn, void *arg)
 {
 	struct diag_socket socket = {
-		.ifindex = locals[nr] + 1,
+		.ifindex = locals[nr % ADDRESSES_MANY] + 1,
 		.local = { .family = AF_INET, .len = 32, .address = { 10 } },
 	};
 	struct nl_msg *msg = nlmsg_alloc();
 	struct nlattr *ulp, *mptcp;
 
-	socket.local.address[3] = locals[nr];
+	socket.local.address[3] = locals[nr % ADDRESSES_MANY];
 	ulp = nla_nest_start(msg, INET_DIAG_ULP_INFO);
 	mptcp = nla_nest_start(msg, INET_ULP_INFO_MPTCP);
 	nla_put_u32(msg, MPTCP_SUBFLOW_ATTR_TOKEN_REM, 1000 + nr);
@@ -114,7 +114,7 @@ int diag_established(struct nl_sock **sock, const void *filter, size_t filter_le
 	(void)filter;
 	(void)filter_len;
 	dumps++;
-	for (unsigned int i = 0; i < local_count; i++)
+	for (unsigned int i = local_first; i < local_count; i++)
 		tell_socket(i, fn, arg);
 	return fails ? -EIO : 0;
 }
@@ -241,7 +241,7 @@ static void look(const struct mptcp_conn *connection, void *arg)
 	if (!connection->count)
 		return;
 	seen++;
-	snprintf(name, sizeof(name), "e%u", locals[nr]);
+	snprintf(name, sizeof(name), "e%u", locals[nr % ADDRESSES_MANY]);
 	interface = subflows_interface(&subflow->local);
 	right &= connection->count == 1 && connection->token == 1000 + nr && interface &&
 		 !strcmp(interface, name) && subflows_use(&subflow->local);
@@ -370,6 +370,33 @@ static void old_events_come_before_the_dump(void)
 	check(!subflows_read(false) && are_right(20) && dumps == 1);
 }
 
+/*
+ * Those for which there was no room are learned once an eighth of it is free: not by a dump for each
+ * that ends.
+ */
+static void more_than_there_is_room_for(void)
+{
+	unsigned int eighth = CONNECTIONS_MAX / 8;
+
+	subflows_close();
+	local_count = CONNECTIONS_MAX + 10;
+	dumps = 0;
+	subflows_open(NULL, NULL, on_change, NULL);
+	check(!subflows_read(true) && are_right(CONNECTIONS_MAX) && dumps == 1);
+	for (unsigned int i = 0; i < eighth; i++) {
+		check(!subflows_read(i % 1000 == 0) && dumps == 1);
+		happens(MPTCP_EVENT_CLOSED, i);
+	}
+	local_first = eighth;
+	check(!subflows_read(true) && are_right(local_count - eighth) && dumps == 2);
+	check(!subflows_read(true) && dumps == 2);
+	subflows_close();
+	local_first = 0;
+	local_count = 20;
+	subflows_open(NULL, NULL, on_change, NULL);
+	check(all_belong());
+}
+
 static void bad_events_are_passed_over(void)
 {
 	struct nl_msg *msg = nlmsg_alloc();
@@ -400,6 +427,7 @@ int main(void)
 	run(events_are_enough);
 	run(lost_events_are_made_up_for);
 	run(old_events_come_before_the_dump);
+	run(more_than_there_is_room_for);
 	run(bad_events_are_passed_over);
 	return tap_end();
 }

@@ -10,7 +10,7 @@
  *
  * From then on the path manager's events tell what changes. They lack the peer's token:
  * of a subflow that has joined, sock_diag is asked for this one socket. If events were
- * lost there is another dump.
+ * lost there is another dump, and if there was no room for all once there is some.
  *
  * A subflow belongs to the interface that has its local address, and of several to the one that
  * it is bound to. If no interface has the address any more, the one that had it last counts.
@@ -34,6 +34,7 @@
 
 #define BUCKETS		4096
 #define OWNERS_MAX	256
+#define ROOM_AGAIN	(CONNECTIONS_MAX / 8)	/* for those that were left out: dumps are dear */
 #define EVENTS_BYTES	1048576
 
 LIST_HEAD(mptcp_conns, mptcp_conn);
@@ -52,6 +53,7 @@ static struct nl_sock *sock;	/* to sock_diag */
 static struct nl_sock *events;	/* the path manager's; NULL: there are none */
 static struct event *event;
 static bool missed;		/* events were lost, or not received from the beginning */
+static bool left_out;		/* there was no room for a connection */
 static void (*on_ready)(void *arg);
 static connection_fn on_change;
 static void *on_change_arg;
@@ -156,8 +158,11 @@ static struct mptcp_conn *get(uint32_t own_token)
 {
 	struct mptcp_conn *connection = find(own_token);
 
-	if (connection || connection_count == CONNECTIONS_MAX)
+	if (connection)
 		return connection;
+	left_out |= connection_count == CONNECTIONS_MAX;
+	if (connection_count == CONNECTIONS_MAX)
+		return NULL;
 	connection = calloc(1, sizeof(*connection));
 	if (!connection)
 		return NULL;
@@ -445,12 +450,14 @@ int subflows_read(bool all)
 		read_events();
 	if (!all)
 		return 0;
+	missed |= left_out && connection_count <= CONNECTIONS_MAX - ROOM_AGAIN;
 	if (events && !missed) {
 		learn_owners();
 		subflows_each(on_change, on_change_arg);
 		return 0;
 	}
 	missed = false;
+	left_out = false;
 	err = dump();
 	missed |= err;
 	return err;
