@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "../pamsd/tap.h"
+#include "flow.h"
 #include "one.h"
 
 #define STAMP		500
@@ -151,6 +152,35 @@ static void a_fin_behind_a_hole(void)
 	pass(10000000);
 	check(last_to_server.ack == client_has + 1);
 	check(split_drained(split) && resets == 0);
+	split_free(split);
+}
+
+/*
+ * Of a flow that is passed something can't be kept, while others of the client hold the memory.
+ * The client has got and acknowledged it, so that nothing else fills the gap: the flow is left.
+ */
+static void what_passes_is_kept_or_left(void)
+{
+	struct split_options options = split_defaults;
+	enum split_verdict verdict;
+	uint32_t n;
+
+	options.where_it_pays = true;
+	start_with(&options);
+	for (n = 3; n < 100; n++)
+		server_sends(n, SEGMENT);
+	split->options.client_bytes = split_memory(split) + SEGMENT;
+	/* as offload puts it together */
+	verdict = give(make_data(data, ISN + 1, ISN + 1, STAMP + 10, TCP_ACK, 3 * SEGMENT));
+	split->options.client_bytes = options.client_bytes;
+	for (; verdict == SPLIT_PASS && n < 200; n++) {
+		client_acknowledges(ISN + 1 + n * SEGMENT);
+		verdict = give(make_data(data, ISN + 1 + n * SEGMENT, ISN + 1, STAMP + 10,
+					 TCP_ACK, SEGMENT));
+	}
+	printf("# after %u segments it keeps %llu bytes\n", n,
+	       (unsigned long long)split_memory(split));
+	check(verdict == SPLIT_LEAVE);
 	split_free(split);
 }
 
@@ -299,6 +329,7 @@ int main(void)
 	run(what_fills_the_hole_is_taken);
 	run(what_lies_nearer_is_kept);
 	run(a_fin_behind_a_hole);
+	run(what_passes_is_kept_or_left);
 	run(many_holes);
 	run(sacked_and_dropped);
 	run(a_silent_pipe);

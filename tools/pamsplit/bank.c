@@ -157,7 +157,8 @@ static bool store(struct flow *flow, const struct packet *packet, struct block *
 
 /*
  * Pass a packet with data as it is, and keep its data until the client has it, so that splitting
- * can begin at any time. A flow of which something can't be kept is left for good.
+ * can begin at any time. A flow of which something can't be kept is left for good: nothing is
+ * dropped for it, since that was passed before, and the server doesn't send it again.
  */
 static enum split_verdict pass(struct flow *flow, struct packet *packet, uint64_t now_us)
 {
@@ -173,7 +174,7 @@ static enum split_verdict pass(struct flow *flow, struct packet *packet, uint64_
 		return SPLIT_PASS;
 	}
 	if (packet->cut || is_stale(flow, packet) ||
-	    !store_make_room(flow, packet, packet->len + sizeof(struct block)))
+	    !store_has_room(flow, packet->len + sizeof(struct block)))
 		return SPLIT_LEAVE;
 	block = block_new(flow, packet);
 	if (!block)

@@ -320,6 +320,7 @@ void runs_remove(struct runs *runs, struct run *run);
 struct block *block_new(struct flow *flow, const struct packet *packet);
 void block_put(struct flow *flow, struct block *block);
 void block_let(struct flow *flow, struct block *block, bool send);
+bool store_has_room(const struct flow *flow, uint64_t bytes);
 bool store_make_room(struct flow *flow, const struct packet *packet, uint64_t bytes);
 bool store_has_all(const struct flow *flow, const struct packet *packet);
 uint32_t store_data(struct flow *flow, const struct packet *packet,

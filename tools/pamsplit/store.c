@@ -26,7 +26,7 @@ static void account(struct flow *flow, int64_t bytes)
  * Has the store room for so many bytes? A client's flows use no more than what is still free,
  * so a client leaves half of what it found free for others: data behind a hole may stay a day.
  */
-static bool has_room(const struct flow *flow, uint64_t bytes)
+bool store_has_room(const struct flow *flow, uint64_t bytes)
 {
 	const struct split_options *options = &flow->split->options;
 	uint64_t free_bytes = options->total_bytes - flow->split->memory;
@@ -132,7 +132,7 @@ bool store_make_room(struct flow *flow, const struct packet *packet, uint64_t by
 {
 	uint32_t end = packet->seq + packet->payload_len;
 
-	while (!has_room(flow, bytes)) {
+	while (!store_has_room(flow, bytes)) {
 		if (!flow->runs.first || before(flow->tail->seq, end))
 			return false;
 		drop_last(flow);
