@@ -251,17 +251,22 @@ class Pair:
             daemon.stop()
 
 
-def reporter_with_faults(folder, interface, name="lo", server=None):
-    """A reporter, and the file that tells netlink_faults.c what to do: nothing yet."""
+def with_faults(folder, word=""):
+    """What goes before a daemon's command, and the file that tells netlink_faults.c what to do."""
     fault = Path(folder) / "fault"
-    fault.write_text("")
+    fault.write_text(word)
+    return ("env", f"LD_PRELOAD={HELPERS}/netlink_faults.so", f"NETLINK_FAULT={fault}", "ASAN_OPTIONS=verify_asan_link_order=0"), fault
+
+
+def reporter_with_faults(folder, interface, name="lo", server=None):
+    """A reporter, and that file: nothing yet."""
+    prefix, fault = with_faults(folder)
     server = server or f'address = "127.0.0.1:{free_port()}" key = "{new_key()}"'
     reporter = Daemon(
         folder, "reporter",
         f'reporter {{\n\tto "s" {{ {server} }}\n'
         f'\tinterface "{name}" {{ {interface} local = true }}\n}}\n',
-        prefix=("env", f"LD_PRELOAD={HELPERS}/netlink_faults.so", f"NETLINK_FAULT={fault}",
-                "ASAN_OPTIONS=verify_asan_link_order=0"))
+        prefix=prefix)
     return reporter, fault
 
 

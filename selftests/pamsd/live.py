@@ -19,7 +19,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from daemon import (HELPERS, LIMIT_S, Daemon, Pair, Skipped, check, free_port, new_key,  # noqa: E402
-                    reporter_with_faults, run_cases_about_lo, within)
+                    reporter_with_faults, with_faults, run_cases_about_lo, within)
 
 
 def session_and_loss(folder):
@@ -476,6 +476,19 @@ def status_of_thousands(folder):
     server.stop()
 
 
+def many_sessions_at_once(folder):
+    """The kernel learns of them ten times a second at most: its program is made anew each time, for all sessions."""
+    peers = subprocess.run([HELPERS / "reporters", "--config", "200"], check=True, capture_output=True, text=True).stdout
+    prefix, fault = with_faults(folder, "count")
+    port, start = free_port(), time.monotonic()
+    server = Daemon(folder, "server", f'server {{\n\tlisten = {{"127.0.0.1:{port}"}}\n{peers}}}\n', prefix=prefix)
+    subprocess.run([HELPERS / "reporters", str(port), "200", "2", "2"], check=True, capture_output=True)
+    sessions = sum(peer["sessions"] for peer in server.status()["server"]["peers"])
+    steered = len(Path(f"{fault}.steered").read_text()) // 2
+    check(sessions >= 200 and 1 < steered <= 2 + 10 * (time.monotonic() - start), f"{steered} times for {sessions} sessions")
+    server.stop()
+
+
 def kernel_that_is_silent(folder):
     """What is asked of the kernel and never answered keeps nobody from ending the daemon."""
     reporter, fault = reporter_with_faults(folder, 'about = {"source"}')
@@ -865,7 +878,7 @@ if __name__ == "__main__":
         reload_during_a_lookup, silence_is_said, reload,
         reload_of_a_bad_file, reload_of_a_directory, reload_of_what_does_not_work, ends_in_order,
         address_that_comes_later, address_that_is_deleted, unique_local_address_comes_last,
-        temporary_address_is_preferred, status_of_thousands,
+        temporary_address_is_preferred, status_of_thousands, many_sessions_at_once,
         kernel_that_is_silent, kernel_that_is_short, links_lost_with_their_news, routes_are_asked_meanwhile, two_at_one_socket,
         lines_that_are_refused, prediction_that_one_section_takes, no_cgroup_v2_is_said, cgroup_v2_beside_v1,
         uncertain_loss, loss_that_is_over, plugin, plugin_that_repeats_itself,

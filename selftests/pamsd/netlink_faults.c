@@ -10,7 +10,8 @@
  * file's namesake with .refused behind. Else
  * nothing is changed; while it holds "count", each answer that tells of sockets
  * adds a line with their number to that file's namesake with .sockets behind, and
- * each answer that was waited for and didn't come makes one with .waits behind.
+ * each answer that was waited for and didn't come makes one with .waits behind,
+ * and each program that tells sockets of a port apart one with .steered behind.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -127,4 +128,14 @@ int accept4(int fd, struct sockaddr *address, socklen_t *len, int flags)
 	note("refused", 1);
 	errno = EMFILE;
 	return -1;
+}
+
+int setsockopt(int fd, int level, int option, const void *value, socklen_t len)
+{
+	int (*real)(int fd, int level, int option, const void *value, socklen_t len) =
+		dlsym(RTLD_NEXT, "setsockopt");
+
+	if (level == SOL_SOCKET && option == SO_ATTACH_REUSEPORT_CBPF && word_is("count"))
+		note("steered", 1);
+	return real(fd, level, option, value, len);
 }
