@@ -514,6 +514,37 @@ def kernel_that_is_short(folder):
     check(reporter.stop() == 0, "it ends in order")
 
 
+def kernel_that_is_late(folder):
+    """An answer that comes after its question was given up isn't taken for that to the next one: the addresses would be gone."""
+    port, key = free_port(), new_key()
+    server = Daemon(folder, "server", f'server {{ listen = {{"127.0.0.1:{port}"}} peer "a" {{ key = "{key}" prefixes = {{"127.0.0.1"}} }} }}\n')
+    reporter, fault = reporter_with_faults(folder, 'about = {"127.0.0.1"} measure = "none"',
+                                           server=f'address = "127.0.0.1:{port}" key = "{key}"')
+
+    def arrives(loss_ms):
+        reporter.tell(f'{{"interface": "lo", "loss_ms": {loss_ms}}}')
+        within(f"a loss in {loss_ms} ms arrives",
+               lambda: any(0 <= loss_ms - path.get("loss_ms", 0) < 5000 for path in server.peer()["paths"]))
+
+    arrives(20000)
+    reporter.send(signal.SIGSTOP)
+    # more news than its socket has room for: it has to ask
+    done = subprocess.run(["ip", "-batch", "-"], input="".join(f"link set lo alias {number}\n" for number in range(400)),
+                          check=False, text=True, capture_output=True)
+    fault.write_text("late")
+    reporter.send(signal.SIGCONT)
+    if done.returncode:
+        raise Skipped(f"no news: {done.stderr}")
+    within("it asks", Path(f"{fault}.held").exists)
+    fault.write_text("")
+    arrives(40000)
+    # the question is put again after a second
+    time.sleep(1.5)
+    arrives(60000)
+    for daemon in (reporter, server):
+        check(daemon.stop() == 0, "it ends in order")
+
+
 def links_lost_with_their_news(folder):
     """While the daemon stands still there are more news than its socket has room for: an interface is deleted, one gets
     another name, one comes, and one is made anew. What it takes for there is what is there, whatever old news come after."""
@@ -879,7 +910,7 @@ if __name__ == "__main__":
         reload_of_a_bad_file, reload_of_a_directory, reload_of_what_does_not_work, ends_in_order,
         address_that_comes_later, address_that_is_deleted, unique_local_address_comes_last,
         temporary_address_is_preferred, status_of_thousands, many_sessions_at_once,
-        kernel_that_is_silent, kernel_that_is_short, links_lost_with_their_news, routes_are_asked_meanwhile, two_at_one_socket,
+        kernel_that_is_silent, kernel_that_is_short, kernel_that_is_late, links_lost_with_their_news, routes_are_asked_meanwhile, two_at_one_socket,
         lines_that_are_refused, prediction_that_one_section_takes, no_cgroup_v2_is_said, cgroup_v2_beside_v1,
         uncertain_loss, loss_that_is_over, plugin, plugin_that_repeats_itself,
         plugin_that_never_pauses, idle_clients_make_room, descriptors_that_are_short, many_hangups_are_one_reload,

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * netlink_faults - a kernel that doesn't answer over netlink, or too shortly, or has
- * no more descriptors; and what it answers, counted
+ * netlink_faults - a kernel that doesn't answer over netlink, or too shortly, or late, or
+ * has no more descriptors; and what it is asked and answers, counted
  *
- * Preloaded into a program. While the file that NETLINK_FAULT names holds the
- * word "silent", what is sent to the kernel doesn't get there; while it holds
- * "short", what comes ends four bytes behind its first message's header; while it
- * holds "full", no connection is taken, and each that is refused adds a line to that
- * file's namesake with .refused behind. Else
- * nothing is changed; while it holds "count", each answer that tells of sockets
- * adds a line with their number to that file's namesake with .sockets behind, and
- * each answer that was waited for and didn't come makes one with .waits behind,
- * and each program that tells sockets of a port apart one with .steered behind.
+ * Preloaded into a program. While the file that NETLINK_FAULT names holds this word:
+ *
+ *	silent	what is sent to the kernel doesn't get there
+ *	short	what comes ends four bytes behind its first message's header
+ *	late	what is sent to the kernel gets there with its socket's next message only
+ *	full	no connection is taken
+ *	count	nothing is changed
+ *
+ * What is counted adds a line to that file's namesake with a suffix: .held, messages that get
+ * there late; .refused, connections that aren't taken; while it is to count .sockets, answers
+ * that tell of sockets, of how many; .waits, answers that were waited for and didn't come;
+ * .steered, programs that tell sockets of a port apart.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -52,19 +55,6 @@ static bool fault_is(int fd, const char *word)
 	       domain == AF_NETLINK && word_is(word);
 }
 
-ssize_t sendmsg(int fd, const struct msghdr *msg, int flags)
-{
-	ssize_t (*real)(int fd, const struct msghdr *msg, int flags) =
-		dlsym(RTLD_NEXT, "sendmsg");
-	ssize_t bytes = 0;
-
-	if (!fault_is(fd, "silent"))
-		return real(fd, msg, flags);
-	for (size_t i = 0; i < msg->msg_iovlen; i++)
-		bytes += msg->msg_iov[i].iov_len;
-	return bytes;
-}
-
 static void note(const char *what, unsigned int number)
 {
 	char name[4096];
@@ -76,6 +66,63 @@ static void note(const char *what, unsigned int number)
 		return;
 	fprintf(file, "%u\n", number);
 	fclose(file);
+}
+
+/* A message to the kernel, by its socket's descriptor. */
+static struct {
+	size_t len;
+	char data[4096];
+} held[64];
+
+static bool may_hold(int fd)
+{
+	return fd < (int)(sizeof(held) / sizeof(held[0])) && !held[fd].len && fault_is(fd, "late");
+}
+
+static ssize_t hold(int fd, const struct msghdr *msg)
+{
+	for (size_t i = 0; i < msg->msg_iovlen; i++) {
+		memcpy(held[fd].data + held[fd].len, msg->msg_iov[i].iov_base,
+		       msg->msg_iov[i].iov_len);
+		held[fd].len += msg->msg_iov[i].iov_len;
+	}
+	note("held", 1);
+	return held[fd].len;
+}
+
+static void send_held(int fd)
+{
+	struct sockaddr_nl kernel = { .nl_family = AF_NETLINK };
+
+	if (fd < 0 || fd >= (int)(sizeof(held) / sizeof(held[0])) || !held[fd].len)
+		return;
+	sendto(fd, held[fd].data, held[fd].len, 0, (struct sockaddr *)&kernel, sizeof(kernel));
+	held[fd].len = 0;
+}
+
+int close(int fd)
+{
+	int (*real)(int fd) = dlsym(RTLD_NEXT, "close");
+
+	if (fd >= 0 && fd < (int)(sizeof(held) / sizeof(held[0])))
+		held[fd].len = 0;
+	return real(fd);
+}
+
+ssize_t sendmsg(int fd, const struct msghdr *msg, int flags)
+{
+	ssize_t (*real)(int fd, const struct msghdr *msg, int flags) =
+		dlsym(RTLD_NEXT, "sendmsg");
+	ssize_t bytes = 0;
+
+	if (may_hold(fd))
+		return hold(fd, msg);
+	send_held(fd);
+	if (!fault_is(fd, "silent"))
+		return real(fd, msg, flags);
+	for (size_t i = 0; i < msg->msg_iovlen; i++)
+		bytes += msg->msg_iov[i].iov_len;
+	return bytes;
 }
 
 static void count_sockets(struct nlmsghdr *hdr, size_t len)

@@ -176,6 +176,11 @@ struct nl_sock;
 
 /* Open a netlink socket unless it is open already. Returns 0 or -errno. */
 int source_open(struct nl_sock **sock, int protocol);
+/*
+ * Receive the answer to a request, and close the socket after a failure, so that what comes late
+ * isn't taken for the answer to the next request. Returns libnl's code.
+ */
+int source_receive(struct nl_sock **sock);
 void source_close(struct nl_sock **sock);
 
 /* --- endpoint.c: the kernel's path manager --- */

@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 
+#include <netlink/errno.h>
 #include <netlink/netlink.h>
 #include <netlink/socket.h>
 
@@ -30,6 +31,16 @@ int source_open(struct nl_sock **sock, int protocol)
 		return 0;
 	source_close(sock);
 	return -EIO;
+}
+
+/* An interrupted dump was received to its end. */
+int source_receive(struct nl_sock **sock)
+{
+	int err = nl_recvmsgs_default(*sock);
+
+	if (err < 0 && err != -NLE_DUMP_INTR)
+		source_close(sock);
+	return err;
 }
 
 void source_close(struct nl_sock **sock)

@@ -251,7 +251,7 @@ static int dump(struct list *list, int type, size_t header)
 			err = nl_send_auto(sock, msg);
 		nlmsg_free(msg);
 		if (err >= 0)
-			err = nl_recvmsgs_default(sock);
+			err = source_receive(&sock);
 	}
 	return err == -NLE_DUMP_INTR ? -EAGAIN : err < 0 ? pams_errno(err) : 0;
 }
@@ -280,6 +280,8 @@ static int request(struct nl_msg *msg, int err)
 	nlmsg_free(msg);
 	if (err >= 0)
 		err = nl_wait_for_ack(sock);
+	if (err < 0)
+		source_close(&sock);
 	return err < 0 ? pams_errno(err) : 0;
 }
 
@@ -389,7 +391,7 @@ unsigned int scene_exit(int family)
 	err = err ? -NLE_MSGSIZE : nl_send_auto(sock, msg);
 	nlmsg_free(msg);
 	if (err >= 0)
-		err = nl_recvmsgs_default(sock);
+		err = source_receive(&sock);
 	if (err >= 0)
 		nl_wait_for_ack(sock);
 	return ifindex;

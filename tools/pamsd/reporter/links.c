@@ -343,12 +343,20 @@ static int on_message(struct nl_msg *msg, void *arg)
 	return NL_OK;
 }
 
+static int open_socket(struct links *links, struct nl_sock **sock)
+{
+	if (source_open(sock, NETLINK_ROUTE))
+		return -NLE_NOMEM;
+	return nl_socket_modify_cb(*sock, NL_CB_VALID, NL_CB_CUSTOM, on_message, links);
+}
+
 static int dump(struct links *links, int type, void *header, size_t len)
 {
-	int err = nl_send_simple(links->questions, type, NLM_F_DUMP, header,
-				 len);
+	int err = open_socket(links, &links->questions);
 
-	return err < 0 ? err : nl_recvmsgs_default(links->questions);
+	if (!err)
+		err = nl_send_simple(links->questions, type, NLM_F_DUMP, header, len);
+	return err < 0 ? err : source_receive(&links->questions);
 }
 
 static void mark_links(struct links *links)
@@ -445,12 +453,13 @@ static int ask_route(struct links *links, const struct link *link, const struct 
 	memset(&links->source, 0, sizeof(links->source));
 	if (!msg)
 		return -NLE_NOMEM;
-	err = nlmsg_append(msg, &info, sizeof(info), NLMSG_ALIGNTO);
+	err = open_socket(links, &links->routes);
+	err = err ?: nlmsg_append(msg, &info, sizeof(info), NLMSG_ALIGNTO);
 	err = err ?: nla_put(msg, RTA_DST, to->len / 8, to->address);
 	err = err ?: nla_put_u32(msg, RTA_OIF, link->ifindex);
 	err = err ?: nl_send_auto(links->routes, msg);
 	nlmsg_free(msg);
-	return err < 0 ? err : nl_recvmsgs_default(links->routes);
+	return err < 0 ? err : source_receive(&links->routes);
 }
 
 /* The link's address that the kernel answered last, or NULL. */
@@ -555,16 +564,6 @@ struct link *links_watch(struct links *links, const char *name)
 	return link;
 }
 
-static struct nl_sock *open_socket(struct links *links)
-{
-	struct nl_sock *sock = NULL;
-
-	if (source_open(&sock, NETLINK_ROUTE))
-		return NULL;
-	nl_socket_modify_cb(sock, NL_CB_VALID, NL_CB_CUSTOM, on_message, links);
-	return sock;
-}
-
 struct links *links_new(struct event_base *base,
 			void (*changed)(struct link *link, void *arg),
 			void (*addressed)(void *arg), void *arg)
@@ -576,10 +575,7 @@ struct links *links_new(struct event_base *base,
 	links->changed = changed;
 	links->addressed = addressed;
 	links->arg = arg;
-	links->questions = open_socket(links);
-	links->routes = open_socket(links);
-	links->news = open_socket(links);
-	if (!links->questions || !links->routes || !links->news)
+	if (open_socket(links, &links->news))
 		goto fail;
 	nl_socket_disable_seq_check(links->news);
 	if (nl_socket_add_memberships(links->news, RTNLGRP_LINK,

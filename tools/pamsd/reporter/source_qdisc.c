@@ -77,7 +77,7 @@ static int sample(const struct link *link,
 	nl_socket_modify_cb(sock, NL_CB_VALID, NL_CB_CUSTOM, on_qdisc, &counts);
 	err = nl_send_simple(sock, RTM_GETQDISC, NLM_F_DUMP, &tcm, sizeof(tcm));
 	if (err >= 0)
-		err = nl_recvmsgs_default(sock);
+		err = source_receive(&sock);
 	if (err < 0)
 		return -EIO;
 	/* The kernel doesn't dump a qdisc without a queue (noqueue). */
