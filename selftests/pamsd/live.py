@@ -492,6 +492,8 @@ def many_sessions_at_once(folder):
 def kernel_that_is_silent(folder):
     """What is asked of the kernel and never answered keeps nobody from ending the daemon."""
     reporter, fault = reporter_with_faults(folder, 'about = {"source"}')
+    # so long it doesn't ask for the module again
+    time.sleep(0.3)
     fault.write_text("silent")
     # This makes it ask; it may be too busy with that to answer another.
     with socket.socket(socket.AF_UNIX) as client:
@@ -500,6 +502,16 @@ def kernel_that_is_silent(folder):
         client.recv(1000)
         time.sleep(0.5)
         check(reporter.stop() == 0, "SIGTERM is obeyed")
+
+
+def path_manager_that_is_silent(folder):
+    """Likewise of the path manager, which a cap makes it ask all the time."""
+    prefix, fault = with_faults(folder)
+    daemon = Daemon(folder, "caps", f'state = "{folder}/caps.json"\ncap "a" {{ interface = "lo" then = "forbid" '
+                    'hours = {"00:00-12:00", "12:00-24:00"} }\n', prefix=prefix)
+    fault.write_text("silent")
+    within("nothing is answered", lambda: "can't be read" in daemon.said())
+    check(daemon.stop() == 0, "SIGTERM is obeyed")
 
 
 def kernel_that_is_short(folder):
@@ -910,7 +922,8 @@ if __name__ == "__main__":
         reload_of_a_bad_file, reload_of_a_directory, reload_of_what_does_not_work, ends_in_order,
         address_that_comes_later, address_that_is_deleted, unique_local_address_comes_last,
         temporary_address_is_preferred, status_of_thousands, many_sessions_at_once,
-        kernel_that_is_silent, kernel_that_is_short, kernel_that_is_late, links_lost_with_their_news, routes_are_asked_meanwhile, two_at_one_socket,
+        kernel_that_is_silent, path_manager_that_is_silent, kernel_that_is_short, kernel_that_is_late, links_lost_with_their_news,
+        routes_are_asked_meanwhile, two_at_one_socket,
         lines_that_are_refused, prediction_that_one_section_takes, no_cgroup_v2_is_said, cgroup_v2_beside_v1,
         uncertain_loss, loss_that_is_over, plugin, plugin_that_repeats_itself,
         plugin_that_never_pauses, idle_clients_make_room, descriptors_that_are_short, many_hangups_are_one_reload,

@@ -86,6 +86,18 @@ static int not_loaded(struct pams_nl *nl)
 	return pams_fail(nl, -ENOENT, "the module mptcp_pams is not loaded");
 }
 
+/* To wait for each answer for ANSWER_S at most. Returns libnl's code. */
+static int connect_patiently(struct nl_sock *sock)
+{
+	const struct timeval patience = { .tv_sec = ANSWER_S };
+	int err = genl_connect(sock);
+
+	if (!err && setsockopt(nl_socket_get_fd(sock), SOL_SOCKET, SO_RCVTIMEO, &patience,
+			       sizeof(patience)))
+		err = -nl_syserr2nlerr(errno);
+	return err;
+}
+
 /*
  * By a socket of its own: libnl resolves only where it has seen an answer for each request, and
  * takes anything else for a family that isn't there.
@@ -97,7 +109,7 @@ int pams_resolve(struct pams_nl *nl)
 
 	if (!sock)
 		return pams_fail(nl, -ENOMEM, NULL);
-	family = genl_connect(sock);
+	family = connect_patiently(sock);
 	if (!family)
 		family = genl_ctrl_resolve(sock, MPTCP_PAMS_FAMILY_NAME);
 	nl_socket_free(sock);
@@ -727,13 +739,12 @@ int pams_nl_sched_of(struct pams_nl *nl, int fd, char name[PAMS_SCHEDULER_MAX])
 
 static int set_up(struct pams_nl *nl)
 {
-	struct timeval patience = { .tv_sec = ANSWER_S };
 	int err, fd, on = 1;
 
 	nl->sock = nl_socket_alloc();
 	if (!nl->sock)
 		return -ENOMEM;
-	err = genl_connect(nl->sock);
+	err = connect_patiently(nl->sock);
 	if (err)
 		return pams_errno(err);
 	/* no message of a dump is larger than this */
@@ -742,9 +753,7 @@ static int set_up(struct pams_nl *nl)
 		return pams_errno(err);
 	fd = nl_socket_get_fd(nl->sock);
 	if (setsockopt(fd, SOL_NETLINK, NETLINK_EXT_ACK, &on, sizeof(on)) ||
-	    setsockopt(fd, SOL_NETLINK, NETLINK_CAP_ACK, &on, sizeof(on)) ||
-	    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience,
-		       sizeof(patience)))
+	    setsockopt(fd, SOL_NETLINK, NETLINK_CAP_ACK, &on, sizeof(on)))
 		return -errno;
 	return 0;
 }

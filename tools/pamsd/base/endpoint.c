@@ -27,6 +27,7 @@ struct list {
 
 static int open_manager(void)
 {
+	const struct timeval patience = { .tv_sec = 1 };
 	int err = 0;
 
 	if (sock)
@@ -35,6 +36,9 @@ static int open_manager(void)
 	if (!sock)
 		return -ENOMEM;
 	err = genl_connect(sock);
+	if (!err && setsockopt(nl_socket_get_fd(sock), SOL_SOCKET, SO_RCVTIMEO, &patience,
+			       sizeof(patience)))
+		err = -NLE_FAILURE;
 	if (!err) {
 		family = genl_ctrl_resolve(sock, MPTCP_PM_NAME);
 		err = family < 0 ? family : 0;
@@ -195,6 +199,17 @@ static int put(struct nl_msg *msg, const struct endpoint *endpoint,
 	return err;
 }
 
+/* A failure may be that no answer came: one that comes late isn't to be taken for the next. */
+static int wait_for_ack(int err)
+{
+	if (err >= 0)
+		err = nl_wait_for_ack(sock);
+	if (err >= 0)
+		return 0;
+	endpoints_close();
+	return pams_errno(err);
+}
+
 /* Send a command about an endpoint to the path manager. Returns 0 or -errno. */
 static int tell(uint8_t command, const struct endpoint *endpoint, uint32_t flags)
 {
@@ -212,9 +227,7 @@ static int tell(uint8_t command, const struct endpoint *endpoint, uint32_t flags
 	else
 		err = nl_send_auto(sock, msg);
 	nlmsg_free(msg);
-	if (err >= 0)
-		err = nl_wait_for_ack(sock);
-	return err < 0 ? pams_errno(err) : 0;
+	return wait_for_ack(err);
 }
 
 int endpoint_set_backup(const struct endpoint *endpoint, bool backup)
@@ -267,9 +280,7 @@ static int set_limits(const struct limits *limits)
 	    !nla_put_u32(msg, MPTCP_PM_ATTR_SUBFLOWS, limits->subflows))
 		err = nl_send_auto(sock, msg);
 	nlmsg_free(msg);
-	if (err >= 0)
-		err = nl_wait_for_ack(sock);
-	return err < 0 ? pams_errno(err) : 0;
+	return wait_for_ack(err);
 }
 
 static int read_limits(struct limits *limits)
