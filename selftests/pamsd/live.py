@@ -744,6 +744,33 @@ def cgroup_v2_beside_v1(folder):
     daemon.stop()
 
 
+def paths_without_a_file(folder):
+    """A link is a path though what pamsd adds can't be written down; once it can it is."""
+    def made():
+        said = subprocess.run(["ip", "mptcp", "endpoint"], check=True, capture_output=True, text=True).stdout
+        return "10.99.0.1" in said
+
+    state = Path(folder) / "state"
+    state.mkdir()
+    if subprocess.run("ip link add p0 type veth peer name p1 && ip link set p1 up && ip link set p0 up && ip mptcp endpoint",
+                      shell=True, check=False, capture_output=True).returncode:
+        raise Skipped("no veth or no MPTCP here")
+    daemon = Daemon(folder, "paths", f'state = "{state}/caps.json"\npaths {{ }}\n')
+    for file in state.iterdir():
+        file.unlink()
+    state.rmdir()
+    subprocess.run("ip addr add 10.99.0.1/24 dev p0 && ip route add default via 10.99.0.2 dev p0", shell=True, check=True)
+    within("it is a path", made)
+    why = f"{state}/paths.json can't be written: if pamsd is killed, the paths that it adds stay: No such file or directory\n"
+    check(daemon.said().count(why) == 1, daemon.said())
+    state.mkdir()
+    subprocess.run("ip route add 192.0.2.0/24 dev p0", shell=True, check=True)
+    within("it is written down", (state / "paths.json").exists)
+    check("10.99.0.1" in (state / "paths.json").read_text(), "it is in the file")
+    check(daemon.stop() == 0 and not made(), "it ends in order")
+    subprocess.run("ip link del p0", shell=True, check=True)
+
+
 def uncertain_loss(folder):
     """The server learns the time and its standard deviation, and when either changes."""
     pair = Pair(folder)
@@ -925,6 +952,7 @@ if __name__ == "__main__":
         kernel_that_is_silent, path_manager_that_is_silent, kernel_that_is_short, kernel_that_is_late, links_lost_with_their_news,
         routes_are_asked_meanwhile, two_at_one_socket,
         lines_that_are_refused, prediction_that_one_section_takes, no_cgroup_v2_is_said, cgroup_v2_beside_v1,
+        paths_without_a_file,
         uncertain_loss, loss_that_is_over, plugin, plugin_that_repeats_itself,
         plugin_that_never_pauses, idle_clients_make_room, descriptors_that_are_short, many_hangups_are_one_reload,
         plugin_that_does_not_start,

@@ -67,7 +67,7 @@ struct paths {
 	uint64_t look_ms;	/* when look is, if it is */
 	uint64_t settled_ms;	/* when the plan was carried out last */
 	uint64_t woken_ms;	/* when a connection began last */
-	bool unsaved;		/* less was made than the file says */
+	bool unsaved;		/* the file says something else than was made */
 	uint32_t limit_before;	/* of further subflows before it was raised, plus 1; or 0 */
 	struct begin *begin;	/* NULL: connections begin where the routes say */
 	bool by_metric;		/* these are told where */
@@ -79,7 +79,7 @@ struct paths {
 	struct list leads;	/* of struct lead */
 	uint64_t compared_ms[2]; /* when a choice was made by round trips first; 0: never */
 	struct lead told[2];	/* to all; family 0: nothing */
-	struct seldom unread, refused, full;
+	struct seldom unread, unwritten, refused, full;
 };
 
 static struct situation situation(struct paths *paths)
@@ -116,7 +116,8 @@ static const char *boot_id(void)
 	return id;
 }
 
-static int save(const struct paths *paths)
+/* Without the file paths are kept all the same; it is tried again with the next change. */
+static void save(struct paths *paths)
 {
 	json_t *list = json_array(), *state;
 	char text[ADDRESS_TEXT];
@@ -131,7 +132,10 @@ static int save(const struct paths *paths)
 			  "limit_before", (int)paths->limit_before);
 	err = keep_write(paths->file, state);
 	json_decref(state);
-	return err;
+	paths->unsaved = err;
+	if (err)
+		say_seldom(&paths->unwritten, "%s can't be written: if pamsd is killed, the paths "
+			   "that it adds stay: %s", paths->file, strerror(-err));
 }
 
 /* What an earlier pamsd made since the machine was started. */
@@ -243,8 +247,8 @@ static void add_endpoint(struct paths *paths, const struct made *wanted)
 
 	memcpy(endpoint.address, wanted->address.address, sizeof(endpoint.address));
 	*(struct made *)list_add(&paths->made, sizeof(*wanted)) = *wanted;
-	err = save(paths);
-	err = err ?: endpoint_add(&endpoint);
+	save(paths);
+	err = endpoint_add(&endpoint);
 	if (!err) {
 		say("%s: a path", name_of(paths, wanted->ifindex));
 		return;
@@ -343,8 +347,8 @@ static void settle_endpoints(struct paths *paths, const struct plan *plan)
 		say("%s: no path any more", name_of(paths, made->ifindex));
 		forget_made(paths, made);
 	}
-	if (paths->unsaved && !save(paths))
-		paths->unsaved = false;
+	if (paths->unsaved)
+		save(paths);
 }
 
 static void raise_limit(struct paths *paths, const struct plan *plan)
