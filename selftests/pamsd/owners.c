@@ -91,7 +91,7 @@ static void tell_socket(unsigned int nr, diag_fn fn, void *arg)
 	struct nl_msg *msg = nlmsg_alloc();
 	struct nlattr *ulp, *mptcp;
 
-	socket.local.address[3] = locals[nr % ADDRESSES_MANY];
+	socket.local.address[3] = twin && locals[nr] == twin ? 1 : locals[nr % ADDRESSES_MANY];
 	ulp = nla_nest_start(msg, INET_DIAG_ULP_INFO);
 	mptcp = nla_nest_start(msg, INET_ULP_INFO_MPTCP);
 	nla_put_u32(msg, MPTCP_SUBFLOW_ATTR_TOKEN_REM, 1000 + nr);
@@ -242,9 +242,9 @@ static void look(const struct mptcp_conn *connection, void *arg)
 		return;
 	seen++;
 	snprintf(name, sizeof(name), "e%u", locals[nr % ADDRESSES_MANY]);
-	interface = subflows_interface(&subflow->local);
+	interface = subflows_interface(subflow);
 	right &= connection->count == 1 && connection->token == 1000 + nr && interface &&
-		 !strcmp(interface, name) && subflows_use(&subflow->local);
+		 !strcmp(interface, name) && subflows_use(&subflow->local, name);
 }
 
 /* As many as there are, each at its interface. */
@@ -291,13 +291,18 @@ static void as_many_addresses_as_subflows(void)
 		check(all_belong());
 }
 
-/* As modems have it: the path manager binds subflows to one of them. */
+/* As modems of one make have it: the path manager binds subflows to both. */
 static void two_interfaces_with_one_address(void)
 {
+	const struct prefix both = { .family = AF_INET, .len = 32, .address = { 10, 0, 0, 1 } };
+
 	twin = ADDRESSES_MANY - 1;
-	local_count--;
 	for (unsigned int i = 0; i < 3; i++)
 		check(all_belong());
+	/* with the last one its interface's use of the address ends */
+	local_count--;
+	check(all_belong());
+	check(subflows_use(&both, "e1") && !subflows_use(&both, "e199"));
 	twin = 0;
 	local_count++;
 }
@@ -342,7 +347,7 @@ static void events_are_enough(void)
 	changes = 0;
 	check(!subflows_read(false) && are_right(10) && questions == 2 && changes == 2);
 	last.address[3] = locals[11];
-	check(!subflows_use(&last));
+	check(!subflows_use(&last, "e11"));
 	/* gone before it is asked for */
 	happens(MPTCP_EVENT_SUB_ESTABLISHED, 100);
 	check(!subflows_read(false) && are_right(10) && questions == 3);

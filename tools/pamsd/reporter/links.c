@@ -514,11 +514,9 @@ static bool is_used(const struct link *link, const struct link_address *address)
 {
 	struct prefix prefix = { .family = address->family,
 				 .len = address->family == AF_INET ? 32 : 128 };
-	const char *interface;
 
 	memcpy(prefix.address, address->bytes, sizeof(prefix.address));
-	interface = subflows_interface(&prefix);
-	return interface && !strcmp(interface, link->name) && subflows_use(&prefix);
+	return subflows_use(&prefix, link->name);
 }
 
 void links_use(struct links *links)

@@ -72,6 +72,7 @@ void traffic_ignore(void);
 
 struct subflow {
 	struct prefix local, peer;
+	unsigned int ifindex;	/* that it is bound to; 0: to none */
 	uint16_t peer_port;
 	uint8_t local_id;	/* address id of this machine's address */
 	uint8_t remote_id;
@@ -102,9 +103,9 @@ void subflows_close(void);
  */
 int subflows_read(bool all);
 void subflows_each(connection_fn each, void *arg);
-/* The name of the interface that has this address, or had it last; NULL if none is known. */
-const char *subflows_interface(const struct prefix *local);
-/* Does a subflow use this address of this machine? */
-bool subflows_use(const struct prefix *local);
+/* The name of the interface that has its address, or had it last; NULL if none is known. */
+const char *subflows_interface(const struct subflow *subflow);
+/* Does a subflow use this address of this interface? */
+bool subflows_use(const struct prefix *local, const char *interface);
 
 #endif /* PAMSD_LINKS_H */

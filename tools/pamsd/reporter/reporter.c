@@ -176,7 +176,7 @@ static bool is_to(const struct mptcp_conn *connection, const struct target *targ
 /* Which path a subflow takes: one about its port comes before one about all. -1: none. */
 static int path_of(const struct reporter *reporter, const struct subflow *subflow)
 {
-	const char *interface = subflows_interface(&subflow->local);
+	const char *interface = subflows_interface(subflow);
 	int found = -1;
 
 	for (unsigned int i = 0; interface && i < reporter->path_count; i++) {

@@ -39,11 +39,11 @@
 
 LIST_HEAD(mptcp_conns, mptcp_conn);
 
-/* The interface that has an address, or had it last. */
+/* The interface that has an address, or had it last; several may, as of modems of one make. */
 struct owner {
 	struct prefix address;
+	unsigned int ifindex;	/* that subflows with the address are bound to; 0: to none */
 	char name[IF_NAMESIZE];
-	unsigned int ifindex;	/* that a subflow with the address is bound to; 0: none is */
 	unsigned int uses;	/* how many subflows use it */
 };
 
@@ -62,16 +62,17 @@ static unsigned int owner_next;
 
 /* --- interfaces --- */
 
-static struct owner *owner_of(const struct prefix *address)
+static struct owner *owner_of(const struct subflow *subflow)
 {
 	for (unsigned int i = 0; i < OWNERS_MAX; i++)
-		if (!memcmp(&owners[i].address, address, sizeof(*address)))
+		if (owners[i].ifindex == subflow->ifindex &&
+		    !memcmp(&owners[i].address, &subflow->local, sizeof(subflow->local)))
 			return &owners[i];
 	return NULL;
 }
 
 /* A place that no subflow uses, and if there is none any. */
-static struct owner *new_owner(const struct prefix *address)
+static struct owner *new_owner(const struct subflow *subflow)
 {
 	struct owner *owner;
 
@@ -81,25 +82,36 @@ static struct owner *new_owner(const struct prefix *address)
 			break;
 	}
 	memset(owner, 0, sizeof(*owner));
-	owner->address = *address;
+	owner->address = subflow->local;
+	owner->ifindex = subflow->ifindex;
 	return owner;
 }
 
-static void use(const struct prefix *address, unsigned int ifindex)
+static void use(const struct subflow *subflow)
 {
-	struct owner *owner = owner_of(address) ?: new_owner(address);
+	struct owner *owner = owner_of(subflow) ?: new_owner(subflow);
 
-	if (ifindex || !owner->uses)
-		owner->ifindex = ifindex;
 	owner->uses++;
 }
 
-static void leave(const struct prefix *address)
+static void leave(const struct subflow *subflow)
 {
-	struct owner *owner = owner_of(address);
+	struct owner *owner = owner_of(subflow);
 
 	if (owner && owner->uses)
 		owner->uses--;
+}
+
+/* That interface has the address: what subflows are bound to may be a VRF, which has none. */
+static void learn_owner(const struct prefix *address, const char *name)
+{
+	for (unsigned int i = 0; i < OWNERS_MAX; i++) {
+		struct owner *owner = &owners[i];
+
+		if (!memcmp(&owner->address, address, sizeof(*address)) &&
+		    (!owner->ifindex || !*owner->name || owner->ifindex == if_nametoindex(name)))
+			snprintf(owner->name, sizeof(owner->name), "%s", name);
+	}
 }
 
 /* Find the interfaces of the subflows' addresses; this machine may have many other addresses. */
@@ -107,7 +119,6 @@ static void learn_owners(void)
 {
 	struct ifaddrs *list, *entry;
 	struct prefix address;
-	struct owner *owner;
 
 	if (addresses_read(&list))
 		return;
@@ -117,28 +128,25 @@ static void learn_owners(void)
 		     entry->ifa_addr->sa_family != AF_INET6))
 			continue;
 		prefix_of(&address, (union address *)entry->ifa_addr);
-		owner = owner_of(&address);
-		/* what they are bound to may be a VRF, which has no address */
-		if (owner && (!owner->ifindex || !*owner->name ||
-			      owner->ifindex == if_nametoindex(entry->ifa_name)))
-			snprintf(owner->name, sizeof(owner->name), "%s",
-				 entry->ifa_name);
+		learn_owner(&address, entry->ifa_name);
 	}
 	freeifaddrs(list);
 }
 
-const char *subflows_interface(const struct prefix *local)
+const char *subflows_interface(const struct subflow *subflow)
 {
-	const struct owner *owner = owner_of(local);
+	const struct owner *owner = owner_of(subflow);
 
 	return owner && *owner->name ? owner->name : NULL;
 }
 
-bool subflows_use(const struct prefix *local)
+bool subflows_use(const struct prefix *local, const char *interface)
 {
-	const struct owner *owner = owner_of(local);
-
-	return owner && owner->uses;
+	for (unsigned int i = 0; i < OWNERS_MAX; i++)
+		if (owners[i].uses && !strcmp(owners[i].name, interface) &&
+		    !memcmp(&owners[i].address, local, sizeof(*local)))
+			return true;
+	return false;
 }
 
 /* --- the table --- */
@@ -175,7 +183,7 @@ static struct mptcp_conn *get(uint32_t own_token)
 static void clear(struct mptcp_conn *connection)
 {
 	while (connection->count)
-		leave(&connection->subflows[--connection->count].local);
+		leave(&connection->subflows[--connection->count]);
 }
 
 static void drop(struct mptcp_conn *connection)
@@ -213,12 +221,11 @@ static struct subflow *find_subflow(struct mptcp_conn *connection, uint8_t local
 
 static void remove_subflow(struct mptcp_conn *connection, struct subflow *subflow)
 {
-	leave(&subflow->local);
+	leave(subflow);
 	*subflow = connection->subflows[--connection->count];
 }
 
-static void put_subflow(struct mptcp_conn *connection, const struct subflow *new,
-			unsigned int ifindex)
+static void put_subflow(struct mptcp_conn *connection, const struct subflow *new)
 {
 	struct subflow *old = find_subflow(connection, new->local_id, new->remote_id);
 
@@ -227,7 +234,7 @@ static void put_subflow(struct mptcp_conn *connection, const struct subflow *new
 	if (connection->count == REPORT_FLOWS_MAX)
 		return;
 	connection->subflows[connection->count++] = *new;
-	use(&new->local, ifindex);
+	use(new);
 }
 
 void subflows_each(connection_fn each, void *arg)
@@ -258,8 +265,8 @@ static void take_socket(const struct diag_socket *socket, void *arg)
 	connection->token = known.remote_token ?: connection->token;
 	put_subflow(connection, &(struct subflow){
 		.local = socket->local, .peer = socket->peer, .peer_port = socket->peer_port,
-		.local_id = known.local_id, .remote_id = known.remote_id },
-		    socket->ifindex);
+		.local_id = known.local_id, .remote_id = known.remote_id,
+		.ifindex = socket->ifindex });
 }
 
 /* Nothing of a dump that failed is complete: forget it, but not what others were told. */
@@ -331,7 +338,7 @@ static void on_subflow(struct nlattr **attrs)
 		end(connection);
 		return;
 	}
-	if (!subflows_interface(&connection->subflows[connection->count - 1].local))
+	if (!subflows_interface(&connection->subflows[connection->count - 1]))
 		learn_owners();
 	tell(connection);
 }
