@@ -10,8 +10,11 @@ import os
 import re
 import shutil
 import socket
+import socketserver
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
@@ -25,6 +28,7 @@ except ImportError:
 
 CLIENTS_MAX = 16
 HEAD_BYTES_MAX = 16384
+FRESH_S = 1     # pamsd gives an answer again for so long
 IPPROTO_MPTCP = 262
 
 
@@ -322,14 +326,43 @@ def hostile_link():
         raise Skipped("no interface can be made")
 
 
+class Late(socketserver.StreamRequestHandler):
+    """What is asked here reaches pamsd, at the same port of another address, only when its answer before isn't given again."""
+
+    def handle(self):
+        request = b""
+        while not request.endswith(b"\r\n\r\n"):
+            line = self.rfile.readline()
+            if not line:
+                return      # a browser connects in advance
+            request += line
+        time.sleep(1.2 * FRESH_S)
+        with self.server.page.connect() as pamsd:
+            pamsd.sendall(request)
+            shutil.copyfileobj(pamsd.makefile("rb"), self.wfile)
+
+
+@contextlib.contextmanager
+def late(page):
+    """Its address. Where time is virtual, all that a page asks could else come within a second."""
+    socketserver.ThreadingTCPServer.daemon_threads = True
+    with socketserver.ThreadingTCPServer(("127.0.0.2", page.port), Late) as server:
+        server.page = page
+        threading.Thread(target=server.serve_forever).start()
+        try:
+            yield f"http://127.0.0.2:{page.port}/"
+        finally:
+            server.shutdown()
+
+
 def in_a_browser(folder):
     """What its script makes of what pamsd says, an interface with a hostile name among that."""
     hostile_link()
     page = Page(folder, "costs-as-backup = true")
     connection, port = open_connection()
-    with connection:
-        # it asks several times, and has rates
-        dom = browse(folder, f"http://localhost:{page.port}/", 600000)
+    with connection, late(page) as address:
+        # it asks three times, and has rates
+        dom = browse(folder, address, 5000)
     check(f"pamsd {page.status()['version']}, the module is " in dom and 'class="bad"' not in dom, dom)
     check("<td>&lt;i&gt;x</td><td>up</td><td>192.0.2.9</td>" in dom, dom)
     check(re.search(rf"<td>127\.0\.0\.1:{port}</td><td>127\.0\.0\.1:\d+</td><td>[\d.]+ ms</td><td>0 bit/s</td>"
