@@ -157,7 +157,7 @@ apt-repo:
 .PHONY: package-check
 package-check:
 	@selftests/package/run --check-only $(ROOTS)
-	@tools/setup.sh package apt-repo stock
+	@tools/setup.sh package-check apt-repo stock
 	@selftests/package/run $(ROOTS)
 
 # In a fresh Debian and a user's closed home; what STAGES doesn't name is left out.

@@ -13,7 +13,8 @@
 #   cross   kernels of other architectures, likewise
 #   tools   pamsd, pamsctl, pams-predict and pamsplit
 #   upstream  what the kernel's own MPTCP selftests call
-#   package the Debian packages and their tests
+#   package the Debian packages
+#   package-check  their tests
 #   apt-repo  a signed repository of them
 #   check   the style gate, all tests on numbers and the fuzzers
 
@@ -43,7 +44,8 @@ if grep -qs '^VERSION_ID="12"' /etc/os-release; then
 else
 	qemu_user=qemu-user-binfmt
 fi
-packages_package="git xz-utils debootstrap $qemu_user"
+packages_package="git xz-utils debootstrap"
+packages_package_check="$packages_package $qemu_user"
 packages_apt_repo="reprepro gnupg"
 packages_check="$packages_unit git sparse perl
 	python3-yaml python3-jsonschema python3-prometheus-client clang libclang-rt-dev bash-completion man-db
@@ -64,7 +66,7 @@ as_root() {
 	fi
 }
 
-[ $# -gt 0 ] || fail "which group? build, unit, demo, um, stock, cross, tools, upstream, package, apt-repo or check"
+[ $# -gt 0 ] || fail "which group? build, unit, demo, um, stock, cross, tools, upstream, package, package-check, apt-repo or check"
 command -v apt-get > /dev/null ||
 	fail "no apt-get here: install the equivalents of the packages listed in $0 by hand"
 
@@ -79,10 +81,11 @@ for group in "$@"; do
 	tools) wanted="$wanted $packages_tools" ;;
 	upstream) wanted="$wanted $packages_upstream" ;;
 	package) wanted="$wanted $packages_package" ;;
+	package-check) wanted="$wanted $packages_package_check" ;;
 	apt-repo) wanted="$wanted $packages_apt_repo" ;;
 	unit) wanted="$wanted $packages_unit" ;;
 	check) wanted="$wanted $packages_check" ;;
-	*) fail "group '$group' is unknown: build, unit, demo, um, stock, cross, tools, upstream, package, apt-repo or check" ;;
+	*) fail "group '$group' is unknown: build, unit, demo, um, stock, cross, tools, upstream, package, package-check, apt-repo or check" ;;
 	esac
 done
 
