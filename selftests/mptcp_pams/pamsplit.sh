@@ -1047,6 +1047,28 @@ just_started()
 }
 pauses() { transfer --bytes 100K --requests 2 --gap 6000 --timeout 20000; }
 
+# Who asks while the worker has no descriptor left is answered once it has one, and doesn't wake it all the time until then: in the
+# user-mode kernel time would stand still.
+short_of_descriptors()
+{
+	local worker asks
+
+	type prlimit >/dev/null 2>&1 || skip "no prlimit here"
+	helped "$1"
+	start_server
+	start_split
+	worker=$(worker_pid)
+	prlimit --pid "$worker" --nofile="$(find "/proc/$worker/fd" -type l | wc -l)":1024
+	"$pamsplit" --control "$control" show >"$work/shown" &
+	asks=$!
+	sleep 1
+	transfer --bytes 500K --timeout 60000
+	[ ! -s "$work/shown" ] || fail "there was a descriptor"
+	prlimit --pid "$worker" --nofile=1024:1024
+	wait "$asks"
+	grep -q ^totals "$work/shown" || fail "it was not answered"
+}
+
 for sched in $SCHEDS; do
 	add plain "$sched"
 	add over_ipv6 "$sched"
@@ -1113,6 +1135,7 @@ for sched in $SCHEDS; do
 	[ "$sched" != default ] || add costs default
 	add first_subflow_is_not_split "$sched"
 	add just_started "$sched"
+	add short_of_descriptors "$sched"
 	[ "$sched" = default ] || add told "$sched"
 done
 run_cases "$@"

@@ -150,6 +150,8 @@ static void on_beat(evutil_socket_t fd, short what, void *arg)
 	(void)fd;
 	(void)what;
 	beat(worker);
+	if (worker->control)
+		event_add(worker->control, NULL);
 	set_cap(worker);
 	set_lending(worker);
 	end_if_drained(worker);
@@ -175,8 +177,11 @@ static void on_question(evutil_socket_t fd, short what, void *arg)
 	int asker = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 	(void)what;
-	if (asker < 0)
+	/* without a descriptor for it, who waits would wake the worker all the time: on_beat() */
+	if (asker < 0) {
+		event_del(worker->control);
 		return;
+	}
 	control_answer(asker, worker->split, worker->files,
 		       worker->drain_until_us);
 	if (event_base_once(worker->base, asker, EV_READ, on_words, worker,
