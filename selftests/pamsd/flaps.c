@@ -225,6 +225,7 @@ int unlink(const char *file)
 
 struct place {
 	unsigned int ifindex;	/* 0: it isn't there */
+	bool renamed;		/* "r0" to "r2", not "c0" to "c2" */
 	bool up, carrier, alive;
 	unsigned int host[2];	/* of its address; 0: none */
 	bool way[2];		/* a default route */
@@ -301,7 +302,7 @@ int __wrap_scene_read(struct scene *scene)
 			continue;
 		link = list_add(&scene->links, sizeof(*link));
 		link->ifindex = place->ifindex;
-		snprintf(link->name, sizeof(link->name), "c%u", n);
+		snprintf(link->name, sizeof(link->name), "%c%u", place->renamed ? 'r' : 'c', n);
 		link->up = place->up && place->carrier;
 		for (unsigned int i = 0; i < 2; i++) {
 			struct scene_address *address;
@@ -540,6 +541,7 @@ struct begin {
 static struct begin begin;
 static bool by_metric;		/* no BPF program runs in this schedule */
 static struct prefix told[2];
+static char told_interface[2][IF_NAMESIZE];
 static struct list leads;	/* of struct lead */
 
 struct begin *begin_new(struct event_base *base, void (*woken)(void *arg), void *arg)
@@ -567,8 +569,10 @@ int begin_tell(struct begin *to, int family, const struct path *path)
 {
 	(void)to;
 	memset(&told[family == AF_INET6], 0, sizeof(told[0]));
-	if (path)
+	if (path) {
 		told[family == AF_INET6] = path->address;
+		memcpy(told_interface[family == AF_INET6], path->interface, IF_NAMESIZE);
+	}
 	return 0;
 }
 
@@ -1125,7 +1129,7 @@ static void begin_schedule(void)
 	limit = draw(3);
 	limit_before = limit;
 	for (unsigned int n = 0; n < LINKS; n++)
-		places[n] = (struct place){ next_ifindex++, true, true, true, { 1, 1 },
+		places[n] = (struct place){ next_ifindex++, false, true, true, true, { 1, 1 },
 					    { true, true }, 200, 5000 + draw(75000), 0, 0,
 					    { } };
 	start();
@@ -1186,6 +1190,32 @@ static void suspend_holds_nothing_up(void)
 	run_for(400);
 	look();
 	check(!bad);
+	paths_release(paths);
+	paths_free(paths);
+}
+
+/* The kernel's table has the name, by which the program binds sockets. */
+static void renamed_link_is_told(void)
+{
+	const struct place *place;
+
+	state = 1;
+	by_metric = false;
+	begin_schedule();
+	/* so that there is a choice other than the routes' */
+	places[0].rtt_us = 70000;
+	places[1].rtt_us = 5000;
+	run_for(5000);
+	check(told[0].family && told[1].family);
+	for (unsigned int n = 0; n < LINKS; n++)
+		places[n].renamed = true;
+	paths_feed(paths);
+	run_for(1000);
+	for (unsigned int i = 0; i < 2; i++) {
+		place = owner_of(&told[i]);
+		check(place && told_interface[i][0] == 'r' &&
+		      told_interface[i][1] == '0' + (place - places));
+	}
 	paths_release(paths);
 	paths_free(paths);
 }
@@ -1332,6 +1362,7 @@ int main(int argc, char **argv)
 	run(many_idle_connections_carry_nothing);
 	run(many_that_are_not_answered_tell_it);
 	run(suspend_holds_nothing_up);
+	run(renamed_link_is_told);
 	seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
 	for (uint64_t nr = 0; nr < count; nr++) {
 		state = (seed + nr) * 0x9e3779b97f4a7c15ULL + 1;

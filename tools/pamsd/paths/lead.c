@@ -38,7 +38,7 @@ static int lead_from(struct list *wanted, struct list *leads, const struct leadi
 		if (!path)
 			continue;
 		lead.address = path->address;
-		lead.ifindex = path->ifindex;
+		memcpy(lead.interface, path->interface, sizeof(lead.interface));
 		lead.also = path->also;
 		err = is_told(leads, &lead) ? 0 : begin_lead(to, path);
 		if (err)

@@ -250,7 +250,8 @@ const struct prefix *silent_on(const struct prefix *local, uint64_t ms, unsigned
 /* What the kernel's table has of a destination. */
 struct lead {
 	struct prefix to, address;
-	unsigned int ifindex, also;
+	char interface[IF_NAMESIZE];	/* the kernel's table has its name, which may change */
+	unsigned int also;
 };
 
 struct leading {

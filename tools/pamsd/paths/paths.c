@@ -458,7 +458,7 @@ static void choose_one(struct paths *paths, unsigned int i)
 		path = NULL;
 	if (path) {
 		tell.address = path->address;
-		tell.ifindex = path->ifindex;
+		memcpy(tell.interface, path->interface, sizeof(tell.interface));
 		tell.also = paths->by_metric ? 0 : path->also;
 	}
 	/* others' routes may have changed */
