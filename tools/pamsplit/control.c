@@ -25,6 +25,7 @@
 #include "pamsplit.h"
 
 #define LEND_MAX_MS	3600000
+#define ANSWER_S	5	/* show waits so long */
 
 static int address_of(struct sockaddr_un *address, const char *path)
 {
@@ -161,6 +162,7 @@ bool control_hear(int fd, unsigned int *nothing_ms)
 
 int control_ask(const char *path)
 {
+	const struct timeval patience = { .tv_sec = ANSWER_S };
 	struct sockaddr_un address;
 	char text[4096];
 	ssize_t len;
@@ -170,6 +172,7 @@ int control_ask(const char *path)
 		return EXIT_FAILURE;
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd < 0 ||
+	    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) ||
 	    connect(fd, (struct sockaddr *)&address, sizeof(address))) {
 		say("%s: %s", path, errno == ENOENT || errno == ECONNREFUSED ?
 		    "pamsplit doesn't run, or was told another --control" :
@@ -179,6 +182,8 @@ int control_ask(const char *path)
 	}
 	while ((len = read(fd, text, sizeof(text))) > 0)
 		fwrite(text, 1, len, stdout);
+	if (len < 0)
+		say("%s: %s", path, errno == EAGAIN ? "pamsplit doesn't answer" : strerror(errno));
 	close(fd);
 	return len ? EXIT_FAILURE : EXIT_SUCCESS;
 }

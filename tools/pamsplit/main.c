@@ -249,6 +249,15 @@ free_files:
 	return status;
 }
 
+/* Return status, or a failure if not all of the output could be written. */
+static int finish(int status)
+{
+	if (!fflush(stdout) && !ferror(stdout))
+		return status;
+	say("standard output can't be written: %s", strerror(errno));
+	return EXIT_FAILURE;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct option options[] = {
@@ -294,10 +303,10 @@ int main(int argc, char **argv)
 			return see_help();
 		case 'h':
 			fputs(help, stdout);
-			return EXIT_SUCCESS;
+			return finish(EXIT_SUCCESS);
 		case 'V':
 			puts("pamsplit " PAMS_VERSION);
-			return EXIT_SUCCESS;
+			return finish(EXIT_SUCCESS);
 		}
 		if (read_option(&settings, option, options[index].name, optarg))
 			return EXIT_USAGE;
@@ -315,7 +324,7 @@ int main(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	if (!strcmp(argv[optind], "show"))
-		return control_ask(settings.control);
+		return finish(control_ask(settings.control));
 	if (!settings.client_count && !settings.pipe_count) {
 		say("whose subflows? --client PREFIX or --pipe INTERFACE");
 		return EXIT_USAGE;
