@@ -375,10 +375,7 @@ static void old_events_come_before_the_dump(void)
 	check(!subflows_read(false) && are_right(20) && dumps == 1);
 }
 
-/*
- * Those for which there was no room are learned once an eighth of it is free: not by a dump for each
- * that ends.
- */
+/* Those for which there was no room are learned once an eighth of it is free, by one dump. */
 static void more_than_there_is_room_for(void)
 {
 	unsigned int eighth = CONNECTIONS_MAX / 8;
