@@ -237,7 +237,7 @@ def generate(args):
     kernel = Kernel(args.kdir)
     table = tomllib.loads(FIELDS.read_text())
     # Said before anything about BTF: a kernel this old may have none that fits.
-    if "struct mptcp_sched_ops" not in kernel.header("net/mptcp.h"):
+    if [int(part) for part in re.findall(r"\d+", kernel.release)[:2]] < table["require"]["since"]:
         raise LayoutError(f"kernel {kernel.release}: {table['require']['else']}")
     types, source = find_types(kernel, args, [*table["struct"], "mptcp_sched_ops"])
     check_functions(types, table)

@@ -120,7 +120,8 @@ class TestHeader(Case):
 
     def test_flag_may_be_a_byte(self):
         self.same_as_compiler({("mptcp_subflow_context", "stale"): "u8 stale;",
-                               ("mptcp_subflow_context", "backup"): "bool backup;"})
+                               ("mptcp_subflow_context", "backup"): "bool backup;",
+                               ("mptcp_subflow_context", "fully_established"): "bool fully_established;"})
 
     def test_header_of_other_headers_does_not_compile(self):
         from kernels import PUBLIC
@@ -199,8 +200,14 @@ class TestRefusal(Case):
         kernel = self.kernel(ops="struct mptcp_sched_ops { int x; } ops;")
         self.refused(kernel, ["too old", "6.12"])
 
-    def test_too_old_for_schedulers_and_without_btf(self):
-        self.refused(self.kernel(ops="", vmlinux=False), ["too old", "6.12"])
+    def test_too_old_though_it_has_all_of_it(self):
+        self.refused(self.kernel(release="6.8.12-test"), ["kernel 6.8.12-test", "too old", "6.12"])
+
+    def test_too_old_and_without_btf(self):
+        self.refused(self.kernel(release="6.1.0-44-test", ops="", vmlinux=False), ["too old", "6.12"])
+
+    def test_oldest(self):
+        self.accepted(self.kernel(release="6.12.0-test"))
 
     def test_no_mptcp_in_config(self):
         kernel = self.kernel(config="# CONFIG_MPTCP is not set\n")
