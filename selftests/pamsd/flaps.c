@@ -1235,21 +1235,26 @@ static bool begins_on(const struct path *path)
 	return choose_path(&both, AF_INET, &nowhere, &short_one, 100, us / 1000) == path;
 }
 
-/* For a second the near path carries that much, and is full. */
-static void fill_near(uint64_t byteps)
+/* For a second the near path carries that much, and data waits for so long. */
+static void carry_near(uint64_t byteps, uint64_t queue_us)
 {
 	static const struct list nothing;
 
 	connections[0] = (struct connection){
 		.used = true, .local = two[0].address, .peer = { AF_INET, 32, { 10, 77 } },
 		.port = 1, .sent_us = us - 1000000, .began_us = us, .rtt_us = 10000,
-		.queue_us = 500000, .byteps = byteps };
+		.queue_us = queue_us, .byteps = byteps };
 	seen_begin(&both, &nothing, us);
 	for (unsigned int i = 0; i < 4; i++) {
 		us += 250000;
 		seen_read(&both, &nothing, us);
 	}
 	memset(connections, 0, sizeof(connections));
+}
+
+static void fill_near(uint64_t byteps)
+{
+	carry_near(byteps, 500000);
 }
 
 static void begin_two(void)
@@ -1310,6 +1315,18 @@ static void a_lie_ends(void)
 	check(seen_told(&two[0], 12500000000, 0, us));
 }
 
+/* What is carried now and then, while the path isn't full, doesn't say that it became slow. */
+static void a_trickle_is_no_rate(void)
+{
+	begin_two();
+	two[1].rate_byteps = 2500000;
+	fill_near(6000000);
+	us += 700000000;
+	for (unsigned int i = 0; i < 20; i++)
+		carry_near(20000, 0);
+	check(two[0].rate_byteps > 5000000 && begins_on(&two[0]));
+}
+
 /* What they carried before is no rate, nor where others that end make room for them. */
 static void many_idle_connections_carry_nothing(void)
 {
@@ -1359,6 +1376,7 @@ int main(int argc, char **argv)
 	run(what_is_said_counts_and_ends);
 	run(what_is_seen_replaces_it);
 	run(a_lie_ends);
+	run(a_trickle_is_no_rate);
 	run(many_idle_connections_carry_nothing);
 	run(many_that_are_not_answered_tell_it);
 	run(suspend_holds_nothing_up);

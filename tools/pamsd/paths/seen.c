@@ -403,7 +403,7 @@ static void take_rate(struct path *path, uint64_t us)
 		full = path->queue_us * rate_byteps / 1000000 >= QUEUE_BYTES;
 		if (full)
 			refute_told(path, rate_byteps, us);
-		if (path->rate_byteps || full)
+		if (full || (path->rate_byteps && rate_byteps > path->rate_byteps))
 			raise_to(&path->rate_byteps, &path->rate_us, rate_byteps, us);
 		else
 			raise_to(&path->floor_byteps, &path->floor_us, rate_byteps, us);
