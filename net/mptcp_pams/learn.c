@@ -234,6 +234,19 @@ static u32 initial_packets(const struct sock *ssk)
 	return min(packets, READ_ONCE(tcp_sk(ssk)->snd_cwnd_clamp));
 }
 
+/* Does the subflow's congestion control choose rate and window itself? Read under RCU, since it
+ * may be replaced and its module unloaded meanwhile.
+ */
+static bool paces_itself(const struct sock *ssk)
+{
+	bool itself;
+
+	rcu_read_lock();
+	itself = READ_ONCE(inet_csk(ssk)->icsk_ca_ops)->cong_control;
+	rcu_read_unlock();
+	return itself;
+}
+
 /* The congestion window that the next data meets. After an idle time longer than the RTO
  * TCP makes it smaller, but only once data is queued, which is after the decision.
  */
@@ -245,7 +258,7 @@ static u32 window_packets(const struct sock *ssk, u32 packets_out)
 	u32 floor;
 	s32 idle;
 
-	if (packets_out || peek_paces_itself(ssk) ||
+	if (packets_out || paces_itself(ssk) ||
 	    !READ_ONCE(sock_net(ssk)->ipv4.sysctl_tcp_slow_start_after_idle))
 		return cwnd;
 
@@ -386,6 +399,20 @@ void pams_learn_answer(struct pams_subflow *sub, const struct sock *ssk)
 	}
 }
 
+/* Packets that TCP considers lost and hasn't sent again. */
+static u32 lost_packets(const struct tcp_sock *tp)
+{
+	u32 lost = READ_ONCE(tp->lost_out), again = READ_ONCE(tp->retrans_out);
+
+	return lost > again ? lost - again : 0;
+}
+
+/* Is something lost, whether it was sent again or not, and not acknowledged yet? */
+static bool repeats(const struct tcp_sock *tp)
+{
+	return READ_ONCE(tp->lost_out) || READ_ONCE(tp->retrans_out);
+}
+
 static noinline void learn_all(struct pams_subflow *sub, const struct sock *ssk,
 			       u32 packets_out, u32 ahead_us, bool acknowledged)
 {
@@ -415,13 +442,13 @@ static noinline void learn_all(struct pams_subflow *sub, const struct sock *ssk,
 		       pacing_byteps(ssk));
 
 	model->flight_bytes = in_flight * mss;
-	model->backlog_bytes = unsent + peek_lost(tp) * mss;
+	model->backlog_bytes = unsent + lost_packets(tp) * mss;
 	model->growing = cwnd < READ_ONCE(tp->snd_ssthresh) &&
 			 model->rate_byteps < model->limit_byteps;
 	model->outstanding = packets_out || unsent;
 	model->in_flight = packets_out && !loss;
 	model->moving = model->outstanding && !loss;
-	model->repeats = peek_repeats(tp);
+	model->repeats = repeats(tp);
 	model->unanswered = is_unanswered(tp, packets_out);
 	model->rested = !model->outstanding && is_rested(tp);
 	/* what report.c and split.c put in at the last look, this look may not have */

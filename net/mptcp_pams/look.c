@@ -121,6 +121,21 @@ static void view_learn(struct pams_conn *conn, struct msk_look *look, struct pam
 	view->nr = nr;
 }
 
+/* Limit what subflows are given of a stream, or lift that bound. */
+static void view_bound_stream(struct pams_conn *conn, const struct msk_look *look,
+			      struct pams_view *view)
+{
+	unsigned int i;
+
+	for (i = 0; i < view->nr; i++) {
+		if (view->stream)
+			stream_bound(view->sub[i], READ_ONCE(tcp_sk(look->ssk[i])->mss_cache));
+		else	/* the bound is lifted, though TCP's numbers may not change */
+			pams_learn_anew(pams_subflow_of(view->sub[i]));
+	}
+	conn->stream.bounds = view->stream;
+}
+
 /* Limit what subflows are given: to the congestion window until a burst's first acknowledgment,
  * and to a stream's bound.
  */
@@ -135,12 +150,8 @@ static void view_bound(struct pams_conn *conn, const struct msk_look *look,
 	}
 	view->stream = stream_follow(&conn->stream, look->write_seq, look->snd_nxt,
 				     look->unscheduled_bytes == U64_MAX, view->now_ms);
-	for (i = 0; view->stream && i < view->nr; i++)
-		stream_bound(view->sub[i], READ_ONCE(tcp_sk(look->ssk[i])->mss_cache));
-	/* the bound is lifted, though TCP's numbers may not change */
-	for (i = 0; conn->stream.bounds && !view->stream && i < view->nr; i++)
-		pams_learn_anew(pams_subflow_of(view->sub[i]));
-	conn->stream.bounds = view->stream;
+	if (unlikely(view->stream || conn->stream.bounds))
+		view_bound_stream(conn, look, view);
 }
 
 /* End the silence of backups outside the view that have answered. Backups that are still silent

@@ -61,8 +61,6 @@
 
 #include "model.h"
 
-/* 16 doublings are a window 65536 times as large */
-#define MODEL_ROUNDS_MAX	16
 #define MODEL_BYTES_MAX		0x10000000000ULL	/* 2^40 */
 
 static u64 released_bytes(u32 rate_byteps, u32 span_us)
@@ -158,9 +156,8 @@ static u64 queued_bytes(const struct pams_model *model)
 static u32 pass_rounds(const struct pams_model *model, u64 *bytes, u64 *span_us)
 {
 	u32 rate = next_rate(model, model->rate_byteps);
-	unsigned int rounds = 0;
 
-	while (doubles(model, rate) && *span_us > model->rtt_us && rounds++ < MODEL_ROUNDS_MAX) {
+	while (doubles(model, rate) && *span_us > model->rtt_us) {
 		u64 round = released_bytes(rate, model->rtt_us);
 
 		if (*bytes <= round)

@@ -27,6 +27,35 @@ bool msk_may_send(const struct sock *sk)
 
 /* --- looking --- */
 
+static bool subflow_is_stale(const struct mptcp_subflow_context *subflow)
+{
+	/* Who has the subflow's lock writes other bits of this word, with each packet that brings
+	 * data. READ_ONCE() can't read a bit field.
+	 */
+	return data_race(!!subflow->stale);
+}
+
+static bool subflow_is_backup(const struct mptcp_subflow_context *subflow)
+{
+	/* as above */
+	return data_race(subflow->backup || subflow->request_bkup);
+}
+
+/* Does the kernel consider the subflow usable? The kernel itself is asked only for a stale
+ * subflow, and makes that usable again if something was received on it since.
+ */
+static bool subflow_usable(struct mptcp_subflow_context *subflow)
+{
+	if (unlikely(subflow_is_stale(subflow)))
+		return pams_subflow_active(subflow);
+
+	/* a joining subflow may not send before the peer has confirmed it */
+	if (data_race(subflow->request_join && !subflow->fully_established))
+		return false;
+
+	return msk_may_send(subflow->tcp_sock);
+}
+
 static void look_at_subflows(struct mptcp_sock *msk, struct msk_look *look)
 {
 	struct mptcp_subflow_context *subflow;

@@ -29,35 +29,6 @@ static inline struct mptcp_subflow_context *subflow_of(const struct sock *ssk)
 	return (__force void *)inet_csk(ssk)->icsk_ulp_data;
 }
 
-static inline bool subflow_is_stale(const struct mptcp_subflow_context *subflow)
-{
-	/* Who has the subflow's lock writes other bits of this word, with each packet that brings
-	 * data. READ_ONCE() can't read a bit field.
-	 */
-	return data_race(!!subflow->stale);
-}
-
-static inline bool subflow_is_backup(const struct mptcp_subflow_context *subflow)
-{
-	/* as above */
-	return data_race(subflow->backup || subflow->request_bkup);
-}
-
-/* Does the kernel consider the subflow usable? The kernel itself is asked only for a stale
- * subflow, and makes that usable again if something was received on it since.
- */
-static inline bool subflow_usable(struct mptcp_subflow_context *subflow)
-{
-	if (unlikely(subflow_is_stale(subflow)))
-		return pams_subflow_active(subflow);
-
-	/* a joining subflow may not send before the peer has confirmed it */
-	if (data_race(subflow->request_join && !subflow->fully_established))
-		return false;
-
-	return msk_may_send(subflow->tcp_sock);
-}
-
 /* The connection's number of the subflow. disconnect() sets the first subflow's number to 0; its
  * former number is given to no other subflow.
  */
@@ -87,11 +58,6 @@ static inline u64 window_true_end(const struct mptcp_sock *msk,
 	u64 end = msk_read_u64(&msk->wnd_end);
 
 	return window->end && before64(end, window->end) ? window->end : end;
-}
-
-static inline void subflow_schedule(const struct sock *ssk)
-{
-	WRITE_ONCE(subflow_of(ssk)->scheduled, true);
 }
 
 u32 msk_whole_packets(const struct mptcp_sock *msk, const struct sock *ssk, u32 bytes,

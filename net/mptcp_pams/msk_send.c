@@ -21,6 +21,11 @@
 /* The kernel's own limit for one burst, a bit under 64 KB. */
 #define MSK_BURST_MAX_BYTES	(64 * 1024 - 107)
 
+static void subflow_schedule(const struct sock *ssk)
+{
+	WRITE_ONCE(subflow_of(ssk)->scheduled, true);
+}
+
 /**
  * msk_schedule_any - decide without any state: take the first subflow that accepts more
  * @msk:	the connection
@@ -201,7 +206,7 @@ int msk_hand_over(struct mptcp_sock *msk, struct msk_window *window,
 	if (cuts)
 		bytes = msk_whole_packets(msk, order->ssk, bytes,
 					  order->unscheduled_bytes);
-	if (!next_is_new(msk)) {
+	if (unlikely(!next_is_new(msk))) {
 		hand_over_again(msk, window, resend, order, bytes);
 		subflow_schedule(order->ssk);
 		return 0;

@@ -17,20 +17,6 @@ static inline u32 peek_in_flight(const struct tcp_sock *tp)
 	return sent > left ? sent - left : 0;
 }
 
-/* Packets that TCP considers lost and hasn't sent again. */
-static inline u32 peek_lost(const struct tcp_sock *tp)
-{
-	u32 lost = READ_ONCE(tp->lost_out), again = READ_ONCE(tp->retrans_out);
-
-	return lost > again ? lost - again : 0;
-}
-
-/* Is something lost, whether it was sent again or not, and not acknowledged yet? */
-static inline bool peek_repeats(const struct tcp_sock *tp)
-{
-	return READ_ONCE(tp->lost_out) || READ_ONCE(tp->retrans_out);
-}
-
 /* tcp_min_rtt() */
 static inline u32 peek_min_rtt_us(const struct tcp_sock *tp)
 {
@@ -82,19 +68,6 @@ static inline bool peek_is_let_in(const struct sock *ssk)
 
 	return peek_has_backed_off(ssk) && READ_ONCE(tp->snd_wnd) &&
 	       (s32)(READ_ONCE(tp->rcv_tstamp) - READ_ONCE(tp->lsndtime)) > 0;
-}
-
-/* Does the subflow's congestion control choose rate and window itself? Read under RCU, since it
- * may be replaced and its module unloaded meanwhile.
- */
-static inline bool peek_paces_itself(const struct sock *ssk)
-{
-	bool itself;
-
-	rcu_read_lock();
-	itself = READ_ONCE(inet_csk(ssk)->icsk_ca_ops)->cong_control;
-	rcu_read_unlock();
-	return itself;
 }
 
 /* The peer's address; an IPv4 address as IPv6 maps it. */

@@ -153,9 +153,12 @@ static int send_by_kernel(struct pams_conn *conn)
 static int choose(struct pams_conn *conn, const struct msk_look *look, struct pams_view *view,
 		  bool again, u32 *bytes)
 {
-	int target = again ? pick_again(view, &conn->resend) :
-			     conn->sched->pick(conn->sched, view, bytes);
+	int target;
 
+	if (unlikely(again))
+		target = pick_again(view, &conn->resend);
+	else
+		target = conn->sched->pick(conn->sched, view, bytes);
 	/* once the wait is over defer() returns a subflow; @bytes is still its limit */
 	if (target == PAMS_PICK_DEFER)
 		target = defer(conn, look, view);

@@ -86,7 +86,7 @@ static void watch_arm(struct pams_conn *conn, u32 pause_us)
 		    /* see above */
 		    data_race(ktime_compare(hrtimer_get_expires(&conn->timer), expires) <= 0))
 			return;
-		if (hrtimer_try_to_cancel(&conn->timer) != 1) {
+		if (unlikely(hrtimer_try_to_cancel(&conn->timer) != 1)) {
 			/* The function may have begun meanwhile, and wait for the lock: then it
 			 * looks soon. If it has armed the timer for later already, only a kick
 			 * looks soon enough.
