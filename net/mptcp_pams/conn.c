@@ -215,6 +215,7 @@ static noinline struct pams_conn *conn_add(struct mptcp_sock *msk,
 	conn->first_seq = msk_snd_nxt(msk);
 	if (conn->copies)
 		conn->state.copied = conn->first_seq;
+	conn->epoch_begin = tcp_jiffies32;
 	conn->stale_at = tcp_jiffies32;
 	u64_stats_init(&conn->counting);
 	refcount_set(&conn->refs, 1);

@@ -10,10 +10,10 @@
 #include "pams.h"
 #include "trace.h"
 
-/* This part of the receive window stays free, 1/8: what comes out of order takes more memory
+/* This part of the receive window stays free, 1/16: what comes out of order takes more memory
  * than it counts.
  */
-#define LOOK_WINDOW_SHIFT	3
+#define LOOK_WINDOW_SHIFT	4
 
 /* The data sequence number up to which data may be sent. With several subflows a part of the
  * receive window stays free. A receiver computes its window for full packets; the last packet of
@@ -21,11 +21,13 @@
  * window out of order may have no memory left for the missing byte, even when that byte is sent
  * again. Some kernels (6.12) then accept nothing more from any subflow, for ever.
  */
-static u64 window_end(const struct msk_look *look)
+static u64 window_end(const struct pams_conn *conn, const struct msk_look *look)
 {
+	u8 shift = conn->sched->window_shift ?: LOOK_WINDOW_SHIFT;
+
 	if (!look->several)
 		return look->window_end;
-	return look->window_end - ((look->window_end - look->snd_una) >> LOOK_WINDOW_SHIFT);
+	return look->window_end - ((look->window_end - look->snd_una) >> shift);
 }
 
 /* Limit a subflow's room to what its congestion window lets TCP send now. Until a burst's first
@@ -232,7 +234,7 @@ void pams_look(struct pams_conn *conn, enum pams_detail detail,
 	       struct msk_look *look, struct pams_view *view, bool again)
 {
 	msk_look(conn->msk, &conn->window, look);
-	look->window_end = window_end(look);
+	look->window_end = window_end(conn, look);
 	if (unlikely(!before64(look->snd_nxt, look->window_end)))
 		conn->shut = true;
 	view_begin(conn, look, view);

@@ -305,6 +305,8 @@ struct pams_conn {
 	 * @late_share of the scheduler
 	 */
 	u64 late_bytes;
+	u32 epoch_bytes;	/* those of @late_bytes that were sent again in the current epoch */
+	u32 epoch_begin;	/* tcp_jiffies32 when the epoch began, which lasts for a tick */
 	/* by the rule, the first bytes that redundant sends twice; 0: sysctl */
 	u32 first_bytes;
 	/* generation of the namespace's rules when @rule was looked up; 0: rules don't choose

@@ -121,6 +121,8 @@ enum pams_detail {
  *		@state's @copied on. Returns its index or PAMS_PICK_NONE, and in @bytes the
  *		most that is copied. NULL: nothing is copied
  * @detail:	what the models' @pad_ns has to hold
+ * @window_shift: 2^-n of the receive window stays free while there are several
+ *		subflows; 0: n is look.c's default
  * @cuts:	less than a data fragment may be handed over
  * @keeps_to_window: until a burst's first acknowledgment nothing is handed over beyond the
  *		congestion window
@@ -141,6 +143,7 @@ struct pams_sched {
 	int (*copy)(const struct pams_view *view, u32 *bytes);
 	enum pams_detail detail;
 	u8 late_share;
+	u8 window_shift;
 	bool cuts;
 	bool keeps_to_window;
 	bool closely;

@@ -9,8 +9,9 @@
  *
  *   late bytes <= what the application wrote / the scheduler's late_share
  *
- * but for the last fragment (32 KB), see struct msk_window. That includes SACKed data: the peer's
- * TCP has it, but delivers it only after the lost packet before it has arrived.
+ * but for the last fragment (32 KB), see struct msk_window. How much the scheduler says is late
+ * (pams' r) is the most that is sent again in a tick of 10 ms. That includes SACKed data: the
+ * peer's TCP has it, but delivers it only after the lost packet before it has arrived.
  *
  * Late data of a stream (stream.c) is sent again while there is new data, too. It waits for
  * room, and goes before the new data, as data of a lost path does.
@@ -134,6 +135,17 @@ static u64 late_budget(const struct pams_conn *conn, const struct msk_look *look
 	return budget > conn->late_bytes ? budget - conn->late_bytes : 0;
 }
 
+/* How many of the @bytes that the scheduler says are late weren't sent again in this tick. */
+static u64 epoch_left(struct pams_conn *conn, u64 bytes)
+{
+	/* unsigned: a connection may send nothing for longer than 2^31 jiffies */
+	if (tcp_jiffies32 - conn->epoch_begin >= usecs_to_jiffies(PAMS_TICK_US)) {
+		conn->epoch_begin = tcp_jiffies32;
+		conn->epoch_bytes = 0;
+	}
+	return bytes > conn->epoch_bytes ? bytes - conn->epoch_bytes : 0;
+}
+
 /* The index of the subflow whose data is late, as the scheduler says; @bytes is set to how
  * much of it may be sent again. Or PAMS_PICK_NONE.
  */
@@ -164,7 +176,7 @@ static int view_late(struct pams_conn *conn, struct pams_view *view,
 	if (from < 0)
 		return from;
 
-	*bytes = min(budget, *bytes);
+	*bytes = min(budget, epoch_left(conn, *bytes));
 	return *bytes ? from : PAMS_PICK_NONE;
 }
 
@@ -242,6 +254,7 @@ void pams_resend_count_excess(struct pams_conn *conn)
 			conn->state.copied += bytes;
 	} else if (!conn->resend.keep) {
 		conn->late_bytes += bytes;
+		conn->epoch_bytes += bytes;
 	}
 	resend_count(conn, NULL, bytes);
 }
@@ -353,6 +366,7 @@ static bool resend_late(struct pams_conn *conn, struct pams_view *view,
 		}
 		if (bytes) {
 			conn->late_bytes += bytes;
+			conn->epoch_bytes += bytes;
 			resend_count(conn, sub, bytes);
 			return true;
 		}

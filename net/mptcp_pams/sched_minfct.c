@@ -140,6 +140,7 @@ const struct pams_sched pams_sched_minfct = {
 	.late		= minfct_late,
 	.late_share	= MINFCT_LATE_SHARE,
 	.detail		= PAMS_DETAIL_ARRIVAL,
+	.window_shift	= 3,	/* 1/8 stays free, see LOOK_WINDOW_SHIFT */
 	.cuts		= true,
 	.keeps_to_window = true,
 	.closely	= true,
