@@ -168,9 +168,10 @@ static struct mptcp_conn *get(uint32_t own_token)
 
 	if (connection)
 		return connection;
-	left_out |= connection_count == CONNECTIONS_MAX;
-	if (connection_count == CONNECTIONS_MAX)
+	if (connection_count == CONNECTIONS_MAX) {
+		left_out = true;
 		return NULL;
+	}
 	connection = calloc(1, sizeof(*connection));
 	if (!connection)
 		return NULL;
