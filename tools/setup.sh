@@ -66,7 +66,8 @@ as_root() {
 	fi
 }
 
-[ $# -gt 0 ] || fail "which group? build, unit, demo, um, stock, cross, tools, upstream, package, package-check, apt-repo or check"
+groups="build, unit, demo, um, stock, cross, tools, upstream, package, package-check, apt-repo or check"
+[ $# -gt 0 ] || fail "which group? $groups"
 command -v apt-get > /dev/null ||
 	fail "no apt-get here: install the equivalents of the packages listed in $0 by hand"
 
@@ -85,7 +86,7 @@ for group in "$@"; do
 	apt-repo) wanted="$wanted $packages_apt_repo" ;;
 	unit) wanted="$wanted $packages_unit" ;;
 	check) wanted="$wanted $packages_check" ;;
-	*) fail "group '$group' is unknown: build, unit, demo, um, stock, cross, tools, upstream, package, package-check, apt-repo or check" ;;
+	*) fail "group '$group' is unknown: $groups" ;;
 	esac
 done
 
