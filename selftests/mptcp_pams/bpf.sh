@@ -14,6 +14,7 @@ begin()
 	need_module
 	need_btf
 	[ -e /sys/kernel/btf/mptcp_pams ] || fail "the module has no BTF"
+	trap 'detach_all; end_case' EXIT
 	sysctl -qw kernel.bpf_stats_enabled=1
 	paths default 20mbit,5ms "${1:-20mbit,20ms}"
 }
@@ -21,6 +22,17 @@ begin()
 # attach FILE [NAME]
 attach() { "$XFER_DIR/load" "$XFER_DIR/$1.bpf.o" "${@:2}"; }
 detach() { "$XFER_DIR/load" -d "$1"; }
+# What a case that failed leaves attached would fail the next ones.
+detach_all()
+{
+	local status=$? name
+
+	set +e
+	for name in $("$pamsctl" sched list | sed -n 's/^\([^ ]*\) *a program in BPF: .*/\1/p'); do
+		detach "$name"
+	done
+	return $status
+}
 asked() { "$XFER_DIR/load" -n | sed -n "s/^\(.*_\)\?$1 \([0-9]*\) times.*/\2/p" | sum; }
 told() { "$pamsctl" sched list | sed -n "s/^$1 *//p"; }
 # how_many NAME refused|slow|ended|without: pamsctl's counter of answers, waits or decisions
@@ -262,11 +274,13 @@ counts_what_is_sent()
 	on_server "$pamsctl" --json stats >"$work/stats"
 	again=$(of reinjected_bytes "$work/stats")
 	say "counted as sent again: $again"
-	# headers are 6 % and more of it
-	check "bytes that arrived" "$(bytes c1 rx) + $(bytes c2 rx)" ">" "105 * (1000000 + $again) / 100"
+	# the transfer has ended, and the slow path goes on delivering; headers are 6 % and more of it
+	within 50 arrived_with_headers $((105 * (1000000 + again) / 100)) ||
+		fail "only $(bytes c1 rx) and $(bytes c2 rx) bytes arrived"
 	stop_server
 	detach eager
 }
+arrived_with_headers() { [ $(($(bytes c1 rx) + $(bytes c2 rx))) -gt "$1" ]; }
 
 # A namespace has the scheduler, another one not; the one that has it goes while its sockets are open.
 of_a_namespace()
