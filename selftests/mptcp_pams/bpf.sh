@@ -31,7 +31,7 @@ detach_all()
 	for name in $("$pamsctl" sched list | sed -n 's/^\([^ ]*\) *a program in BPF: .*/\1/p'); do
 		detach "$name"
 	done
-	return $status
+	return "$status"
 }
 asked() { "$XFER_DIR/load" -n | sed -n "s/^\(.*_\)\?$1 \([0-9]*\) times.*/\2/p" | sum; }
 told() { "$pamsctl" sched list | sed -n "s/^$1 *//p"; }
