@@ -144,6 +144,8 @@ static u32 costly_share(const struct pams_view *view, u32 least, u32 percent)
 		else if (sub->growing && sub->limit_byteps == MODEL_RATE_UNKNOWN)
 			return COST_SHARE_ONE;
 	}
+	if (!all)	/* every path is stopped */
+		return 0;
 	/* fits into 64 bits: 16 rates of 32 bits, times 16 and 10 bits */
 	needed = div64_u64(div_u64(cheap * percent, 100) * COST_SHARE_ONE, all);
 	return needed < COST_SHARE_ONE ? COST_SHARE_ONE - needed : 0;

@@ -79,6 +79,10 @@ class TestRisk(unittest.TestCase):
         self.assertEqual(cost([self.RISKY, sub(0, RATE, 20_000, stopped=True)]), [15_000, 15_000])
         self.assertEqual(cost([self.RISKY, sub(0, RATE, 60_000)], again=True), [15_000, 15_000])
 
+    def test_nor_when_all_are_lost(self):
+        lost = sub(0, RATE, 20_000, stopped=True, at_risk=True)
+        self.assertEqual(cost([lost, lost], percent=150), [15_000, 15_000])
+
     def test_a_cost_counts_before_it(self):
         self.assertEqual(cost([self.RISKY, sub(1, RATE, 20_000)], unscheduled=1), [15_000, None])
         dear = sub(1, RATE, 20_000, at_risk=True)
@@ -137,7 +141,8 @@ class TestAnything(unittest.TestCase):
                         limit=rand.choice((UNKNOWN, spread(rand, 125, U32_MAX))),
                         window=spread(rand, 1500, U32_MAX), flight=spread(rand, 0, U32_MAX),
                         room=spread(rand, 0, U32_MAX), stopped=rand.random() < 0.2,
-                        growing=rand.random() < 0.3) for _ in range(rand.randint(1, 6))]
+                        growing=rand.random() < 0.3, at_risk=rand.random() < 0.2)
+                    for _ in range(rand.randint(1, 6))]
             state = Credit(sent=0, credit=rand.randint(-65536, 65536))
             got = cost(subs, delay_ms=rand.choice((0, spread(rand, 1, 3_600_000))),
                        percent=rand.choice((0, spread(rand, 100, 10_000))),
@@ -146,7 +151,7 @@ class TestAnything(unittest.TestCase):
                        again=rand.random() < 0.2, state=state)
             least = min((one[0] for one in subs if not one[7]), default=None)
             for one, room in zip(subs, got):
-                if one[7] or one[0] == least:
+                if one[7] or (one[0] == least and not one[9]):
                     self.assertEqual(room, one[6])
                 else:
                     self.assertTrue(room is None or room <= one[6])
