@@ -50,6 +50,13 @@ int mptcp_pams_nl_sched_get_dumpit(struct sk_buff *skb, struct netlink_callback 
 	return err && !skb->len ? err : skb->len;
 }
 
+/* A raw socket may have MPTCP's number, too, and is no connection. */
+static bool is_msk(const struct sock *sk)
+{
+	return sk && sk_is_inet(sk) && sk->sk_type == SOCK_STREAM &&
+	       sk->sk_protocol == IPPROTO_MPTCP;
+}
+
 /* A socket keeps its scheduler until it is closed, which it isn't while this holds its file. The
  * name is copied, since the scheduler's module may be unloaded then.
  */
@@ -62,7 +69,7 @@ static int name_of(struct genl_info *info, u32 fd, char name[MPTCP_SCHED_NAME_MA
 	sock = sockfd_lookup(fd, &err);
 	if (!sock)
 		return err;
-	if (sock->sk && sk_is_inet(sock->sk) && sock->sk->sk_protocol == IPPROTO_MPTCP) {
+	if (is_msk(sock->sk)) {
 		ops = msk_sched((struct mptcp_sock *)sock->sk);
 		strscpy(name, ops ? ops->name : "default", MPTCP_SCHED_NAME_MAX);
 		err = 0;

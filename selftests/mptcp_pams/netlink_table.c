@@ -443,9 +443,12 @@ static void test_sched_of(void)
 	FILE *f = fopen("/proc/sys/net/mptcp/scheduler", "r");
 	int mptcp = socket(AF_INET, SOCK_STREAM, IPPROTO_MPTCP);
 	int tcp = socket(AF_INET, SOCK_STREAM, 0);
+	/* of MPTCP's number, but none of its connections */
+	int raw = socket(AF_INET, SOCK_RAW, IPPROTO_MPTCP);
+	int raw6 = socket(AF_INET6, SOCK_RAW, IPPROTO_MPTCP);
 	struct message m;
 
-	if (!f || !fgets(chosen, sizeof(chosen), f) || mptcp < 0 || tcp < 0)
+	if (!f || !fgets(chosen, sizeof(chosen), f) || mptcp < 0 || tcp < 0 || raw < 0)
 		die("sockets, and the scheduler");
 	fclose(f);
 	chosen[strcspn(chosen, "\n")] = 0;
@@ -455,8 +458,12 @@ static void test_sched_of(void)
 		if (listen(mptcp, 1))
 			die("listen");
 	}
-	if (ask_of(tcp, name) != EOPNOTSUPP || ask_of(netlink, name) != EOPNOTSUPP)
+	if (ask_of(tcp, name) != EOPNOTSUPP || ask_of(netlink, name) != EOPNOTSUPP ||
+	    ask_of(raw, name) != EOPNOTSUPP || (raw6 >= 0 && ask_of(raw6, name) != EOPNOTSUPP))
 		wrong("a socket that isn't MPTCP's has '%s'", name);
+	close(raw);
+	if (raw6 >= 0)
+		close(raw6);
 	close(tcp);
 	if (ask_of(tcp, name) != EBADF)
 		wrong("no socket has '%s'", name);
