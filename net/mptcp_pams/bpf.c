@@ -90,8 +90,9 @@ static const struct btf_kfunc_id_set bpf_function_set = {
 /* struct pams_answer in the module's BTF; the same for every program */
 static const struct btf_type *bpf_answer;
 
-/* The second parameter of both functions: a member is a pointer to a function's type, and the
- * parameter a pointer to a struct.
+/* Find it: the second parameter of both functions. A member is a pointer to a function's type, and
+ * the parameter a pointer to a struct. Refuse what may sleep, since a decision runs under locks;
+ * the verifier's log, which can't be written here, names only the member.
  */
 static int bpf_check_member(const struct btf_type *t, const struct btf_member *member,
 			    const struct bpf_prog *prog)
@@ -99,6 +100,10 @@ static int bpf_check_member(const struct btf_type *t, const struct btf_member *m
 	const struct btf *btf = prog->aux->attach_btf;
 	const struct btf_type *type = btf_type_by_id(btf, member->type);
 
+	if (prog->sleepable) {
+		pr_info_ratelimited("a scheduler in BPF may not sleep: SEC(\"struct_ops\"), not \"struct_ops.s\"\n");
+		return -EINVAL;
+	}
 	type = btf_type_by_id(btf, type->type);
 	type = btf_type_by_id(btf, btf_params(type)[1].type);
 	WRITE_ONCE(bpf_answer, btf_type_by_id(btf, type->type));

@@ -231,6 +231,16 @@ name_is_refused()
 	[ "$before" = "$after" ] || fail "$before; now $after"
 }
 
+# A decision runs under locks. libbpf shows the verifier's word, the kernel's log the module's.
+sleep_is_refused()
+{
+	begin
+	! attach sleepy 2>"$work/said" || fail "it takes a program that may sleep"
+	say "$(tail -n 3 "$work/said")"
+	is_not_there sleepy || fail "sleepy is there"
+	dmesg | grep -q "mptcp_pams: a scheduler in BPF may not sleep" || fail "nobody says why"
+}
+
 # The kernel asks for CAP_BPF and CAP_PERFMON, which are part of CAP_SYS_ADMIN, and the module for CAP_NET_ADMIN.
 is_for_admins()
 {
@@ -397,6 +407,7 @@ add detached_in_use roundrobin
 add holds_the_module
 add name_is_taken
 add name_is_refused
+add sleep_is_refused
 add is_for_admins
 add of_a_namespace
 add chosen_by_a_rule
