@@ -189,6 +189,8 @@ int guard_watch(struct guard *guard, int pid, struct raw *raw, uint8_t id)
 	sigset_t set;
 	int status;
 
+	/* who read its messages may be gone: the flows are reset all the same */
+	signal(SIGPIPE, SIG_IGN);
 	sigemptyset(&set);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);
