@@ -187,6 +187,15 @@ static void a_run_after_an_earlier_version(void)
 	check(resets_all());
 }
 
+/* Packets of others whose mark has that bit, too, stay tracked: a VPN's may be 0x6d6f6c65. */
+static void only_its_own_packets_are_untracked(void)
+{
+	start(0x1a);
+	check(strstr(told, " made meta mark 0x4000000 notrack\n"));
+	check(!strstr(told, "meta mark & 0x4000000"));
+	check(!rules_remove());
+}
+
 /* --- events --- */
 
 static void put_event(struct mnl_nlmsg_batch *batch, uint8_t family, int type,
@@ -241,6 +250,7 @@ int main(void)
 	run(a_run_after_one_whose_worker_was_killed);
 	run(a_run_of_the_same_number);
 	run(a_run_after_an_earlier_version);
+	run(only_its_own_packets_are_untracked);
 	run(removed_by_others);
 	return tap_end();
 }

@@ -256,16 +256,17 @@ static void add_after(FILE *out, uint8_t id)
 		"reject with tcp reset\n");
 }
 
-/* A beat is a packet made for the "client" 127.0.0.1, which can't be one: see worker.c. */
+/*
+ * A beat is a packet made for the "client" 127.0.0.1, which can't be one: see worker.c. What is
+ * made has no other bits in its mark, unlike packets of programs that use the same bit.
+ */
 static void add_made(FILE *out)
 {
 	fprintf(out, "add chain " TABLE " made { type filter hook output "
 		"priority -300; }\n");
-	fprintf(out, "add rule " TABLE " made meta mark & 0x%x == 0x%x "
-		"ip daddr 127.0.0.1 update @alive { meta l4proto }\n",
-		MARK_MADE, MARK_MADE);
-	fprintf(out, "add rule " TABLE " made meta mark & 0x%x == 0x%x "
-		"notrack\n", MARK_MADE, MARK_MADE);
+	fprintf(out, "add rule " TABLE " made meta mark 0x%x "
+		"ip daddr 127.0.0.1 update @alive { meta l4proto }\n", MARK_MADE);
+	fprintf(out, "add rule " TABLE " made meta mark 0x%x notrack\n", MARK_MADE);
 }
 
 /* Close the stream of open_memstream(), then run the text that was written to it. */
