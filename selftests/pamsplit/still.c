@@ -265,6 +265,33 @@ static void a_dead_pipe(void)
 }
 
 /*
+ * The client closes a window in which data was sent already, as Linux does where memory is short,
+ * and answers whatever comes for two minutes. It is alive (RFC 9293, 3.8.6), and gets the rest.
+ */
+static void a_window_that_shrinks(void)
+{
+	uint64_t sent;
+
+	start_with(&split_defaults);
+	for (unsigned int i = 0; i < 6; i++)
+		server_sends(i, 1000);
+	client_acknowledges(ISN + 1 + 1000);
+	for (unsigned int i = 0; i < 1200; i++) {
+		sent = sent_bytes;
+		pass(90000);
+		if (sent_bytes > sent)
+			give(make_ack(data, false, ISN + 1, ISN + 1 + 1000, STAMP + 10, 0));
+	}
+	check(split_flows(split) == 1 && resets == 0);
+	client_has = ISN + 1 + 1000;
+	client_acknowledges(client_has);
+	client_gets(ISN + 1 + 6000);
+	check(client_has == ISN + 1 + 6000);
+	check(last_to_server.ack == ISN + 1 + 6000 && resets == 0);
+	split_free(split);
+}
+
+/*
  * 20 segments of 400 bytes wait, and the client acknowledges one at a time. What is acknowledged
  * of the rest advances by a sixteenth of a segment of 1,428 bytes or of the rest, not of 400 bytes.
  */
@@ -334,6 +361,7 @@ int main(void)
 	run(sacked_and_dropped);
 	run(a_silent_pipe);
 	run(a_dead_pipe);
+	run(a_window_that_shrinks);
 	run(no_silly_steps);
 	return tap_end();
 }

@@ -245,8 +245,8 @@ void acked_packet(struct flow *flow, const struct packet *packet,
 		measure(flow, &round, now_us);
 		acked_find_lost(flow, now_us);
 		deliver_restart_timers(flow, now_us);
-	} else if (closed) {
-		/* the client has answered a window probe, so it is alive */
+	} else if (closed || !packet->window) {
+		/* alive: it has answered a probe, or what it drops since it has closed its window */
 		flow->backoffs = 0;
 		if (edge != flow->right_edge)
 			deliver_restart_timers(flow, now_us);
