@@ -291,6 +291,22 @@ static void a_window_that_shrinks(void)
 	split_free(split);
 }
 
+/* A window that opens waits for the next acknowledgment; the core steps out of the flow before. */
+static void a_window_opens_and_the_flow_is_left(void)
+{
+	start_with(&split_defaults);
+	server_sends(0, 1000);
+	give(make_ack(data, false, ISN + 1, ISN + 1 + 1000, STAMP + 10, 0));
+	pass(100000);
+	check(last_to_server.ack == ISN + 1 + 1000 && !last_to_server.window);
+	client_acknowledges(ISN + 1 + 1000);
+	split_drain(split, now_us);
+	split_flush(split, now_us);
+	check(split_drained(split));
+	check(last_to_server.window == 60000);
+	split_free(split);
+}
+
 /*
  * 20 segments of 400 bytes wait, and the client acknowledges one at a time. What is acknowledged
  * of the rest advances by a sixteenth of a segment of 1,428 bytes or of the rest, not of 400 bytes.
@@ -362,6 +378,7 @@ int main(void)
 	run(a_silent_pipe);
 	run(a_dead_pipe);
 	run(a_window_that_shrinks);
+	run(a_window_opens_and_the_flow_is_left);
 	run(no_silly_steps);
 	return tap_end();
 }

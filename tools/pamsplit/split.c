@@ -129,7 +129,9 @@ static void set_timer(struct flow *flow)
 
 static void leave(struct flow *flow, uint64_t now_us)
 {
-	if (flow->state == SPLITTING && after(flow->una, flow->ack_out))
+	/* what waits for it, such as a window that has opened, isn't said again by the client */
+	if (flow->state == SPLITTING &&
+	    (after(flow->una, flow->ack_out) || flow->ack_by_us != NEVER_US))
 		early_send(flow);
 	store_empty(flow);
 	lend_forget(flow);
