@@ -342,10 +342,11 @@ static void tell_left(struct flow *flow, uint64_t now_us)
 }
 
 /*
- * Is the RST's sequence number one that its sender could use? Otherwise the RST is forged, or
- * data before it is missing. In doubt_reset(), a RST of the server's is then replaced by an
- * acknowledgment to the server: one that no longer has the connection answers with an exact
- * RST (RFC 5961, 3.2). A RST of the client's is passed on, for the server to check.
+ * Is the RST's sequence number exact, the next one or, as in an answer to an acknowledgment, that
+ * one's? Otherwise the RST is forged, or data before it is missing. In doubt_reset(), a RST of
+ * the server's is then replaced by an acknowledgment to the server: one that no longer has the
+ * connection answers with an exact RST (RFC 5961, 3.2). A RST of the client's is passed on, for
+ * the server to check.
  */
 static bool reset_counts(const struct flow *flow, const struct packet *packet,
 			 bool to_server)
@@ -354,9 +355,8 @@ static bool reset_counts(const struct flow *flow, const struct packet *packet,
 		return to_server ? packet->seq == flow->client_isn + 1
 				 : packet->ack == flow->client_isn + 1;
 	if (to_server)
-		return lies_in(packet->seq, flow->server_ack,
-			       flow->client_nxt);
-	return lies_in(packet->seq, flow->ack_out, flow->rcv_nxt);
+		return packet->seq == flow->server_ack || packet->seq == flow->client_nxt;
+	return packet->seq == flow->ack_out || packet->seq == flow->rcv_nxt;
 }
 
 static enum split_verdict doubt_reset(struct flow *flow, bool to_server)
