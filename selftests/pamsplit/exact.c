@@ -110,10 +110,28 @@ static void in_the_clients_name(void)
 	split_free(split);
 }
 
+/*
+ * The window becomes smaller, so the former DATA_ACK is repeated with the former window, as long
+ * as the client's last one, which was longer: with its own upper half.
+ */
+static void data_acks_of_two_widths(void)
+{
+	start(false);
+	pass(20000);
+	check(up.data_ack_len == 4 && up.data_ack == (uint32_t)DATA_ACK);
+	client_says(8, DATA_ACK + SEGMENT, ISN + 1 + SEGMENT, WINDOW / 2, 0);
+	pass(20000);
+	check(up.data_ack_len == 8);
+	check(up.data_ack == DATA_ACK || up.data_ack == DATA_ACK + SEGMENT);
+	printf("# %llx, window %u\n", (unsigned long long)up.data_ack, up.window);
+	split_free(split);
+}
+
 int main(void)
 {
 	run(in_the_servers_name_while_split);
 	run(in_the_servers_name_while_passed);
 	run(in_the_clients_name);
+	run(data_acks_of_two_widths);
 	return tap_end();
 }

@@ -142,10 +142,11 @@ void early_send(struct flow *flow)
 	bare.ack = early_target(flow);
 	if (would_widen(flow, bare.ack)) {
 		bare.window = flow->window_out;
-		bare.data_ack = flow->data_ack_out;
+		/* the upper half of one that had 32 bits is that of the newest */
+		bare.data_ack += (int32_t)(flow->data_ack_out - (uint32_t)bare.data_ack);
 	}
 	flow->window_out = bare.window;
-	flow->data_ack_out = bare.data_ack;
+	flow->data_ack_out = (uint32_t)bare.data_ack;
 	flow->ack_out = bare.ack;
 	flow->has_dsack = false;
 	flow->unacked = 0;

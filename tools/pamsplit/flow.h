@@ -239,7 +239,7 @@ struct flow {
 	uint8_t data_ack_len;	/* 4 or 8 bytes; 0: there is none yet */
 	uint64_t data_ack;
 	uint16_t window_out;	/* the window last sent to the server */
-	uint64_t data_ack_out;	/* the DATA_ACK sent with that window */
+	uint32_t data_ack_out;	/* the DATA_ACK sent with that window, its lower half */
 	uint8_t client_header[60 + 20];
 	uint16_t client_tcp_at;
 

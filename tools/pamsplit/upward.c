@@ -36,14 +36,6 @@ static bool data_ack_advances(const struct flow *flow,
 	return after((uint32_t)packet->data_ack, (uint32_t)flow->data_ack);
 }
 
-/* The packet's DATA_ACK as the flow's: the upper half of one with 32 bits is that of the newest. */
-static uint64_t data_ack_of(const struct flow *flow, const struct packet *packet)
-{
-	if (packet->data_ack_len == 8)
-		return packet->data_ack;
-	return flow->data_ack + (int32_t)((uint32_t)packet->data_ack - (uint32_t)flow->data_ack);
-}
-
 /* Store the client's DATA_ACK, window and sequence numbers. Are DATA_ACK or window new? */
 static bool note(struct flow *flow, const struct packet *packet)
 {
@@ -98,7 +90,7 @@ static void note_passed(struct flow *flow, const struct packet *packet)
 {
 	if (packet->data_ack_len) {
 		flow->window_out = packet->window;
-		flow->data_ack_out = data_ack_of(flow, packet);
+		flow->data_ack_out = (uint32_t)packet->data_ack;
 	}
 	flow->ack_out = early_target(flow);
 }
