@@ -15,6 +15,8 @@
 #define DATA_ACK	0x123456789abcdef0ULL
 
 static struct packet up;	/* the last one that was made for the server */
+static unsigned int made;	/* packets for the client */
+static unsigned int ids;	/* those whose id the kernel chooses */
 
 static void note(void *arg, enum split_side side, uint8_t *packet, size_t len)
 {
@@ -23,8 +25,12 @@ static void note(void *arg, enum split_side side, uint8_t *packet, size_t len)
 	(void)arg;
 	if (!packet_read(&read, packet, len))
 		return;
-	if (side == TO_SERVER)
+	if (side == TO_SERVER) {
 		up = read;
+		return;
+	}
+	made++;
+	ids += !get16(packet + 4);
 }
 
 /* An acknowledgment with a DATA_ACK of that many bytes, and upload. */
@@ -127,11 +133,34 @@ static void data_acks_of_two_widths(void)
 	split_free(split);
 }
 
+/*
+ * Packets that may be fragmented need ids that differ (RFC 6864, 4): those made of one that
+ * offload has put together, and what is sent again, get new ones of the kernel.
+ */
+static void ids_that_differ(void)
+{
+	size_t len;
+
+	start(false);
+	client_says(4, (uint32_t)DATA_ACK, ISN + 1 + SEGMENTS * SEGMENT, WINDOW, 0);
+	made = 0;
+	ids = 0;
+	len = make_data(data, ISN + 1 + SEGMENTS * SEGMENT, ISN + 1, STAMP, TCP_ACK, 8 * SEGMENT);
+	put16(data + 4, 77);
+	data[6] = 0;	/* it may */
+	give(len);
+	pass(1000000);
+	printf("# %u packets\n", made);
+	check(made >= 6 && ids == made);
+	split_free(split);
+}
+
 int main(void)
 {
 	run(in_the_servers_name_while_split);
 	run(in_the_servers_name_while_passed);
 	run(in_the_clients_name);
 	run(data_acks_of_two_widths);
+	run(ids_that_differ);
 	return tap_end();
 }

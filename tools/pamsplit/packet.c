@@ -270,10 +270,12 @@ void packet_seal(uint8_t *data, size_t len)
 
 void packet_set_len(uint8_t *data, uint32_t len)
 {
-	if (data[0] >> 4 == 6)
+	if (data[0] >> 4 == 6) {
 		put16(data + 4, (uint16_t)(len - 40));
-	else
-		put16(data + 2, (uint16_t)len);
+		return;
+	}
+	put16(data + 2, (uint16_t)len);
+	put16(data + 4, 0);	/* the kernel gives the packet an id */
 }
 
 void packet_drop_sack(struct packet *packet)
@@ -342,10 +344,8 @@ size_t packet_make(uint8_t *data, const struct bare *bare)
 	unsigned int room, count;
 
 	memcpy(data, bare->header, tcp_at);
-	if (tcp_at == 20) {
+	if (tcp_at == 20)
 		data[0] = 0x45;
-		put16(data + 4, 0);	/* the kernel gives the packet an id */
-	}
 	memset(tcp, 0, 20);
 	memcpy(tcp, bare->header + bare->tcp_at, 4);
 	tcp_set_seq(tcp, bare->seq);

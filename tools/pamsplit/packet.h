@@ -167,7 +167,7 @@ static inline void tcp_set_window(uint8_t *tcp, uint16_t window)
 	put16(tcp + 14, window);
 }
 
-/* Set the length in the IP header. */
+/* Set the length in the IP header of a packet that is made, from another's header. */
 void packet_set_len(uint8_t *data, uint32_t len);
 
 /* Overwrite the SACK option with no-operations. */
