@@ -80,7 +80,7 @@ static int configure(struct queue *queue)
 struct queue *queue_new(uint16_t number, struct raw *raw)
 {
 	struct queue *queue = calloc(1, sizeof(*queue));
-	const int size = BUFFER_BYTES, one = 1;
+	const int size = BUFFER_BYTES, room = VERDICTS_BYTES, one = 1;
 
 	if (!queue)
 		return NULL;
@@ -102,6 +102,8 @@ struct queue *queue_new(uint16_t number, struct raw *raw)
 		say(COUNTERS ": %s", strerror(errno));
 	setsockopt(queue_fd(queue), SOL_SOCKET, SO_RCVBUFFORCE, &size,
 		   sizeof(size));
+	/* verdicts that find no room are lost, and their packets: net.core.wmem_default may be less */
+	setsockopt(queue_fd(queue), SOL_SOCKET, SO_SNDBUFFORCE, &room, sizeof(room));
 	return queue;
 }
 
