@@ -81,7 +81,9 @@ start()
 keep_first() { need_cgroups; config 'paths { }'; start; }
 
 answers() { "$pamsd" -c "$work/pamsd.conf" --tell '{"command": "status"}' >"$work/status" 2>&1; }
-end() { kill "$daemon"; wait "$daemon" || say "pamsd ended with $?"; daemon=; }
+# what open connections need would stay
+end() { within 50 all_closed; kill "$daemon"; wait "$daemon" || say "pamsd ended with $?"; daemon=; }
+all_closed() { [ -z "$(on_client ss -Htn state established)" ]; }
 endpoints() { ip -n "$client" mptcp endpoint show | sed 's/ id [0-9]*//; s/ *$//' | sort | tr '\n' ';'; }
 ours() { { ip -n "$client" "$family" rule show; ip -n "$client" "$family" route show table all; } | grep -c 'proto 173'; }
 has_ours() { [ "$(ours)" = "$1" ]; }

@@ -457,6 +457,12 @@ result "down in another boot: that namespace is gone"
 
 # --- down ---
 
+# a pamsd that left something to open connections, as its file says
+mkdir -p /var/lib/pamsd
+echo '{"boot": "another"}' >/var/lib/pamsd/paths.json
+pamsctl up >"$work/why" 2>&1 && pamsctl down >>"$work/why" 2>&1 && [ ! -e /var/lib/pamsd/paths.json ]
+result "down: what pamsd left to open connections goes"
+
 fresh
 pamsctl up >"$work/why" 2>&1
 mv $record "$work/record"

@@ -6,10 +6,10 @@
  *
  * The daemon's own files keep the paths: paths.c, metric.c, plan.c, choice.c and seen.c. The
  * kernel, the event loop and the clock are played here. A schedule has three links, changes for
- * 30 s, in half of them a daemon that is killed and started again, and others who add and take away
- * endpoints, routes and rules, also those of pamsd. All the time somebody wants to connect, and
- * tries anew each 300 ms until an attempt succeeds, as happy eyeballs do; somebody else tries a
- * server that is down. What has to be:
+ * 30 s, in half of them a daemon that ends or is killed and is started again, and others who add
+ * and take away endpoints, routes and rules, also those of pamsd. All the time somebody wants to
+ * connect, and tries anew each 300 ms until an attempt succeeds, as happy eyeballs do; somebody
+ * else tries a server that is down. What has to be:
  *
  *	- nobody waits for over a second while one path lived all the time, and for some before;
  *	  and for 0.6 s more for each further address that was tried in vain; in each fourth
@@ -20,7 +20,8 @@
  *	- 5 s after the last change each usable link has its endpoint, rules and routes, and no
  *	  other link has;
  *	- what others have made is as they left it;
- *	- nothing is left when the daemon has ended.
+ *	- what open connections use is left when the daemon ends, and nothing else;
+ *	- nothing is left when it has undone all.
  *
  * Before that, what a server says of the rates of two paths, and what becomes of it if it lies.
  */
@@ -481,6 +482,23 @@ bool caps_forbid(const struct caps *caps, const char *interface)
 	return false;
 }
 
+bool caps_have_taken(const struct caps *caps, const struct prefix *address)
+{
+	(void)caps;
+	(void)address;
+	return false;
+}
+
+void caps_leave(struct caps *caps, const struct prefix *address)
+{
+	(void)caps;
+	(void)address;
+}
+
+void endpoints_close(void)
+{
+}
+
 uint8_t caps_cost(const struct caps *caps, const char *interface)
 {
 	(void)caps;
@@ -704,6 +722,34 @@ int diag_open(struct nl_sock **sock, diag_fn fn, void *arg)
 		info.acked_ms = (us - heard_us(one)) / 1000;
 		memcpy(attribute.data, &info, sizeof(info));
 		fn(&found, arg);
+	}
+	return 0;
+}
+
+static bool is_mptcp(const struct connection *one)
+{
+	return one->port % 2;
+}
+
+int diag_established(struct nl_sock **sock, const void *filter, size_t filter_len, diag_fn fn,
+		     void *arg)
+{
+	static struct {
+		struct nlattr head, name;
+		char text[6];
+	} ulp = { { sizeof(ulp), 0 }, { sizeof(ulp) - sizeof(ulp.head), INET_ULP_INFO_NAME },
+		  "mptcp" };
+
+	(void)sock;
+	(void)filter;
+	(void)filter_len;
+	for (unsigned int n = 0; n < CONNECTIONS; n++) {
+		const struct connection *one = &connections[n];
+		const struct diag_socket found = { .local = one->local, .peer = one->peer,
+						   .ulp = is_mptcp(one) ? &ulp.head : NULL };
+
+		if (one->used && !one->opening)
+			fn(&found, arg);
 	}
 	return 0;
 }
@@ -1091,6 +1137,55 @@ static void look(void)
 	expect(found <= wanted, "endpoints of ours are left");
 }
 
+/* Is the address that of an open connection, or of one with MPTCP? */
+static bool is_used(const struct prefix *address, bool mptcp)
+{
+	for (unsigned int n = 0; n < CONNECTIONS; n++) {
+		const struct connection *one = &connections[n];
+
+		if (one->used && !one->opening && (is_mptcp(one) || !mptcp) &&
+		    !memcmp(&one->local, address, sizeof(*address)))
+			return true;
+	}
+	return false;
+}
+
+static bool endpoint_is_used(const struct endpoint *endpoint)
+{
+	struct prefix address = { .family = endpoint->family,
+				  .len = endpoint->family == AF_INET ? 32 : 128 };
+
+	memcpy(address.address, endpoint->address, sizeof(address.address));
+	return is_used(&address, true);
+}
+
+static unsigned int count_used(void)
+{
+	unsigned int count = 0;
+
+	for_each(const struct scene_rule, rule, &rules)
+		count += is_used(&rule->from, false);
+	for (unsigned int e = 0; e < endpoint_count; e++)
+		count += endpoints[e].ours && endpoint_is_used(&endpoints[e].endpoint);
+	return count;
+}
+
+/* What open connections need stays, and nothing else. */
+static void end(void)
+{
+	unsigned int used = count_used();
+
+	paths_end(paths);
+	expect(count_used() == used, "an open connection misses something");
+	for (unsigned int e = 0; e < endpoint_count; e++)
+		expect(!endpoints[e].ours || endpoint_is_used(&endpoints[e].endpoint),
+		       "an endpoint is left");
+	for_each(const struct scene_rule, rule, &rules)
+		expect(is_used(&rule->from, false), "a rule is left");
+	for_each(const struct scene_route, route, &routes)
+		expect(rules.count && route->table != RT_TABLE_MAIN, "a route is left");
+}
+
 static void forget_lives(void)
 {
 	for (unsigned int n = 0; n < LINKS; n++) {
@@ -1101,9 +1196,13 @@ static void forget_lives(void)
 }
 
 /* Nobody chooses meanwhile, and the new one knows nothing. */
-static void kill_and_start(void)
+static void end_and_start(void)
 {
-	tell("pamsd is killed");
+	bool killed = draw(2);
+
+	tell("pamsd %s", killed ? "is killed" : "ends");
+	if (!killed)
+		end();
 	paths_free(paths);
 	forget_lives();
 	run_for(draw(2000));
@@ -1150,7 +1249,7 @@ static bool schedule(void)
 		change();
 		run_for(draw(gap_ms) + 10);
 		if (!draw(20))
-			kill_and_start();
+			end_and_start();
 	}
 	run_for(SETTLED_MS);
 	look();

@@ -7,6 +7,8 @@
 #include "up.h"
 
 #define INIT_SCRIPT	"/etc/init.d/pamsd"
+/* pamsd's, of what it has made */
+#define PATHS_FILE	"/var/lib/pamsd/paths.json"
 
 void service_manager(struct up *up)
 {
@@ -151,6 +153,18 @@ static int undo_one(struct up *up, const char *command, const char *would, const
 	return DONE;
 }
 
+/* What pamsd left to connections that were open when it ended. */
+static int clean(struct up *up)
+{
+	const char * const words[] = { "pamsd", "--clean", NULL };
+	char said[256] = "";
+
+	if (up->dry_run || access(PATHS_FILE, F_OK) ||
+	    !program_run(words, true, said, sizeof(said)))
+		return DONE;
+	return up_stays(up, "pamsd --clean fails: %s", said);
+}
+
 int service_undo(struct up *up, json_t *step)
 {
 	/* this down repeats one with which pamsd didn't start, and which had cut the file */
@@ -167,11 +181,11 @@ int service_undo(struct up *up, json_t *step)
 	}
 	if (!up_flag(step, "enabled") && is_enabled(up))
 		status = undo_one(up, "disable", "disable", "disabled", "pamsd at boot");
-	if (status || !active)
-		return status;
-	if (up_flag(step, "active"))
+	if (!status && active && up_flag(step, "active"))
 		return undo_one(up, "restart", "restart", "restarted", "pamsd");
-	return undo_one(up, "stop", "stop", "stopped", "pamsd");
+	if (!status && active)
+		status = undo_one(up, "stop", "stop", "stopped", "pamsd");
+	return status ?: clean(up);
 }
 
 /* --- OpenWrt's configuration --- */

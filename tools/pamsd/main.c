@@ -305,6 +305,8 @@ static int run(void)
 	pamsd.roles.config = config_read(pamsd.file, say_line);
 	if (!pamsd.roles.config)
 		return EXIT_FAILURE;
+	if (!pamsd.roles.config->paths.kept)
+		paths_clean(pamsd.roles.config->state, false);
 	pamsd.unprivileged = !needs_privilege(pamsd.roles.config);
 	if (pamsd.roles.config->reporter)
 		traffic_open();
@@ -327,10 +329,10 @@ static int run(void)
 	notify("READY=1");
 	event_base_dispatch(pamsd.base);
 	notify("STOPPING=1");
+	if (pamsd.roles.paths)
+		paths_end(pamsd.roles.paths);
 	if (pamsd.roles.caps)
 		caps_release(pamsd.roles.caps);
-	if (pamsd.roles.paths)
-		paths_release(pamsd.roles.paths);
 	status = pamsd.broken ? EXIT_FAILURE : EXIT_SUCCESS;
 free_roles:
 	tear_down(&pamsd.roles);
@@ -381,6 +383,16 @@ static int generate_key(void)
 	return EXIT_SUCCESS;
 }
 
+/* There need be no configuration any more. */
+static int clean(void)
+{
+	struct config *config = access(pamsd.file, F_OK) ? NULL : config_read(pamsd.file, say_line);
+	int left = paths_clean(config ? config->state : PAMSD_STATE, true);
+
+	config_free(config);
+	return left ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
 /* A user who may use the socket need not be able to read the configuration. */
 static int tell_running(const char *line)
 {
@@ -403,6 +415,7 @@ static const char help[] =
 "usage: pamsd [--config FILE] [--user NAME]\n"
 "       pamsd --check [FILE]                check a configuration\n"
 "       pamsd [--config FILE] --tell LINE   send a line to a running pamsd\n"
+"       pamsd [--config FILE] --clean       take away what an ended pamsd left of paths\n"
 "       pamsd --genkey                      print a new key\n"
 "       pamsd --help, --version\n"
 "\n"
@@ -423,7 +436,7 @@ static int finish(int status)
 	return EXIT_FAILURE;
 }
 
-enum task { RUN = 0, CHECK = 256, TELL, GENKEY, VERSION, HELP };
+enum task { RUN = 0, CHECK = 256, TELL, CLEAN, GENKEY, VERSION, HELP };
 
 static int carry_out(enum task task, const char *line)
 {
@@ -432,6 +445,8 @@ static int carry_out(enum task task, const char *line)
 		return check(pamsd.file);
 	case TELL:
 		return tell_running(line);
+	case CLEAN:
+		return clean();
 	case GENKEY:
 		return generate_key();
 	case HELP:
@@ -453,6 +468,7 @@ int main(int argc, char **argv)
 		{ "user", required_argument, NULL, 'u' },
 		{ "check", no_argument, NULL, CHECK },
 		{ "tell", required_argument, NULL, TELL },
+		{ "clean", no_argument, NULL, CLEAN },
 		{ "genkey", no_argument, NULL, GENKEY },
 		{ "help", no_argument, NULL, HELP },
 		{ "version", no_argument, NULL, VERSION },
@@ -484,8 +500,8 @@ int main(int argc, char **argv)
 		if (option == TELL)
 			line = optarg;
 		if (task != RUN && task != (enum task)option) {
-			say("one of --check, --tell, --genkey, --help and "
-			    "--version at a time");
+			say("one of --check, --tell, --clean, --genkey, --help and --version at "
+			    "a time");
 			return usage();
 		}
 		task = option;

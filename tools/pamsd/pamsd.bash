@@ -4,7 +4,7 @@
 
 _pamsd()
 {
-	local current=${COMP_WORDS[COMP_CWORD]} options="--config --user --check --tell --genkey --help --version"
+	local current=${COMP_WORDS[COMP_CWORD]} options="--config --user --check --tell --clean --genkey --help --version"
 
 	case ${COMP_WORDS[COMP_CWORD - 1]} in
 	-c | --config | --check)

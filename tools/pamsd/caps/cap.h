@@ -125,6 +125,7 @@ struct held {
 	struct endpoint endpoint;	/* its original state */
 	bool removed;		/* pamsd removed it; else made it a backup */
 	bool id_taken;		/* another endpoint got its id meanwhile */
+	bool left;		/* caps_release() leaves it as it is */
 };
 
 struct caps {
@@ -158,6 +159,8 @@ void caps_save(struct caps *caps);
 void caps_tell(struct caps *caps);
 /* Make endpoints backups, remove them, or restore them. */
 void caps_settle_endpoints(struct caps *caps);
+/* Don't restore those that were removed and are to be left. */
+void caps_drop_left(struct caps *caps);
 /* Restore an interface's lasting cost (0: it has none) once none of its caps is active. */
 void caps_give_back_cost(struct caps *caps, unsigned int ifindex, uint8_t cost);
 

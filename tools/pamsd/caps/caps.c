@@ -373,12 +373,17 @@ void caps_feed(struct caps *caps)
 
 void caps_release(struct caps *caps)
 {
+	unsigned int before = caps->held_count;
+
 	caps->released = true;
 	for (unsigned int i = 0; i < caps->capped_count; i++)
 		caps->capped[i].effect = (struct effect){ };
 	caps_tell(caps);
+	caps_drop_left(caps);
 	if (caps->held_count)
 		caps_settle_endpoints(caps);
+	if (caps->held_count < before)
+		caps_save(caps);
 }
 
 void caps_free(struct caps *caps)

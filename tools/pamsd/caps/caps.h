@@ -37,6 +37,11 @@ uint8_t caps_cost(const struct caps *caps, const char *interface);
 /* Call news() whenever that may have changed; NULL: call nothing. */
 void caps_on_change(struct caps *caps, void (*news)(void *arg), void *arg);
 
+/* Have the caps removed the endpoint with this address, to give it back? */
+bool caps_have_taken(const struct caps *caps, const struct prefix *address);
+/* It is pamsd's own: caps_release() leaves it as it is. */
+void caps_leave(struct caps *caps, const struct prefix *address);
+
 /* Was this pamsd built with D-Bus? */
 bool metered_can_be_had(void);
 

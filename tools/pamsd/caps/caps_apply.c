@@ -192,12 +192,35 @@ static void find_least_cost(struct caps *caps, const struct endpoint *list,
 	caps->least_cost = least;
 }
 
-static struct held *find_held(struct caps *caps, const struct endpoint *endpoint)
+static struct held *find_held(const struct caps *caps, const struct endpoint *endpoint)
 {
 	for (unsigned int i = 0; i < caps->held_count; i++)
 		if (is_same(&caps->held[i].endpoint, endpoint))
-			return &caps->held[i];
+			return (struct held *)&caps->held[i];
 	return NULL;
+}
+
+static struct held *held_at(const struct caps *caps, const struct prefix *address)
+{
+	struct endpoint endpoint = { .family = address->family };
+
+	memcpy(endpoint.address, address->address, sizeof(endpoint.address));
+	return find_held(caps, &endpoint);
+}
+
+bool caps_have_taken(const struct caps *caps, const struct prefix *address)
+{
+	const struct held *held = held_at(caps, address);
+
+	return held && held->removed;
+}
+
+void caps_leave(struct caps *caps, const struct prefix *address)
+{
+	struct held *held = held_at(caps, address);
+
+	if (held)
+		held->left = true;
 }
 
 static void drop(struct caps *caps, struct held *held)
@@ -265,6 +288,8 @@ static void settle(struct caps *caps, const struct endpoint *endpoint)
 	struct held *held = find_held(caps, endpoint);
 	int err = 0;
 
+	if (held && held->left)
+		return;
 	if (!effect.forbid && !effect.backup) {
 		if (!held)
 			return;
@@ -368,6 +393,13 @@ static void restore_all(struct caps *caps, const struct endpoint *list,
 		if (caps->held[i].id_taken == id_taken &&
 		    !is_in(&caps->held[i].endpoint, list, count) &&
 		    restore(caps, &caps->held[i]))
+			drop(caps, &caps->held[i]);
+}
+
+void caps_drop_left(struct caps *caps)
+{
+	for (unsigned int i = caps->held_count; i--;)
+		if (caps->held[i].left && caps->held[i].removed)
 			drop(caps, &caps->held[i]);
 }
 

@@ -26,6 +26,8 @@
 #include <netlink/netlink.h>
 #include <netlink/socket.h>
 
+#include "../../lib/sockdiag.h"
+#include "../base/diag.h"
 #include "path.h"
 
 /* After a change wait for those that come with it. */
@@ -45,6 +47,10 @@
 #define FIRST_PERCENT	80
 #define LATER_PERCENT	50
 #define NEW_MS		60000
+
+/* How often to look if a pamsd that may be ending has done so. */
+#define ENDING_LOOKS	20
+#define ENDING_LOOK_US	100000
 
 /* The path manager's limit of further subflows. */
 #define SUBFLOWS_MOST	8
@@ -302,6 +308,31 @@ static void note_ids(struct paths *paths)
 	}
 }
 
+/* Remove those that were made, but for the plan's; of the first ones, as the list has them. */
+static void remove_endpoints(struct paths *paths, const struct plan *plan,
+			     const struct endpoint *list, int count, unsigned int first)
+{
+	for (unsigned int i = first < paths->made.count ? first : paths->made.count; i--;) {
+		struct made *made = (struct made *)paths->made.at + i;
+		const struct endpoint *there = endpoint_at(list, count, &made->address);
+		int err;
+
+		if (made_at(&plan->endpoints, &made->address))
+			continue;
+		/* the caps give it back */
+		if (!there && paths->caps && caps_have_taken(paths->caps, &made->address))
+			continue;
+		err = there ? endpoint_remove(there) : 0;
+		if (failed(err, false) && err != -EINVAL) {
+			complain(paths, "to remove an endpoint",
+				 name_of(paths, made->ifindex), err);
+			continue;
+		}
+		say("%s: no path any more", name_of(paths, made->ifindex));
+		forget_made(paths, made);
+	}
+}
+
 static void settle_endpoints(struct paths *paths, const struct plan *plan)
 {
 	struct endpoint list[ENDPOINTS_MAX];
@@ -327,26 +358,7 @@ static void settle_endpoints(struct paths *paths, const struct plan *plan)
 		add_endpoint(paths, wanted);
 	}
 	note_ids(paths);
-	for (unsigned int i = before < paths->made.count ? before : paths->made.count; i--;) {
-		struct made *made = (struct made *)paths->made.at + i;
-		const struct endpoint *there = endpoint_at(list, count, &made->address);
-		int err;
-
-		if (made_at(&plan->endpoints, &made->address))
-			continue;
-		/* the caps give it back */
-		if (!there && paths->caps &&
-		    caps_forbid(paths->caps, name_of(paths, made->ifindex)))
-			continue;
-		err = there ? endpoint_remove(there) : 0;
-		if (failed(err, false) && err != -EINVAL) {
-			complain(paths, "to remove an endpoint",
-				 name_of(paths, made->ifindex), err);
-			continue;
-		}
-		say("%s: no path any more", name_of(paths, made->ifindex));
-		forget_made(paths, made);
-	}
+	remove_endpoints(paths, plan, list, count, before);
 	if (paths->unsaved)
 		save(paths);
 }
@@ -726,7 +738,7 @@ static int open_news(struct paths *paths, struct event_base *base)
 	return paths->event ? event_add(paths->event, NULL) : -1;
 }
 
-/* Two daemons would undo each other's work: the namespace has one such name. */
+/* Two daemons would undo each other's work: the namespace has one such name. -1: it is taken. */
 static int lock(void)
 {
 	struct sockaddr_un name = { .sun_family = AF_UNIX, .sun_path = "\0mptcp-pams-paths" };
@@ -734,11 +746,15 @@ static int lock(void)
 
 	if (fd >= 0 && bind(fd, (struct sockaddr *)&name,
 			    offsetof(struct sockaddr_un, sun_path) + 17)) {
-		say("another pamsd keeps this network namespace's paths");
 		close(fd);
 		fd = -1;
 	}
 	return fd;
+}
+
+static void say_locked(void)
+{
+	say("another pamsd keeps this network namespace's paths");
 }
 
 static char *file_beside(const char *state)
@@ -762,6 +778,8 @@ struct paths *paths_new(struct event_base *base, const struct config *config,
 	paths->kernel = kernel;
 	paths->caps = caps;
 	paths->lock = lock();
+	if (paths->lock < 0)
+		say_locked();
 	paths->file = file_beside(config->state);
 	paths->settle = evtimer_new(base, on_settle, paths);
 	paths->look = evtimer_new(base, on_look, paths);
@@ -788,18 +806,122 @@ struct paths *paths_new(struct event_base *base, const struct config *config,
 	return paths;
 }
 
+/* --- the end --- */
+
+struct needs {
+	const struct paths *paths;
+	struct plan *plan;
+};
+
+static void take_need(const struct diag_socket *socket, void *arg)
+{
+	const struct needs *needs = arg;
+	const struct made *made = made_at(&needs->paths->made, &socket->local);
+	struct plan *plan = needs->plan;
+
+	if (made && sockdiag_is_mptcp(socket->ulp) && !made_at(&plan->endpoints, &made->address))
+		*(struct made *)list_add(&plan->endpoints, sizeof(*made)) = *made;
+	for_each(const struct scene_rule, rule, &needs->paths->scene.rules)
+		if (!memcmp(&rule->from, &socket->local, sizeof(rule->from)) &&
+		    !has_rule(&plan->rules, rule))
+			*(struct scene_rule *)list_add(&plan->rules, sizeof(*rule)) = *rule;
+}
+
+static bool leads_to(const struct list *rules, uint32_t table)
+{
+	for_each(const struct scene_rule, rule, rules)
+		if (rule->table == table)
+			return true;
+	return false;
+}
+
+/*
+ * What open connections need of what is there: an endpoint takes its subflows with it. If they
+ * can't be read, nothing.
+ */
+static void plan_open(struct paths *paths, struct plan *plan)
+{
+	struct needs needs = { paths, plan };
+	struct nl_sock *sock = NULL;
+
+	diag_established(&sock, NULL, 0, take_need, &needs);
+	source_close(&sock);
+	for_each(const struct scene_route, route, &paths->scene.routes)
+		if (route->ours && route->table != RT_TABLE_MAIN &&
+		    leads_to(&plan->rules, route->table))
+			*(struct scene_route *)list_add(&plan->routes, sizeof(*route)) = *route;
+}
+
+/* Endpoints go though routes can't be read. */
+static void undo(struct paths *paths, bool all)
+{
+	struct endpoint list[ENDPOINTS_MAX];
+	struct plan stays = { };
+	int err = scene_read(&paths->scene), count = read_endpoints(paths, list);
+
+	if (err) {
+		say("routes can't be read, and stay: %s", strerror(-err));
+		list_free(&paths->scene.rules);
+		list_free(&paths->scene.routes);
+	}
+	if (!all)
+		plan_open(paths, &stays);
+	for_each(const struct made, made, &paths->made)
+		if (paths->caps)
+			caps_leave(paths->caps, &made->address);
+	if (count >= 0) {
+		leave_others(paths, list, count);
+		remove_endpoints(paths, &stays, list, count, paths->made.count);
+	}
+	settle_rules(paths, &stays, false);
+	settle_routes(paths, &stays);
+	if (!paths->made.count) {
+		lower_limit(paths);
+		unlink(paths->file);
+	} else if (paths->unsaved) {
+		save(paths);
+	}
+	plan_free(&stays);
+}
+
 void paths_release(struct paths *paths)
 {
-	struct plan nothing = { };
+	undo(paths, true);
+}
 
-	if (scene_read(&paths->scene))
-		return;
-	settle_endpoints(paths, &nothing);
-	settle_rules(paths, &nothing, false);
-	settle_routes(paths, &nothing);
-	lower_limit(paths);
-	if (!paths->made.count)
-		unlink(paths->file);
+void paths_end(struct paths *paths)
+{
+	undo(paths, false);
+}
+
+int paths_clean(const char *state, bool asked)
+{
+	struct paths paths = { .file = file_beside(state) };
+	int left = 0;
+
+	if (!paths.file || (!asked && access(paths.file, F_OK)))
+		goto free_file;
+	paths.lock = lock();
+	for (unsigned int i = 0; asked && paths.lock < 0 && i < ENDING_LOOKS; i++) {
+		usleep(ENDING_LOOK_US);
+		paths.lock = lock();
+	}
+	if (paths.lock >= 0) {
+		restore(&paths);
+		paths_release(&paths);
+		left = paths.made.count ? -1 : 0;
+		close(paths.lock);
+	} else if (asked) {
+		say_locked();
+		left = -1;
+	}
+	scene_free(&paths.scene);
+	scene_close();
+	endpoints_close();
+	list_free(&paths.made);
+free_file:
+	free(paths.file);
+	return left;
 }
 
 void paths_free(struct paths *paths)

@@ -34,6 +34,13 @@ struct paths *paths_new(struct event_base *base, const struct config *config,
 void paths_free(struct paths *paths);
 /* Undo what was made. */
 void paths_release(struct paths *paths);
+/* But for what open connections need: the next paths_new() or paths_clean() finds it. */
+void paths_end(struct paths *paths);
+/*
+ * Undo what an earlier pamsd with this state file has left; unless asked for only if it left its
+ * file. Returns 0, or -1 after logging why something is left.
+ */
+int paths_clean(const char *state, bool asked);
 /* What the paths depend on may have changed. */
 void paths_feed(struct paths *paths);
 /* No connection begins on a path that is about to be lost. Returns NULL, or why not. */

@@ -1,0 +1,203 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""The running daemon keeps paths, in this machine's kernel, with MPTCP connections to a server behind two links.
+Prints TAP.
+
+    10.99.1.1 p1 ---- q1   default routes by both
+    10.99.2.1 p2 ---- q2   10.99.0.1
+
+    selftests/pamsd/paths.py [CASE...]
+"""
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from daemon import (LIMIT_S, PAMSD, Daemon, Skipped, check, free_port, new_key, run_cases_about_lo, within)  # noqa: E402
+
+MPTCP = 262
+# 2 endpoints; of each 3 rules and 2 routes
+BOTH, NONE = (2, 10), (0, 0)
+SERVER = """
+import socket
+import threading
+
+def echo(client):
+    while data := client.recv(65536):
+        client.sendall(data)
+
+listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, 262)
+listener.bind(("10.99.0.1", 80))
+listener.listen()
+print("listens", flush=True)
+while True:
+    threading.Thread(target=echo, args=listener.accept()[:1], daemon=True).start()
+"""
+
+
+def ip(lines, *prefix):
+    done = subprocess.run([*prefix, "ip", "-batch", "-"], input="\n".join(lines) + "\n", check=False, text=True,
+                          capture_output=True)
+    if done.returncode:
+        raise Skipped(f"no such links here: {done.stderr}")
+
+
+class Server:
+    """In another network namespace; it answers each byte with one."""
+
+    def __init__(self):
+        self.process = subprocess.Popen(["unshare", "-n", sys.executable, "-c",
+                                         f"print('is there', flush=True)\ninput()\n{SERVER}"],
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        if self.process.stdout.readline() != "is there\n":
+            raise Skipped("no network of the server's own")
+        there = ["link set lo up", "addr add 10.99.0.1/32 dev lo"]
+        for link in (1, 2):
+            ip([f"link add p{link} type veth peer name q{link} netns {self.process.pid}",
+                f"addr add 10.99.{link}.1/24 dev p{link}", f"link set p{link} up"])
+            there += [f"addr add 10.99.{link}.2/24 dev q{link}", f"link set q{link} up"]
+        ip(there, "nsenter", "-n", "-t", str(self.process.pid))
+        ip([f"route add default via 10.99.{link}.2 dev p{link} metric {link}" for link in (1, 2)])
+        self.process.stdin.write("go\n")
+        self.process.stdin.flush()
+        if self.process.stdout.readline() != "listens\n":
+            raise Skipped("no MPTCP here")
+
+    def end(self):
+        ip(["link del p1", "link del p2"])
+        self.process.kill()
+        self.process.wait()
+
+
+class Connection:
+    def __init__(self, count=2, source=""):
+        self.socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM, MPTCP)
+        self.socket.settimeout(LIMIT_S)
+        self.socket.bind((source, 0))
+        self.socket.connect(("10.99.0.1", 80))
+        self.echo()
+        within(f"it has {count} subflows", lambda: len(subflows()) == count)
+
+    def echo(self):
+        for _ in range(5):
+            self.socket.sendall(b"x")
+            check(self.socket.recv(1) == b"x", "the server answers")
+
+    def close(self):
+        self.socket.close()
+        within("it is closed", lambda: not subflows())
+
+
+def shown(command):
+    return subprocess.run(command, shell=True, check=True, capture_output=True, text=True).stdout
+
+
+def kept():
+    """Endpoints; rules and routes that are pamsd's."""
+    return (shown("ip mptcp endpoint").count("subflow"),
+            shown("ip rule; ip route show table all").count("proto 173"))
+
+
+def is_kept(what):
+    check(kept() == what, f"endpoints, and rules and routes: {kept()} in place of {what}")
+
+
+def subflows():
+    """Established ones to the server, by address and port of this end."""
+    return sorted(line.split()[2] for line in shown("ss -Htn state established dst 10.99.0.1").splitlines())
+
+
+def config(folder, more=""):
+    return f'state = "{folder}/caps.json"\npaths {{ first = false }}\n{more}'
+
+
+def start(folder):
+    daemon = Daemon(folder, "paths", config(folder))
+    within("there are paths", lambda: kept() == BOTH)
+    return daemon
+
+
+def stop(daemon, left):
+    check(daemon.stop() == 0, "it ends in order")
+    is_kept(left)
+
+
+def open_connections_outlive_it(folder):
+    """Its end and its next start cost a connection no subflow; what none uses goes."""
+    server = Server()
+    daemon = start(folder)
+    connection = Connection()
+    before = subflows()
+    stop(daemon, BOTH)
+    connection.echo()
+    daemon.start()
+    connection.echo()
+    check(subflows() == before, f"{before} became {subflows()}")
+    is_kept(BOTH)
+    ip(["link add p3 type veth peer name q3", "link set q3 up", "link set p3 up", "addr add 10.99.3.1/24 dev p3",
+        "route add default via 10.99.3.2 dev p3 metric 9"])
+    within("there is a third path", lambda: kept() == (3, 15))
+    stop(daemon, BOTH)
+    connection.echo()
+    check(subflows() == before, f"{before} became {subflows()}")
+    ip(["link del p3"])
+    daemon.start()
+    connection.close()
+    stop(daemon, NONE)
+    server.end()
+
+
+def what_is_left_can_be_cleaned(folder):
+    """By --clean, unless another pamsd keeps it, and by the next one that keeps no paths."""
+    server = Server()
+    daemon = start(folder)
+    connection = Connection()
+    clean = [PAMSD, "-c", daemon.file, "--clean"]
+    done = subprocess.run(clean, check=False, capture_output=True, text=True)
+    check(done.returncode == 1 and "another pamsd keeps" in done.stderr, f"{done}")
+    stop(daemon, BOTH)
+    done = subprocess.run(clean, check=False, capture_output=True, text=True)
+    check(done.returncode == 0, f"{done}")
+    is_kept(NONE)
+    connection.close()
+    daemon.start()
+    within("there are paths", lambda: kept() == BOTH)
+    connection = Connection()
+    stop(daemon, BOTH)
+    daemon.write(f'state = "{folder}/caps.json"\nserver {{ listen = {{"127.0.0.1:{free_port()}"}} '
+                 f'peer "a" {{ key = "{new_key()}" }} }}\n')
+    daemon.start()
+    is_kept(NONE)
+    connection.close()
+    daemon.stop()
+    server.end()
+
+
+def caps_hold_over_its_end(folder):
+    """A restart lets no connection onto a link that a cap forbids, nor makes a backup an equal."""
+    server = Server()
+    daemon = start(folder)
+    daemon.reload(config(folder, 'cap "c" { interface = "p1" then = "forbid" }'))
+    within("there is one path", lambda: kept() == (1, 5))
+    connection = Connection(1, "10.99.2.1")
+    before = subflows()
+    stop(daemon, (1, 5))
+    connection.echo()
+    check(subflows() == before, f"{before} became {subflows()}")
+    daemon.write(config(folder, 'cap "c" { interface = "p1" then = "backup" }'))
+    daemon.start()
+    within("there is a backup", lambda: kept() == BOTH and "backup" in shown("ip mptcp endpoint"))
+    within("it has two subflows", lambda: len(subflows()) == 2)
+    stop(daemon, BOTH)
+    check("backup" in shown("ip mptcp endpoint"), "it is no backup any more")
+    daemon.start()
+    daemon.reload(config(folder, 'cap "c" { interface = "p1" then = "cost 1" }'))
+    within("it isn't a backup", lambda: "backup" not in shown("ip mptcp endpoint"))
+    connection.close()
+    stop(daemon, NONE)
+    server.end()
+
+
+if __name__ == "__main__":
+    sys.exit(run_cases_about_lo([open_connections_outlive_it, what_is_left_can_be_cleaned, caps_hold_over_its_end]))
