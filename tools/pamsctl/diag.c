@@ -128,7 +128,7 @@ static void set_owner(struct sockets *sockets, uint32_t inode, const char *pid, 
 			name[strcspn(name, "\n")] = 0;
 		if (f)
 			fclose(f);
-		snprintf(s->owner, sizeof(s->owner), "%s[%.16s]", name, pid);
+		snprintf(s->owner, sizeof(s->owner), "%s[%.16s]", show_utf8(name), pid);
 		s->pid = atoi(pid);
 		s->fd = atoi(fd);
 	}

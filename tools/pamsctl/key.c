@@ -189,13 +189,19 @@ const char *show_token(char *buffer, uint32_t token)
 	return buffer;
 }
 
+/* Control characters, which a terminal obeys, are also U+0080 to U+009F, which have two bytes. */
 char *show_utf8(char *text)
 {
 	json_t *string = json_string(text);
 
-	for (char *at = text; !string && *at; at++)
-		if (*at & 0x80)
+	for (char *at = text; *at; at++) {
+		bool two = string && (uint8_t)at[0] == 0xc2 && (uint8_t)at[1] < 0xa0;
+
+		if (two)
+			*at++ = '?';
+		if (two || iscntrl((unsigned char)*at) || (!string && *at & 0x80))
 			*at = '?';
+	}
 	json_decref(string);
 	return text;
 }
