@@ -18,7 +18,7 @@
  *
  * Nothing is marked or queued unless the worker lives: each of its beats, a packet
  * to the loopback interface, keeps the one element of the set "alive" for another
- * half second. So the kernel resets flows by itself if both worker and guard are
+ * three seconds. So the kernel resets flows by itself if both worker and guard are
  * stopped.
  *
  * The mark of connections is a random number of each run, and the name of an empty
