@@ -60,7 +60,8 @@ static void start(bool passing)
 	split = split_new(&options, note, NULL);
 	open_flow(split, now_us, data, ISN, STAMP, WINDOW);
 	for (uint32_t i = 0; i < SEGMENTS; i++) {
-		size_t len = make_data(data, ISN + 1 + i * SEGMENT, ISN + 1, STAMP, TCP_ACK, SEGMENT);
+		size_t len = make_data(data, ISN + 1 + i * SEGMENT, ISN + 1, STAMP, TCP_ACK,
+				       SEGMENT);
 
 		packet_seal(data, len);
 		split_packet(split, now_us, data, len);
