@@ -443,11 +443,17 @@ def metered_by_networkmanager(folder):
     value, path, setting = (Path(folder) / name for name in ("value", "bus", "bus.conf"))
     setting.write_text(BUS.format(path))
     os.environ["DBUS_SYSTEM_BUS_ADDRESS"] = f"unix:path={path}"
-    said = {"1": True, "4": False, "3": True, "2": False, "word": None}
+    said = {"word": None, "1": True, "4": False, "3": True, "2": False}
 
     def becomes(is_metered):
         within(f"{is_metered} is known", lambda: caps(pamsd)["a"]["metered"] is is_metered
                and caps(pamsd)["a"]["active"] == bool(is_metered), limit_s=40)
+
+    def stays_metered(for_s):
+        end = time.monotonic() + for_s
+        while time.monotonic() < end:
+            check(caps(pamsd)["a"]["metered"] and caps(pamsd)["a"]["active"], f"{caps(pamsd)}")
+            time.sleep(0.2)
 
     pamsd = Daemon(folder, "caps", config(folder, cap("a", "metered = true"), cap("b", "metered = true", "lo"),
                                           cap("c", "metered = true", "none0")))
@@ -464,16 +470,30 @@ def metered_by_networkmanager(folder):
     check(now["a"]["because"] == ["metered"] and now["b"]["active"] and now["c"]["metered"] is None
           and not now["c"]["active"], f"{now}")
     check("cap 'a': lo costs 2: it is metered" in pamsd.said(), pamsd.said())
+    # a device that is not in use, NetworkManager's restart and the bus's: all is asked again each 5 s
+    value.write_text("0")
+    stays_metered(6)
     manager.stop()
-    becomes(None)
-    manager = Program(networkmanager, value)
-    becomes(True)
-    manager.stop()
+    stays_metered(6)
     bus.stop()
     becomes(None)
     path.unlink()
     bus = Program("dbus-daemon", "--nofork", "--print-address", f"--config-file={setting}")
+    value.write_text("1")
     manager = Program(networkmanager, value)
+    becomes(True)
+    # who doesn't answer for longer than answers counted, as after a suspend; a reload, and a start
+    bus.process.send_signal(signal.SIGSTOP)
+    stays_metered(16)
+    pamsd.reload()
+    stays_metered(1)
+    pamsd.stop(signal.SIGKILL)
+    pamsd.start()
+    stays_metered(1)
+    bus.process.send_signal(signal.SIGCONT)
+    value.write_text("2")
+    becomes(False)
+    value.write_text("1")
     becomes(True)
     pamsd.write(config(folder, 'cap "a" {\n\tmetered = true\n\tthen = "lend nothing"\n}'))
     pamsd.send(signal.SIGHUP)
@@ -481,6 +501,7 @@ def metered_by_networkmanager(folder):
     pamsd.stop()
     # a bus that answers nothing holds nobody up
     bus.process.send_signal(signal.SIGSTOP)
+    (Path(folder) / "state").unlink()
     pamsd = Daemon(folder, "caps", config(folder, cap("a", "metered = true")))
     check(caps(pamsd)["a"]["metered"] is None, "it doesn't wait for a bus")
     bus.process.send_signal(signal.SIGCONT)

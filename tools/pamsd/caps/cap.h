@@ -73,9 +73,10 @@ void battery_read(struct battery *battery);
 struct metered;
 
 enum metering {
-	METERING_UNKNOWN,	/* also: NetworkManager isn't running */
+	METERING_UNKNOWN,	/* also: the device isn't in use, or NetworkManager is slow */
 	METERING_YES,		/* also: NetworkManager guesses so */
 	METERING_NO,
+	METERING_AWAY,		/* NetworkManager isn't running */
 };
 
 /*
@@ -109,6 +110,7 @@ struct capped {
 	bool told;		/* an effect was set in the module or in pamsplit */
 	uint8_t lasting_cost;	/* cost that somebody set without a lifetime */
 	bool asks_metered;	/* a cap depends on whether it is metered */
+	enum metering metering;	/* until NetworkManager says another one, or is away */
 };
 
 struct cap {

@@ -99,9 +99,7 @@ static void judge(struct caps *caps, struct cap *cap, const struct tm *now,
 			cap->usage.now.used >= config->quota_bytes);
 	cap->low = is_low(cap, &caps->battery);
 	cap->in_hours = is_in_hours(config, now);
-	cap->metered = config->metered &&
-		       metered_is(caps->metered, config->interface) ==
-		       METERING_YES;
+	cap->metered = config->metered && cap->on->metering == METERING_YES;
 	needs_none = !config->quota_bytes && !config->battery_below &&
 		     !config->hours_count && !config->metered;
 	cap->active = cap->used_up || cap->low || cap->in_hours ||
@@ -243,11 +241,32 @@ static void ask_metered(struct caps *caps)
 			metered_ask(caps->metered, caps->capped[i].name);
 }
 
+/*
+ * Bring the state up to date; what isn't known stays as it was, since a link that costs is used at
+ * once if it counts as free for a moment. Returns whether one has changed.
+ */
+static bool take_metering(struct caps *caps)
+{
+	bool changed = false;
+
+	for (unsigned int i = 0; i < caps->capped_count; i++) {
+		struct capped *capped = &caps->capped[i];
+		enum metering was = capped->metering;
+		enum metering is = capped->asks_metered ? metered_is(caps->metered, capped->name) :
+							  METERING_AWAY;
+
+		if (is != METERING_UNKNOWN)
+			capped->metering = is == METERING_AWAY ? METERING_UNKNOWN : is;
+		changed |= capped->metering != was;
+	}
+	return changed;
+}
+
 static void look(struct caps *caps)
 {
 	uint64_t us = now_us();
 	time_t seconds;
-	bool synced = clock_read(&seconds);
+	bool synced = clock_read(&seconds), changed;
 	struct tm now;
 
 	tzset();
@@ -260,12 +279,13 @@ static void look(struct caps *caps)
 		ask_metered(caps);
 		caps->metered_us = us;
 	}
+	changed = take_metering(caps);
 	for (unsigned int i = 0; i < caps->capped_count; i++)
 		count(caps, &caps->capped[i], us);
 	for (unsigned int i = 0; i < caps->config->cap_count; i++)
 		judge(caps, &caps->caps[i], &now, synced);
 	apply(caps, us);
-	if (has_to_be_saved(caps, us))
+	if (changed || has_to_be_saved(caps, us))
 		caps_save(caps);
 }
 
@@ -454,9 +474,9 @@ static json_t *hours_json(const struct cap_config *config)
 	return list;
 }
 
-static json_t *metered_json(const struct caps *caps, const struct cap *cap)
+static json_t *metered_json(const struct cap *cap)
 {
-	enum metering is = metered_is(caps->metered, cap->config->interface);
+	enum metering is = cap->on->metering;
 
 	return is == METERING_UNKNOWN ? json_null() :
 					json_boolean(is == METERING_YES);
@@ -496,7 +516,7 @@ static json_t *cap_json(const struct caps *caps, const struct cap *cap)
 	if (config->hours_count)
 		json_object_set_new(object, "hours", hours_json(config));
 	if (config->metered)
-		json_object_set_new(object, "metered", metered_json(caps, cap));
+		json_object_set_new(object, "metered", metered_json(cap));
 	return object;
 }
 

@@ -55,6 +55,8 @@ static json_t *interface_json(const struct capped *capped)
 	if (capped->lasting_cost)
 		json_object_set_new(object, "cost",
 				    json_integer(capped->lasting_cost));
+	if (capped->metering == METERING_YES)
+		json_object_set_new(object, "metered", json_true());
 	return object;
 }
 
@@ -242,6 +244,8 @@ static bool take_interface(struct caps *caps, const char *name, json_t *object,
 			continue;
 		capped->counter = counter;
 		capped->lasting_cost = json_integer_value(cost);
+		if (json_is_true(json_object_get(object, "metered")))
+			capped->metering = METERING_YES;
 		/* makes caps_tell() restore the cost even if no cap is active */
 		capped->told = cost;
 		return true;

@@ -4,7 +4,8 @@
  *
  * Uses the system bus without blocking. Every few seconds it asks for the device of each
  * interface's name, and then for the device's property, since both may change. Answers
- * arrive in the event loop. Without a bus or NetworkManager the state is unknown.
+ * arrive in the event loop. NetworkManager is away if it hasn't answered for some questions,
+ * however long these took: time passes in suspend, too.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +37,7 @@ enum metering metered_is(const struct metered *metered, const char *interface)
 {
 	(void)metered;
 	(void)interface;
-	return METERING_UNKNOWN;
+	return METERING_AWAY;
 }
 
 bool metered_can_be_had(void)
@@ -54,14 +55,14 @@ bool metered_can_be_had(void)
 #define SYSTEM_BUS	"unix:path=/run/dbus/system_bus_socket"
 #define DEVICES_MAX	32
 #define STEPS_MAX	8
-/* An answer older than this doesn't count any more. */
-#define FORGET_US	15000000
+/* NetworkManager is away after so many questions without an answer of its. */
+#define QUESTIONS_MAX	6
 
 struct device {
 	char interface[IF_NAMESIZE];
 	dbus_uint32_t serial;	/* of the pending method call; 0: none */
 	enum metering is;
-	uint64_t said_us;
+	unsigned int questions;	/* since NetworkManager's last answer */
 };
 
 struct metered {
@@ -153,9 +154,11 @@ static enum metering read_value(DBusMessage *message)
 static void take_answer(struct metered *metered, struct device *device,
 			DBusMessage *message)
 {
-	const char *path;
+	const char *path, *error = dbus_message_get_error_name(message);
 
 	device->serial = 0;
+	if (!error || !strncmp(error, NAME, strlen(NAME)))
+		device->questions = 0;
 	/* the first answer is the device's path, the second one its property */
 	if (dbus_message_get_type(message) == DBUS_MESSAGE_TYPE_METHOD_RETURN &&
 	    dbus_message_get_args(message, NULL, DBUS_TYPE_OBJECT_PATH, &path,
@@ -167,7 +170,6 @@ static void take_answer(struct metered *metered, struct device *device,
 	}
 	/* or an error: NetworkManager doesn't know the device, or isn't running */
 	device->is = read_value(message);
-	device->said_us = now_us();
 }
 
 static void take(struct metered *metered, DBusMessage *message)
@@ -262,6 +264,8 @@ void metered_ask(struct metered *metered, const char *interface)
 {
 	struct device *device = find(metered, interface);
 
+	if (device)
+		device->questions++;
 	if (!device || (!metered->bus && !connect_to_bus(metered)))
 		return;
 	device->serial = ask(metered, NAME, MANAGER, NAME, "GetDeviceByIpIface",
@@ -274,11 +278,10 @@ enum metering metered_is(const struct metered *metered, const char *interface)
 	for (unsigned int i = 0; metered && i < metered->count; i++) {
 		const struct device *device = &metered->devices[i];
 
-		if (!strcmp(device->interface, interface) &&
-		    now_us() - device->said_us < FORGET_US)
-			return device->is;
+		if (!strcmp(device->interface, interface))
+			return device->questions > QUESTIONS_MAX ? METERING_AWAY : device->is;
 	}
-	return METERING_UNKNOWN;
+	return metered ? METERING_UNKNOWN : METERING_AWAY;
 }
 
 struct metered *metered_new(struct event_base *base)
