@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""The running daemon keeps paths, in this machine's kernel, with MPTCP connections to a server behind two links.
-Prints TAP.
+"""The running daemon keeps paths and knows its links, in this machine's kernel, with MPTCP connections to a server
+behind two of them. Prints TAP.
 
     10.99.1.1 p1 ---- q1   default routes by both
     10.99.2.1 p2 ---- q2   10.99.0.1
@@ -199,5 +199,34 @@ def caps_hold_over_its_end(folder):
     server.end()
 
 
+def renamed_link_is_found(folder):
+    """A link that gets another name and its own again, while it is up, is reported about from its address, of which no news come."""
+    server = Server()
+    there = ("nsenter", "-n", "-t", str(server.process.pid))
+    ip(["addr add fd00:99::1/128 dev lo nodad"] + [f"addr add fd00:{link}::2/64 dev q{link} nodad" for link in (1, 2)], *there)
+    ip([f"addr add fd00:{link}::1/64 dev p{link} nodad" for link in (1, 2)] +
+       [f"route add default via fd00:{link}::2 dev p{link} metric {link}" for link in (1, 2)])
+    code = ("import socket\nsock = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)\nsock.bind(('fd00:99::1', 5230))\n"
+            "print('listens', flush=True)\nwhile True:\n    print(sock.recvfrom(2000)[1][0], flush=True)\n")
+    hears = subprocess.Popen([*there, sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    check(hears.stdout.readline() == "listens\n", "it listens")
+    reporter = Daemon(folder, "reporter", f'reporter {{ to "s" {{ address = "fd00:99::1" key = "{new_key()}" via = {{"p2"}} }}\n'
+                      'interface "p2" { about = {"source"} measure = "none" } }\n')
+
+    def hears_from(link):
+        within(f"it is heard over {link}", lambda: reporter.tell('{"interface": "p2", "loss_ms": 5000}') and
+               hears.stdout.readline() == f"fd00:{link}::1\n")
+
+    hears_from(2)
+    # over the other link, while there is none of this name
+    ip(["link set p2 name other"])
+    hears_from(1)
+    ip(["link set other name p2"])
+    hears_from(2)
+    check(reporter.stop() == 0, "it ends in order")
+    hears.kill()
+    server.end()
+
+
 if __name__ == "__main__":
-    sys.exit(run_cases_about_lo([open_connections_outlive_it, what_is_left_can_be_cleaned, caps_hold_over_its_end]))
+    sys.exit(run_cases_about_lo([open_connections_outlive_it, what_is_left_can_be_cleaned, caps_hold_over_its_end, renamed_link_is_found]))

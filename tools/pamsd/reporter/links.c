@@ -57,6 +57,7 @@ struct links {
 	void *arg;
 	struct link *links[LINKS_MAX];
 	unsigned int count;
+	bool found;		/* a link that may have addresses already, after it was renamed */
 	uint64_t us;		/* time of the current sample */
 	struct prefix source;	/* the route's, from the last answer; family 0: none */
 	struct seldom unrouted;
@@ -229,6 +230,7 @@ static void take_link(struct links *links, struct nlmsghdr *hdr)
 		return;
 	if (link->ifindex != (unsigned int)info->ifi_index) {
 		link->ifindex = info->ifi_index;
+		links->found = true;
 		link->counted_us = 0;
 		link->moved_us = 0;
 		forget_addresses(link);
@@ -389,6 +391,7 @@ static int refresh(struct links *links)
 	if (err < 0)
 		return err;
 	sweep_addresses(links);
+	links->found = false;
 	return 0;
 }
 
@@ -426,7 +429,7 @@ static void on_again(evutil_socket_t fd, short what, void *arg)
 	replace_all(arg);
 }
 
-/* Read notifications. If some were lost, request everything. */
+/* Read notifications. If some were lost, or none comes of addresses, request everything. */
 static void on_news(evutil_socket_t fd, short what, void *arg)
 {
 	struct links *links = arg;
@@ -439,7 +442,7 @@ static void on_news(evutil_socket_t fd, short what, void *arg)
 		err = nl_recvmsgs_default(links->news);
 		lost |= err == -NLE_NOMEM;
 	} while (err >= 0 || err == -NLE_NOMEM);
-	if (lost)
+	if (lost || links->found)
 		replace_all(links);
 }
 
