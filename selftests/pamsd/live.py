@@ -858,6 +858,42 @@ def plugin_that_never_pauses(folder):
     pair.stop()
 
 
+def flood_of_answers(folder):
+    """Who sends the reporter datagrams without an end keeps nobody else waiting."""
+    prefix, fault = with_faults(folder)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as server:
+        server.bind(("127.0.0.1", 0))
+        reporter = Daemon(folder, "reporter",
+                          f'reporter {{\n\tto "s" {{ address = "127.0.0.1:{server.getsockname()[1]}" key = "{new_key()}" }}\n'
+                          '\tinterface "lo" { about = {"127.0.0.1"} measure = "none" }\n}\n', prefix=prefix)
+        reporter.tell('{"interface": "lo", "loss_ms": 9000}')
+        address = server.recvfrom(2000)[1]
+        fault.write_text("flood")
+        server.sendto(b"x", address)
+        for _ in range(10):
+            reporter.tell('{"interface": "lo", "loss_ms": 9000}')
+        check(reporter.stop() == 0, "SIGTERM is obeyed")
+
+
+def client_that_has_said_all(folder):
+    """It gets the rest of its answers after it has closed its side."""
+    daemon = Daemon(folder, "server", f'server {{ listen = {{"127.0.0.1:{free_port()}"}} ' + "".join(
+        f'peer "peer{number}" {{ key = "{new_key()}" }} ' for number in range(40)) + "}\n")
+    descriptors = len(list(Path(f"/proc/{daemon.process.pid}/fd").iterdir()))
+    # more than the socket has room for, and than may wait unread
+    count = 400
+    with socket.socket(socket.AF_UNIX) as client:
+        client.settimeout(LIMIT_S)
+        client.connect(str(daemon.socket))
+        client.sendall(b'{"command": "status"}\n' * count)
+        client.shutdown(socket.SHUT_WR)
+        with client.makefile() as answers:
+            lines = answers.readlines()
+    check(len(lines) == count and all("server" in json.loads(line) for line in lines), f"{len(lines)} of {count} answers")
+    within("it is forgotten", lambda: len(list(Path(f"/proc/{daemon.process.pid}/fd").iterdir())) <= descriptors)
+    check(daemon.stop() == 0, "it ends in order")
+
+
 def idle_clients_make_room(folder):
     """Those that hold the control socket and say nothing lock nobody out; who was answered last stays longest."""
     pair = Pair(folder)
@@ -954,6 +990,6 @@ if __name__ == "__main__":
         lines_that_are_refused, prediction_that_one_section_takes, no_cgroup_v2_is_said, cgroup_v2_beside_v1,
         paths_without_a_file,
         uncertain_loss, loss_that_is_over, plugin, plugin_that_repeats_itself,
-        plugin_that_never_pauses, idle_clients_make_room, descriptors_that_are_short, many_hangups_are_one_reload,
+        plugin_that_never_pauses, flood_of_answers, client_that_has_said_all, idle_clients_make_room, descriptors_that_are_short, many_hangups_are_one_reload,
         plugin_that_does_not_start,
         missing_module_is_said_once]))

@@ -9,6 +9,7 @@
  *	short	what comes ends four bytes behind its first message's header
  *	late	what is sent to the kernel gets there with its socket's next message only
  *	full	no connection is taken
+ *	flood	datagrams never end
  *	count	nothing is changed
  *
  * What is counted adds a line to that file's namesake with a suffix: .held, messages that get
@@ -19,6 +20,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -163,6 +165,20 @@ ssize_t recvmsg(int fd, struct msghdr *msg, int flags)
 	/* What is read behind that is seen by who looks at memory. */
 	memset((char *)hdr + SHORT_BYTES, 0xff, got - SHORT_BYTES);
 	return SHORT_BYTES;
+}
+
+ssize_t recv(int fd, void *data, size_t room, int flags)
+{
+	ssize_t (*real)(int fd, void *data, size_t room, int flags) = dlsym(RTLD_NEXT, "recv");
+	socklen_t len = sizeof(int);
+	int protocol = 0;
+
+	if (!getsockopt(fd, SOL_SOCKET, SO_PROTOCOL, &protocol, &len) &&
+	    protocol == IPPROTO_UDP && word_is("flood")) {
+		memset(data, 0, room);
+		return room;
+	}
+	return real(fd, data, room, flags);
 }
 
 int accept4(int fd, struct sockaddr *address, socklen_t *len, int flags)

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <event2/buffer.h>
 #include <event2/bufferevent.h>
 #include <event2/event.h>
 
@@ -36,17 +37,26 @@ static void on_readable(struct bufferevent *buffer, void *arg)
 
 static void on_written(struct bufferevent *buffer, void *arg)
 {
+	struct evbuffer *input = bufferevent_get_input(buffer);
 	struct client *client = arg;
 
-	(void)buffer;
-	client->clients->use->written(client);
+	if (client->ended && evbuffer_search_eol(input, NULL, NULL, EVBUFFER_EOL_LF).pos < 0)
+		client_drop(client);
+	else
+		client->clients->use->written(client);
 }
 
+/* One that closed its side only still reads. */
 static void on_closed(struct bufferevent *buffer, short what, void *arg)
 {
-	(void)buffer;
-	if (what & (BEV_EVENT_EOF | BEV_EVENT_ERROR))
-		client_drop(arg);
+	struct client *client = arg;
+
+	if (what & BEV_EVENT_EOF && evbuffer_get_length(bufferevent_get_output(buffer))) {
+		bufferevent_disable(buffer, EV_READ);
+		client->ended = true;
+	} else if (what & (BEV_EVENT_EOF | BEV_EVENT_ERROR)) {
+		client_drop(client);
+	}
 }
 
 static void on_deadline(evutil_socket_t fd, short what, void *arg)

@@ -95,6 +95,7 @@ struct client {
 	struct bufferevent *buffer;
 	struct event *deadline;		/* or NULL */
 	uint64_t heard_ms;		/* when it last said something, or connected */
+	bool ended;			/* it says nothing more, but waits for answers */
 	bool answered;			/* for whoever uses it */
 	struct client *next;
 };
