@@ -10,7 +10,6 @@
 #include <net/tcp.h>
 
 #include "mptcp_layout.h"	/* generated from the target kernel's BTF */
-#include "compat/mptcp_flags.h"
 #include "msk.h"
 #include "symbols.h"
 
@@ -18,7 +17,7 @@
  * its BTF; msk_check() checks them.
  */
 #define MSK_CB_PUSH_PENDING	BIT(1)
-#define MSK_FLAG_FALLBACK_DONE	COMPAT_MPTCP_FALLBACK_DONE
+#define MSK_FLAG_FALLBACK_DONE	BIT(2)
 
 /* At most so many fragments are counted at a look, and skbs searched for the first missing byte. */
 #define MSK_SEARCH_MAX		64

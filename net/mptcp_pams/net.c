@@ -8,8 +8,6 @@
 #include <net/netns/generic.h>
 #include <uapi/linux/mptcp_pams.h>
 
-#include "features.h"
-#include "compat/sysctl.h"
 #include "pams.h"
 
 /* eta: PADs that differ by no more than this are noise (MPBond's value) */
@@ -17,8 +15,7 @@
 /* data still arrives if the one-way delay grows by this; less than an RTT's jitter */
 #define NET_LOSS_GUARD_US		5000
 
-static const unsigned int net_zero;
-static const unsigned int net_one = 1;
+static const unsigned int net_weights_max = PAMS_OWD_PLAMA;
 static const unsigned int net_percent_max = 10000;
 static const unsigned int net_us_max = USEC_PER_SEC;
 static const unsigned int net_paths_max = 1000000;
@@ -27,7 +24,7 @@ static const unsigned int net_overflow_ms_max = MPTCP_PAMS_OVERFLOW_MAX_MS;
 static unsigned int net_id;
 
 /* Refuses less than 100 % of the time over all paths, which can't be reached; so do rules. */
-static int net_overflow_percent(compat_ctl_table *table, int write, void *buffer,
+static int net_overflow_percent(const struct ctl_table *table, int write, void *buffer,
 				size_t *size, loff_t *pos)
 {
 	unsigned int *place = table->data, percent = READ_ONCE(*place);
@@ -44,45 +41,27 @@ static int net_overflow_percent(compat_ctl_table *table, int write, void *buffer
 	return 0;
 }
 
-#define NET_SYSCTL_BY(_name, _place, _min, _max, _handler) {		\
-	.procname	= (_name),					\
-	.data		= (void *)(_place),				\
+/* Here .data is an offset into struct pams_net; a namespace's copy has an address instead. */
+#define NET_SYSCTL_BY(_name, _max, _handler) {				\
+	.procname	= #_name,					\
+	.data		= (void *)offsetof(struct pams_net, _name),	\
 	.maxlen		= sizeof(unsigned int),				\
 	.mode		= 0644,						\
 	.proc_handler	= (_handler),					\
-	.extra1		= (void *)(_min),				\
 	.extra2		= (void *)(_max),				\
 }
 
-#define NET_SYSCTL(_name, _place, _min, _max)				\
-	NET_SYSCTL_BY(_name, _place, _min, _max, proc_douintvec_minmax)
+#define NET_SYSCTL(_name, _max)	NET_SYSCTL_BY(_name, _max, proc_douintvec_minmax)
 
-/* Here .data is an offset into struct pams_net; a namespace's copy has an address instead. */
 static const struct ctl_table net_sysctls[] = {
-	NET_SYSCTL("reinject_eta_percent",
-		   offsetof(struct pams_net, reinject_eta_percent),
-		   &net_zero, &net_percent_max),
-	NET_SYSCTL("queue_ahead_us",
-		   offsetof(struct pams_net, queue_ahead_us),
-		   &net_zero, &net_us_max),
-	NET_SYSCTL("loss_guard_us",
-		   offsetof(struct pams_net, loss_guard_us),
-		   &net_zero, &net_us_max),
-	NET_SYSCTL("owd_weights",
-		   offsetof(struct pams_net, owd_weights),
-		   &net_zero, &net_one),
-	NET_SYSCTL("paths_max",
-		   offsetof(struct pams_net, paths_max),
-		   &net_zero, &net_paths_max),
-	NET_SYSCTL("redundant_bytes",
-		   offsetof(struct pams_net, redundant_bytes),
-		   NULL, NULL),
-	NET_SYSCTL("overflow_ms",
-		   offsetof(struct pams_net, overflow_ms),
-		   &net_zero, &net_overflow_ms_max),
-	NET_SYSCTL_BY("overflow_percent",
-		      offsetof(struct pams_net, overflow_percent),
-		      &net_zero, &net_percent_max, net_overflow_percent),
+	NET_SYSCTL(reinject_eta_percent, &net_percent_max),
+	NET_SYSCTL(queue_ahead_us, &net_us_max),
+	NET_SYSCTL(loss_guard_us, &net_us_max),
+	NET_SYSCTL(owd_weights, &net_weights_max),
+	NET_SYSCTL(paths_max, &net_paths_max),
+	NET_SYSCTL(redundant_bytes, NULL),
+	NET_SYSCTL(overflow_ms, &net_overflow_ms_max),
+	NET_SYSCTL_BY(overflow_percent, &net_percent_max, net_overflow_percent),
 };
 
 static int net_sysctls_register(struct net *net, struct pams_net *own)
@@ -117,9 +96,6 @@ static int __net_init net_init(struct net *net)
 	own->loss_guard_us = NET_LOSS_GUARD_US;
 	own->owd_weights = PAMS_OWD_RFC6298;
 	own->paths_max = MPTCP_PAMS_PATHS_MAX;
-	own->redundant_bytes = 0;
-	own->overflow_ms = 0;
-	own->overflow_percent = 0;
 	pams_rules_init(&own->rules);
 	err = pams_paths_init(own);
 	if (err)

@@ -111,8 +111,6 @@ def find_features(types, table, kernel):
         if "struct" in spec:
             type_id = types.find(btf.STRUCT, spec["struct"])
             has = bool(type_id) and spec["member"] in types.members(type_id)
-        elif "text" in spec:
-            has = spec["text"] in kernel.header(spec["header"])
         else:
             has = re.search(rf"\b{spec['function']}\s*\(", kernel.header(spec["header"]))
         if has:

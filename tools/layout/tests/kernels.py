@@ -72,7 +72,7 @@ class FakeKernel:
     """As much of a KDIR as layout.py looks at."""
 
     def __init__(self, directory, change=None, ops=GET_SUBFLOW, config="CONFIG_MPTCP=y\n",
-                 header="", sysctl="", vmlinux=True, release=RELEASE):
+                 header="", vmlinux=True, release=RELEASE):
         self.dir = Path(directory)
         self.out = self.dir / "out.h"
         (self.dir / "include/config").mkdir(parents=True)
@@ -81,7 +81,6 @@ class FakeKernel:
         (self.dir / "include/config/kernel.release").write_text(release + "\n")
         (self.dir / "include/net/inet_connection_sock.h").write_text(header)
         (self.dir / "include/linux/hrtimer.h").touch()
-        (self.dir / "include/linux/sysctl.h").write_text(sysctl)
         (self.dir / "include/net/mptcp.h").write_text(ops)
         (self.dir / ".config").write_text(config)
         self.text = c_structs(change) + ops

@@ -147,17 +147,16 @@ class TestHeader(Case):
 
     def features_with(self, function):
         text = self.accepted(self.kernel(
-            ops=GET_SEND, header=f"static inline u64\n{function}(const struct sock *sk);",
-            sysctl="typedef int proc_handler(const struct ctl_table *ctl, int write);"))
+            ops=GET_SEND, header=f"static inline u64\n{function}(const struct sock *sk);"))
         return re.findall(r"#define (PAMS_HAVE\w+)", text)
 
     def test_features_of_6_18(self):
         self.assertEqual(self.features_with("icsk_timeout"),
-                         ["PAMS_HAVE_GET_SEND", "PAMS_HAVE_ICSK_TIMEOUT", "PAMS_HAVE_CONST_CTL_TABLE"])
+                         ["PAMS_HAVE_GET_SEND", "PAMS_HAVE_ICSK_TIMEOUT"])
 
     def test_features_of_newer(self):
         self.assertEqual(self.features_with("tcp_timeout_expires"),
-                         ["PAMS_HAVE_GET_SEND", "PAMS_HAVE_TCP_TIMEOUT_EXPIRES", "PAMS_HAVE_CONST_CTL_TABLE"])
+                         ["PAMS_HAVE_GET_SEND", "PAMS_HAVE_TCP_TIMEOUT_EXPIRES"])
 
 
 class TestRefusal(Case):
