@@ -70,6 +70,18 @@
 #include "unit.h"
 
 /**
+ * struct pams_kernel_sched - a scheduler as the kernel knows it
+ * @ops:	what the kernel is told
+ * @sched:	as the module's other files know it
+ * @registered:	of those built in: the kernel has taken it
+ */
+struct pams_kernel_sched {
+	struct mptcp_sched_ops ops;
+	const struct pams_sched *sched;
+	bool registered;
+};
+
+/**
  * struct pams_program - a scheduler in BPF, by its name; it stays until the module goes, so that
  *	sockets and rules may keep it while no program of that name is attached
  * @sched:	as the module's other files know it
@@ -78,12 +90,13 @@
  * @name:	name of both
  * @node:	entry in scheds.c's list
  * @refused:	number of answers that can't be carried out
+ * @slow:	number of answers that took over a tick
  * @overdue:	number of waits that were ended since they gained nothing any more
  * @alone:	number of decisions without a program
  */
 struct pams_program {
 	struct pams_sched sched;
-	struct mptcp_sched_ops kernel;
+	struct pams_kernel_sched kernel;
 	const struct pams_sched_ops __rcu *ops;
 	char name[PAMS_NAME_MAX];
 	struct list_head node;

@@ -10,55 +10,43 @@
 #include "compat/slab.h"
 #include "pams.h"
 
-/* Each scheduler has functions of its own, since the kernel passes only the connection to them. */
+/* The kernel passes the connection alone. */
+static const struct pams_sched *sched_of(const struct mptcp_sock *msk)
+{
+	return container_of(msk_sched(msk), struct pams_kernel_sched, ops)->sched;
+}
+
 #ifdef PAMS_HAVE_GET_SUBFLOW
-#define SCHED_OPS(_name)						\
-static int _name##_get_subflow(struct mptcp_sock *msk,			\
-			       struct mptcp_sched_data *data);		\
-static struct mptcp_sched_ops _name##_ops = {				\
-	.get_subflow	= _name##_get_subflow,				\
-	SCHED_OPS_COMMON(_name)						\
-};									\
-static int _name##_get_subflow(struct mptcp_sock *msk,			\
-			       struct mptcp_sched_data *data)		\
-{									\
-	return data->reinject ?						\
-	       pams_retransmit(msk, &pams_sched_##_name) :		\
-	       pams_decide(msk, &pams_sched_##_name);			\
+static int sched_get_subflow(struct mptcp_sock *msk, struct mptcp_sched_data *data)
+{
+	return data->reinject ? pams_retransmit(msk, sched_of(msk)) :
+				pams_decide(msk, sched_of(msk));
 }
+
+#define SCHED_SEND	.get_subflow = sched_get_subflow
 #else
-#define SCHED_OPS(_name)						\
-static int _name##_get_send(struct mptcp_sock *msk);			\
-static int _name##_get_retrans(struct mptcp_sock *msk);			\
-static struct mptcp_sched_ops _name##_ops = {				\
-	.get_send	= _name##_get_send,				\
-	.get_retrans	= _name##_get_retrans,				\
-	SCHED_OPS_COMMON(_name)						\
-};									\
-static int _name##_get_send(struct mptcp_sock *msk)			\
-{									\
-	return pams_decide(msk, &pams_sched_##_name);			\
-}									\
-static int _name##_get_retrans(struct mptcp_sock *msk)			\
-{									\
-	return pams_retransmit(msk, &pams_sched_##_name);		\
+static int sched_get_send(struct mptcp_sock *msk)
+{
+	return pams_decide(msk, sched_of(msk));
 }
+
+static int sched_get_retrans(struct mptcp_sock *msk)
+{
+	return pams_retransmit(msk, sched_of(msk));
+}
+
+#define SCHED_SEND	.get_send = sched_get_send, .get_retrans = sched_get_retrans
 #endif
 
-#define SCHED_OPS_COMMON(_name)						\
-	.name		= #_name,					\
+#define SCHED_OPS							\
+	SCHED_SEND,							\
 	.owner		= THIS_MODULE,					\
 	.init		= pams_conn_reset,				\
 	.release	= pams_conn_del,
 
-PAMS_SCHEDS(SCHED_OPS)
-
-static struct {
-	struct mptcp_sched_ops *ops;
-	const struct pams_sched *sched;
-	bool registered;
-} scheds[] = {
-#define SCHED_ENTRY(_name)	{ &_name##_ops, &pams_sched_##_name },
+static struct pams_kernel_sched scheds[] = {
+#define SCHED_ENTRY(_name)						\
+	{ .ops = { .name = #_name, SCHED_OPS }, .sched = &pams_sched_##_name },
 	PAMS_SCHEDS(SCHED_ENTRY)
 };
 
@@ -66,35 +54,6 @@ static struct {
 
 static LIST_HEAD(programs);
 static DEFINE_MUTEX(programs_lock);	/* for @programs, and for who attaches and detaches */
-
-static const struct pams_sched *program_sched(const struct mptcp_sock *msk)
-{
-	return &container_of(msk_sched(msk), struct pams_program, kernel)->sched;
-}
-
-#ifdef PAMS_HAVE_GET_SUBFLOW
-static int program_get_subflow(struct mptcp_sock *msk, struct mptcp_sched_data *data)
-{
-	return data->reinject ? pams_retransmit(msk, program_sched(msk)) :
-				pams_decide(msk, program_sched(msk));
-}
-
-#define PROGRAM_OPS		.get_subflow = program_get_subflow,
-#define PROGRAM_OP		get_subflow
-#else
-static int program_get_send(struct mptcp_sock *msk)
-{
-	return pams_decide(msk, program_sched(msk));
-}
-
-static int program_get_retrans(struct mptcp_sock *msk)
-{
-	return pams_retransmit(msk, program_sched(msk));
-}
-
-#define PROGRAM_OPS		.get_send = program_get_send, .get_retrans = program_get_retrans,
-#define PROGRAM_OP		get_send
-#endif
 
 static const struct pams_program program_begin = {
 	.sched = {
@@ -107,12 +66,7 @@ static const struct pams_program program_begin = {
 		.overdue	= pams_program_overdue,
 		.tell		= pams_program_tell,
 	},
-	.kernel = {
-		.owner		= THIS_MODULE,
-		.init		= pams_conn_reset,
-		.release	= pams_conn_del,
-		PROGRAM_OPS
-	},
+	.kernel.ops = { SCHED_OPS },
 };
 
 static struct pams_program *program_find(const char *name)
@@ -136,7 +90,8 @@ static struct pams_program *program_alloc(const char *name)
 	*program = program_begin;
 	strscpy(program->name, name, sizeof(program->name));
 	program->sched.name = program->name;
-	strscpy(program->kernel.name, name, sizeof(program->kernel.name));
+	program->kernel.sched = &program->sched;
+	strscpy(program->kernel.ops.name, name, sizeof(program->kernel.ops.name));
 	return program;
 }
 
@@ -147,7 +102,7 @@ static int program_register(struct pams_program *program, const struct pams_sche
 
 	WRITE_ONCE(program->sched.late_share, ops->late ? PICK_LATE_SHARE : 0);
 	rcu_assign_pointer(program->ops, ops);
-	err = pams_register_scheduler(&program->kernel);
+	err = pams_register_scheduler(&program->kernel.ops);
 	if (err)
 		RCU_INIT_POINTER(program->ops, NULL);
 	return err;
@@ -192,7 +147,7 @@ void pams_sched_detach(const struct pams_sched_ops *ops)
 	mutex_lock(&programs_lock);
 	program = program_find(ops->name);
 	if (program) {
-		pams_unregister_scheduler(&program->kernel);
+		pams_unregister_scheduler(&program->kernel.ops);
 		rcu_assign_pointer(program->ops, NULL);
 		/* the kernel's list, and decisions that are under way */
 		synchronize_rcu();
@@ -276,15 +231,8 @@ const struct pams_sched *pams_sched_find(const char *name)
 const struct pams_sched *pams_sched_of(const struct mptcp_sock *msk)
 {
 	const struct mptcp_sched_ops *ops = msk_sched(msk);
-	unsigned int i;
 
-	if (ops && ops->PROGRAM_OP == program_begin.kernel.PROGRAM_OP)
-		return program_sched(msk);
-	for (i = 0; i < ARRAY_SIZE(scheds); i++) {
-		if (scheds[i].ops == ops)
-			return scheds[i].sched;
-	}
-	return NULL;
+	return ops && ops->release == pams_conn_del ? sched_of(msk) : NULL;
 }
 
 /* Registers the schedulers, except one whose name another module's scheduler has. A socket may use
@@ -299,7 +247,7 @@ int __init pams_sched_register(void)
 	int err = 0;
 
 	for (i = 0; i < ARRAY_SIZE(scheds); i++) {
-		err = pams_register_scheduler(scheds[i].ops);
+		err = pams_register_scheduler(&scheds[i].ops);
 		scheds[i].registered = !err;
 		any |= !err;
 		if (err)
@@ -315,7 +263,7 @@ void pams_sched_unregister(void)
 
 	for (i = 0; i < ARRAY_SIZE(scheds); i++) {
 		if (scheds[i].registered)
-			pams_unregister_scheduler(scheds[i].ops);
+			pams_unregister_scheduler(&scheds[i].ops);
 	}
 	/* a lookup that is under way may still use one of the schedulers */
 	synchronize_rcu();

@@ -78,6 +78,15 @@ static int ask(struct mptcp_sched_ops *ops, struct mptcp_sock *msk)
 #endif
 }
 
+/* A scheduler of the module learns from the socket which one it is. */
+static struct mptcp_sched_ops *lend(struct mptcp_sock *msk, struct mptcp_sched_ops *ops)
+{
+	struct mptcp_sched_ops *own = msk->sched;
+
+	msk->sched = ops;
+	return own;
+}
+
 static unsigned int clear_scheduled(struct mptcp_sock *msk)
 {
 	struct mptcp_subflow_context *subflow;
@@ -101,11 +110,10 @@ static void forget_rule(struct mptcp_sock *msk)
 
 static u64 time_batch(struct mptcp_sched_ops *ops, struct mptcp_sock *msk, bool resolve)
 {
-	struct mptcp_sched_ops *own = msk->sched;
+	struct mptcp_sched_ops *own = lend(msk, ops);
 	unsigned int i;
 	u64 start;
 
-	msk->sched = ops;
 	start = ktime_get_ns();
 	for (i = 0; i < BATCH; i++) {
 		if (resolve)
@@ -114,7 +122,7 @@ static u64 time_batch(struct mptcp_sched_ops *ops, struct mptcp_sock *msk, bool 
 		clear_scheduled(msk);
 	}
 	start = ktime_get_ns() - start;
-	msk->sched = own;
+	lend(msk, own);
 
 	return start;
 }
@@ -133,6 +141,8 @@ static int bench_decide(struct mptcp_sock *msk)
 {
 	unsigned int nr = min_t(unsigned int, clear_scheduled(msk),
 				SUBFLOWS - 1);
+	struct mptcp_sched_ops *own;
+	int err;
 
 	/* the other end asks, too, while there is one subflow */
 	if (nr < 2)
@@ -143,7 +153,10 @@ static int bench_decide(struct mptcp_sock *msk)
 	}
 	if (count) {
 		asked++;
-		return ask(scheds[turn], msk);
+		own = lend(msk, scheds[turn]);
+		err = ask(scheds[turn], msk);
+		lend(msk, own);
+		return err;
 	}
 	time_one(DEFAULT, DEFAULT, nr, msk);
 	time_one(turn, turn, nr, msk);
@@ -181,7 +194,11 @@ static int bench_get_subflow(struct mptcp_sock *msk,
 #else
 static int bench_get_retrans(struct mptcp_sock *msk)
 {
-	return scheds[REQUIRED - 1]->get_retrans(msk);
+	struct mptcp_sched_ops *own = lend(msk, scheds[REQUIRED - 1]);
+	int err = msk->sched->get_retrans(msk);
+
+	lend(msk, own);
+	return err;
 }
 #endif
 
