@@ -60,48 +60,6 @@ static bool is_cheaper(const struct pams_model *sub, const struct pams_model *th
 	       (sub->cost == than->cost && !sub->at_risk && than->at_risk);
 }
 
-static bool has_cheaper(const struct pams_view *view, const struct pams_model *than)
-{
-	unsigned int i;
-
-	for (i = 0; i < view->nr; i++) {
-		if (!view->sub[i]->stopped && is_cheaper(view->sub[i], than))
-			return true;
-	}
-	return false;
-}
-
-/**
- * cost_differs - does any subflow cost more than another one that is alive?
- * @view:	the connection's view
- */
-bool cost_differs(const struct pams_view *view)
-{
-	u32 least = least_cost(view);
-	unsigned int i;
-
-	for (i = 0; i < view->nr; i++) {
-		if (view->sub[i]->cost > least)
-			return true;
-	}
-	return false;
-}
-
-/**
- * cost_risks - is any subflow's path at risk?
- * @view:	the connection's view
- */
-bool cost_risks(const struct pams_view *view)
-{
-	unsigned int i;
-
-	for (i = 0; i < view->nr; i++) {
-		if (view->sub[i]->at_risk)
-			return true;
-	}
-	return false;
-}
-
 /**
  * cost_spare - take all costlier paths out of a view
  * @view:	changed: these paths look stopped
@@ -169,11 +127,13 @@ static void credit_update(const struct pams_view *view, u32 least, u32 percent,
 }
 
 /* How much of the waiting data the subflows that are cheaper than @than can't deliver within
- * the span. 0 if one of them could be given something, or if it is less than a packet.
+ * the span. 0 if one of them could be given something, or if it is less than a packet; U64_MAX if
+ * none is cheaper.
  */
 static u64 surplus_bytes(const struct pams_view *view, const struct pams_model *than,
 			 u64 span_us, u64 waiting)
 {
+	bool cheaper = false;
 	unsigned int i;
 	u64 carried = 0;
 
@@ -182,10 +142,13 @@ static u64 surplus_bytes(const struct pams_view *view, const struct pams_model *
 
 		if (sub->stopped || !is_cheaper(sub, than))
 			continue;
+		cheaper = true;
 		if (sub->idle && model_arrival_us(sub, PICK_PACKET_BYTES) <= span_us)
 			return 0;
 		carried += model_carried_bytes(sub, span_us);
 	}
+	if (!cheaper)
+		return U64_MAX;
 	return waiting >= carried + PICK_PACKET_BYTES ? waiting - carried : 0;
 }
 
@@ -204,18 +167,11 @@ static u64 overflow_bytes(const struct pams_view *view, const struct pams_model 
 	return min(credit, surplus_bytes(view, sub, span_us, view->left_bytes));
 }
 
-/**
- * cost_spare_but - allow costlier paths only for what the cheaper ones can't deliver in time
- * @view:	changed: costlier paths look stopped, or have less room
- * @overflow:	what costlier paths may be used for
- * @state:	state between decisions, updated
- * @waiting_bytes: what the application has written and no subflow was given yet
- */
-void cost_spare_but(struct pams_view *view, const struct cost_overflow *overflow,
-		    struct cost_state *state, u64 waiting_bytes)
+/* Allow costlier paths, and those at risk, only for what the others can't deliver in time. */
+static void spare_but(struct pams_view *view, u32 least, const struct cost_overflow *overflow,
+		      struct cost_state *state, u64 waiting_bytes)
 {
 	u64 allowed[PAMS_SUBFLOWS_MAX];
-	u32 least = least_cost(view);
 	u64 credit = 0;
 	unsigned int i;
 
@@ -231,7 +187,7 @@ void cost_spare_but(struct pams_view *view, const struct cost_overflow *overflow
 			continue;
 		if (sub->cost > least)
 			allowed[i] = overflow_bytes(view, sub, overflow, credit, waiting_bytes);
-		else if (sub->at_risk && has_cheaper(view, sub))
+		else if (sub->at_risk)
 			allowed[i] = surplus_bytes(view, sub, STREAM_LATE_US,
 						   view->left_bytes);
 	}
@@ -243,4 +199,35 @@ void cost_spare_but(struct pams_view *view, const struct cost_overflow *overflow
 		else
 			model_stop(sub);
 	}
+}
+
+/**
+ * cost_follow - take costlier paths out of a view, by what they may be used for
+ * @view:	changed: costlier paths look stopped, or have less room
+ * @overflow:	what they may be used for
+ * @state:	state between decisions, updated
+ * @waiting_bytes: what the application has written and no subflow was given yet
+ * @again:	the view is for data that is sent again. For that, and for data that is sent on two
+ *		subflows, no path is at risk
+ *
+ * Return: does any subflow cost more than another one that is alive?
+ */
+bool cost_follow(struct pams_view *view, const struct cost_overflow *overflow,
+		 struct cost_state *state, u64 waiting_bytes, bool again)
+{
+	bool costly = false, risky = false, twice = again || view->sent_bytes < view->first_bytes;
+	u32 least = least_cost(view);
+	unsigned int i;
+
+	for (i = 0; i < view->nr; i++) {
+		costly |= view->sub[i]->cost > least;
+		risky |= view->sub[i]->at_risk;
+	}
+	if (costly ? overflow->copies && twice : !risky || twice)
+		return costly;
+	if (again)
+		cost_spare(view);
+	else
+		spare_but(view, least, overflow, state, waiting_bytes);
+	return costly;
 }

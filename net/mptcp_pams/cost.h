@@ -33,10 +33,8 @@ struct cost_state {
 	s32 credit_bytes;
 };
 
-bool cost_differs(const struct pams_view *view);
-bool cost_risks(const struct pams_view *view);
 void cost_spare(struct pams_view *view);
-void cost_spare_but(struct pams_view *view, const struct cost_overflow *overflow,
-		    struct cost_state *state, u64 waiting_bytes);
+bool cost_follow(struct pams_view *view, const struct cost_overflow *overflow,
+		 struct cost_state *state, u64 waiting_bytes, bool again);
 
 #endif /* _MPTCP_PAMS_COST_H */

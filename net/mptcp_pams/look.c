@@ -170,9 +170,7 @@ static void look_beyond(struct pams_conn *conn, unsigned int nr)
 	}
 }
 
-/* Take costlier paths out of the view, by the rule for this kind of data: new data, data
- * that is sent again (@again), or data that is sent on two subflows. Risks count for new data only.
- */
+/* Take costlier paths out of the view, by the connection's rule, or else the sysctls. */
 static void view_spare(struct pams_conn *conn, const struct msk_look *look,
 		       struct pams_view *view, bool again)
 {
@@ -182,16 +180,8 @@ static void view_spare(struct pams_conn *conn, const struct msk_look *look,
 		overflow.delay_ms = READ_ONCE(conn->net->overflow_ms);
 		overflow.percent = READ_ONCE(conn->net->overflow_percent);
 	}
-	conn->costly = cost_differs(view);
-	if (!conn->costly && !cost_risks(view))
-		return;
-	if ((overflow.copies || !conn->costly) && (again || view->sent_bytes < view->first_bytes))
-		return;
-	if (again)
-		cost_spare(view);
-	else
-		cost_spare_but(view, &overflow, &conn->cost,
-			       look->write_seq - look->snd_nxt);
+	conn->costly = cost_follow(view, &overflow, &conn->cost, look->write_seq - look->snd_nxt,
+				   again);
 }
 
 /* Add to a view what the connection's stages know; PADs and a stream's bound come after that. */

@@ -559,11 +559,7 @@ int unit_cost(const u64 *in, s64 *state, u64 *room)
 		was_stopped[i] = in[7];
 		view.sub[i] = &models[i];
 	}
-	differs = cost_differs(&view);
-	if (differs && again)
-		cost_spare(&view);
-	else if (differs || (cost_risks(&view) && !again))
-		cost_spare_but(&view, &overflow, &own, waiting);
+	differs = cost_follow(&view, &overflow, &own, waiting, again);
 	for (unsigned int i = 0; i < view.nr; i++)
 		room[i] = models[i].stopped && !was_stopped[i] ? ~0ULL :
 			  models[i].room_bytes;
