@@ -162,13 +162,13 @@ static int pipe_parse(struct genl_info *info, u64 now_ns,
 		return 0;
 	}
 
-	report->pipe_rate_byteps = nla_get_uint(rate);
-	report->pipe_backlog_bytes = backlog ? nla_get_u32(backlog) : 0;
-	report->pipe_delay_us = delay ? nla_get_u32(delay) : 0;
-	report->split = delay;
-	report->hs_rate_byteps = hs ? nla_get_uint(hs) : 0;
-	report->pipe_ns = now_ns;
-	report->pipe_expires_ns = expires_ns(info, now_ns,
+	report->pipe.rate_byteps = nla_get_uint(rate);
+	report->pipe.backlog_bytes = backlog ? nla_get_u32(backlog) : 0;
+	report->pipe.delay_us = delay ? nla_get_u32(delay) : 0;
+	report->pipe.split = delay;
+	report->pipe.hs_rate_byteps = hs ? nla_get_uint(hs) : 0;
+	report->pipe.ns = now_ns;
+	report->pipe.expires_ns = expires_ns(info, now_ns,
 					     MPTCP_PAMS_TTL_DEFAULT_MS);
 	return 0;
 }
@@ -198,17 +198,17 @@ static int report_parse(struct genl_info *info, struct pams_report *report,
 		return err;
 
 	if (loss) {
-		report->loss_ns = now_ns + ms_to_ns(nla_get_s32(loss));
-		report->loss_expires_ns =
-			expires_ns(info, report->loss_ns,
+		report->loss.ns = now_ns + ms_to_ns(nla_get_s32(loss));
+		report->loss.expires_ns =
+			expires_ns(info, report->loss.ns,
 				   MPTCP_PAMS_LOSS_TTL_DEFAULT_MS);
-		report->loss_spread_ms = spread ? nla_get_u32(spread) : 0;
+		report->loss.spread_ms = spread ? nla_get_u32(spread) : 0;
 	}
 	if (cost) {
-		report->cost = nla_get_u8(cost);
-		report->cost_expires_ns = expires_ns(info, now_ns, 0);
+		report->cost.level = nla_get_u8(cost);
+		report->cost.expires_ns = expires_ns(info, now_ns, 0);
 	}
-	if (!report->pipe_rate_byteps && !loss && !*no_loss && !cost) {
+	if (!report->pipe.rate_byteps && !loss && !*no_loss && !cost) {
 		GENL_SET_ERR_MSG(info,
 				 "nothing is reported: pipe-rate, loss-time, no-loss or cost is needed");
 		return -EINVAL;
@@ -288,10 +288,10 @@ static int path_set(struct genl_info *info)
 	if (err)
 		return err;
 
-	trace_mptcp_pams_report(&key, &report, report.loss_ns ?
-				(s64)(report.loss_ns - ktime_get_boottime_ns()) : 0);
+	trace_mptcp_pams_report(&key, &report, report.loss.ns ?
+				(s64)(report.loss.ns - ktime_get_boottime_ns()) : 0);
 	/* data queued on this path may have to go elsewhere, waiting data may go here */
-	if (report.loss_ns || no_loss || report.cost_expires_ns)
+	if (report.loss.ns || no_loss || report.cost.expires_ns)
 		pams_watch_wake(net, &key);
 	tell_done(info, MPTCP_PAMS_CMD_PATH_SET_NTF, MPTCP_PAMS_A_PATH_COST);
 	return 0;
@@ -347,29 +347,29 @@ static int put_pipe(struct sk_buff *skb, const struct pams_report *report,
 		    u64 now_ns)
 {
 	return nla_put_uint(skb, MPTCP_PAMS_A_PATH_PIPE_RATE,
-			    report->pipe_rate_byteps) ?:
+			    report->pipe.rate_byteps) ?:
 	       nla_put_u32(skb, MPTCP_PAMS_A_PATH_PIPE_BACKLOG,
-			   report->pipe_backlog_bytes) ?:
-	       (report->split ? nla_put_u32(skb, MPTCP_PAMS_A_PATH_PIPE_DELAY,
-					    report->pipe_delay_us) : 0) ?:
-	       (report->hs_rate_byteps ?
+			   report->pipe.backlog_bytes) ?:
+	       (report->pipe.split ? nla_put_u32(skb, MPTCP_PAMS_A_PATH_PIPE_DELAY,
+					    report->pipe.delay_us) : 0) ?:
+	       (report->pipe.hs_rate_byteps ?
 		nla_put_uint(skb, MPTCP_PAMS_A_PATH_HS_RATE,
-			     report->hs_rate_byteps) : 0) ?:
+			     report->pipe.hs_rate_byteps) : 0) ?:
 	       nla_put_u32(skb, MPTCP_PAMS_A_PATH_PIPE_AGE,
-			   pams_tell_ms(report->pipe_ns, now_ns)) ?:
+			   pams_tell_ms(report->pipe.ns, now_ns)) ?:
 	       put_expiry(skb, MPTCP_PAMS_A_PATH_PIPE_EXPIRES,
-			  report->pipe_expires_ns, now_ns);
+			  report->pipe.expires_ns, now_ns);
 }
 
 static int put_loss(struct sk_buff *skb, const struct pams_report *report, u64 now_ns)
 {
 	return nla_put_s32(skb, MPTCP_PAMS_A_PATH_LOSS_TIME,
-			   pams_tell_until_ms(report->loss_ns, now_ns)) ?:
+			   pams_tell_until_ms(report->loss.ns, now_ns)) ?:
 	       put_expiry(skb, MPTCP_PAMS_A_PATH_LOSS_EXPIRES,
-			  report->loss_expires_ns, now_ns) ?:
-	       (report->loss_spread_ms ?
+			  report->loss.expires_ns, now_ns) ?:
+	       (report->loss.spread_ms ?
 		nla_put_u32(skb, MPTCP_PAMS_A_PATH_LOSS_SPREAD,
-			    report->loss_spread_ms) : 0);
+			    report->loss.spread_ms) : 0);
 }
 
 /* Put what is known of a path now, without the expired parts that the table may still have. */
@@ -384,9 +384,9 @@ static int put_path(struct sk_buff *skb, const struct pams_path *path,
 	if (!err && pams_report_has_loss(report, now_ns))
 		err = put_loss(skb, report, now_ns);
 	if (!err && pams_report_has_cost(report, now_ns))
-		err = nla_put_u8(skb, MPTCP_PAMS_A_PATH_COST, report->cost) ?:
+		err = nla_put_u8(skb, MPTCP_PAMS_A_PATH_COST, report->cost.level) ?:
 		      put_expiry(skb, MPTCP_PAMS_A_PATH_COST_EXPIRES,
-				 report->cost_expires_ns, now_ns);
+				 report->cost.expires_ns, now_ns);
 	if (!err && path->origin[0])
 		err = nla_put_string(skb, MPTCP_PAMS_A_PATH_ORIGIN,
 				     path->origin);

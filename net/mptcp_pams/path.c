@@ -145,42 +145,18 @@ static void path_replace(struct pams_paths *paths, struct pams_path *old,
 /* When the first part of a report expires. */
 static u64 report_expires_ns(const struct pams_report *report)
 {
-	u64 expires_ns = report->cost_expires_ns ?: PAMS_NEVER_NS;
+	u64 expires_ns = report->cost.expires_ns ?: PAMS_NEVER_NS;
 
-	if (report->pipe_rate_byteps)
-		expires_ns = min(expires_ns, report->pipe_expires_ns);
-	if (report->loss_ns)
-		expires_ns = min(expires_ns, report->loss_expires_ns);
+	if (report->pipe.rate_byteps)
+		expires_ns = min(expires_ns, report->pipe.expires_ns);
+	if (report->loss.ns)
+		expires_ns = min(expires_ns, report->loss.expires_ns);
 	return expires_ns;
 }
 
 static bool report_is_empty(const struct pams_report *report)
 {
-	return !report->pipe_rate_byteps && !report->loss_ns && !report->cost_expires_ns;
-}
-
-static void take_pipe(struct pams_report *report, const struct pams_report *from)
-{
-	report->pipe_rate_byteps = from->pipe_rate_byteps;
-	report->hs_rate_byteps = from->hs_rate_byteps;
-	report->pipe_ns = from->pipe_ns;
-	report->pipe_expires_ns = from->pipe_expires_ns;
-	report->pipe_backlog_bytes = from->pipe_backlog_bytes;
-	report->pipe_delay_us = from->pipe_delay_us;
-	report->split = from->split;
-}
-
-static void take_loss(struct pams_report *report, const struct pams_report *from)
-{
-	report->loss_ns = from->loss_ns;
-	report->loss_expires_ns = from->loss_expires_ns;
-	report->loss_spread_ms = from->loss_spread_ms;
-}
-
-static void take_cost(struct pams_report *report, const struct pams_report *from)
-{
-	report->cost_expires_ns = from->cost_expires_ns;
-	report->cost = from->cost;
+	return !report->pipe.rate_byteps && !report->loss.ns && !report->cost.expires_ns;
 }
 
 /* Replace those parts of a report that @news has: pipe, loss time or cost, each as a whole.
@@ -189,12 +165,12 @@ static void take_cost(struct pams_report *report, const struct pams_report *from
 static void report_merge(struct pams_report *report,
 			 const struct pams_report *news, bool no_loss)
 {
-	if (news->pipe_rate_byteps)
-		take_pipe(report, news);
-	if (news->loss_ns || no_loss)
-		take_loss(report, news);
-	if (news->cost_expires_ns)
-		take_cost(report, news);
+	if (news->pipe.rate_byteps)
+		report->pipe = news->pipe;
+	if (news->loss.ns || no_loss)
+		report->loss = news->loss;
+	if (news->cost.expires_ns)
+		report->cost = news->cost;
 }
 
 /* The parts of a report that expire later than @ns. */
@@ -203,11 +179,11 @@ static struct pams_report report_rest(const struct pams_report *report, u64 ns)
 	struct pams_report rest = {};
 
 	if (pams_report_has_pipe(report, ns))
-		take_pipe(&rest, report);
+		rest.pipe = report->pipe;
 	if (pams_report_has_loss(report, ns))
-		take_loss(&rest, report);
+		rest.loss = report->loss;
 	if (pams_report_has_cost(report, ns))
-		take_cost(&rest, report);
+		rest.cost = report->cost;
 	return rest;
 }
 

@@ -95,7 +95,7 @@ static void report_find(struct pams_conn *conn, const struct msk_look *look,
 	sub->pipe = found.pipe;
 	sub->loss = found.loss;
 	/* when the cost expires the table changes, so the cost is looked up again */
-	sub->model.cost = found.cost ? found.cost->report.cost : 0;
+	sub->model.cost = found.cost ? found.cost->report.cost.level : 0;
 	sub->generation = generation;
 	sub->reported = sub->pipe || sub->loss || sub->model.cost || sub->stopped;
 }
@@ -120,20 +120,20 @@ static u32 rate_clamped(u64 byteps)
 static void model_set_pipe(struct pams_model *model, const struct pams_report *report,
 			   u64 now_ns)
 {
-	u64 gone = pad_carried_bytes(now_ns - report->pipe_ns,
-				     report->pipe_rate_byteps);
-	u32 backlog = report->pipe_backlog_bytes;
+	u64 gone = pad_carried_bytes(now_ns - report->pipe.ns,
+				     report->pipe.rate_byteps);
+	u32 backlog = report->pipe.backlog_bytes;
 
-	model->split = report->split;
-	model->pipe_byteps = rate_clamped(report->pipe_rate_byteps);
-	model->pipe_delay_us = report->split ? report->pipe_delay_us : 0;
+	model->split = report->pipe.split;
+	model->pipe_byteps = rate_clamped(report->pipe.rate_byteps);
+	model->pipe_delay_us = report->pipe.split ? report->pipe.delay_us : 0;
 	model->pipe_backlog_bytes = backlog > gone ? backlog - gone : 0;
-	if (report->hs_rate_byteps)
-		model->th_byteps = report->hs_rate_byteps;
-	model->th_byteps = min(model->th_byteps, report->pipe_rate_byteps);
+	if (report->pipe.hs_rate_byteps)
+		model->th_byteps = report->pipe.hs_rate_byteps;
+	model->th_byteps = min(model->th_byteps, report->pipe.rate_byteps);
 
 	/* unless the helper ends TCP, TCP's window goes through the pipe, too */
-	if (!report->split && model->limit_byteps > model->pipe_byteps) {
+	if (!report->pipe.split && model->limit_byteps > model->pipe_byteps) {
 		model->limit_byteps = model->pipe_byteps;
 		model->proven_byteps = min(model->proven_byteps, model->pipe_byteps);
 		model_set_window(model);
@@ -188,12 +188,12 @@ static bool model_set_loss(struct pams_subflow *sub,
 {
 	struct pams_model *model = &sub->model;
 	u32 owd_us = max(smoothed_owd_us(net, sub, tp), model->owd_us);
-	u64 spread_us = report->loss_spread_ms * (u64)USEC_PER_MSEC;
+	u64 spread_us = report->loss.spread_ms * (u64)USEC_PER_MSEC;
 	u64 guard_us = READ_ONCE(net->loss_guard_us) + READ_ONCE(tp->mdev_us) +
 		       7 * spread_us / 4;
 	u64 late_ns = (owd_us - model->owd_us + guard_us) * NSEC_PER_USEC;
 	u64 arrival_ns = now_ns + late_ns + model_pad_ns(model, bytes);
-	u64 loss_ns = report->loss_ns;
+	u64 loss_ns = report->loss.ns;
 
 	if (loss_is_over(model, loss_ns, tp, now_ns))
 		return false;
@@ -272,7 +272,7 @@ static u64 report_put_in(struct pams_conn *conn, const struct msk_look *look,
 		stop = true;
 		conn->silent = true;
 	} else if (report && pams_report_has_loss(report, now_ns)) {
-		loss_ns = report->loss_ns;
+		loss_ns = report->loss.ns;
 		stop = model_set_loss(sub, report, conn->net, tp,
 				      view->fragment_bytes, now_ns);
 		model->at_risk &= conn->stream.bounds;	/* as the last look saw it */
@@ -351,7 +351,7 @@ bool pams_report_is_lost(struct pams_conn *conn, const struct pams_subflow *sub)
 
 	rcu_read_lock();
 	if (!lost && pams_report_is_current(conn, sub))
-		lost = !sub->loss || sub->loss->report.loss_ns <= ktime_get_boottime_ns();
+		lost = !sub->loss || sub->loss->report.loss.ns <= ktime_get_boottime_ns();
 	rcu_read_unlock();
 	return lost;
 }

@@ -162,15 +162,15 @@ static struct sk_buff *expired_msg(const struct pams_path_key *key,
 		return NULL;
 
 	err = pams_tell_put_key(skb, key);
-	if (!err && report->pipe_rate_byteps &&
+	if (!err && report->pipe.rate_byteps &&
 	    !pams_report_has_pipe(report, now_ns))
 		err = nla_put_uint(skb, MPTCP_PAMS_A_PATH_PIPE_RATE,
-				   report->pipe_rate_byteps);
-	if (!err && report->loss_ns && !pams_report_has_loss(report, now_ns))
+				   report->pipe.rate_byteps);
+	if (!err && report->loss.ns && !pams_report_has_loss(report, now_ns))
 		err = nla_put_s32(skb, MPTCP_PAMS_A_PATH_LOSS_TIME,
-				  pams_tell_until_ms(report->loss_ns, now_ns));
-	if (!err && report->cost_expires_ns && !pams_report_has_cost(report, now_ns))
-		err = nla_put_u8(skb, MPTCP_PAMS_A_PATH_COST, report->cost);
+				  pams_tell_until_ms(report->loss.ns, now_ns));
+	if (!err && report->cost.expires_ns && !pams_report_has_cost(report, now_ns))
+		err = nla_put_u8(skb, MPTCP_PAMS_A_PATH_COST, report->cost.level);
 	if (err) {
 		nlmsg_free(skb);
 		return NULL;

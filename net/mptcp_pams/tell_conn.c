@@ -93,7 +93,7 @@ static int put_state(struct sk_buff *skb, const struct pams_conn *conn,
 	report = loss_report(conn, sub, now_ns);
 	if (report)
 		err = nla_put_s32(skb, MPTCP_PAMS_A_SUBFLOW_LOSS_TIME,
-				  pams_tell_until_ms(report->loss_ns, now_ns));
+				  pams_tell_until_ms(report->loss.ns, now_ns));
 	rcu_read_unlock();
 
 	return err ?: put_flag(skb, MPTCP_PAMS_A_SUBFLOW_STOPPED, sub->stopped) ?:

@@ -40,53 +40,78 @@ struct pams_path_key {
 /* The expiry time of a report that holds until it is replaced or deleted. */
 #define PAMS_NEVER_NS	U64_MAX
 
+/* Times are of ktime_get_boottime_ns(), which goes on while the machine is suspended. */
+
 /**
- * struct pams_report - what was reported of a path; times are of ktime_get_boottime_ns(),
- *	which goes on while the machine is suspended
- * @pipe_rate_byteps:	throughput of the pipe, 0 if no pipe was reported
+ * struct pams_pipe - what was reported of a pipe
+ * @rate_byteps:	throughput of the pipe, 0 if no pipe was reported
  * @hs_rate_byteps:	throughput of the HS-path, from server to helper; 0: take TCP's
- * @pipe_ns:		when the pipe was reported
- * @pipe_expires_ns:	when the report of the pipe expires
- * @loss_ns:		when the path will be lost, 0 if no loss time was reported
- * @loss_expires_ns:	when the loss time expires
- * @cost_expires_ns:	when @cost expires, 0 if no cost was reported
- * @pipe_backlog_bytes:	bytes that waited before the pipe at @pipe_ns
- * @pipe_delay_us:	one-way delay of the pipe, if @split
- * @loss_spread_ms:	standard deviation of @loss_ns
+ * @ns:			when the pipe was reported
+ * @expires_ns:		when the report of the pipe expires
+ * @backlog_bytes:	bytes that waited before the pipe at @ns
+ * @delay_us:		one-way delay of the pipe, if @split
  * @split:		the helper ends TCP, so TCP's round trips end at the helper
- * @cost:		cost of using the path; 0: none
+ */
+struct pams_pipe {
+	u64 rate_byteps;
+	u64 hs_rate_byteps;
+	u64 ns;
+	u64 expires_ns;
+	u32 backlog_bytes;
+	u32 delay_us;
+	bool split;
+};
+
+/**
+ * struct pams_loss - when a path will be lost
+ * @ns:			that time, 0 if none was reported
+ * @expires_ns:		when the report expires
+ * @spread_ms:		standard deviation of @ns
+ */
+struct pams_loss {
+	u64 ns;
+	u64 expires_ns;
+	u32 spread_ms;
+};
+
+/**
+ * struct pams_cost - what using a path costs
+ * @expires_ns:		when the report expires, 0 if no cost was reported
+ * @level:		the cost; 0: none
+ */
+struct pams_cost {
+	u64 expires_ns;
+	u8 level;
+};
+
+/**
+ * struct pams_report - what was reported of a path; each part is replaced as a whole
+ * @pipe:	the pipe behind a helper
+ * @loss:	when the path will be lost
+ * @cost:	what it costs
  */
 struct pams_report {
-	u64 pipe_rate_byteps;
-	u64 hs_rate_byteps;
-	u64 pipe_ns;
-	u64 pipe_expires_ns;
-	u64 loss_ns;
-	u64 loss_expires_ns;
-	u64 cost_expires_ns;
-	u32 pipe_backlog_bytes;
-	u32 pipe_delay_us;
-	u32 loss_spread_ms;
-	bool split;
-	u8 cost;
+	struct pams_pipe pipe;
+	struct pams_loss loss;
+	struct pams_cost cost;
 };
 
 static inline bool pams_report_has_pipe(const struct pams_report *report,
 					u64 now_ns)
 {
-	return report->pipe_rate_byteps && now_ns < report->pipe_expires_ns;
+	return report->pipe.rate_byteps && now_ns < report->pipe.expires_ns;
 }
 
 static inline bool pams_report_has_loss(const struct pams_report *report,
 					u64 now_ns)
 {
-	return report->loss_ns && now_ns < report->loss_expires_ns;
+	return report->loss.ns && now_ns < report->loss.expires_ns;
 }
 
 static inline bool pams_report_has_cost(const struct pams_report *report,
 					u64 now_ns)
 {
-	return now_ns < report->cost_expires_ns;
+	return now_ns < report->cost.expires_ns;
 }
 
 #endif /* _MPTCP_PAMS_TOLD_H */

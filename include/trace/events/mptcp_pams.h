@@ -36,9 +36,9 @@ TRACE_EVENT(mptcp_pams_report,
 		__entry->kind = key->kind;
 		__entry->port = be16_to_cpu(key->port);
 		__entry->number = key->number;
-		__entry->pipe_rate_byteps = report->pipe_rate_byteps;
-		__entry->pipe_backlog_bytes = report->pipe_backlog_bytes;
-		__entry->pipe_delay_us = report->pipe_delay_us;
+		__entry->pipe_rate_byteps = report->pipe.rate_byteps;
+		__entry->pipe_backlog_bytes = report->pipe.backlog_bytes;
+		__entry->pipe_delay_us = report->pipe.delay_us;
 		__entry->loss_in_ns = loss_in_ns;
 	),
 	TP_printk("kind=%u address=%pI6c/%u port=%u number=%u pipe_rate_byteps=%llu pipe_backlog_bytes=%u pipe_delay_us=%u loss_in_ns=%lld",
