@@ -231,39 +231,21 @@ static int origin_parse(struct genl_info *info, const char **origin)
 	return 0;
 }
 
-/* A message with the attributes of a request, or NULL if there is no memory. */
-static struct sk_buff *request_msg(const struct genl_info *info, u8 cmd,
-				   int attr_max)
+/* Send the attributes of a request that was carried out to the listeners. */
+static void tell_done(const struct genl_info *info, u8 cmd, int attr_max)
 {
-	struct sk_buff *skb;
-	void *head;
+	struct sk_buff *skb = pams_tell_begin(info_net(info), cmd);
 	int err = 0;
 
-	skb = pams_tell_msg(cmd, &head);
 	if (!skb)
-		return NULL;
-
+		return;
 	for (int i = 1; !err && i <= attr_max; i++) {
 		const struct nlattr *attr = info->attrs[i];
 
 		if (attr)
 			err = nla_put(skb, i, nla_len(attr), nla_data(attr));
 	}
-	if (err) {
-		nlmsg_free(skb);
-		return NULL;
-	}
-	genlmsg_end(skb, head);
-	return skb;
-}
-
-/* Send the attributes of a request that was carried out to the listeners. */
-static void tell_done(const struct genl_info *info, u8 cmd, int attr_max)
-{
-	struct pams_net *net = info_net(info);
-
-	if (pams_tell_begin(net))
-		pams_tell_end(net, request_msg(info, cmd, attr_max));
+	pams_tell_end(info_net(info), skb, err);
 }
 
 static int path_set(struct genl_info *info)
@@ -373,11 +355,12 @@ static int put_loss(struct sk_buff *skb, const struct pams_report *report, u64 n
 }
 
 /* Put what is known of a path now, without the expired parts that the table may still have. */
-static int put_path(struct sk_buff *skb, const struct pams_path *path,
-		    u64 now_ns)
+static int put_path(struct sk_buff *skb, const void *arg)
 {
+	const struct pams_path *path = arg;
 	const struct pams_report *report = &path->report;
 	int err = pams_tell_put_key(skb, &path->key);
+	u64 now_ns = ktime_get_boottime_ns();
 
 	if (!err && pams_report_has_pipe(report, now_ns))
 		err = put_pipe(skb, report, now_ns);
@@ -393,36 +376,50 @@ static int put_path(struct sk_buff *skb, const struct pams_path *path,
 	return err;
 }
 
+/**
+ * pams_netlink_answer - answer a request with one message
+ * @info:	the request
+ * @cmd:	MPTCP_PAMS_CMD_*
+ * @put:	puts the message's attributes
+ * @arg:	passed on to @put
+ *
+ * Return: 0 or a negative error.
+ */
+int pams_netlink_answer(struct genl_info *info, u8 cmd,
+			int (*put)(struct sk_buff *skb, const void *arg), const void *arg)
+{
+	struct sk_buff *skb = genlmsg_new(NLMSG_DEFAULT_SIZE, GFP_KERNEL);
+	void *head;
+	int err;
+
+	if (!skb)
+		return -ENOMEM;
+	head = genlmsg_put_reply(skb, info, &mptcp_pams_nl_family, 0, cmd);
+	err = head ? put(skb, arg) : -EMSGSIZE;
+	if (err) {
+		nlmsg_free(skb);
+		return err;
+	}
+	genlmsg_end(skb, head);
+	return genlmsg_reply(skb, info);
+}
+
 int mptcp_pams_nl_path_get_doit(struct sk_buff *skb, struct genl_info *info)
 {
+	struct pams_paths *paths = &info_net(info)->paths;
 	const struct pams_path *path;
 	struct pams_path_key key;
-	struct sk_buff *answer;
 	int err;
-	void *head;
 
 	err = key_parse(info, &key);
 	if (err)
 		return err;
-
-	answer = genlmsg_new(NLMSG_DEFAULT_SIZE, GFP_KERNEL);
-	if (!answer)
-		return -ENOMEM;
-	head = genlmsg_put_reply(answer, info, &mptcp_pams_nl_family, 0,
-				 MPTCP_PAMS_CMD_PATH_GET);
-
-	rcu_read_lock();
-	path = pams_path_find(&info_net(info)->paths, &key);
-	err = !path ? not_known(info) :
-	      !head ? -EMSGSIZE : put_path(answer, path, ktime_get_boottime_ns());
-	rcu_read_unlock();
-	if (err) {
-		nlmsg_free(answer);
-		return err;
-	}
-
-	genlmsg_end(answer, head);
-	return genlmsg_reply(answer, info);
+	mutex_lock(&paths->lock);
+	path = pams_path_find(paths, &key);
+	err = path ? pams_netlink_answer(info, MPTCP_PAMS_CMD_PATH_GET, put_path, path) :
+		     not_known(info);
+	mutex_unlock(&paths->lock);
+	return err;
 }
 
 /* How far a dump has come, in cb->ctx; all 0 at its start. */
@@ -449,31 +446,22 @@ static struct list_head *dump_next(const struct pams_paths *paths,
 }
 
 /**
- * pams_netlink_part_begin - begin one message of a dump
- * @skb:	the dump's buffer
- * @cb:		the dump
- * @cmd:	MPTCP_PAMS_CMD_*
- *
- * Return: the message's head, for pams_netlink_part_end(); NULL if @skb has no room.
- */
-void *pams_netlink_part_begin(struct sk_buff *skb, struct netlink_callback *cb, u8 cmd)
-{
-	return genlmsg_put(skb, NETLINK_CB(cb->skb).portid, cb->nlh->nlmsg_seq,
-			   &mptcp_pams_nl_family, NLM_F_MULTI, cmd);
-}
-
-/**
- * pams_netlink_part_end - end a message of a dump, or take it back on an error
+ * pams_netlink_part - put one message of a dump
  * @skb:	the dump's buffer
  * @cb:		the dump, whose seq is set
- * @head:	what pams_netlink_part_begin() returned
- * @err:	0, or the error of putting the message's attributes
+ * @cmd:	MPTCP_PAMS_CMD_*
+ * @put:	puts the message's attributes
+ * @arg:	passed on to @put
  *
- * Return: @err.
+ * Return: 0 or a negative error: @skb is as it was.
  */
-int pams_netlink_part_end(struct sk_buff *skb, struct netlink_callback *cb,
-			  void *head, int err)
+int pams_netlink_part(struct sk_buff *skb, struct netlink_callback *cb, u8 cmd,
+		      int (*put)(struct sk_buff *skb, const void *arg), const void *arg)
 {
+	void *head = genlmsg_put(skb, NETLINK_CB(cb->skb).portid, cb->nlh->nlmsg_seq,
+				 &mptcp_pams_nl_family, NLM_F_MULTI, cmd);
+	int err = head ? put(skb, arg) : -EMSGSIZE;
+
 	if (err) {
 		genlmsg_cancel(skb, head);
 		return err;
@@ -483,36 +471,23 @@ int pams_netlink_part_end(struct sk_buff *skb, struct netlink_callback *cb,
 	return 0;
 }
 
-static int put_path_msg(struct sk_buff *skb, struct netlink_callback *cb,
-			const struct pams_path *path, u64 now_ns)
-{
-	void *head = pams_netlink_part_begin(skb, cb, MPTCP_PAMS_CMD_PATH_GET);
-
-	return head ? pams_netlink_part_end(skb, cb, head,
-					    put_path(skb, path, now_ns)) :
-		      -EMSGSIZE;
-}
-
 int mptcp_pams_nl_path_get_dumpit(struct sk_buff *skb,
 				  struct netlink_callback *cb)
 {
 	struct pams_paths *paths = &pams_net(sock_net(skb->sk))->paths;
 	struct path_dump *dump = (void *)cb->ctx;
-	u64 now_ns;
 	int err = 0;
 
 	BUILD_BUG_ON(sizeof(*dump) > sizeof(cb->ctx));
 
 	mutex_lock(&paths->lock);
-	now_ns = ktime_get_boottime_ns();
 	/* the netlink core compares cb->seq between messages, and takes 0 for "not set" */
 	cb->seq = paths->generation + 1 ?: 1;
 	dump->next = dump_next(paths, dump);
 	dump->generation = pams_paths_generation(paths);
 	for (; dump->next != &paths->list; dump->next = dump->next->next) {
-		err = put_path_msg(skb, cb,
-				   list_entry(dump->next, struct pams_path, list),
-				   now_ns);
+		err = pams_netlink_part(skb, cb, MPTCP_PAMS_CMD_PATH_GET, put_path,
+					list_entry(dump->next, struct pams_path, list));
 		if (err)
 			break;
 		dump->nr++;

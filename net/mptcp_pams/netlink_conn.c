@@ -8,6 +8,7 @@
 
 #include "compat/mptcp.h"
 #include "netlink-gen.h"
+#include "netlink.h"
 #include "pams.h"
 #include "tell.h"
 
@@ -213,10 +214,12 @@ int mptcp_pams_nl_conn_get_dumpit(struct sk_buff *skb,
 	return skb->len;
 }
 
-static int put_stats(struct sk_buff *skb, const struct pams_net *net,
-		     const struct pams_counts *sum, u32 conns)
+static int put_stats(struct sk_buff *skb, const void *arg)
 {
+	const struct pams_net *net = arg;
 	const struct pams_totals *totals = &net->totals;
+	struct pams_counts sum;
+	u32 conns = pams_conn_sum(net, &sum);
 
 	return nla_put_u32(skb, MPTCP_PAMS_A_STATS_CONNS, conns) ?:
 	       nla_put_u32(skb, MPTCP_PAMS_A_STATS_PATHS,
@@ -230,36 +233,17 @@ static int put_stats(struct sk_buff *skb, const struct pams_net *net,
 	       nla_put_uint(skb, MPTCP_PAMS_A_STATS_EXPIRED,
 			    atomic64_read(&totals->expired)) ?:
 	       nla_put_uint(skb, MPTCP_PAMS_A_STATS_DECISIONS,
-			    sum->decisions) ?:
+			    sum.decisions) ?:
 	       nla_put_uint(skb, MPTCP_PAMS_A_STATS_DEFERRALS,
-			    sum->deferrals) ?:
-	       nla_put_uint(skb, MPTCP_PAMS_A_STATS_KICKS, sum->kicks) ?:
-	       nla_put_uint(skb, MPTCP_PAMS_A_STATS_STOPS, sum->stops) ?:
+			    sum.deferrals) ?:
+	       nla_put_uint(skb, MPTCP_PAMS_A_STATS_KICKS, sum.kicks) ?:
+	       nla_put_uint(skb, MPTCP_PAMS_A_STATS_STOPS, sum.stops) ?:
 	       nla_put_uint(skb, MPTCP_PAMS_A_STATS_REINJECTED,
-			    sum->reinjected_bytes);
+			    sum.reinjected_bytes);
 }
 
 int mptcp_pams_nl_stats_get_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	const struct pams_net *net = pams_net(genl_info_net(info));
-	struct sk_buff *answer;
-	struct pams_counts sum;
-	u32 conns;
-	void *head;
-	int err;
-
-	answer = genlmsg_new(NLMSG_DEFAULT_SIZE, GFP_KERNEL);
-	if (!answer)
-		return -ENOMEM;
-
-	conns = pams_conn_sum(net, &sum);
-	head = genlmsg_put_reply(answer, info, &mptcp_pams_nl_family, 0,
-				 MPTCP_PAMS_CMD_STATS_GET);
-	err = head ? put_stats(answer, net, &sum, conns) : -EMSGSIZE;
-	if (err) {
-		nlmsg_free(answer);
-		return err;
-	}
-	genlmsg_end(answer, head);
-	return genlmsg_reply(answer, info);
+	return pams_netlink_answer(info, MPTCP_PAMS_CMD_STATS_GET, put_stats,
+				   pams_net(genl_info_net(info)));
 }

@@ -346,14 +346,21 @@ static int put_socket(struct sk_buff *skb, const struct pams_rule *rule)
 		nla_put_flag(skb, MPTCP_PAMS_A_RULE_SERVER) : 0);
 }
 
-static int put_rule(struct sk_buff *skb, const struct pams_rule *rule, u32 number)
+struct numbered {
+	const struct pams_rule *rule;
+	u32 number;
+};
+
+static int put_rule(struct sk_buff *skb, const void *arg)
 {
+	const struct numbered *numbered = arg;
+	const struct pams_rule *rule = numbered->rule;
 	struct nlattr *nest = nla_nest_start(skb, MPTCP_PAMS_A_RULES_RULE);
 	int err;
 
 	if (!nest)
 		return -EMSGSIZE;
-	err = nla_put_u32(skb, MPTCP_PAMS_A_RULE_NUMBER, number) ?:
+	err = nla_put_u32(skb, MPTCP_PAMS_A_RULE_NUMBER, numbered->number) ?:
 	      put_socket(skb, rule) ?:
 	      put_port(skb, MPTCP_PAMS_A_RULE_LOCAL_PORT_MIN, rule->local_min, 0) ?:
 	      put_port(skb, MPTCP_PAMS_A_RULE_LOCAL_PORT_MAX, rule->local_max,
@@ -369,9 +376,11 @@ static int put_rule(struct sk_buff *skb, const struct pams_rule *rule, u32 numbe
 }
 
 /* Put the table's generation and its default choice: the first message of a dump. */
-static int put_table(struct sk_buff *skb, const struct pams_rules *rules,
-		     const struct pams_rule_table *table)
+static int put_table(struct sk_buff *skb, const void *arg)
 {
+	const struct pams_rules *rules = arg;
+	const struct pams_rule_table *table = pams_rules_locked(rules);
+
 	return nla_put_u32(skb, MPTCP_PAMS_A_RULES_GENERATION, rules->generation) ?:
 	       (table ? put_choice(skb, &of_table, &table->otherwise) : 0);
 }
@@ -387,17 +396,13 @@ int mptcp_pams_nl_rules_get_dumpit(struct sk_buff *skb, struct netlink_callback 
 	table = pams_rules_locked(rules);
 	cb->seq = rules->generation;
 	while (!err && *sent <= (table ? table->nr : 0)) {
-		void *head = pams_netlink_part_begin(skb, cb, MPTCP_PAMS_CMD_RULES_GET);
+		struct numbered next = { .number = *sent };
 
-		if (!head)
-			err = -EMSGSIZE;
-		else if (!*sent)
-			err = pams_netlink_part_end(skb, cb, head,
-						    put_table(skb, rules, table));
-		else
-			err = pams_netlink_part_end(skb, cb, head,
-						    put_rule(skb, &table->rule[*sent - 1],
-							     *sent));
+		if (*sent)
+			next.rule = &table->rule[*sent - 1];
+		err = pams_netlink_part(skb, cb, MPTCP_PAMS_CMD_RULES_GET,
+					*sent ? put_rule : put_table,
+					*sent ? (const void *)&next : rules);
 		if (!err)
 			++*sent;
 	}

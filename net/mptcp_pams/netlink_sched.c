@@ -23,8 +23,10 @@ static int put_text(struct sk_buff *skb, const struct pams_sched *sched)
 	return nla_put_string(skb, MPTCP_PAMS_A_SCHED_DESCRIPTION, text);
 }
 
-static int put_sched(struct sk_buff *skb, const struct pams_sched *sched)
+static int put_sched(struct sk_buff *skb, const void *arg)
 {
+	const struct pams_sched *sched = arg;
+
 	return nla_put_string(skb, MPTCP_PAMS_A_SCHED_NAME, sched->name) ?:
 	       put_text(skb, sched) ?:
 	       (sched->copy ? nla_put_flag(skb, MPTCP_PAMS_A_SCHED_FIRST_BYTES) : 0) ?:
@@ -40,10 +42,7 @@ int mptcp_pams_nl_sched_get_dumpit(struct sk_buff *skb, struct netlink_callback 
 	/* a constant: the list only grows while the module is loaded, at its end */
 	cb->seq = 1;
 	while (!err && (sched = pams_sched_nth(*sent))) {
-		void *head = pams_netlink_part_begin(skb, cb, MPTCP_PAMS_CMD_SCHED_GET);
-
-		err = head ? pams_netlink_part_end(skb, cb, head,
-						   put_sched(skb, sched)) : -EMSGSIZE;
+		err = pams_netlink_part(skb, cb, MPTCP_PAMS_CMD_SCHED_GET, put_sched, sched);
 		if (!err)
 			++*sent;
 	}
@@ -81,12 +80,15 @@ static int name_of(struct genl_info *info, u32 fd, char name[MPTCP_SCHED_NAME_MA
 	return err;
 }
 
+static int put_name(struct sk_buff *skb, const void *name)
+{
+	return nla_put_string(skb, MPTCP_PAMS_A_SCHED_NAME, name);
+}
+
 /* The sender's file descriptors: netlink requests are carried out by who sends them. */
 int mptcp_pams_nl_sched_get_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	char name[MPTCP_SCHED_NAME_MAX];
-	struct sk_buff *answer;
-	void *head;
 	int err;
 
 	if (GENL_REQ_ATTR_CHECK(info, MPTCP_PAMS_A_SCHED_FD)) {
@@ -94,17 +96,5 @@ int mptcp_pams_nl_sched_get_doit(struct sk_buff *skb, struct genl_info *info)
 		return -EINVAL;
 	}
 	err = name_of(info, nla_get_u32(info->attrs[MPTCP_PAMS_A_SCHED_FD]), name);
-	if (err)
-		return err;
-	answer = genlmsg_new(NLMSG_DEFAULT_SIZE, GFP_KERNEL);
-	if (!answer)
-		return -ENOMEM;
-	head = genlmsg_put_reply(answer, info, &mptcp_pams_nl_family, 0, MPTCP_PAMS_CMD_SCHED_GET);
-	err = head ? nla_put_string(answer, MPTCP_PAMS_A_SCHED_NAME, name) : -EMSGSIZE;
-	if (err) {
-		nlmsg_free(answer);
-		return err;
-	}
-	genlmsg_end(answer, head);
-	return genlmsg_reply(answer, info);
+	return err ?: pams_netlink_answer(info, MPTCP_PAMS_CMD_SCHED_GET, put_name, name);
 }

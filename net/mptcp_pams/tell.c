@@ -38,55 +38,45 @@ void pams_tell_stop(void)
 }
 
 /**
- * pams_tell_begin - does anybody listen?
+ * pams_tell_begin - begin a message, if anybody listens
  * @net:	the namespace
+ * @cmd:	MPTCP_PAMS_CMD_*
  *
  * Process context.
  *
- * Return: true if somebody does; then pams_tell_end() has to follow.
+ * Return: the message, for pams_tell_end(); NULL if nobody listens, or without memory.
  */
-bool pams_tell_begin(struct pams_net *net)
+struct sk_buff *pams_tell_begin(struct pams_net *net, u8 cmd)
 {
+	struct sk_buff *skb = NULL;
+
 	down_read(&tell_lock);
 	if (tell_family && genl_has_listeners(tell_family, net->net,
 					      MPTCP_PAMS_NLGRP_EVENTS))
-		return true;
+		skb = genlmsg_new(NLMSG_DEFAULT_SIZE, GFP_KERNEL);
+	if (skb && genlmsg_put(skb, 0, 0, tell_family, 0, cmd))
+		return skb;
 	up_read(&tell_lock);
-	return false;
+	nlmsg_free(skb);
+	return NULL;
 }
 
 /**
  * pams_tell_end - send the message to all listeners
  * @net:	the namespace
- * @skb:	the message; NULL if it could not be made, so nothing is sent
+ * @skb:	what pams_tell_begin() returned, not NULL
+ * @err:	0, or the error of putting the message's attributes: then it isn't sent
  */
-void pams_tell_end(struct pams_net *net, struct sk_buff *skb)
+void pams_tell_end(struct pams_net *net, struct sk_buff *skb, int err)
 {
-	if (skb)
+	if (err) {
+		nlmsg_free(skb);
+	} else {
+		nlmsg_end(skb, nlmsg_hdr(skb));
 		genlmsg_multicast_netns(tell_family, net->net, skb, 0,
 					MPTCP_PAMS_NLGRP_EVENTS, GFP_KERNEL);
+	}
 	up_read(&tell_lock);
-}
-
-/**
- * pams_tell_msg - begin a message, between pams_tell_begin() and pams_tell_end()
- * @cmd:	MPTCP_PAMS_CMD_*
- * @head:	set to the message's head, for genlmsg_end()
- *
- * Return: the buffer, or NULL if there is no memory.
- */
-struct sk_buff *pams_tell_msg(u8 cmd, void **head)
-{
-	struct sk_buff *skb = genlmsg_new(NLMSG_DEFAULT_SIZE, GFP_KERNEL);
-
-	if (!skb)
-		return NULL;
-
-	*head = genlmsg_put(skb, 0, 0, tell_family, 0, cmd);
-	if (*head)
-		return skb;
-	nlmsg_free(skb);
-	return NULL;
 }
 
 /**
@@ -149,36 +139,6 @@ s32 pams_tell_until_ms(u64 at_ns, u64 now_ns)
 	return pams_tell_ms(now_ns, at_ns) - pams_tell_ms(at_ns, now_ns);
 }
 
-/* A message with the parts of a report that have expired, or NULL without memory. */
-static struct sk_buff *expired_msg(const struct pams_path_key *key,
-				   const struct pams_report *report, u64 now_ns)
-{
-	struct sk_buff *skb;
-	void *head;
-	int err;
-
-	skb = pams_tell_msg(MPTCP_PAMS_CMD_PATH_EXPIRED_NTF, &head);
-	if (!skb)
-		return NULL;
-
-	err = pams_tell_put_key(skb, key);
-	if (!err && report->pipe.rate_byteps &&
-	    !pams_report_has_pipe(report, now_ns))
-		err = nla_put_uint(skb, MPTCP_PAMS_A_PATH_PIPE_RATE,
-				   report->pipe.rate_byteps);
-	if (!err && report->loss.ns && !pams_report_has_loss(report, now_ns))
-		err = nla_put_s32(skb, MPTCP_PAMS_A_PATH_LOSS_TIME,
-				  pams_tell_until_ms(report->loss.ns, now_ns));
-	if (!err && report->cost.expires_ns && !pams_report_has_cost(report, now_ns))
-		err = nla_put_u8(skb, MPTCP_PAMS_A_PATH_COST, report->cost.level);
-	if (err) {
-		nlmsg_free(skb);
-		return NULL;
-	}
-	genlmsg_end(skb, head);
-	return skb;
-}
-
 /**
  * pams_tell_expired - tell listeners which parts of a report have expired
  * @net:	the path's namespace
@@ -191,6 +151,20 @@ static struct sk_buff *expired_msg(const struct pams_path_key *key,
 void pams_tell_expired(struct pams_net *net, const struct pams_path_key *key,
 		       const struct pams_report *report, u64 now_ns)
 {
-	if (pams_tell_begin(net))
-		pams_tell_end(net, expired_msg(key, report, now_ns));
+	struct sk_buff *skb = pams_tell_begin(net, MPTCP_PAMS_CMD_PATH_EXPIRED_NTF);
+	int err;
+
+	if (!skb)
+		return;
+	err = pams_tell_put_key(skb, key);
+	if (!err && report->pipe.rate_byteps &&
+	    !pams_report_has_pipe(report, now_ns))
+		err = nla_put_uint(skb, MPTCP_PAMS_A_PATH_PIPE_RATE,
+				   report->pipe.rate_byteps);
+	if (!err && report->loss.ns && !pams_report_has_loss(report, now_ns))
+		err = nla_put_s32(skb, MPTCP_PAMS_A_PATH_LOSS_TIME,
+				  pams_tell_until_ms(report->loss.ns, now_ns));
+	if (!err && report->cost.expires_ns && !pams_report_has_cost(report, now_ns))
+		err = nla_put_u8(skb, MPTCP_PAMS_A_PATH_COST, report->cost.level);
+	pams_tell_end(net, skb, err);
 }

@@ -18,9 +18,8 @@ struct sock;
 /* tell.c */
 void pams_tell_start(const struct genl_family *family);
 void pams_tell_stop(void);
-bool pams_tell_begin(struct pams_net *net);
-void pams_tell_end(struct pams_net *net, struct sk_buff *skb);
-struct sk_buff *pams_tell_msg(u8 cmd, void **head);
+struct sk_buff *pams_tell_begin(struct pams_net *net, u8 cmd);
+void pams_tell_end(struct pams_net *net, struct sk_buff *skb, int err);
 int pams_tell_put_key(struct sk_buff *skb, const struct pams_path_key *key);
 s32 pams_tell_ms(u64 from_ns, u64 to_ns);
 s32 pams_tell_until_ms(u64 at_ns, u64 now_ns);

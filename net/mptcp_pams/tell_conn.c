@@ -164,21 +164,18 @@ int pams_tell_put_name(struct sk_buff *skb, const struct pams_conn *conn)
 			      conn->sched->name);
 }
 
-/* An event's message about a subflow, which is described from its socket @ssk, or by its number
- * alone if @ssk is NULL. Returns NULL if there is no memory.
+/* Tell of a subflow, which is described from its socket @ssk, or by its number alone if @ssk is
+ * NULL.
  */
-static struct sk_buff *event_msg(struct pams_conn *conn, u8 cmd, const struct sock *ssk,
-				 const struct pams_subflow *sub)
+static void tell(struct pams_conn *conn, u8 cmd, const struct sock *ssk,
+		 const struct pams_subflow *sub)
 {
+	struct sk_buff *skb = pams_tell_begin(conn->net, cmd);
 	struct nlattr *nest;
-	struct sk_buff *skb;
-	void *head;
 	int err;
 
-	skb = pams_tell_msg(cmd, &head);
 	if (!skb)
-		return NULL;
-
+		return;
 	err = pams_tell_put_name(skb, conn) ?:
 	      nla_put_uint(skb, MPTCP_PAMS_A_CONN_STOPS,
 			   conn->counts.stops) ?:
@@ -193,19 +190,7 @@ static struct sk_buff *event_msg(struct pams_conn *conn, u8 cmd, const struct so
 		if (!err)
 			nla_nest_end(skb, nest);
 	}
-	if (err) {
-		nlmsg_free(skb);
-		return NULL;
-	}
-	genlmsg_end(skb, head);
-	return skb;
-}
-
-static void tell(struct pams_conn *conn, u8 cmd, const struct sock *ssk,
-		 const struct pams_subflow *sub)
-{
-	if (pams_tell_begin(conn->net))
-		pams_tell_end(conn->net, event_msg(conn, cmd, ssk, sub));
+	pams_tell_end(conn->net, skb, err);
 }
 
 /**
