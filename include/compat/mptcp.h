@@ -15,5 +15,6 @@ int mptcp_register_scheduler(struct mptcp_sched_ops *sched);
 void mptcp_unregister_scheduler(struct mptcp_sched_ops *sched);
 bool mptcp_subflow_active(struct mptcp_subflow_context *subflow);
 struct sock *mptcp_subflow_get_retrans(struct mptcp_sock *msk);
+void mptcp_pm_chk_stale(const struct mptcp_sock *msk);
 
 #endif /* _PAMS_COMPAT_MPTCP_H */

@@ -12,6 +12,8 @@
  */
 #define pr_fmt(fmt) "mptcp_pams: " fmt
 
+#include <linux/bpf.h>
+#include <linux/btf.h>
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
 #include <linux/module.h>
@@ -21,11 +23,10 @@
 #include <net/mptcp.h>
 
 #include "features.h"
+#include "compat/mptcp.h"
 #include "symbols.h"
 
 #ifdef PAMS_SYMBOLS_EXPORTED
-
-#include "compat/mptcp.h"
 
 #define symbol_call(name)	name
 
@@ -36,62 +37,19 @@ int __init pams_symbols_resolve(void)
 
 #else /* !PAMS_SYMBOLS_EXPORTED */
 
-/* Until the kernel's functions are found, calls go to these. */
-static int no_register_scheduler(struct mptcp_sched_ops *sched)
-{
-	return -ENOENT;
-}
-
-static void no_unregister_scheduler(struct mptcp_sched_ops *sched)
-{
-}
-
-static bool no_subflow_active(struct mptcp_subflow_context *subflow)
-{
-	return false;
-}
-
-static struct sock *no_subflow_get_retrans(struct mptcp_sock *msk)
-{
-	return NULL;
-}
-
-/* Does nothing: kernels without mptcp_pm_chk_stale() (6.12) check for stale subflows in
- * mptcp_subflow_get_retrans().
+/* Until the kernel's functions are found, calls return 0. Kernels without mptcp_pm_chk_stale()
+ * (6.12) check for stale subflows in mptcp_subflow_get_retrans().
  */
-static void no_pm_chk_stale(const struct mptcp_sock *msk)
-{
-}
-
-static unsigned long no_kallsyms_lookup_name(const char *name)
-{
-	return 0;
-}
-
-static struct btf *no_get_btf_vmlinux(void)
-{
-	return NULL;
-}
-
-static s32 no_find_by_name_kind(const struct btf *btf, const char *name, u8 kind)
-{
-	return -ENOENT;
-}
-
-static const char *no_name_by_offset(const struct btf *btf, u32 offset)
-{
-	return "";
-}
-
-DEFINE_STATIC_CALL(pams_mptcp_register_scheduler, no_register_scheduler);
-DEFINE_STATIC_CALL(pams_mptcp_unregister_scheduler, no_unregister_scheduler);
-DEFINE_STATIC_CALL(pams_mptcp_subflow_active, no_subflow_active);
-DEFINE_STATIC_CALL(pams_mptcp_subflow_get_retrans, no_subflow_get_retrans);
-DEFINE_STATIC_CALL(pams_mptcp_pm_chk_stale, no_pm_chk_stale);
-DEFINE_STATIC_CALL(pams_bpf_get_btf_vmlinux, no_get_btf_vmlinux);
-DEFINE_STATIC_CALL(pams_btf_find_by_name_kind, no_find_by_name_kind);
-DEFINE_STATIC_CALL(pams_btf_name_by_offset, no_name_by_offset);
-DEFINE_STATIC_CALL(pams_kallsyms_lookup_name, no_kallsyms_lookup_name);
+#define SYMBOL(name)	DEFINE_STATIC_CALL_RET0(pams_##name, name)
+SYMBOL(mptcp_register_scheduler);
+SYMBOL(mptcp_unregister_scheduler);
+SYMBOL(mptcp_subflow_active);
+SYMBOL(mptcp_subflow_get_retrans);
+SYMBOL(mptcp_pm_chk_stale);
+SYMBOL(bpf_get_btf_vmlinux);
+SYMBOL(btf_find_by_name_kind);
+SYMBOL(btf_name_by_offset);
+SYMBOL(kallsyms_lookup_name);
 
 #define symbol_call(name)	static_call(pams_##name)
 
