@@ -168,19 +168,8 @@ static bool is_seen(const struct bank_seen *seen, unsigned int nr, u32 id)
 	return false;
 }
 
-static bool is_in_ranges(const struct pams_bank *bank, unsigned int i)
-{
-	u32 number;
-
-	for (number = bank->first; number != bank->next; number++) {
-		if (bank->range[number % BANK_RANGES].path == i)
-			return true;
-	}
-	return false;
-}
-
 /* The index of an entry for a new subflow: one that was never used, or whose subflow was closed
- * and has no range left. Negative if there is none.
+ * and has nothing left in the log. Negative if there is none.
  */
 static int path_free(const struct pams_bank *bank, const struct bank_seen *seen,
 		     unsigned int nr)
@@ -189,7 +178,7 @@ static int path_free(const struct pams_bank *bank, const struct bank_seen *seen,
 	unsigned int i;
 
 	for (i = 0; free < 0 && i < BANK_PATHS; i++) {
-		if (!is_seen(seen, nr, bank->path[i].id) && !is_in_ranges(bank, i))
+		if (!is_seen(seen, nr, bank->path[i].id) && !bank->path[i].held_bytes)
 			free = i;
 	}
 	return free;

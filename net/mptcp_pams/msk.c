@@ -151,7 +151,7 @@ void msk_look(struct mptcp_sock *msk, const struct msk_window *window,
 	look->token = msk->token;
 	look->pending = next;
 	look->pending_again = is_pending_again(msk);
-	look->fallback = READ_ONCE(msk->flags) & MSK_FLAG_FALLBACK_DONE;
+	look->fallback = msk_is_fallback(msk);
 	look->several = !list_is_singular(&msk->conn_list);
 }
 

@@ -176,7 +176,7 @@ bool msk_lock_or_wait(struct mptcp_sock *msk, struct wait_queue_entry *wait,
 		      void (*hold)(struct wait_queue_entry *wait));
 void msk_push(struct mptcp_sock *msk);
 void msk_finish(struct mptcp_sock *msk);
-void msk_retransmit_on(struct sock *ssk);
+void msk_schedule(const struct sock *ssk);
 bool msk_head_is_due(struct mptcp_sock *msk, u32 (*due_us)(const struct sock *ssk),
 		     u32 *wait_us);
 
@@ -195,7 +195,6 @@ void msk_resend_skip(struct mptcp_sock *msk, const struct msk_resend *resend);
 void msk_resend_settle(struct mptcp_sock *msk, struct msk_resend *resend);
 void msk_resend_yield(struct mptcp_sock *msk, struct msk_resend *resend);
 void msk_resend_repair(struct mptcp_sock *msk, struct msk_resend *resend);
-struct sock *msk_get_retrans(struct mptcp_sock *msk);
 u32 msk_resend_tail(struct mptcp_sock *msk, struct sock *ssk,
 		    struct msk_sent_again *again, u64 max_bytes,
 		    struct msk_resend *resend);

@@ -2,20 +2,6 @@
 /* The kernel's own retransmission: when it is due, its subflow, and what it makes pending. */
 #include "msk_private.h"
 
-/**
- * msk_get_retrans - the kernel's choice of a subflow for its retransmission
- * @msk:	the connection, owned in process context
- *
- * The kernel may also count here how often a subflow did not answer, and make a stale
- * subflow's data pending again.
- *
- * Return: NULL if there is none.
- */
-struct sock *msk_get_retrans(struct mptcp_sock *msk)
-{
-	return pams_subflow_get_retrans(msk);
-}
-
 /* Does the subflow hold this byte unacknowledged? Only its oldest data is searched. */
 static bool subflow_holds(struct sock *ssk, u64 data_seq)
 {

@@ -21,7 +21,8 @@
 /* The kernel's own limit for one burst, a bit under 64 KB. */
 #define MSK_BURST_MAX_BYTES	(64 * 1024 - 107)
 
-static void subflow_schedule(const struct sock *ssk)
+/* Have the subflow send: new data, or the kernel's retransmission. */
+void msk_schedule(const struct sock *ssk)
 {
 	WRITE_ONCE(subflow_of(ssk)->scheduled, true);
 }
@@ -46,7 +47,7 @@ bool msk_schedule_any(struct mptcp_sock *msk)
 		if (!before64(look.window_end, look.snd_nxt + 1))
 			msk->snd_burst = min_t(u64, MSK_BURST_MAX_BYTES,
 					       look.window_end - look.snd_nxt);
-		subflow_schedule(look.ssk[i]);
+		msk_schedule(look.ssk[i]);
 		return true;
 	}
 	return false;
@@ -208,7 +209,7 @@ int msk_hand_over(struct mptcp_sock *msk, struct msk_window *window,
 					  order->unscheduled_bytes);
 	if (unlikely(!next_is_new(msk))) {
 		hand_over_again(msk, window, resend, order, bytes);
-		subflow_schedule(order->ssk);
+		msk_schedule(order->ssk);
 		return 0;
 	}
 
@@ -228,15 +229,6 @@ int msk_hand_over(struct mptcp_sock *msk, struct msk_window *window,
 		window_move(msk, window, true, msk->snd_nxt + bytes);
 	else
 		msk_window_restore(msk, window);
-	subflow_schedule(order->ssk);
+	msk_schedule(order->ssk);
 	return 0;
-}
-
-/**
- * msk_retransmit_on - choose the subflow for the kernel's retransmission
- * @ssk:	the subflow
- */
-void msk_retransmit_on(struct sock *ssk)
-{
-	subflow_schedule(ssk);
 }

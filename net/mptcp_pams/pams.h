@@ -121,7 +121,6 @@ struct pams_counts {
 struct pams_totals {
 	atomic64_t reports;
 	atomic64_t refused;
-	atomic64_t slow;
 	atomic64_t expired;
 };
 

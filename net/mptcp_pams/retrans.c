@@ -216,7 +216,8 @@ int pams_retransmit(struct mptcp_sock *msk, const struct pams_sched *of_socket)
 	 * which the kernel would take subflows for stale too soon.
 	 */
 	msk_reset_timeout(msk);
-	own = msk_get_retrans(msk);
+	/* it may also count subflows that don't answer, and make a stale one's data pending */
+	own = pams_subflow_get_retrans(msk);
 	if (conn)
 		pams_resend_repair_stale(conn);
 	ssk = own;
@@ -234,6 +235,6 @@ int pams_retransmit(struct mptcp_sock *msk, const struct pams_sched *of_socket)
 
 	if (conn)
 		msk_resend_yield(msk, &conn->resend);
-	msk_retransmit_on(ssk);
+	msk_schedule(ssk);
 	return 0;
 }
