@@ -146,7 +146,7 @@ int parse_key(struct words *words, struct pams_path *path);
 int parse_token(const char *text, uint32_t *token);
 const char *show_key(char *buffer, const struct pams_path *path);
 const char *show_address(char *buffer, int family, const void *address);
-/* '?' for control characters; if it isn't UTF-8, which JSON can't have, for what isn't ASCII, too */
+/* '?' for control characters; where it isn't UTF-8, as JSON has to be, for all but ASCII */
 char *show_utf8(char *text);
 const char *show_interface(char *buffer, uint32_t ifindex);
 const char *show_token(char *buffer, uint32_t token);

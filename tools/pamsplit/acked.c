@@ -246,7 +246,7 @@ void acked_packet(struct flow *flow, const struct packet *packet,
 		acked_find_lost(flow, now_us);
 		deliver_restart_timers(flow, now_us);
 	} else if (closed || !packet->window) {
-		/* alive: it has answered a probe, or what it drops since it has closed its window */
+		/* alive: it has answered a probe, or what it dropped behind a closed window */
 		flow->backoffs = 0;
 		if (edge != flow->right_edge)
 			deliver_restart_timers(flow, now_us);

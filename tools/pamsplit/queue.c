@@ -102,7 +102,7 @@ struct queue *queue_new(uint16_t number, struct raw *raw)
 		say(COUNTERS ": %s", strerror(errno));
 	setsockopt(queue_fd(queue), SOL_SOCKET, SO_RCVBUFFORCE, &size,
 		   sizeof(size));
-	/* verdicts that find no room are lost, and their packets: net.core.wmem_default may be less */
+	/* verdicts that find no room are lost, and their packets: the default may be less */
 	setsockopt(queue_fd(queue), SOL_SOCKET, SO_SNDBUFFORCE, &room, sizeof(room));
 	return queue;
 }
