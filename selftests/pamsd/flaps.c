@@ -285,6 +285,9 @@ static struct list others_routes;	/* of struct scene_route */
 static struct owned endpoints[ENDPOINTS_MAX];
 static unsigned int endpoint_count, others_endpoints, others_lost;
 static uint32_t limit, limit_before;
+static bool unreadable;		/* routes are */
+static uint64_t refused_until_us;	/* all that is new */
+static unsigned int refused;
 
 static void take_out(struct list *list, size_t size, unsigned int nr)
 {
@@ -295,6 +298,8 @@ int __wrap_scene_read(struct scene *scene);
 int __wrap_scene_read(struct scene *scene)
 {
 	scene_free(scene);
+	if (unreadable)
+		return -EIO;
 	for (unsigned int n = 0; n < LINKS; n++) {
 		const struct place *place = &places[n];
 		struct scene_link *link;
@@ -349,6 +354,8 @@ int __wrap_scene_route(const struct scene_route *route, bool add)
 	const struct place *place = place_at(route->ifindex);
 	unsigned int nr = 0;
 
+	if (add && us < refused_until_us)
+		return -EINVAL;
 	if (add && !place)
 		return -ENODEV;
 	if (add && !place->up)
@@ -438,6 +445,10 @@ static int add_endpoint(const struct endpoint *endpoint, bool ours)
 
 int endpoint_add(const struct endpoint *endpoint)
 {
+	if (us < refused_until_us) {
+		refused++;
+		return -EBUSY;
+	}
 	return add_endpoint(endpoint, true);
 }
 
@@ -1001,7 +1012,13 @@ static void change_others(void)
 	struct prefix address = own_address(&places[n], i);
 	struct scene_route *route;
 
-	switch (draw(5)) {
+	switch (draw(6)) {
+	case 5:
+		/* more than pamsd would have raised it to */
+		limit = 2 * LINKS + 1 + i;
+		limit_before = limit;
+		tell("the limit is %u", limit);
+		return;
 	case 0:
 		if (!places[n].host[i] || !places[n].ifindex)
 			return;
@@ -1319,6 +1336,97 @@ static void renamed_link_is_told(void)
 	paths_free(paths);
 }
 
+static unsigned int count_ours(void)
+{
+	unsigned int count = 0;
+
+	for (unsigned int e = 0; e < endpoint_count; e++)
+		count += endpoints[e].ours;
+	return count;
+}
+
+static void begin_quiet(void)
+{
+	state = 1;
+	by_metric = false;
+	begin_schedule();
+	run_for(1000);
+	check(count_ours() == 2 * LINKS);
+}
+
+/* Its network namespace is as it was before it. */
+static void end_quiet(void)
+{
+	paths_release(paths);
+	paths_free(paths);
+	check(!count_ours() && !rules.count && !routes.count && limit == limit_before && !kept);
+}
+
+/* As while a link comes up. Nothing tells that what was refused would be taken now. */
+static void what_is_refused_is_tried_again(void)
+{
+	begin_quiet();
+	places[0].host[0] = 3;
+	refused_until_us = us + 10000000;
+	refused = 0;
+	paths_feed(paths);
+	run_for(9000);
+	check(refused == 6);
+	run_for(7500);
+	look();
+	check(!bad);
+	/* eight times, and with each change */
+	places[0].host[0] = 4;
+	refused_until_us = UINT64_MAX;
+	refused = 0;
+	paths_feed(paths);
+	run_for(200000);
+	check(refused == 9 && strstr(story, "tried again"));
+	paths_feed(paths);
+	run_for(200000);
+	check(refused == 10);
+	refused_until_us = 0;
+	paths_feed(paths);
+	run_for(1000);
+	look();
+	check(!bad);
+	end_quiet();
+}
+
+static void the_limit_of_others_stays(void)
+{
+	begin_quiet();
+	check(limit == 2 * LINKS);
+	limit = 8;
+	limit_before = 8;
+	end_quiet();
+	begin_quiet();
+	limit = 1;
+	limit_before = 1;
+	paths_feed(paths);
+	run_for(1000);
+	check(limit == 2 * LINKS);
+	/* over a kill, too */
+	paths_free(paths);
+	start();
+	run_for(1000);
+	end_quiet();
+}
+
+static void endpoints_go_though_routes_cannot_be_read(void)
+{
+	begin_quiet();
+	memset(connections, 0, sizeof(connections));
+	unreadable = true;
+	paths_end(paths);
+	check(!count_ours() && limit == limit_before);
+	paths_free(paths);
+	unreadable = false;
+	start();
+	run_for(1000);
+	end_quiet();
+}
+
 /* --- what servers say of paths --- */
 
 static struct path two[2];	/* near, but slow; far, but fast */
@@ -1480,6 +1588,9 @@ int main(int argc, char **argv)
 	run(many_that_are_not_answered_tell_it);
 	run(suspend_holds_nothing_up);
 	run(renamed_link_is_told);
+	run(what_is_refused_is_tried_again);
+	run(the_limit_of_others_stays);
+	run(endpoints_go_though_routes_cannot_be_read);
 	seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
 	for (uint64_t nr = 0; nr < count; nr++) {
 		state = (seed + nr) * 0x9e3779b97f4a7c15ULL + 1;

@@ -34,6 +34,9 @@
 #define SETTLE_MS	50
 /* At most so often if changes don't end. */
 #define SPACING_MS	250
+/* What the kernel refused is tried again after so long, then twice as long, so many times. */
+#define AGAIN_MS	250ULL
+#define AGAIN_TIMES	8
 /* A timer that is later than this stood still in suspend. */
 #define LATE_MS		1000
 /* Looks at the sockets after a connection has begun: how often, and until when. */
@@ -75,6 +78,10 @@ struct paths {
 	uint64_t woken_ms;	/* when a connection began last */
 	bool unsaved;		/* the file says something else than was made */
 	uint32_t limit_before;	/* of further subflows before it was raised, plus 1; or 0 */
+	uint32_t limit;		/* that it was raised to: another one is another's */
+	bool failed;		/* the kernel refused something of the last plan */
+	unsigned int tries;	/* since then, of the plan again */
+	uint64_t again_ms;	/* when the next one is due */
 	struct begin *begin;	/* NULL: connections begin where the routes say */
 	bool by_metric;		/* these are told where */
 	int refused_metric[2];	/* -errno of metric_tell() */
@@ -134,8 +141,8 @@ static void save(struct paths *paths)
 						      prefix_text(text, &made->address),
 						      "ifindex", (int)made->ifindex,
 						      "id", made->id));
-	state = json_pack("{s:s, s:o, s:i}", "boot", boot_id(), "endpoints", list,
-			  "limit_before", (int)paths->limit_before);
+	state = json_pack("{s:s, s:o, s:i, s:i}", "boot", boot_id(), "endpoints", list,
+			  "limit_before", (int)paths->limit_before, "limit", (int)paths->limit);
 	err = keep_write(paths->file, state);
 	json_decref(state);
 	paths->unsaved = err;
@@ -164,6 +171,7 @@ static void restore(struct paths *paths)
 				*(struct made *)list_add(&paths->made, sizeof(made)) = made;
 		}
 		paths->limit_before = json_integer_value(json_object_get(state, "limit_before"));
+		paths->limit = json_integer_value(json_object_get(state, "limit"));
 	}
 	json_decref(state);
 }
@@ -172,6 +180,7 @@ static void restore(struct paths *paths)
 
 static void complain(struct paths *paths, const char *what, const char *interface, int err)
 {
+	paths->failed = true;
 	say_seldom(&paths->refused, "%s: the kernel refuses %s: %s", interface, what,
 		   strerror(-err));
 }
@@ -267,9 +276,11 @@ static int read_endpoints(struct paths *paths, struct endpoint list[ENDPOINTS_MA
 {
 	int count = endpoints_read(list);
 
-	if (count < 0)
+	if (count < 0) {
+		paths->failed = true;
 		say_seldom(&paths->unread, "the path manager's endpoints can't be read: %s",
 			   strerror(-count));
+	}
 	return count;
 }
 
@@ -371,12 +382,15 @@ static void raise_limit(struct paths *paths, const struct plan *plan)
 
 	if (wanted > SUBFLOWS_MOST)
 		wanted = SUBFLOWS_MOST;
+	/* somebody has set another one */
+	if (!err && now != paths->limit)
+		paths->limit_before = 0;
 	if (err || now >= wanted)
 		return;
-	if (!paths->limit_before) {
+	if (!paths->limit_before)
 		paths->limit_before = now + 1;
-		save(paths);
-	}
+	paths->limit = wanted;
+	save(paths);
 	err = endpoint_set_limit(wanted);
 	if (err)
 		complain(paths, "a higher limit of subflows", "mptcp", err);
@@ -384,7 +398,9 @@ static void raise_limit(struct paths *paths, const struct plan *plan)
 
 static void lower_limit(struct paths *paths)
 {
-	if (paths->limit_before)
+	uint32_t now;
+
+	if (paths->limit_before && !endpoint_limit(&now) && now == paths->limit)
 		endpoint_set_limit(paths->limit_before - 1);
 	paths->limit_before = 0;
 }
@@ -558,6 +574,25 @@ static void arm_hold(struct paths *paths)
 		arm_settle(paths, changes_ms + 1);
 }
 
+/*
+ * What the kernel refuses now it may take later, as while a link comes up: nothing tells of that.
+ * After the last time each change is another one.
+ */
+static void arm_again(struct paths *paths)
+{
+	if (!paths->failed) {
+		paths->tries = 0;
+		paths->again_ms = 0;
+		return;
+	}
+	if (paths->settled_ms >= paths->again_ms && paths->tries < AGAIN_TIMES)
+		paths->again_ms = paths->settled_ms + (AGAIN_MS << paths->tries++);
+	else if (paths->settled_ms >= paths->again_ms && paths->tries++ == AGAIN_TIMES)
+		say("what the kernel refuses is tried again when something changes");
+	if (paths->settled_ms < paths->again_ms)
+		arm_settle(paths, paths->again_ms);
+}
+
 /* Until paths can be compared, the choice is the routes'. */
 static void take_exit(struct paths *paths, unsigned int i)
 {
@@ -593,6 +628,7 @@ static void settle(struct paths *paths)
 		arm_settle(paths, paths->settled_ms + SPACING_MS);
 		return;
 	}
+	paths->failed = false;
 	for (unsigned int i = 0; i < ARRAY_SIZE(families); i++)
 		take_exit(paths, i);
 	for_each(struct scene_address, address, &paths->scene.addresses)
@@ -609,6 +645,7 @@ static void settle(struct paths *paths)
 	plan_free(&plan);
 	choose(paths);
 	arm_hold(paths);
+	arm_again(paths);
 	if (has_to_look(paths) && !evtimer_pending(paths->look, NULL)) {
 		seen_begin(&paths->paths, &paths->left, now_us());
 		arm_look(paths, LOOK_SLOW_MS);
