@@ -1413,6 +1413,45 @@ static void the_limit_of_others_stays(void)
 	end_quiet();
 }
 
+/* The path with that address, as the status has it: its round trip, 0 if it isn't known. */
+static long long shown_rtt_us(const struct place *place, unsigned int i)
+{
+	struct prefix own = own_address(place, i);
+	json_t *status = paths_status(paths), *one;
+	char text[ADDRESS_TEXT];
+	long long rtt_us = 0;
+	size_t nr;
+
+	json_array_foreach(json_object_get(status, "paths"), nr, one)
+		if (!strcmp(json_string_value(json_object_get(one, "address")),
+			    prefix_text(text, &own)))
+			rtt_us = json_integer_value(json_object_get(one, "rtt_us"));
+	json_decref(status);
+	return rtt_us;
+}
+
+/* By another network, which gives the same address: what was measured there doesn't count here. */
+static void address_given_anew_is_unknown(void)
+{
+	struct place *place = &places[1];
+
+	state = 1;
+	by_metric = false;
+	begin_schedule();
+	place->rtt_us = 5000;
+	run_for(10000);
+	check(shown_rtt_us(place, 0) == 5000);
+	place->host[0] = 0;
+	paths_feed(paths);
+	run_for(1000);
+	place->host[0] = 1;
+	place->rtt_us = 150000;
+	paths_feed(paths);
+	run_for(10000);
+	check(shown_rtt_us(place, 0) == 0 || shown_rtt_us(place, 0) == 150000);
+	end_quiet();
+}
+
 static void endpoints_go_though_routes_cannot_be_read(void)
 {
 	begin_quiet();
@@ -1590,6 +1629,7 @@ int main(int argc, char **argv)
 	run(renamed_link_is_told);
 	run(what_is_refused_is_tried_again);
 	run(the_limit_of_others_stays);
+	run(address_given_anew_is_unknown);
 	run(endpoints_go_though_routes_cannot_be_read);
 	seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
 	for (uint64_t nr = 0; nr < count; nr++) {

@@ -199,6 +199,29 @@ def caps_hold_over_its_end(folder):
     server.end()
 
 
+def address_given_anew_is_unknown(folder):
+    """However soon: what was measured from it was another network's."""
+    server = Server()
+    # where no BPF program runs it looks at the sockets each second
+    hide = ("unshare", "-m", "sh", "-c", 'mount -t tmpfs none /sys/fs/cgroup && exec "$0" "$@"')
+    if subprocess.run([*hide, "true"], check=False, capture_output=True).returncode:
+        raise Skipped("no mounts of its own")
+    daemon = Daemon(folder, "paths", f'state = "{folder}/caps.json"\npaths {{ first-by-metric = true }}\n', prefix=hide)
+
+    def round_trip(link):
+        return next((path.get("rtt_us", 0) for path in daemon.status()["paths"]["paths"]
+                     if path["address"] == f"10.99.{link}.1/32"), None)
+
+    connection = Connection()
+    within("both are known", lambda: round_trip(1) and round_trip(2))
+    connection.close()
+    ip(["addr del 10.99.2.1/24 dev p2", "addr add 10.99.2.1/24 dev p2", "route add default via 10.99.2.2 dev p2 metric 2"])
+    within("it is forgotten", lambda: round_trip(2) == 0)
+    check(round_trip(1), "the other one isn't")
+    stop(daemon, NONE)
+    server.end()
+
+
 def renamed_link_is_found(folder):
     """A link that gets another name and its own again, while it is up, is reported about from its address, of which no news come."""
     server = Server()
@@ -229,4 +252,5 @@ def renamed_link_is_found(folder):
 
 
 if __name__ == "__main__":
-    sys.exit(run_cases_about_lo([open_connections_outlive_it, what_is_left_can_be_cleaned, caps_hold_over_its_end, renamed_link_is_found]))
+    sys.exit(run_cases_about_lo([open_connections_outlive_it, what_is_left_can_be_cleaned, caps_hold_over_its_end,
+                                 address_given_anew_is_unknown, renamed_link_is_found]))

@@ -22,6 +22,8 @@
 /* Priorities of our rules: this, and the next two. */
 #define OUR_PRIORITY	20000
 
+struct nlmsghdr;
+
 struct scene_link {
 	unsigned int ifindex;
 	char name[IF_NAMESIZE];
@@ -82,6 +84,8 @@ bool list_covers(const struct list *prefixes, const struct prefix *one);
 /* Returns 0 or -errno. Frees what *scene had before. */
 int scene_read(struct scene *scene);
 void scene_free(struct scene *scene);
+/* Does the message tell that a host's address was removed? */
+bool scene_removed(struct nlmsghdr *hdr, struct prefix *address);
 struct scene_link *scene_link(const struct scene *scene, unsigned int ifindex);
 /* The interface to which the routes send what isn't for any special destination; 0: none. */
 unsigned int scene_exit(int family);
@@ -280,6 +284,8 @@ int seen_read(const struct list *paths, const struct list *left, uint64_t us);
 bool seen_told(struct path *path, uint64_t byteps, uint64_t age_us, uint64_t us);
 /* Forget what servers said that is too old. */
 void seen_expire(struct path *path, uint64_t us);
+/* The address is another path's now. */
+void seen_forget(const struct prefix *local);
 /* The next look is at what begins now. */
 void seen_begin(const struct list *paths, const struct list *left, uint64_t us);
 /* Connections that end are seen, too: returns a descriptor that tells of them, or -errno. */

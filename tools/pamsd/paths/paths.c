@@ -736,23 +736,45 @@ static bool is_own(struct nlmsghdr *hdr)
 	       ((struct rtmsg *)nlmsg_data(hdr))->rtm_protocol == OUR_PROTOCOL;
 }
 
+struct news {
+	struct paths *paths;
+	bool any;
+};
+
+/* An address that was removed may be there again when the scene is read, of another network. */
+static void take_removed(struct paths *paths, struct nlmsghdr *hdr)
+{
+	struct prefix address;
+	struct path *path;
+
+	if (!scene_removed(hdr, &address))
+		return;
+	path = path_at(&paths->paths, &address);
+	if (!path)
+		return;
+	seen_forget(&address);
+	*path = ((struct path *)paths->paths.at)[--paths->paths.count];
+}
+
 static int on_change(struct nl_msg *msg, void *arg)
 {
-	if (!is_own(nlmsg_hdr(msg)))
-		*(bool *)arg = true;
+	struct news *news = arg;
+
+	take_removed(news->paths, nlmsg_hdr(msg));
+	news->any |= !is_own(nlmsg_hdr(msg));
 	return NL_OK;
 }
 
 static void on_news(evutil_socket_t fd, short what, void *arg)
 {
 	struct paths *paths = arg;
-	bool news = false;
+	struct news news = { .paths = paths };
 
 	(void)fd;
 	(void)what;
 	nl_socket_modify_cb(paths->news, NL_CB_VALID, NL_CB_CUSTOM, on_change, &news);
 	/* an error: the buffer overflowed, so anything may have changed */
-	if (nl_recvmsgs_default(paths->news) < 0 || news)
+	if (nl_recvmsgs_default(paths->news) < 0 || news.any)
 		paths_feed(paths);
 }
 

@@ -173,6 +173,8 @@ static struct path *list_path(const struct situation *now, const struct scene_li
 	struct path *path = path_at(now->paths, address);
 
 	if (!path || path->ifindex != link->ifindex) {
+		if (path)
+			seen_forget(address);
 		path = path ?: list_add(now->paths, sizeof(*path));
 		memset(path, 0, sizeof(*path));
 		silent_forget(address);
@@ -294,8 +296,11 @@ void plan_make(struct plan *plan, const struct situation *now)
 	for (unsigned int i = now->paths->count; i--;) {
 		struct path *all = now->paths->at;
 
-		if (!all[i].listed)
-			all[i] = all[--now->paths->count];
+		if (all[i].listed)
+			continue;
+		/* if it comes again it may be of another network */
+		seen_forget(&all[i].address);
+		all[i] = all[--now->paths->count];
 	}
 	plan_left(now, plan);
 }

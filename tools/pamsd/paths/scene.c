@@ -108,6 +108,27 @@ static void take_link(struct scene *scene, struct nlmsghdr *hdr)
 		nla_strlcpy(link->kind, of[IFLA_INFO_KIND], sizeof(link->kind));
 }
 
+/* Returns false unless it is about a host's address. */
+static bool parse_address(struct nlmsghdr *hdr, struct nlattr *tb[IFA_MAX + 1],
+			  struct prefix *prefix)
+{
+	struct ifaddrmsg *info = nlmsg_data(hdr);
+
+	return is_inet(info->ifa_family) && info->ifa_scope < RT_SCOPE_LINK &&
+	       !nlmsg_parse(hdr, sizeof(*info), tb, IFA_MAX, NULL) &&
+	       take_prefix(prefix, info->ifa_family, tb[IFA_LOCAL] ?: tb[IFA_ADDRESS],
+			   bits_of(info->ifa_family));
+}
+
+bool scene_removed(struct nlmsghdr *hdr, struct prefix *address)
+{
+	struct nlattr *tb[IFA_MAX + 1];
+
+	memset(address, 0, sizeof(*address));
+	return hdr->nlmsg_type == RTM_DELADDR &&
+	       nlmsg_valid_hdr(hdr, sizeof(struct ifaddrmsg)) && parse_address(hdr, tb, address);
+}
+
 static void take_address(struct scene *scene, struct nlmsghdr *hdr)
 {
 	struct ifaddrmsg *info = nlmsg_data(hdr);
@@ -115,10 +136,7 @@ static void take_address(struct scene *scene, struct nlmsghdr *hdr)
 	struct scene_address *address;
 	struct prefix prefix = { };
 
-	if (!is_inet(info->ifa_family) || info->ifa_scope >= RT_SCOPE_LINK ||
-	    nlmsg_parse(hdr, sizeof(*info), tb, IFA_MAX, NULL) ||
-	    !take_prefix(&prefix, info->ifa_family, tb[IFA_LOCAL] ?: tb[IFA_ADDRESS],
-			 bits_of(info->ifa_family)))
+	if (!parse_address(hdr, tb, &prefix))
 		return;
 	address = list_add(&scene->addresses, sizeof(*address));
 	address->ifindex = info->ifa_index;

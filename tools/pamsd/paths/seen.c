@@ -459,6 +459,16 @@ static int look_at_all(struct look *look)
 	return err;
 }
 
+void seen_forget(const struct prefix *local)
+{
+	for (struct trip *trip = trips; trip < trips + TRIPS_MAX; trip++)
+		if (!memcmp(&trip->local, local, sizeof(*local)))
+			memset(trip, 0, sizeof(*trip));
+	for (struct opening *one = openings; one < openings + OPENING_MAX; one++)
+		if (!memcmp(&one->local, local, sizeof(*local)))
+			memset(one, 0, sizeof(*one));
+}
+
 const struct answer *seen_answer(void)
 {
 	return &answer;
