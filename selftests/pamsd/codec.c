@@ -158,18 +158,63 @@ static void header_is_what_was_sealed(void)
 	struct report in = example();
 	uint8_t buf[REPORT_BYTES_MAX];
 	struct report_header header;
-	size_t len = report_seal(buf, &keys, session, ~0ULL, &in);
+	size_t len = report_seal(buf, &keys, session, UINT32_MAX, &in);
 
 	check(report_peek(buf, len, &header) == REPORT_OK);
 	check(header.type == REPORT_TYPE_REPORT);
-	check(header.counter == ~0ULL);
+	check(header.counter == UINT32_MAX);
+	check(!report_seal(buf, &keys, session, 0, &in));
+	check(!report_seal(buf, &keys, session, 1ULL << 32, &in));
 	check(!memcmp(header.id, keys.id, sizeof(keys.id)));
 	check(!memcmp(header.session, session, sizeof(session)));
 }
 
+/* Two copies of a restored machine draw the same, and go on with the same number. */
+static void copies_use_no_nonce_twice(void)
+{
+	uint8_t one[REPORT_BYTES_MAX], two[REPORT_BYTES_MAX];
+	struct report_answer answer = { .counter = 1 };
+	struct report_header header;
+	struct report in = example();
+	size_t len = report_seal(one, &keys, session, 42, &in);
+
+	check(report_seal(two, &keys, session, 42, &in) == len && !memcmp(one, two, len));
+	in.sent_ms++;
+	report_seal(two, &keys, session, 42, &in);
+	check(memcmp(one + 16, two + 16, REPORT_NONCE_BYTES));
+	check(report_peek(two, len, &header) == REPORT_OK && header.counter == 42);
+	report_seal_answer(one, &keys, session, &answer);
+	answer.stamp++;
+	report_seal_answer(two, &keys, session, &answer);
+	check(memcmp(one + 16, two + 16, REPORT_NONCE_BYTES));
+}
+
+/* The first test vector of 0.1.0, whose counters are numbers alone. */
+static void older_reports_are_taken(void)
+{
+	static const uint8_t buf[] =
+		"\x50\x41\x4d\x53\x02\x01\x00\x78\x51\x51\x49\x62\xd8\xc9\x05\x56\xa0\xa1\xa2\xa3"
+		"\xa4\xa5\xa6\xa7\xa8\xa9\xaa\xab\xac\xad\xae\xaf\x00\x00\x00\x00\x00\x00\x00\x01"
+		"\xa8\x3d\xa0\x52\x12\x74\xb0\x14\xfd\x39\xf9\x15\xaa\x39\x71\x52\x18\x6a\xe0\x52"
+		"\x80\x2e\xee\xbd\x98\x93\x47\x8d\x5d\xaa\x4b\xe4\xc0\x8b\xe9\x2f\xea\xa6\x6d\x15"
+		"\x72\x4c\xa2\xa7\xd7\xba\x28\x9a\x06\x5c\x0e\x44\x59\xbf\x0c\x54\x55\xac\x4b\xd7"
+		"\x6d\x08\x71\x7e\xc3\x2c\xbb\x25\x7e\x9b\x6d\x5e\xc7\xbb\x7e\x46\xe0\xba\x62\x66";
+	const size_t len = sizeof(buf) - 1;
+	uint8_t key[REPORT_KEY_BYTES];
+	struct report_header header;
+	struct report_keys counted;
+	struct report report;
+
+	for (unsigned int i = 0; i < sizeof(key); i++)
+		key[i] = i;
+	report_keys_derive(&counted, key);
+	check(report_peek(buf, len, &header) == REPORT_OK && header.counter == 1);
+	check(report_open(buf, len, &counted, &report) == REPORT_OK && report.sent_ms == 1000);
+}
+
 static void answer_goes_through(void)
 {
-	struct report_answer in = { .counter = 1ULL << 63, .stamp = 7,
+	struct report_answer in = { .counter = 1ULL << 31, .stamp = 7,
 				    .taken = true, .conns = true }, out = { };
 	uint8_t buf[REPORT_ANSWER_MAX];
 	struct report_header header;
@@ -177,7 +222,7 @@ static void answer_goes_through(void)
 
 	memcpy(in.session, session, sizeof(session));
 	memset(in.cookie, 0xee, sizeof(in.cookie));
-	len = report_seal_answer(buf, &keys, session, 7, &in);
+	len = report_seal_answer(buf, &keys, session, &in);
 	check(len == REPORT_ANSWER_BYTES);
 	check(report_peek(buf, len, &header) == REPORT_OK);
 	check(header.type == REPORT_TYPE_ANSWER);
@@ -189,7 +234,7 @@ static void answer_goes_through(void)
 	for (unsigned int i = 0; i < 3; i++) {
 		in.taken = i & 1;
 		in.conns = i & 2;
-		report_seal_answer(buf, &keys, session, 7, &in);
+		report_seal_answer(buf, &keys, session, &in);
 		check(report_open_answer(buf, len, &keys, &out) == REPORT_OK);
 		check(out.taken == in.taken && out.conns == in.conns);
 	}
@@ -224,7 +269,7 @@ static void rates_go_through(void)
 		check(len == report_bytes(&report));
 		check(report_open(buf, len, &keys, &opened) == REPORT_OK);
 		check(opened.path_count == 1 && opened.rates_max == n);
-		check(report_seal_answer(buf, &keys, session, 7, &in) == len);
+		check(report_seal_answer(buf, &keys, session, &in) == len);
 		check(report_open_answer(buf, len, &keys, &out) == REPORT_OK);
 		check(same_rates(&in, &out) && out.taken);
 	}
@@ -627,6 +672,8 @@ int main(void)
 	run(as_much_as_fits);
 	run(as_many_connections_as_fit);
 	run(header_is_what_was_sealed);
+	run(copies_use_no_nonce_twice);
+	run(older_reports_are_taken);
 	run(answer_goes_through);
 	run(rates_go_through);
 	run(rates_are_checked);

@@ -484,18 +484,15 @@ static void answers_of_others_change_nothing(void)
 	ms = world.us / 1000;
 	memcpy(answer.session, announcer->session, REPORT_SESSION_BYTES);
 	answer.counter = announcer->counter + 1;
-	len = report_seal_answer(buf, &announcer->keys, answer.session, 1,
-				 &answer);
+	len = report_seal_answer(buf, &announcer->keys, answer.session, &answer);
 	check(!announce_answer(announcer, buf, len, ms));
 	/* of a report that was answered before */
 	answer.counter = announcer->ways[0].answered;
-	len = report_seal_answer(old, &announcer->keys, answer.session, 2,
-				 &answer);
+	len = report_seal_answer(old, &announcer->keys, answer.session, &answer);
 	check(!announce_answer(announcer, old, len, ms));
 	answer.session[0] ^= 1;
 	answer.counter = announcer->counter;
-	len = report_seal_answer(buf, &announcer->keys, answer.session, 3,
-				 &answer);
+	len = report_seal_answer(buf, &announcer->keys, answer.session, &answer);
 	check(!announce_answer(announcer, buf, len, ms));
 	for (unsigned int i = 0; i < len; i++) {
 		old[i] ^= 4;

@@ -74,16 +74,16 @@ static void print_conn(const struct report_conn *conn, bool last)
 }
 
 static void print_report(const char *what, const struct report_keys *keys,
-			 uint64_t counter, const struct report *report)
+			 uint64_t number, const struct report *report)
 {
 	uint8_t buf[REPORT_BYTES_MAX], session[REPORT_SESSION_BYTES];
 	size_t len;
 
 	fill(session, sizeof(session), 0xa0);
-	len = report_seal(buf, keys, session, counter, report);
+	len = report_seal(buf, keys, session, number, report);
 	printf("    {\"what\": \"%s\",\n     ", what);
 	print_hex("session", session, sizeof(session));
-	printf(", \"counter\": %" PRIu64 ",\n     ", counter);
+	printf(", \"number\": %" PRIu64 ",\n     ", number);
 	print_hex("cookie", report->cookie, sizeof(report->cookie));
 	printf(",\n     \"sent_ms\": %" PRIu64 ", \"echo\": %" PRIu64
 	       ", \"acknowledge\": %s,\n     \"paths\": [\n",
@@ -103,24 +103,23 @@ static void print_report(const char *what, const struct report_keys *keys,
 }
 
 static void print_answer(const char *what, const struct report_keys *keys,
-			 uint64_t counter, bool taken, bool conns, unsigned int rates)
+			 uint64_t number, bool taken, bool conns, unsigned int rates)
 {
-	struct report_answer answer = { .counter = counter, .taken = taken, .conns = conns,
-					.stamp = 86400123 + counter, .rate_count = rates,
+	struct report_answer answer = { .counter = number, .taken = taken, .conns = conns,
+					.stamp = 86400123 + number, .rate_count = rates,
 					.rates = { { 0, 400, 1250000 }, { 15, 60000, 125 } } };
-	uint8_t buf[REPORT_ANSWER_MAX], nonce[REPORT_SESSION_BYTES];
-	uint64_t nonce_counter = 0x1011121314151617 + counter;
+	uint8_t buf[REPORT_ANSWER_MAX], drawn[REPORT_SESSION_BYTES];
 	size_t len;
 
-	fill(nonce, sizeof(nonce), 0xc0);
+	fill(drawn, sizeof(drawn), 0xc0);
 	fill(answer.session, sizeof(answer.session), 0xa0);
 	fill(answer.cookie, sizeof(answer.cookie), 0x50);
-	len = report_seal_answer(buf, keys, nonce, nonce_counter, &answer);
+	len = report_seal_answer(buf, keys, drawn, &answer);
 	printf("    {\"what\": \"%s\",\n     ", what);
-	print_hex("nonce_session", nonce, sizeof(nonce));
-	printf(", \"nonce_counter\": %" PRIu64 ",\n     ", nonce_counter);
+	print_hex("drawn", drawn, sizeof(drawn));
+	printf(",\n     ");
 	print_hex("session", answer.session, sizeof(answer.session));
-	printf(", \"counter\": %" PRIu64 ",\n     ", answer.counter);
+	printf(", \"number\": %" PRIu64 ",\n     ", answer.counter);
 	print_hex("cookie", answer.cookie, sizeof(answer.cookie));
 	printf(",\n     \"stamp\": %" PRIu64 ", \"taken\": %s, "
 	       "\"connections\": %s,\n     ",
@@ -217,23 +216,25 @@ int main(void)
 	print_hex("answer_key", keys.answer, sizeof(keys.answer));
 	printf(",\n  ");
 	print_hex("mark_key", keys.mark, sizeof(keys.mark));
+	printf(",\n  ");
+	print_hex("nonce_key", keys.nonce, sizeof(keys.nonce));
 	printf(",\n  \"reports\": [\n");
 	print_report("the first of a session", &keys, 1, &first);
 	printf(",\n");
 	print_report("a pipe, and a loss to come", &keys, 2, &second);
 	printf(",\n");
 	print_report("the path of the first report is lost", &keys,
-		     0x0102030405060708, &third);
+		     0x01020304, &third);
 	printf(",\n");
 	print_report("two connections, and one that is closed", &keys,
-		     0x0102030405060709, &fourth);
+		     0x01020305, &fourth);
 	printf("\n  ],\n  \"answers\": [\n");
 	print_answer("to the first report: a cookie", &keys, 1, false, false, 0);
 	printf(",\n");
-	print_answer("to the last: it was taken", &keys, 0x0102030405060709,
+	print_answer("to the last: it was taken", &keys, 0x01020305,
 		     true, true, 0);
 	printf(",\n");
-	print_answer("to a longer one: what two paths carry", &keys, 0x010203040506070a,
+	print_answer("to a longer one: what two paths carry", &keys, 0x01020306,
 		     true, true, 2);
 	printf("\n  ]\n}\n");
 	return 0;

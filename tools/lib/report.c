@@ -5,7 +5,7 @@
  *	 0  magic "PAMS"
  *	 4  version, type, length of the datagram (2)
  *	 8  key id (8)
- *	16  session (16), counter (8): the nonce of XChaCha20-Poly1305
+ *	16  session (16), counter (8): the nonce of XChaCha20-Poly1305, see hedge()
  *	40  mark (8): SipHash-2-4 of what is before it
  *	48  encrypted part, then the tag (16)
  *
@@ -118,6 +118,8 @@ int report_keys_derive(struct report_keys *keys,
 				   2, context, key);
 	crypto_kdf_derive_from_key(keys->mark, sizeof(keys->mark),
 				   4, context, key);
+	crypto_kdf_derive_from_key(keys->nonce, sizeof(keys->nonce),
+				   5, context, key);
 	crypto_kdf_derive_from_key(id, sizeof(id), 3, first, key);
 	memcpy(keys->id, id, sizeof(keys->id));
 	return 0;
@@ -138,6 +140,12 @@ const char *report_error_name(enum report_error error)
 	return names[error];
 }
 
+/* A report's number is the upper half of its counter; reporters of 0.1.0 send the number alone. */
+static uint64_t number_of(uint64_t counter)
+{
+	return counter >> 32 ?: counter;
+}
+
 enum report_error report_peek(const uint8_t *buf, size_t len,
 			      struct report_header *header)
 {
@@ -153,7 +161,7 @@ enum report_error report_peek(const uint8_t *buf, size_t len,
 	said = take_number(&at, 2);
 	take_bytes(&at, header->id, sizeof(header->id));
 	take_bytes(&at, header->session, sizeof(header->session));
-	header->counter = take_number(&at, 8);
+	header->counter = number_of(take_number(&at, 8));
 	if (version != REPORT_VERSION)
 		return REPORT_VERSION_UNKNOWN;
 	if (header->type != REPORT_TYPE_REPORT &&
@@ -164,9 +172,29 @@ enum report_error report_peek(const uint8_t *buf, size_t len,
 	return REPORT_OK;
 }
 
+/*
+ * A nonce that depends on what it is for. Both copies of a virtual machine that is restored twice
+ * go on with the same session and number, and may draw the same: if they say different things,
+ * their nonces differ all the same.
+ */
+static void hedge(uint8_t nonce[REPORT_NONCE_BYTES], const struct report_keys *keys,
+		  const uint8_t *session, uint64_t counter, const uint8_t *clear,
+		  size_t clear_bytes)
+{
+	crypto_generichash_state state;
+	uint8_t number[8], *at = number;
+
+	put(&at, counter, 8);
+	crypto_generichash_init(&state, keys->nonce, sizeof(keys->nonce), REPORT_NONCE_BYTES);
+	crypto_generichash_update(&state, session, REPORT_SESSION_BYTES);
+	crypto_generichash_update(&state, number, sizeof(number));
+	crypto_generichash_update(&state, clear, clear_bytes);
+	crypto_generichash_final(&state, nonce, REPORT_NONCE_BYTES);
+}
+
 static size_t seal(uint8_t *buf, enum report_type type,
-		   const struct report_keys *keys, const uint8_t *session,
-		   uint64_t counter, const uint8_t *clear, size_t clear_bytes)
+		   const struct report_keys *keys, const uint8_t nonce[REPORT_NONCE_BYTES],
+		   const uint8_t *clear, size_t clear_bytes)
 {
 	size_t len = REPORT_HEADER_BYTES + clear_bytes + REPORT_TAG_BYTES;
 	const uint8_t *key = type == REPORT_TYPE_REPORT ? keys->report :
@@ -178,8 +206,7 @@ static size_t seal(uint8_t *buf, enum report_type type,
 	put(&at, type, 1);
 	put(&at, len, 2);
 	put_bytes(&at, keys->id, sizeof(keys->id));
-	put_bytes(&at, session, REPORT_SESSION_BYTES);
-	put(&at, counter, 8);
+	put_bytes(&at, nonce, REPORT_NONCE_BYTES);
 	crypto_shorthash(at, buf, MARK_AT, keys->mark);
 	at += REPORT_MARK_BYTES;
 	crypto_aead_xchacha20poly1305_ietf_encrypt(at, NULL, clear, clear_bytes,
@@ -691,13 +718,14 @@ static unsigned int rates_room(size_t len)
 size_t report_seal(uint8_t buf[REPORT_BYTES_MAX],
 		   const struct report_keys *keys,
 		   const uint8_t session[REPORT_SESSION_BYTES],
-		   uint64_t counter, const struct report *report)
+		   uint64_t number, const struct report *report)
 {
 	size_t least = least_bytes(report) - REPORT_HEADER_BYTES - REPORT_TAG_BYTES;
-	uint8_t clear[CLEAR_BYTES_MAX], *at = clear;
+	uint8_t clear[CLEAR_BYTES_MAX], nonce[REPORT_NONCE_BYTES], hash[4];
+	uint8_t *at = clear, *at_nonce;
 	unsigned int run;
 
-	if (report_bytes(report) > REPORT_BYTES_MAX)
+	if (!number || number > UINT32_MAX || report_bytes(report) > REPORT_BYTES_MAX)
 		return 0;
 	put_bytes(&at, report->cookie, sizeof(report->cookie));
 	put(&at, report->sent_ms, 8);
@@ -714,8 +742,14 @@ size_t report_seal(uint8_t buf[REPORT_BYTES_MAX],
 	put_conns(&at, report->conns, report->conn_count);
 	if (at < clear + least)
 		pad(&at, clear, least);
-	return seal(buf, REPORT_TYPE_REPORT, keys, session, counter, clear,
-		    at - clear);
+	/* 32 bits of the hash in the counter's lower half */
+	hedge(nonce, keys, session, number, clear, at - clear);
+	memcpy(hash, nonce, sizeof(hash));
+	at_nonce = nonce;
+	put_bytes(&at_nonce, session, REPORT_SESSION_BYTES);
+	put(&at_nonce, number, 4);
+	put_bytes(&at_nonce, hash, sizeof(hash));
+	return seal(buf, REPORT_TYPE_REPORT, keys, nonce, clear, at - clear);
 }
 
 enum report_error report_open(const uint8_t *buf, size_t len,
@@ -782,11 +816,10 @@ static bool take_answer_entry(unsigned int kind, const uint8_t *at, size_t left,
 
 size_t report_seal_answer(uint8_t buf[REPORT_ANSWER_MAX],
 			  const struct report_keys *keys,
-			  const uint8_t nonce_session[REPORT_SESSION_BYTES],
-			  uint64_t nonce_counter,
+			  const uint8_t drawn[REPORT_SESSION_BYTES],
 			  const struct report_answer *answer)
 {
-	uint8_t clear[ANSWER_CLEAR], *at = clear;
+	uint8_t clear[ANSWER_CLEAR], nonce[REPORT_NONCE_BYTES], *at = clear;
 
 	put_bytes(&at, answer->session, sizeof(answer->session));
 	put(&at, answer->counter, 8);
@@ -795,8 +828,8 @@ size_t report_seal_answer(uint8_t buf[REPORT_ANSWER_MAX],
 	put(&at, (answer->taken ? FLAG_TAKEN : 0) | (answer->conns ? FLAG_CONNS : 0), 1);
 	put(&at, 0, 7);
 	put_rates(&at, answer);
-	return seal(buf, REPORT_TYPE_ANSWER, keys, nonce_session,
-		    nonce_counter, clear, at - clear);
+	hedge(nonce, keys, drawn, 0, clear, at - clear);
+	return seal(buf, REPORT_TYPE_ANSWER, keys, nonce, clear, at - clear);
 }
 
 enum report_error report_open_answer(const uint8_t *buf, size_t len,
@@ -810,7 +843,7 @@ enum report_error report_open_answer(const uint8_t *buf, size_t len,
 	if (!unseal(clear, buf, len, keys, keys->answer))
 		return REPORT_AUTH;
 	take_bytes(&at, answer->session, sizeof(answer->session));
-	answer->counter = take_number(&at, 8);
+	answer->counter = number_of(take_number(&at, 8));
 	take_bytes(&at, answer->cookie, sizeof(answer->cookie));
 	answer->stamp = take_number(&at, 8);
 	flags = take_number(&at, 1);

@@ -25,6 +25,7 @@
 #define REPORT_KEY_BYTES	32	/* shared by the two peers */
 #define REPORT_ID_BYTES		8
 #define REPORT_SESSION_BYTES	16
+#define REPORT_NONCE_BYTES	24
 #define REPORT_COOKIE_BYTES	16
 #define REPORT_TAG_BYTES	16
 
@@ -61,24 +62,26 @@ enum report_error {
 
 /*
  * Derived from the key that two peers share: an encryption key for each type of datagram, one
- * for the mark, a cheap check that finds forged datagrams, and a public id of the key.
+ * for the mark, a cheap check that finds forged datagrams, one for nonces, which only the sender
+ * needs, and a public id of the key.
  */
 struct report_keys {
 	uint8_t id[REPORT_ID_BYTES];
 	uint8_t mark[16];
+	uint8_t nonce[REPORT_KEY_BYTES];
 	uint8_t report[REPORT_KEY_BYTES];
 	uint8_t answer[REPORT_KEY_BYTES];
 };
 
 /*
- * The part that isn't encrypted. Session and counter are also the nonce: a report never has
- * the same ones as another, and an answer has random ones.
+ * The part that isn't encrypted. The nonce isn't used twice, not even by two copies of a machine
+ * that was restored from one snapshot: it depends on what is encrypted, too.
  */
 struct report_header {
 	enum report_type type;
 	uint8_t id[REPORT_ID_BYTES];
 	uint8_t session[REPORT_SESSION_BYTES];
-	uint64_t counter;
+	uint64_t counter;	/* a report's number in its session */
 };
 
 enum report_flags {
@@ -194,16 +197,16 @@ size_t report_bytes(const struct report *report);
 
 /*
  * Encode and encrypt. Returns the datagram's length, or 0 if the report is too large for one.
- * The caller has to pass valid values, and never the same counter twice in a session.
+ * The caller has to pass valid values, and never the same number twice in a session, from 1 to
+ * 2^32 - 1 (0 is returned for any other). drawn: random bytes.
  */
 size_t report_seal(uint8_t buf[REPORT_BYTES_MAX],
 		   const struct report_keys *keys,
 		   const uint8_t session[REPORT_SESSION_BYTES],
-		   uint64_t counter, const struct report *report);
+		   uint64_t number, const struct report *report);
 size_t report_seal_answer(uint8_t buf[REPORT_ANSWER_MAX],
 			  const struct report_keys *keys,
-			  const uint8_t nonce_session[REPORT_SESSION_BYTES],
-			  uint64_t nonce_counter,
+			  const uint8_t drawn[REPORT_SESSION_BYTES],
 			  const struct report_answer *answer);
 
 /*

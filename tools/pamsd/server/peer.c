@@ -215,17 +215,14 @@ static size_t answer(const struct peer *peer, const struct session *session,
 		.taken = report,
 		.conns = true,
 	};
-	uint8_t nonce[REPORT_SESSION_BYTES];
-	uint64_t nonce_counter;
+	uint8_t drawn[REPORT_SESSION_BYTES];
 
 	memcpy(answer.session, header->session, REPORT_SESSION_BYTES);
 	session_cookie(peer, session, header->session, from, answer.cookie);
 	if (report)
 		add_rates(&answer, session, report->rates_max, ms);
-	randombytes_buf(nonce, sizeof(nonce));
-	randombytes_buf(&nonce_counter, sizeof(nonce_counter));
-	return report_seal_answer(buf, &peer->keys, nonce, nonce_counter,
-				  &answer);
+	randombytes_buf(drawn, sizeof(drawn));
+	return report_seal_answer(buf, &peer->keys, drawn, &answer);
 }
 
 /* Answer a refused report with the cookie and the stamp that its sender has to put in the next. */
