@@ -118,7 +118,9 @@ disturbed()
 
 kill_worker() { kill -9 "$(worker_pid)"; }
 stop_worker() { kill -STOP "$(worker_pid)"; }
-kill_all_of_it() { kill -9 "$helper_pid" "$(worker_pid)"; }
+# its name in the network namespace is free then
+kill_all_of_it() { kill -9 "$helper_pid" "$(worker_pid)"; within 50 ended || fail "it doesn't end"; }
+ended() { [ ! -e "/proc/$helper_pid" ] || grep -q '^State:.*zombie' "/proc/$helper_pid/status"; }
 terminate() { kill "$helper_pid"; within 50 gone || fail "pamsplit goes on"; }
 gone() { [ ! -e "/proc/$helper_pid" ] && ! on_helper nft list table inet pamsplit >/dev/null 2>&1; }
 collapse() { pipe=1mbit,5ms; reshape_pipe; }

@@ -3,6 +3,7 @@
  * start - that the rules go however a start ends: main.c with all else made up
  */
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -130,10 +131,31 @@ static void no_signal_ends_it_beside_its_rules(void)
 	check(blocked);
 }
 
+/* It would take over the queue and the rules. */
+static void one_in_a_network_namespace(void)
+{
+	char *arguments[7] = { "pamsplit", "--client", "10.0.0.1",
+			       "--control", "", "run" };
+	unsigned int before = added;
+	int other = lock();
+
+	check(other >= 0);
+	optind = 1;
+	check(pamsplit_main(ARRAY_LEN(arguments) - 1, arguments) == EXIT_FAILURE);
+	check(added == before);
+	close(other);
+	optind = 1;
+	pamsplit_main(ARRAY_LEN(arguments) - 1, arguments);
+	check(added == before + 1);
+}
+
 int main(void)
 {
+	/* of its own, if possible: elsewhere one may run */
+	unshare(CLONE_NEWUSER | CLONE_NEWNET);
 	run_case("no_process_for_the_worker", no_process_for_the_worker);
 	run_case("no_signal_ends_it_beside_its_rules",
 		 no_signal_ends_it_beside_its_rules);
+	run_case("one_in_a_network_namespace", one_in_a_network_namespace);
 	return tap_end();
 }

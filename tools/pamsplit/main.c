@@ -15,6 +15,8 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "pamsplit.h"
@@ -191,6 +193,25 @@ static void block_signals(sigset_t *old)
 }
 
 /*
+ * Two in a network namespace would take each other's rules: it has one such name, which is free
+ * again when this process has ended, however that was. Returns -1 after logging the reason.
+ */
+static int lock(void)
+{
+	struct sockaddr_un name = { .sun_family = AF_UNIX, .sun_path = "\0mptcp-pamsplit" };
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	if (fd >= 0 && !bind(fd, (struct sockaddr *)&name,
+			     offsetof(struct sockaddr_un, sun_path) + 15))
+		return fd;
+	say("%s", errno == EADDRINUSE ? "another pamsplit runs in this network namespace: one is "
+	    "enough for all its clients and pipes" : strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+/*
  * Start the worker, and guard it until it ends. The worker is killed if this process dies; the
  * rules then reset the flows.
  */
@@ -205,6 +226,7 @@ static int start(const struct settings *settings, uint8_t id,
 		return EXIT_FAILURE;
 	}
 	if (!pid) {
+		close(files->lock);
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		/* until the worker handles them */
 		signal(SIGUSR1, SIG_IGN);
@@ -223,6 +245,9 @@ static int run(struct settings *settings)
 	uint8_t id;
 
 	if (choose(&id, &settings->split.seed))
+		return EXIT_FAILURE;
+	files.lock = lock();
+	if (files.lock < 0)
 		return EXIT_FAILURE;
 	files.raw = raw_new();
 	files.queue = files.raw ? queue_new(settings->queue, files.raw) : NULL;
@@ -246,6 +271,7 @@ free_files:
 	guard_free(files.guard);
 	queue_free(files.queue);
 	raw_free(files.raw);
+	close(files.lock);
 	return status;
 }
 

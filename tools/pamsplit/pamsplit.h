@@ -145,6 +145,7 @@ struct worker_files {
 	struct raw *raw;
 	struct guard *guard;
 	int control;		/* listening socket, -1 for none */
+	int lock;		/* the parent's alone */
 };
 
 int worker_run(const struct settings *settings,
