@@ -234,7 +234,7 @@ u64 msk_local_key(const struct mptcp_sock *msk)
 
 const struct mptcp_sched_ops *msk_sched(const struct mptcp_sock *msk)
 {
-	return msk->sched;
+	return READ_ONCE(msk->sched);
 }
 
 u32 msk_token(const struct mptcp_sock *msk)

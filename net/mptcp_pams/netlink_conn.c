@@ -147,9 +147,13 @@ static int answer_conn(struct genl_info *info, struct pams_conn *conn)
 static int answer_msk(struct genl_info *info, struct mptcp_sock *msk)
 {
 	struct pams_conn *conn;
+	bool ours;
 	int err;
 
-	if (!pams_sched_of(msk))
+	rcu_read_lock();
+	ours = pams_sched_of(msk);
+	rcu_read_unlock();
+	if (!ours)
 		return 1;
 	err = check_peer(info, msk);
 	if (err)

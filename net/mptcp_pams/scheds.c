@@ -224,7 +224,7 @@ const struct pams_sched *pams_sched_find(const char *name)
 
 /**
  * pams_sched_of - which of the module's schedulers a connection has
- * @msk: the connection, owned
+ * @msk: the connection, owned or under RCU, as another module's scheduler may go
  *
  * Return: NULL if the connection has a scheduler of the kernel or of another module.
  */
