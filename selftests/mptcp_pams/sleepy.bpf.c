@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A scheduler that may sleep, which no decision may: for bpf.sh. It reads nothing, so nothing else is wrong with it. */
+/* A scheduler that may sleep, which no decision may: for bpf.sh. It reads nothing, so nothing else
+ * is wrong with it.
+ */
 #include "../../examples/bpf/pams.bpf.h"
 
 SEC("struct_ops.s")
