@@ -56,6 +56,8 @@
  * and a bank is found anew when it isn't any more, or the subflow has no pamsplit.
  */
 #define BANK_STILL_US		500000U
+/* What takes a pipe longer than this to deliver isn't waited for. */
+#define BANK_SPENT_US		(4 * BANK_STILL_US)
 /* A pipe that never brings what is missing last may have become faster: each time its rate grows
  * by a quarter.
  */
@@ -305,16 +307,27 @@ static void path_is_not_split(struct bank_path *path, u32 now_us)
 	path->update_us = now_us;
 }
 
+/* For how long the pipe has brought nothing, be it spent or not. */
+static u32 still_us(const struct pams_bank *bank, const struct bank_path *path, u32 now_us)
+{
+	return min(now_us - path->spent_us, now_us - bank->moved_us);
+}
+
 /**
  * bank_head_us - how long the first missing byte has been the next one in its pipe
  * @bank:	the connection's log; its @head is a subflow
  * @now_us:	low half of TCP's clock
+ *
+ * What is spent comes first, but isn't waited for if that takes long: if the pipe has died nothing
+ * shows that, and its rate is a guess.
  */
 u32 bank_head_us(const struct pams_bank *bank, u32 now_us)
 {
-	u32 spent_us = now_us - bank->path[bank->head].spent_us;
+	const struct bank_path *path = &bank->path[bank->head];
+	u64 soon_bytes = div_u64((u64)path->rate_byteps * BANK_SPENT_US, USEC_PER_SEC);
 
-	return min(spent_us, now_us - bank->moved_us);
+	return path->spent_bytes > soon_bytes ? now_us - bank->moved_us :
+						still_us(bank, path, now_us);
 }
 
 static void path_look(struct pams_bank *bank, unsigned int i, u32 acked, u32 now_us)
@@ -330,7 +343,7 @@ static void path_look(struct pams_bank *bank, unsigned int i, u32 acked, u32 now
 	if (path->spent_bytes)
 		path->spent_us = now_us;
 	most = path->held_bytes > queued ? path->held_bytes - queued : 0;
-	if (bank->head == (int)i && bank_head_us(bank, now_us) > BANK_STILL_US) {
+	if (bank->head == (int)i && still_us(bank, path, now_us) > BANK_STILL_US) {
 		path_is_not_split(path, now_us);
 		return;
 	}

@@ -53,6 +53,7 @@ void unit_bank_begin(u32 snd_nxt, u32 snd_una, u32 now_us);
 void unit_bank_look(const u32 *seen, unsigned int nr, u32 snd_nxt, u32 snd_una, u32 now_us);
 int unit_bank_path(u32 id, u32 *out);
 int unit_bank_last(u32 id, u32 *out);
+u32 unit_bank_head_us(u32 now_us);
 int unit_bank_lost(u32 id, u32 *out);
 void unit_bank_lost_sent(u32 id, u32 bytes);
 void unit_bank_again(u32 start, u32 bytes);
@@ -653,6 +654,12 @@ int unit_bank_last(u32 id, u32 *out)
 	const struct bank_path *path = bank_path_of(&bank, id);
 
 	return path && bank_last_once(&bank, path, &out[0], &out[1]);
+}
+
+/* 0: the head is in no bank */
+u32 unit_bank_head_us(u32 now_us)
+{
+	return bank.head < 0 ? 0 : bank_head_us(&bank, now_us);
 }
 
 int unit_bank_lost(u32 id, u32 *out)

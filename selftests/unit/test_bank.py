@@ -45,6 +45,9 @@ class Bank:
     def lost_sent(self, number, count):
         LIB.unit_bank_lost_sent(*map(ctypes.c_uint32, (number, count)))
 
+    def head_us(self, now):
+        return LIB.unit_bank_head_us(ctypes.c_uint32(now))
+
     def again(self, start, count):
         LIB.unit_bank_again(*map(ctypes.c_uint32, (start % CIRCLE, count)))
 
@@ -227,6 +230,31 @@ class Banks(unittest.TestCase):
         for _ in range(5000):
             world.tick()
         self.assertEqual(world.bank.path(2)["banked"], 0)
+
+    def test_dead_pipe_is_not_waited_for(self):
+        """It has faded before, so what was sent again of its bank would take it half a minute."""
+        for start in STARTS:
+            world = World(start, direct_bpms=1200)
+            world.run(600, 120_000)
+            world.rate[2] = 6
+            for _ in range(3000):
+                if world.left(1) < 20_000:
+                    world.give(1, 14 * PACKET)
+                world.tick()
+            world.rate[2] = 0
+            for _ in range(26):
+                at, count = world.bank.lost(2)
+                count = min(PACKET, count)
+                world.bank.lost_sent(2, count)
+                world.queue[1].append([world.una + (at - world.una) % CIRCLE, count])
+                world.seq[1] += count
+            while world.left(1):
+                world.tick()
+            self.assertGreater(world.bank.path(2)["spent"], 20 * PACKET)
+            for _ in range(1000):
+                world.tick()
+            self.assertGreater(world.bank.head_us(world.now), 900_000)
+            self.assertTrue(world.bank.path(2)["split"])
 
     def test_subflows_come_and_go(self):
         """A bank knows eight at a time; a ninth takes the place of one that has gone."""
