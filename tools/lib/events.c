@@ -18,6 +18,7 @@
 #include <linux/genetlink.h>
 #include <linux/mptcp_pams.h>
 
+#include "genl.h"
 #include "netlink-internal.h"
 
 #define DATAGRAMS_MAX	64	/* per call, so that the caller gets to other work */
@@ -189,18 +190,16 @@ static int on_any_sequence(struct nl_msg *msg, void *arg)
 	return NL_OK;
 }
 
-static int set_up_events(struct pams_nl *nl, struct nl_sock *sock)
+static int set_up_events(struct pams_nl *nl)
 {
 	int group = genl_ctrl_resolve_grp(nl->sock, "nlctrl", "notify");
 	int err;
 
 	if (group < 0)
 		return pams_errno(group);
-	nl_socket_disable_seq_check(sock);
-	err = genl_connect(sock);
-	err = err ?: nl_socket_set_nonblocking(sock);
-	err = err ?: nl_socket_set_buffer_size(sock, QUEUE_BYTES, 0);
-	err = err ?: nl_socket_add_membership(sock, group);
+	err = genl_open_events(&nl->events);
+	err = err ?: nl_socket_set_buffer_size(nl->events, QUEUE_BYTES, 0);
+	err = err ?: nl_socket_add_membership(nl->events, group);
 	return pams_errno(err);
 }
 
@@ -210,8 +209,7 @@ int pams_nl_subscribe(struct pams_nl *nl)
 
 	if (nl->events)
 		return pams_fail(nl, -EALREADY, NULL);
-	nl->events = nl_socket_alloc();
-	err = nl->events ? set_up_events(nl, nl->events) : -ENOMEM;
+	err = set_up_events(nl);
 	/* after joining the controller's group, so that no load in between is missed */
 	if (!err)
 		err = pams_join(nl);

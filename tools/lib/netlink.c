@@ -21,6 +21,7 @@
 #include <linux/mptcp_pams.h>
 #include <linux/netlink.h>
 
+#include "genl.h"
 #include "netlink-internal.h"
 
 #define DUMPS_MAX	4	/* attempts, if changes interrupt a dump */
@@ -86,30 +87,15 @@ static int not_loaded(struct pams_nl *nl)
 	return pams_fail(nl, -ENOENT, "the module mptcp_pams is not loaded");
 }
 
-/* To wait for each answer for ANSWER_S at most. Returns libnl's code. */
-static int connect_patiently(struct nl_sock *sock)
-{
-	const struct timeval patience = { .tv_sec = ANSWER_S };
-	int err = genl_connect(sock);
-
-	if (!err && setsockopt(nl_socket_get_fd(sock), SOL_SOCKET, SO_RCVTIMEO, &patience,
-			       sizeof(patience)))
-		err = -nl_syserr2nlerr(errno);
-	return err;
-}
-
 /*
  * By a socket of its own: libnl resolves only where it has seen an answer for each request, and
  * takes anything else for a family that isn't there.
  */
 int pams_resolve(struct pams_nl *nl)
 {
-	struct nl_sock *sock = nl_socket_alloc();
-	int family;
+	struct nl_sock *sock;
+	int family = genl_open(&sock, ANSWER_S);
 
-	if (!sock)
-		return pams_fail(nl, -ENOMEM, NULL);
-	family = connect_patiently(sock);
 	if (!family)
 		family = genl_ctrl_resolve(sock, MPTCP_PAMS_FAMILY_NAME);
 	nl_socket_free(sock);
@@ -739,12 +725,8 @@ int pams_nl_sched_of(struct pams_nl *nl, int fd, char name[PAMS_SCHEDULER_MAX])
 
 static int set_up(struct pams_nl *nl)
 {
-	int err, fd, on = 1;
+	int err = genl_open(&nl->sock, ANSWER_S), fd, on = 1;
 
-	nl->sock = nl_socket_alloc();
-	if (!nl->sock)
-		return -ENOMEM;
-	err = connect_patiently(nl->sock);
 	if (err)
 		return pams_errno(err);
 	/* no message of a dump is larger than this */

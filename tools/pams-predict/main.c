@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "output.h"
 #include "predict.h"
 
 #define USAGE_STATUS	2
@@ -110,10 +111,10 @@ static void set(struct arguments *arguments, int id)
 		break;
 	case 'h':
 		fputs(usage, stdout);
-		exit(fflush(stdout) ? 1 : 0);
+		exit(output_end("pams-predict", 0));
 	case 'V':
 		printf("pams-predict %s\n", PAMS_VERSION);
-		exit(fflush(stdout) ? 1 : 0);
+		exit(output_end("pams-predict", 0));
 	case OPTION_THRESHOLD:
 		settings->model.threshold_dbm =
 			number("threshold", optarg, -120, -20);

@@ -24,6 +24,7 @@
 #include <netlink/netlink.h>
 #include <netlink/socket.h>
 
+#include "genl.h"
 #include "predict.h"
 
 #define ANSWER_S	1
@@ -34,17 +35,6 @@ struct radio {
 	int family;
 	enum station_event event;	/* the most important one since radio_event() was called */
 };
-
-static struct nl_sock *socket_new(void)
-{
-	struct nl_sock *sock = nl_socket_alloc();
-
-	if (sock && genl_connect(sock)) {
-		nl_socket_free(sock);
-		return NULL;
-	}
-	return sock;
-}
 
 static unsigned int ifindex_of(const struct radio *radio)
 {
@@ -97,27 +87,20 @@ static int open_events(struct radio *radio)
 	int group = genl_ctrl_resolve_grp(radio->questions, NL80211_GENL_NAME,
 					  NL80211_MULTICAST_GROUP_MLME);
 
-	radio->events = socket_new();
-	if (group < 0 || !radio->events ||
-	    nl_socket_add_membership(radio->events, group))
+	if (group < 0 || genl_open_events(&radio->events))
 		return -1;
-	nl_socket_disable_seq_check(radio->events);
 	nl_socket_modify_cb(radio->events, NL_CB_VALID, NL_CB_CUSTOM, on_event,
 			    radio);
-	return nl_socket_set_nonblocking(radio->events);
+	return nl_socket_add_membership(radio->events, group);
 }
 
 /* Open the socket for requests, without acknowledgments, which would follow the answers. */
 static int open_questions(struct radio *radio)
 {
-	const struct timeval limit = { .tv_sec = ANSWER_S };
-
-	radio->questions = socket_new();
-	if (!radio->questions)
+	if (genl_open(&radio->questions, ANSWER_S))
 		return -1;
 	nl_socket_disable_auto_ack(radio->questions);
-	return setsockopt(nl_socket_get_fd(radio->questions), SOL_SOCKET,
-			  SO_RCVTIMEO, &limit, sizeof(limit));
+	return 0;
 }
 
 struct radio *radio_open(const char *interface)

@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "output.h"
 #include "pamsctl.h"
 
 struct command {
@@ -306,13 +307,9 @@ static int run(const struct command *command, struct words *words)
 	return command->run(words);
 }
 
-/* The exit status: the one given, or FAILED if the output could not be written. */
 static int finish(int status)
 {
-	if (!ferror(stdout) && !fflush(stdout))
-		return status;
-	fprintf(stderr, "pamsctl: standard output can't be written\n");
-	return FAILED;
+	return output_end("pamsctl", status);
 }
 
 int main(int argc, char **argv)

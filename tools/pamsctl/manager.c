@@ -9,8 +9,11 @@
 
 #include <linux/mptcp.h>
 
+#include "genl.h"
 #include "manager.h"
 #include "parse.h"
+
+#define ANSWER_S	5
 
 static void on_endpoint(struct manager *manager, struct nlattr *nest)
 {
@@ -73,15 +76,13 @@ static int ask(struct nl_sock *sock, int family, uint8_t command, int flags)
 
 const char *manager_read(struct manager *manager)
 {
-	struct nl_sock *sock = nl_socket_alloc();
+	struct nl_sock *sock;
 	const char *why = NULL;
 	int family;
 
 	memset(manager, 0, sizeof(*manager));
-	if (!sock || genl_connect(sock)) {
-		nl_socket_free(sock);
+	if (genl_open(&sock, ANSWER_S))
 		return "netlink can't be used here";
-	}
 	nl_socket_modify_cb(sock, NL_CB_VALID, NL_CB_CUSTOM, on_answer, manager);
 	family = genl_ctrl_resolve(sock, MPTCP_PM_NAME);
 	if (family < 0) {

@@ -20,6 +20,7 @@
 #include "base.h"
 #include "caps/caps.h"
 #include "notify.h"
+#include "output.h"
 #include "pamsd.h"
 #include "paths/paths.h"
 #include "reporter/reporter.h"
@@ -427,15 +428,6 @@ static int usage(void)
 	return EXIT_USAGE;
 }
 
-/* Return status, or a failure if not all of the output could be written. */
-static int finish(int status)
-{
-	if (!ferror(stdout) && !fflush(stdout))
-		return status;
-	say("standard output can't be written: %s", strerror(errno));
-	return EXIT_FAILURE;
-}
-
 enum task { RUN = 0, CHECK = 256, TELL, CLEAN, GENKEY, VERSION, HELP };
 
 static int carry_out(enum task task, const char *line)
@@ -516,5 +508,5 @@ int main(int argc, char **argv)
 		say("libsodium can't be used here");
 		return EXIT_FAILURE;
 	}
-	return finish(carry_out(task, line));
+	return output_end("pamsd", carry_out(task, line));
 }

@@ -19,6 +19,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "output.h"
 #include "pamsplit.h"
 
 #define EXIT_USAGE	2
@@ -275,13 +276,9 @@ free_files:
 	return status;
 }
 
-/* Return status, or a failure if not all of the output could be written. */
 static int finish(int status)
 {
-	if (!fflush(stdout) && !ferror(stdout))
-		return status;
-	say("standard output can't be written: %s", strerror(errno));
-	return EXIT_FAILURE;
+	return output_end("pamsplit", status);
 }
 
 int main(int argc, char **argv)

@@ -14,8 +14,11 @@
 
 #include <linux/mptcp.h>
 
+#include "../../lib/genl.h"
 #include "../../lib/netlink-internal.h"
 #include "base.h"
+
+#define ANSWER_S	1
 
 static struct nl_sock *sock;
 static int family;
@@ -27,18 +30,11 @@ struct list {
 
 static int open_manager(void)
 {
-	const struct timeval patience = { .tv_sec = 1 };
-	int err = 0;
+	int err;
 
 	if (sock)
 		return 0;
-	sock = nl_socket_alloc();
-	if (!sock)
-		return -ENOMEM;
-	err = genl_connect(sock);
-	if (!err && setsockopt(nl_socket_get_fd(sock), SOL_SOCKET, SO_RCVTIMEO, &patience,
-			       sizeof(patience)))
-		err = -NLE_FAILURE;
+	err = genl_open(&sock, ANSWER_S);
 	if (!err) {
 		family = genl_ctrl_resolve(sock, MPTCP_PM_NAME);
 		err = family < 0 ? family : 0;

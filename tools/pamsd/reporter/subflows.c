@@ -28,6 +28,7 @@
 
 #include <linux/mptcp.h>
 
+#include "../../lib/genl.h"
 #include "../../lib/sockdiag.h"
 #include "../base/diag.h"
 #include "links.h"
@@ -35,6 +36,7 @@
 #define BUCKETS		4096
 #define OWNERS_MAX	256
 #define ROOM_AGAIN	(CONNECTIONS_MAX / 8)	/* for those that were left out: dumps are dear */
+#define ANSWER_S	1
 #define EVENTS_BYTES	1048576
 
 LIST_HEAD(mptcp_conns, mptcp_conn);
@@ -385,10 +387,10 @@ static int on_event(struct nl_msg *msg, void *arg)
 
 static int join_events(void)
 {
-	struct nl_sock *questions = nl_socket_alloc();
-	int group = -NLE_NOMEM;
+	struct nl_sock *questions;
+	int group = genl_open(&questions, ANSWER_S);
 
-	if (questions && !genl_connect(questions))
+	if (!group)
 		group = genl_ctrl_resolve_grp(questions, MPTCP_PM_NAME, MPTCP_PM_EV_GRP_NAME);
 	nl_socket_free(questions);
 	return group < 0 ? group : nl_socket_add_membership(events, group);
@@ -397,12 +399,10 @@ static int join_events(void)
 /* Returns false if this kernel, or the lack of a privilege, allows no events. */
 static bool open_events(void)
 {
-	events = nl_socket_alloc();
-	if (!events)
+	if (genl_open_events(&events))
 		return false;
-	nl_socket_disable_seq_check(events);
 	nl_socket_modify_cb(events, NL_CB_VALID, NL_CB_CUSTOM, on_event, NULL);
-	if (!genl_connect(events) && !join_events() && !nl_socket_set_nonblocking(events)) {
+	if (!join_events()) {
 		nl_socket_set_buffer_size(events, EVENTS_BYTES, 0);
 		return true;
 	}
