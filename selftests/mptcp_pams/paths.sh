@@ -202,6 +202,29 @@ killed()
 	check "the limit" "$(ip -n "$client" mptcp limits show | sed 's/.*subflows \([0-9]*\).*/\1/')" == 0
 }
 
+# In mid transfer: it goes on over the same subflows.
+restarted()
+{
+	local pid
+	begin
+	keep
+	await "$(both)"
+	transfer --bytes 8M --timeout 60000 &
+	pid=$!
+	within 50 has_joined || fail "there is no second subflow"
+	kill "$daemon"
+	wait "$daemon" || say "pamsd ended with $?"
+	has_endpoints "$(both)" || fail "the endpoints are: $(endpoints)"
+	keep
+	wait "$pid" || fail "the transfer failed"
+	check "further subflows" "$(counter "$server" MPTcpExtMPJoinAckRx)" == 1
+	check "subflows that the server was told to close" "$(counter "$server" MPTcpExtRmSubflow)" == 0
+	end
+	await ""
+	check "rules and routes left" "$(ours)" == 0
+}
+has_joined() { [ "$(counter "$server" MPTcpExtMPJoinAckRx)" = 1 ]; }
+
 others_stay()
 {
 	begin
@@ -698,6 +721,7 @@ add same_subnet
 add changes
 add carrier
 add killed
+add restarted
 add others_stay
 add tunnel
 add forbidden
