@@ -52,8 +52,13 @@ static struct pams_kernel_sched scheds[] = {
 
 /* --- schedulers in BPF --- */
 
+/* The kernel warns who reads net.mptcp.available_schedulers if it has more than MPTCP_SCHED_MAX. */
+#define PROGRAMS_MAX	(MPTCP_SCHED_MAX / 2)
+
 static LIST_HEAD(programs);
-static DEFINE_MUTEX(programs_lock);	/* for @programs, and for who attaches and detaches */
+static unsigned int programs_attached;
+/* for both above, and for who attaches and detaches */
+static DEFINE_MUTEX(programs_lock);
 
 static const struct pams_program program_begin = {
 	.sched = {
@@ -114,7 +119,7 @@ static int program_register(struct pams_program *program, const struct pams_sche
  *
  * Connections that had a program of that name, which was detached, have this one now.
  *
- * Return: 0, -EEXIST if a scheduler has the name, or -ENOMEM.
+ * Return: 0, -EEXIST if a scheduler has the name, -ENOSPC if too many are attached, or -ENOMEM.
  */
 int pams_sched_attach(const struct pams_sched_ops *ops)
 {
@@ -125,7 +130,10 @@ int pams_sched_attach(const struct pams_sched_ops *ops)
 	former = program_find(ops->name);
 	program = former ?: program_alloc(ops->name);
 	if (program)
-		err = rcu_access_pointer(program->ops) ? -EEXIST : program_register(program, ops);
+		err = rcu_access_pointer(program->ops) ? -EEXIST :
+		      programs_attached == PROGRAMS_MAX ? -ENOSPC :
+		      program_register(program, ops);
+	programs_attached += !err;
 	if (!former && !err)
 		list_add_tail(&program->node, &programs);
 	else if (!former)
@@ -149,6 +157,7 @@ void pams_sched_detach(const struct pams_sched_ops *ops)
 	if (program) {
 		pams_unregister_scheduler(&program->kernel.ops);
 		rcu_assign_pointer(program->ops, NULL);
+		programs_attached--;
 		/* the kernel's list, and decisions that are under way */
 		synchronize_rcu();
 	}

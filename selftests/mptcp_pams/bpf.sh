@@ -162,6 +162,23 @@ many_at_once()
 	detach random
 }
 
+# The kernel warns who reads the names of more than its buffer holds, which run_tests.sh sees.
+has_room()
+{
+	local i status=0
+
+	begin
+	for i in {101..300}; do
+		sed "s/roundrobin/roundrb$i/g" "$XFER_DIR/roundrobin.bpf.o" >"$work/one.bpf.o"
+		"$XFER_DIR/load" "$work/one.bpf.o" >/dev/null 2>"$work/refused" || break
+	done
+	sysctl -n net.mptcp.available_schedulers | wc -w
+	detach_all || status=$?
+	check "programs at once" "$i - 101" == 64
+	grep "No space" "$work/refused" || fail "refused for another reason"
+	return "$status"
+}
+
 # What has a scheduler that was detached goes on, and another program of that name takes its place.
 detached_in_use()
 {
@@ -403,6 +420,7 @@ add faulty slow slow 1
 add counts_what_is_sent
 add answers_anything
 add many_at_once
+add has_room
 add detached_in_use roundrobin
 add holds_the_module
 add name_is_taken
