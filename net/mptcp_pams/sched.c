@@ -227,8 +227,12 @@ int pams_decide(struct mptcp_sock *msk, const struct pams_sched *of_socket)
 	target = choose(conn, &look, &view, again, &bytes);
 	if (unlikely(conn->copies || conn->shut))
 		end_stages(conn, &look, &view, target);
-	if (target < 0)
+	if (target < 0) {
+		/* room that a bank keeps free comes back with time, not with an acknowledgment */
+		if (unlikely(conn->bank) && target == PAMS_PICK_NONE && msk_is_acknowledged(msk))
+			pams_watch(conn, PAMS_TICK_US);
 		return send_nothing(conn);
+	}
 
 	if (!again)
 		conn->state.lead = view.sub[target]->id;
