@@ -19,7 +19,7 @@ local f = {
 	length = ProtoField.uint16("pamsd.length", "Length"),
 	key_id = ProtoField.bytes("pamsd.key_id", "Key id"),
 	session = ProtoField.bytes("pamsd.session", "Session"),
-	counter = ProtoField.uint64("pamsd.counter", "Counter"),
+	number = ProtoField.uint32("pamsd.number", "Number"),
 	mark = ProtoField.bytes("pamsd.mark", "Mark"),
 	encrypted = ProtoField.bytes("pamsd.encrypted", "Encrypted"),
 	tag = ProtoField.bytes("pamsd.tag", "Tag"),
@@ -49,7 +49,7 @@ local f = {
 	client_id = ProtoField.uint8("pamsd.client_id", "Client's address id"),
 	proof = ProtoField.uint32("pamsd.proof", "Client's token", base.HEX),
 	answered_session = ProtoField.bytes("pamsd.answered_session", "Session of the report"),
-	answered = ProtoField.uint64("pamsd.answered", "Counter of the report"),
+	answered = ProtoField.uint32("pamsd.answered", "Number of the report"),
 	stamp = ProtoField.uint64("pamsd.stamp", "Stamp"),
 	note = ProtoField.string("pamsd.note", "Note"),
 	taken = ProtoField.bool("pamsd.taken", "Taken", 8, nil, 1),
@@ -58,6 +58,11 @@ local f = {
 	takes_conns = ProtoField.bool("pamsd.takes_connections", "Takes connections", 8, nil, 2),
 }
 local malformed = ProtoExpert.new("pamsd.malformed", "Malformed", expert.group.MALFORMED, expert.severity.ERROR)
+
+-- The upper half of a report's counter; a reporter of 0.1.0 fills the lower one alone.
+local function number_of(counter)
+	return counter(0, 4):uint() ~= 0 and counter(0, 4) or counter(4, 4)
+end
 
 pamsd.fields = f
 pamsd.experts = { malformed }
@@ -229,7 +234,7 @@ end
 
 local function add_answer(tree, data)
 	tree:add(f.answered_session, data(0, 16))
-	tree:add(f.answered, data(16, 8))
+	tree:add(f.answered, number_of(data(16, 8)))
 	tree:add(f.cookie, data(24, 16))
 	tree:add(f.stamp, data(40, 8))
 	tree:add(f.taken, data(48, 1))
@@ -266,14 +271,19 @@ function pamsd.dissector(buffer, pinfo, root)
 	local tree = root:add(pamsd, buffer())
 
 	pinfo.cols.protocol = "pamsd"
-	pinfo.cols.info = string.format("%s, counter %s", TYPES[type] or "unknown", tostring(buffer(32, 8):uint64()))
+	pinfo.cols.info = TYPES[type] or "unknown"
 	tree:add(f.magic, buffer(0, 4))
 	tree:add(f.version, buffer(4, 1))
 	tree:add(f.type, buffer(5, 1))
 	tree:add(f.length, buffer(6, 2))
 	tree:add(f.key_id, buffer(8, 8))
 	tree:add(f.session, buffer(16, 16))
-	tree:add(f.counter, buffer(32, 8))
+	if type == 1 then
+		local number = number_of(buffer(32, 8))
+
+		tree:add(f.number, number)
+		pinfo.cols.info = string.format("report, number %d", number:uint())
+	end
 	tree:add(f.mark, buffer(40, 8))
 	tree:add(f.encrypted, buffer(HEADER, buffer:len() - HEADER - TAG))
 	tree:add(f.tag, buffer(buffer:len() - TAG, TAG))
