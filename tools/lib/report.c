@@ -721,8 +721,9 @@ size_t report_seal(uint8_t buf[REPORT_BYTES_MAX],
 		   uint64_t number, const struct report *report)
 {
 	size_t least = least_bytes(report) - REPORT_HEADER_BYTES - REPORT_TAG_BYTES;
-	uint8_t clear[CLEAR_BYTES_MAX], nonce[REPORT_NONCE_BYTES], hash[4];
-	uint8_t *at = clear, *at_nonce;
+	uint8_t hash[REPORT_NONCE_BYTES], nonce[REPORT_NONCE_BYTES];
+	uint8_t clear[CLEAR_BYTES_MAX], *at = clear;
+	size_t clear_bytes;
 	unsigned int run;
 
 	if (!number || number > UINT32_MAX || report_bytes(report) > REPORT_BYTES_MAX)
@@ -742,14 +743,13 @@ size_t report_seal(uint8_t buf[REPORT_BYTES_MAX],
 	put_conns(&at, report->conns, report->conn_count);
 	if (at < clear + least)
 		pad(&at, clear, least);
-	/* 32 bits of the hash in the counter's lower half */
-	hedge(nonce, keys, session, number, clear, at - clear);
-	memcpy(hash, nonce, sizeof(hash));
-	at_nonce = nonce;
-	put_bytes(&at_nonce, session, REPORT_SESSION_BYTES);
-	put(&at_nonce, number, 4);
-	put_bytes(&at_nonce, hash, sizeof(hash));
-	return seal(buf, REPORT_TYPE_REPORT, keys, nonce, clear, at - clear);
+	clear_bytes = at - clear;
+	hedge(hash, keys, session, number, clear, clear_bytes);
+	at = nonce;
+	put_bytes(&at, session, REPORT_SESSION_BYTES);
+	put(&at, number, 4);
+	put_bytes(&at, hash, 4);
+	return seal(buf, REPORT_TYPE_REPORT, keys, nonce, clear, clear_bytes);
 }
 
 enum report_error report_open(const uint8_t *buf, size_t len,

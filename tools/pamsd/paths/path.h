@@ -183,6 +183,8 @@ struct situation {
 	struct list *paths;	/* of struct path; plan_make() brings it up to date */
 };
 
+/* The last path takes its place. If its address comes again, it may be of another network. */
+void path_drop(struct list *paths, struct path *path);
 /* *plan is empty before. */
 void plan_make(struct plan *plan, const struct situation *now);
 void plan_free(struct plan *plan);

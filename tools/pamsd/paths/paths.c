@@ -750,10 +750,8 @@ static void take_removed(struct paths *paths, struct nlmsghdr *hdr)
 	if (!scene_removed(hdr, &address))
 		return;
 	path = path_at(&paths->paths, &address);
-	if (!path)
-		return;
-	seen_forget(&address);
-	*path = ((struct path *)paths->paths.at)[--paths->paths.count];
+	if (path)
+		path_drop(&paths->paths, path);
 }
 
 static int on_change(struct nl_msg *msg, void *arg)

@@ -167,6 +167,12 @@ struct made *made_at(const struct list *list, const struct prefix *address)
 	return NULL;
 }
 
+void path_drop(struct list *paths, struct path *path)
+{
+	seen_forget(&path->address);
+	*path = ((struct path *)paths->at)[--paths->count];
+}
+
 static struct path *list_path(const struct situation *now, const struct scene_link *link,
 			      const struct prefix *address)
 {
@@ -296,11 +302,8 @@ void plan_make(struct plan *plan, const struct situation *now)
 	for (unsigned int i = now->paths->count; i--;) {
 		struct path *all = now->paths->at;
 
-		if (all[i].listed)
-			continue;
-		/* if it comes again it may be of another network */
-		seen_forget(&all[i].address);
-		all[i] = all[--now->paths->count];
+		if (!all[i].listed)
+			path_drop(now->paths, &all[i]);
 	}
 	plan_left(now, plan);
 }
