@@ -6,12 +6,14 @@ next event, so a second of network time costs only its packets. Its root is this
 machine's file system; no privilege is needed.
 """
 
+import contextlib
 import os
 import re
 import shutil
 import signal
 import subprocess
 import tempfile
+import threading
 import time
 
 from host import TOP, LabError
@@ -23,6 +25,8 @@ EPOCH_S = 1_000_000_000     # the guest's clock at boot: 2001-09-09
 TAIL_LINES = 15
 COMPLAINTS = re.compile(r"WARNING: |BUG: |Oops|Kernel panic|blocked for more than|"
                         r"kmemleak: \d+ new|possible recursive|suspicious RCU")
+_under_way = set()
+_ended = threading.Event()
 
 
 class Folder:
@@ -63,6 +67,20 @@ def _tail(console_path):
         return [line.rstrip() for line in console if line.strip()]
 
 
+def _kill(guest):
+    """With all that it started: a guest has a session of its own."""
+    if guest.poll() is None:
+        with contextlib.suppress(ProcessLookupError):   # who waits for it was sooner
+            os.killpg(guest.pid, signal.SIGKILL)
+
+
+def end_all():
+    """Guests that are under way end, and none begins: their command was interrupted."""
+    _ended.set()
+    for guest in list(_under_way):
+        _kill(guest)
+
+
 def boot(kernel, folder, random_library, seed, wall_limit_s, real_time=False):
     """Run the guest whose init is in the folder; return its wall time in s."""
     console_path = os.path.join(folder, "console")
@@ -72,14 +90,17 @@ def boot(kernel, folder, random_library, seed, wall_limit_s, real_time=False):
         with subprocess.Popen(_command(kernel, real_time), cwd=folder,
                               stdin=subprocess.DEVNULL, stdout=console, stderr=console,
                               env=environment, start_new_session=True) as guest:
+            _under_way.add(guest)
+            if _ended.is_set():
+                wall_limit_s = 0
             try:
                 guest.wait(wall_limit_s)
                 hung = False
             except subprocess.TimeoutExpired:
                 hung = True
             finally:
-                if guest.poll() is None:
-                    os.killpg(guest.pid, signal.SIGKILL)
+                _under_way.discard(guest)
+                _kill(guest)
     lines = _tail(console_path)
     said = [line for line in lines if line.startswith("LAB-FAIL ")]
     if said:

@@ -4,11 +4,13 @@
 import argparse
 import functools
 import os
+import signal
 import sys
 from dataclasses import replace
 
 import begins
 import bench
+import boot
 import cost
 import drawn
 import fed
@@ -653,9 +655,16 @@ COMMANDS = {"run": command_run, "random": command_random,
             "cost": cost.command, "kernel": command_kernel}
 
 
+def _interrupt(_number, _frame):
+    boot.end_all()
+    raise KeyboardInterrupt
+
+
 def main(argv):
     """Exit code of the command."""
     args = _parser().parse_args(argv)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _interrupt)
     try:
         return COMMANDS[args.command](args)
     except BadInput as error:
