@@ -129,6 +129,7 @@ uninstall-tools:
 
 .PHONY: demo
 demo:
+	@echo 'demo: the first time some 15 minutes, and 2.2 GB in ~/.cache/mptcp-pams, which "rm -rf" takes away again'
 	@tools/setup.sh demo
 	@tools/lab/lab demo
 

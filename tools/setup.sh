@@ -145,3 +145,4 @@ apt update || fail "apt-get could not update its lists"
 # shellcheck disable=SC2086 # a list of words
 apt install -y --no-install-recommends $missing ||
 	fail "apt-get could not install$missing"
+echo "setup: to take them away: sudo apt-get purge --autoremove$missing" >&2

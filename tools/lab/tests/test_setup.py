@@ -29,12 +29,14 @@ class Setup(unittest.TestCase):
         result, calls = setup(f'case $calls in [1-3] | 5) echo "{BUSY}" >&2; exit 100;; esac')
         self.assertEqual((result.returncode, calls), (0, 6), result.stderr)
         self.assertEqual(result.stderr.count("another apt is at work"), 2)
+        self.assertRegex(result.stderr, "take them away: sudo apt-get purge --autoremove make gcc .*libubsan1\n$")
 
     def test_apt_fails(self):
         result, calls = setup('[ "$1" != -qq ] || [ "$2" != install ] || { echo "E: no such package" >&2; exit 100; }')
         self.assertEqual((result.returncode, calls), (1, 2), result.stderr)
         self.assertIn("E: no such package\n", result.stderr)
         self.assertIn("apt-get could not install", result.stderr)
+        self.assertNotIn("take them away", result.stderr)
 
     def test_apt_stays_busy(self):
         result, calls = setup(f'echo "{BUSY}" >&2; exit 100')
