@@ -50,8 +50,8 @@ static const struct command commands[] = {
 	  "top                        connections, live" },
 	{ "sched", sched_command, 0,
 	  "sched show                 which scheduler new sockets get\n"
-	  "sched list                 the module's, and what each does\n"
-	  "sched set NAME             choose it" },
+	  "sched set NAME             choose it\n"
+	  "sched list                 the module's, and what each does" },
 	{ "rule", rule_command, 0,
 	  "rule show                  which connections get which scheduler\n"
 	  "rule add [PLACE] [MATCH...] use SCHEDULER [PARAMETER...]\n"
@@ -100,23 +100,34 @@ static const char parts[] =
 	"PARAMETER  first SIZE | overflow 0|TIME|FACTORx [costly-copies]\n"
 	"RATE   5mbit, or bytes per second: 625000   SIZE  120k   TIME  8ms\n";
 
-static const char option_text[] =
-	"-j, --json           answers and errors as JSON, on standard output\n"
-	"    --count N        monitor: end after N events; top: after N "
-	"pictures\n"
-	"    --timeout TIME   monitor: end after that time\n"
-	"    --interval TIME  top: from picture to picture, 1s; links: measure so "
-	"long, 500ms\n"
-	"    --once, --batch  top: plain text, one picture or one after the "
-	"other\n"
-	"    --dry-run        up, down, load: only say what would be done\n"
-	"    --server         up: this machine serves, and has no paths to keep\n"
-	"    --restart        up --server: restart services that listen with another scheduler\n"
-	"    --module FILE    up, load, doctor: the module's file\n"
-	"    --control PATH   links, peers, caps, metrics, doctor: pamsd's control socket\n"
-	"    --read END       pair: server or reporter, from standard input\n"
-	"-h, --help           or help [COMMAND]\n"
-	"-V, --version\n";
+/* One after the other; those of no bit are every command's. */
+static const struct {
+	unsigned int bits;
+	const char *text;
+} option_texts[] = {
+	{ 0, "-j, --json           answers and errors as JSON, on standard output" },
+	{ OPT_COUNT,
+	  "    --count N        monitor: end after N events; top: after N "
+	  "pictures" },
+	{ OPT_TIMEOUT, "    --timeout TIME   monitor: end after that time" },
+	{ OPT_INTERVAL,
+	  "    --interval TIME  top: from picture to picture, 1s; links: measure so "
+	  "long, 500ms" },
+	{ OPT_ONCE | OPT_BATCH,
+	  "    --once, --batch  top: plain text, one picture or one after the "
+	  "other" },
+	{ OPT_DRY_RUN, "    --dry-run        up, down, load: only say what would be done" },
+	{ OPT_SERVER, "    --server         up: this machine serves, and has no paths to keep" },
+	{ OPT_RESTART,
+	  "    --restart        up --server: restart services that listen with another "
+	  "scheduler" },
+	{ OPT_MODULE, "    --module FILE    up, load, doctor: the module's file" },
+	{ OPT_CONTROL,
+	  "    --control PATH   links, first, peers, caps, metrics, doctor: pamsd's control socket" },
+	{ OPT_READ, "    --read END       pair: server or reporter, from standard input" },
+	{ 0, "-h, --help           or help [COMMAND]" },
+	{ 0, "-V, --version" },
+};
 
 /* Print each line of a command's usage behind "pamsctl". */
 static void print_usage(FILE *to, const struct command *command)
@@ -131,6 +142,7 @@ static void print_usage(FILE *to, const struct command *command)
 	}
 }
 
+/* Completion takes commands and options from it. */
 static int help(const struct command *only)
 {
 	size_t i;
@@ -139,7 +151,10 @@ static int help(const struct command *only)
 	for (i = 0; i < COMMANDS; i++)
 		if (!only || only == &commands[i])
 			print_usage(stdout, &commands[i]);
-	printf("\n%s%s%s\n%s", keys, path_values, parts, option_text);
+	printf("\n%s%s%s\n", keys, path_values, parts);
+	for (i = 0; i < sizeof(option_texts) / sizeof(option_texts[0]); i++)
+		if (!only || !option_texts[i].bits || option_texts[i].bits & only->options)
+			puts(option_texts[i].text);
 	return DONE;
 }
 

@@ -1,21 +1,27 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Completion of pamsctl's command line for bash.
+# Completion of pamsctl's command line for bash; the commands and options are those of its help.
+
+# of one command, or all; not everyone has sbin in the PATH
+_pamsctl_help() { PATH=$PATH:/usr/local/sbin:/usr/sbin pamsctl help "$@" 2>/dev/null; }
 
 # the words before the one to complete that are no options and no values of theirs
 _pamsctl_words()
 {
-	local i
+	local i with_value
 
+	with_value=" $(_pamsctl_help | sed -n 's/^    \(--[a-z-]*\) [A-Z].*/\1/p' | xargs) "
 	words=()
 	for ((i = 1; i < COMP_CWORD; i++)); do
 		case ${COMP_WORDS[i]} in
-		--count | --timeout | --interval | --module | --control | --read) ((i++)) ;;
-		-*) ;;
+		-*) [[ $with_value != *" ${COMP_WORDS[i]} "* ]] || ((i++)) ;;
 		*) words+=("${COMP_WORDS[i]}") ;;
 		esac
 	done
 }
+
+# all commands, or those of a command
+_pamsctl_commands() { _pamsctl_help "$@" | sed -n "s/^    pamsctl ${1:+[a-z]* }\([a-z]\+\)\( .*\)\?$/\1/p" | uniq; }
 
 # of this network namespace
 _pamsctl_interfaces() { sed -n 's/^ *\([^ :]*\):.*/\1/p' /proc/net/dev; }
@@ -25,7 +31,7 @@ _pamsctl_tokens() { pamsctl conn show 2>/dev/null | sed -n 's/^\(0x[0-9a-f]*\) .
 # the values of a path, as the help has them; with "taking" those that something follows
 _pamsctl_values()
 {
-	pamsctl --help | sed -n '/^VALUE /,/^MATCH /{/^MATCH /d; s/^VALUE//; p}' |
+	_pamsctl_help | sed -n '/^VALUE /,/^MATCH /{/^MATCH /d; s/^VALUE//; p}' |
 		grep -oE "(^|[ [])[a-z]+(-[a-z]+)*${1:+ [A-Z0-9]}" | grep -oE '[a-z]+(-[a-z]+)*' | xargs
 }
 
@@ -95,57 +101,53 @@ _pamsctl_rule()
 
 _pamsctl_options()
 {
-	echo --json --help
-	case ${words[0]-} in
-	'') echo --version ;;
-	monitor | path) echo --count --timeout ;;
-	links) echo --interval ;;
-	top) echo --once --batch --count --interval ;;
-	up) echo --dry-run --module --server --restart ;;
-	down) echo --dry-run ;;
-	load) echo --dry-run --module ;;
-	doctor) echo --module --control ;;
-	peers | caps | metrics | first) echo --control ;;
-	pair) echo --read ;;
-	esac
+	if [ ${#words[@]} = 0 ]; then
+		echo --json --help --version
+	else
+		_pamsctl_help "${words[0]}" | grep -oE '^(-[a-z],|   ) --[a-z-]+(, --[a-z-]+)?' | grep -oE -- '--[a-z-]+'
+	fi
 }
 
 # what may stand where the cursor is
 _pamsctl_choices()
 {
 	case ${words[0]-} in
-	'') echo up down path conn links stats monitor top sched rule mptcp first load unload doctor peers caps metrics pair ;;
+	'')
+		_pamsctl_commands
+		echo help ;;
+	help)
+		[ ${#words[@]} != 1 ] || _pamsctl_commands ;;
 	path)
 		case ${words[1]-} in
-		'') echo show set del flush monitor ;;
+		'') _pamsctl_commands path ;;
 		show | set | del) _pamsctl_path ;;
 		esac ;;
 	conn)
 		case ${#words[@]} in
-		1) echo show ;;
+		1) _pamsctl_commands conn ;;
 		2) _pamsctl_tokens ;;
 		esac ;;
 	links)
 		case ${#words[@]},${words[1]-} in
-		1,) echo show conn ;;
+		1,) _pamsctl_commands links ;;
 		2,show) _pamsctl_interfaces ;;
 		2,conn) pamsctl links conn --interval 100ms 2>/dev/null | sed -n 's/^\(0x[0-9a-f]*\) .*/\1/p' ;;
 		esac ;;
 	rule)
 		case ${words[1]-} in
-		'') echo show add del load ;;
+		'') _pamsctl_commands rule ;;
 		add) _pamsctl_rule ;;
 		del) [ ${#words[@]} != 2 ] || echo all ;;
 		load) [ ${#words[@]} != 2 ] || compgen -f -- "${COMP_WORDS[COMP_CWORD]}" ;;
 		esac ;;
 	mptcp)
 		case ${#words[@]} in
-		1) echo show enable disable ;;
+		1) _pamsctl_commands mptcp ;;
 		2) _pamsctl_cgroups ;;
 		esac ;;
 	first)
 		case ${#words[@]} in
-		1) echo show set del ;;
+		1) _pamsctl_commands first ;;
 		2)
 			case ${words[1]} in
 			set) echo default ;;
@@ -157,7 +159,7 @@ _pamsctl_choices()
 	pair) [ ${#words[@]} -lt 3 ] || _pamsctl_interfaces ;;
 	sched)
 		case ${#words[@]} in
-		1) echo show set list ;;
+		1) _pamsctl_commands sched ;;
 		2) [ "${words[1]}" != set ] || cat /proc/sys/net/mptcp/available_schedulers 2>/dev/null ;;
 		esac ;;
 	esac
@@ -171,6 +173,7 @@ _pamsctl()
 	case ${COMP_WORDS[COMP_CWORD - 1]} in
 	--module | --control) mapfile -t COMPREPLY < <(compgen -f -- "$current"); return ;;
 	--count | --timeout | --interval) COMPREPLY=(); return ;;
+	--read) mapfile -t COMPREPLY < <(compgen -W 'server reporter' -- "$current"); return ;;
 	esac
 	case $current in
 	-*) choices=$(_pamsctl_options) ;;
