@@ -172,6 +172,22 @@ result "down: all is as it was"
 says 0 "nothing to undo: pamsctl up has changed nothing here" down && same "$work/fresh"
 result "down again: nothing"
 
+# README's commands; on two machines make package-check types them.
+[ ! -d /sys/fs/bpf ] || mount -t tmpfs none /sys/fs/bpf
+count=0
+while read -r line; do
+	status=0
+	# shellcheck disable=SC2086 # a list of words
+	$line >"$work/out" 2>&1 </dev/null || status=$?
+	{ echo "exit $status"; cat "$work/out"; } >"$work/why"
+	[ $status != 2 ] && [ $status -lt 100 ]
+	result "README: $line"
+	count=$((count + 1))
+done < <(grep -oE '\<pamsctl [a-z]+( -?-?[A-Za-z-]+)*' README.md)
+[ $count -ge "$(sed -n '/^```sh$/,/^```$/p' README.md | grep -o 'sudo pamsctl' | tee "$work/why" | wc -l)" ]
+result "README: each of its lines for pamsctl was taken"
+[ ! -d /sys/fs/bpf ] || umount /sys/fs/bpf
+
 # What was there: other lines in the files, without an end of line, with modes of their own, and pamsd running.
 with_files()
 {
