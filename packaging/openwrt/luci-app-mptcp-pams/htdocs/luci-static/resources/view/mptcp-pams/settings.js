@@ -40,6 +40,8 @@ return view.extend({
 		option(form.Value, 'port', _('TCP port, if not all'), { datatype: 'port', modalonly: true });
 		option(form.Value, 'delay_us', _('Delay of the pipe in µs, where this device ends TCP'),
 			{ datatype: 'uinteger', modalonly: true });
+		option(form.DynamicList, 'plugin', _('Program that predicts losses, and its arguments'),
+			{ placeholder: 'pams-predict', modalonly: true });
 
 		sections('peer', _('Machines that may report to this one'));
 		option(form.Value, 'key_file', _('File with the key'));
