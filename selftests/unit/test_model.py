@@ -160,7 +160,7 @@ class TestCarried(unittest.TestCase):
 
     def test_is_the_inverse_of_arrival(self):
         """Of plausible states, to a packet and two microseconds; both are monotone."""
-        nr = int(os.environ.get("PAMS_UNIT_STATES", 200_000))
+        nr = int(os.environ.get("PAMS_UNIT_STATES", 1_000_000))
         checked, broken, state = inverse(rng("inverse").getrandbits(64), nr)
         self.assertEqual(broken, "", state)
         # the others arrive after more than a minute
