@@ -3,7 +3,8 @@
 
 Rates in bytes per second, delays of hops in microseconds, PAD in nanoseconds.
 $PAMS_UNIT_LIB is the library to test, $PAMS_UNIT_SEED the seed of the random cases,
-$PAMS_UNIT_STATES how many states the model's inverse is checked for.
+$PAMS_UNIT_STATES how many states the model's inverse is checked for, $PAMS_UNIT_TRANSFERS how
+many transfers run in the closed loop.
 """
 
 import ctypes
