@@ -78,7 +78,7 @@ two_subflows()
 	ask 4M 1M
 	finish
 	at_most 2 minrtt 415 minpad 435 pams 450 minfct 950
-	check "rules: a decision, permille of minfct's" "1000 * $(cost rules 2) / $(cost minfct-by-rule 2)" "<=" 1010
+	check "rules: a decision, permille of minfct's" "$(cost rules-per-mille 2)" "<=" 1010
 	check "rules: to look $rules_known of them through, instructions" "($(cost rules-resolved 2) - $(cost rules 2)) / 10" "<=" 18000
 }
 

@@ -15,7 +15,9 @@
  *
  * On a connection of "rules" two more things are timed: minfct, which the rules have to
  * leave it, as "minfct-by-rule", and "rules" where each decision looks the rules through
- * anew, as "rules-resolved".
+ * anew, as "rules-resolved". A timer's tick in every other batch may move one median and
+ * not the other: the line "bench: rules-per-mille SUBFLOWS PERMILLE" has the median of
+ * what "rules" took of minfct's time at the same moment.
  *
  * also=NAME times one more scheduler, one in BPF for instance.
  *
@@ -231,6 +233,22 @@ static void print_median(unsigned int sched, unsigned int nr)
 		10 * ns[batches[sched][nr] / 2] / BATCH, batches[sched][nr]);
 }
 
+/* Both were timed each time; before their batches are sorted. */
+static void print_rules(unsigned int nr)
+{
+	unsigned int count = min(batches[RULES][nr], batches[BY_RULE][nr]);
+	u32 *permille = batch_ns[RESOLVED][nr];
+	unsigned int i;
+
+	if (!count)
+		return;
+	for (i = 0; i < count; i++)
+		permille[i] = div_u64(1000ULL * batch_ns[RULES][nr][i],
+				      max(batch_ns[BY_RULE][nr][i], 1U));
+	sort(permille, count, sizeof(*permille), compare_ns, NULL);
+	pr_info("rules-per-mille %u %u\n", nr, permille[count / 2]);
+}
+
 static int __init bench_load(void)
 {
 	struct mptcp_sched_ops *(*find)(const char *name);
@@ -270,10 +288,14 @@ static void __exit bench_unload(void)
 
 	unregister_scheduler(&bench_ops);
 	synchronize_rcu();
-	for (nr = 0; nr < SUBFLOWS; nr++)
-		for (i = 0; i < TIMED; i++)
+	for (nr = 0; nr < SUBFLOWS; nr++) {
+		if (batches[RESOLVED][nr])
+			print_median(RESOLVED, nr);
+		print_rules(nr);
+		for (i = 0; i < RESOLVED; i++)
 			if (batches[i][nr])
 				print_median(i, nr);
+	}
 }
 
 module_init(bench_load);
