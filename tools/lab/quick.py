@@ -13,8 +13,8 @@ sequence numbers, and writes the mean and the spread, which is most / least - 1.
 once, the spreads stay as they are. A figure may be worse by WORSE, or SPREADS times its
 spread if that is more.
 
-Three pages, whose objects' sizes and links once led what was learned of paths astray, may take
-minfct no longer than the kernel's own scheduler. This limit is fixed.
+Pages whose objects' sizes and links once led what was learned of paths astray, two radios' links
+among them, may take minfct no longer than the kernel's own scheduler. This limit is fixed.
 
 A connection that fell back to TCP is left out: its first segments were lost, and from
 there no scheduler has a say.
@@ -46,7 +46,9 @@ SEGMENTS_AT_ONCE = 1.5
 # (links, the first one in front, seed of the objects' sizes)
 EVERYDAY_PAGES = ((("30mbit,8ms,150", "20mbit,30ms,300"), 13),
                 (("20mbit,30ms,300", "30mbit,8ms,150"), 15),
-                (("15mbit,40ms,300", "100mbit,5ms,300"), 4))
+                (("15mbit,40ms,300", "100mbit,5ms,300"), 4),
+                (("12mbit,25ms,150,radio=3", "8mbit,20ms,120,radio=4"), 16),
+                (("8mbit,20ms,120,radio=4", "12mbit,25ms,150,radio=3"), 17))
 
 
 def segments(results):
