@@ -758,3 +758,6 @@ else
 	nr=$((nr + 1))
 	echo "ok $nr - up, killed at each call # SKIP no process may be traced here: $(head -n 1 "$work/why")"
 fi
+
+# shellcheck source=gateway.sh
+. selftests/pamsctl/gateway.sh

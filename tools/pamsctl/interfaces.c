@@ -70,6 +70,7 @@ static void take_address(struct interfaces *interfaces, struct nlmsghdr *hdr)
 	memcpy(address->bytes, nla_data(bytes), length);
 	address->flags = tb[IFA_FLAGS] && nla_len(tb[IFA_FLAGS]) >= 4 ?
 			 nla_get_u32(tb[IFA_FLAGS]) : info->ifa_flags;
+	address->length = info->ifa_prefixlen;
 	address->link_local = info->ifa_scope == RT_SCOPE_LINK;
 }
 

@@ -13,6 +13,7 @@
 struct own_address {
 	int family;		/* AF_INET or AF_INET6 */
 	uint8_t bytes[16];	/* the first 4 for AF_INET */
+	uint8_t length;		/* of the network's prefix, in bits */
 	uint32_t flags;		/* IFA_F_ */
 	bool link_local;
 };

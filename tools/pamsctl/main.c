@@ -20,10 +20,12 @@ struct command {
 };
 
 static const struct command commands[] = {
-	{ "up", up_command, OPT_DRY_RUN | OPT_MODULE | OPT_SERVER | OPT_RESTART,
+	{ "up", up_command, OPT_DRY_RUN | OPT_MODULE | OPT_SERVER | OPT_RESTART | OPT_GATEWAY |
+	  OPT_NO_DHCP,
 	  "up                         use all links: module, scheduler and pamsd, now and "
 	  "at each boot\n"
-	  "up --server                a server: module and scheduler" },
+	  "up --server                a server: module and scheduler\n"
+	  "up --gateway LAN[=ADDRESS/LENGTH]   and be the gateway of that interface's LAN" },
 	{ "down", down_command, OPT_DRY_RUN,
 	  "down                       undo what up has changed" },
 	{ "path", path_command, OPT_COUNT | OPT_TIMEOUT,
@@ -121,6 +123,8 @@ static const struct {
 	{ OPT_RESTART,
 	  "    --restart        up --server: restart services that listen with another "
 	  "scheduler" },
+	{ OPT_GATEWAY, "    --gateway LAN    up: be the gateway of that interface's LAN, too" },
+	{ OPT_NO_DHCP, "    --no-dhcp        up --gateway: the LAN gets its addresses elsewhere" },
 	{ OPT_MODULE, "    --module FILE    up, load, doctor: the module's file" },
 	{ OPT_CONTROL,
 	  "    --control PATH   links, first, peers, caps, metrics, doctor: pamsd's control socket" },
@@ -159,17 +163,19 @@ static int help(const struct command *only)
 }
 
 enum { LONG_FIRST = 256, COUNT, INTERVAL, TIMEOUT, MODULE, ONCE, BATCH,
-       DRY_RUN, CONTROL, READ, SERVER, RESTART };
+       DRY_RUN, CONTROL, READ, SERVER, RESTART, GATEWAY, NO_DHCP };
 
 static const struct option long_options[] = {
 	{ "batch", no_argument, NULL, BATCH },
 	{ "control", required_argument, NULL, CONTROL },
 	{ "count", required_argument, NULL, COUNT },
 	{ "dry-run", no_argument, NULL, DRY_RUN },
+	{ "gateway", required_argument, NULL, GATEWAY },
 	{ "help", no_argument, NULL, 'h' },
 	{ "interval", required_argument, NULL, INTERVAL },
 	{ "json", no_argument, NULL, 'j' },
 	{ "module", required_argument, NULL, MODULE },
+	{ "no-dhcp", no_argument, NULL, NO_DHCP },
 	{ "once", no_argument, NULL, ONCE },
 	{ "read", required_argument, NULL, READ },
 	{ "restart", no_argument, NULL, RESTART },
@@ -227,6 +233,13 @@ static int take_option(int option, bool *help_wanted, bool *version_wanted)
 		return DONE;
 	case RESTART:
 		options.given |= OPT_RESTART;
+		return DONE;
+	case GATEWAY:
+		options.given |= OPT_GATEWAY;
+		options.gateway = optarg;
+		return DONE;
+	case NO_DHCP:
+		options.given |= OPT_NO_DHCP;
 		return DONE;
 	case ONCE:
 		options.given |= OPT_ONCE;
@@ -295,6 +308,10 @@ static const char *option_name(unsigned int bit)
 		return "--server";
 	case OPT_RESTART:
 		return "--restart";
+	case OPT_GATEWAY:
+		return "--gateway";
+	case OPT_NO_DHCP:
+		return "--no-dhcp";
 	}
 	return "--module";
 }

@@ -173,6 +173,7 @@ _pamsctl()
 	case ${COMP_WORDS[COMP_CWORD - 1]} in
 	--module | --control) mapfile -t COMPREPLY < <(compgen -f -- "$current"); return ;;
 	--count | --timeout | --interval) COMPREPLY=(); return ;;
+	--gateway) mapfile -t COMPREPLY < <(compgen -W "$(_pamsctl_interfaces)" -- "$current"); return ;;
 	--read) mapfile -t COMPREPLY < <(compgen -W 'server reporter' -- "$current"); return ;;
 	esac
 	case $current in

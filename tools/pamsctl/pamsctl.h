@@ -7,8 +7,10 @@
  *
  *	main.c			the table of commands, options, exit status
  *	up.c			up and down: what is to be changed, and the order
+ *	up_gateway.c		this machine as the gateway of a LAN
  *	up_listen.c		services whose listening sockets are to be made anew
  *	up_service.c		pamsd as systemd's or procd's service
+ *	up_unit.c		systemd's other units
  *	up_conf.c		the section "paths" in pamsd.conf
  *	up_kernel.c		the module, and the scheduler
  *	up_line.c		a line more in a file of the system's
@@ -92,6 +94,8 @@ enum {
 	OPT_READ = 256,
 	OPT_SERVER = 512,
 	OPT_RESTART = 1024,
+	OPT_GATEWAY = 2048,
+	OPT_NO_DHCP = 4096,
 };
 
 struct options {
@@ -102,6 +106,7 @@ struct options {
 	uint64_t timeout_us;	/* 0: none */
 	const char *module;	/* the module's file */
 	const char *control;	/* pamsd's control socket */
+	const char *gateway;	/* up --gateway: INTERFACE[=ADDRESS/LENGTH] */
 	const char *read;	/* pair --read: "server" or "reporter" */
 };
 

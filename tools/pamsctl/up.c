@@ -28,6 +28,9 @@ static const struct kind {
 	{ "file", line_carry_out, line_undo, false },
 	{ "conf", conf_carry_out, conf_undo, false },
 	{ "uci", uci_carry_out, uci_undo, false },
+	{ "unit", unit_carry_out, unit_undo, false },
+	{ "gateway", gateway_carry_out, gateway_undo, false },
+	{ "reader", reader_carry_out, reader_undo, true },
 	{ "service", service_carry_out, service_undo, true },
 };
 
@@ -280,6 +283,12 @@ static void merge(const struct up *up, json_t *step, const json_t *old)
 		json_object_set(step, "folder", json_object_get(old, "folder"));
 	if (!strcmp(what, "conf") && up_flag(old, "made")) {
 		json_object_set_new(step, "made", json_true());
+	} else if (up_flag(old, "whole")) {
+		json_object_set(step, "before", json_object_get(old, "before") ?: json_null());
+	} else if (!strcmp(what, "reader")) {
+		keep_flag(step, old, "active", up_flag(step, "active") || !up->complete);
+	} else if (!strcmp(what, "gateway")) {
+		keep_flag(step, old, "before", !up->complete || up_flag(step, "before"));
 	} else if (!strcmp(what, "service") && !up_flag(old, "conf_is_users")) {
 		keep_flag(step, old, "enabled", up_flag(step, "enabled") || !up->complete);
 		keep_flag(step, old, "active", up_flag(step, "active") || !up->complete);
@@ -386,12 +395,18 @@ int up_command(struct words *words)
 		return USAGE;
 	if (options.given & OPT_RESTART && !server)
 		return refuse(USAGE, "option '--restart' needs --server");
+	if (options.given & OPT_NO_DHCP && !(options.given & OPT_GATEWAY))
+		return refuse(USAGE, "option '--no-dhcp' needs --gateway");
+	if (options.given & OPT_GATEWAY && server)
+		return refuse(USAGE, "options '--gateway' and '--server' don't go together");
 	status = prepare(&up, true);
 	if (!status) {
 		plan = json_array();
 		plan_kernel(&up, plan, &there);
 		if (!server && !up.status)
 			plan_paths(&up, plan);
+		if (!up.status)
+			gateway_plan(&up, plan);
 		if (!up.status)
 			status = carry_out(&up, plan);
 		else if (!json_array_size(up_steps(&up)))

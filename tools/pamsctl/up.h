@@ -68,6 +68,8 @@ int file_folder(const char *path, char *folder, size_t room);	/* that is missing
 json_t *line_plan(struct up *up, const char *path, const char *line, bool (*has)(const char *text));
 int line_carry_out(struct up *up, json_t *step);
 int line_undo(struct up *up, json_t *step);
+/* up_line.c: the same with all of a file that is up's; one that was changed since is left */
+json_t *file_plan(struct up *up, const char *path, const char *text);
 
 /* up_conf.c */
 #define CONF_FILE	"/etc/pamsd/pamsd.conf"
@@ -79,6 +81,23 @@ const char *conf_find_block(const char *text);
 json_t *conf_plan(struct up *up);
 int conf_carry_out(struct up *up, json_t *step);
 int conf_undo(struct up *up, json_t *step);
+
+/* up_gateway.c: adds what it takes to be the gateway of --gateway, or of the record, if any */
+void gateway_plan(struct up *up, json_t *plan);
+int gateway_carry_out(struct up *up, json_t *step);
+int gateway_undo(struct up *up, json_t *step);
+
+/* up_unit.c: systemctl's status, and the first line of what it says */
+int unit_tell(const char *command, const char *unit, char *said, size_t room);
+bool unit_is(const char *unit, const char *property, const char *value);
+/* one of up's own, which is enabled; "changed": its file is, or what it reads */
+json_t *unit_plan(struct up *up, const char *unit, bool changed);
+int unit_carry_out(struct up *up, json_t *step);
+int unit_undo(struct up *up, json_t *step);
+/* another's, which is told by that command, restart or reload, to read a file of up's */
+json_t *reader_plan(struct up *up, const char *unit, const char *command, bool changed);
+int reader_carry_out(struct up *up, json_t *step);
+int reader_undo(struct up *up, json_t *step);
 
 /* up_service.c */
 void service_manager(struct up *up);

@@ -59,6 +59,31 @@ int line_carry_out(struct up *up, json_t *step)
 	return DONE;
 }
 
+json_t *file_plan(struct up *up, const char *path, const char *text)
+{
+	json_t *old = up_step_of(up, "file", path), *step = NULL;
+	char folder[PATH_MAX];
+	int err;
+	char *before = file_text(path, NULL, &err);
+
+	if (err) {
+		up_fail(up, FAILED, "%s can't be read: %s", path,
+			err == -EINVAL ? "it is no text file" : strerror(-err));
+	} else if (before && old && strcmp(before, text) &&
+		   strcmp(before, up_string(old, "after"))) {
+		up_note(up, "left %s: it was changed since", path);
+	} else if (!before || strcmp(before, text)) {
+		step = json_pack("{s:s, s:s, s:s, s:s?, s:s, s:b}", "what", "file", "path", path,
+				 "line", "", "before", before, "after", text, "whole", true);
+		if (!step)
+			up_fail(up, FAILED, "%s is not in UTF-8", path);
+		else if (file_folder(path, folder, sizeof(folder)))
+			json_object_set_new(step, "folder", json_string(folder));
+	}
+	free(before);
+	return step;
+}
+
 static int remove_file(const char *path, const char *folder)
 {
 	if (unlink(path) && errno != ENOENT)

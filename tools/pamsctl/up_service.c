@@ -18,15 +18,6 @@ void service_manager(struct up *up)
 
 /* --- systemd and procd alike --- */
 
-static int ask_systemctl(const char *command, char *said, size_t room)
-{
-	const char * const words[] = { "systemctl", command, "--quiet", "pamsd", NULL };
-	int status = program_run(words, true, said, room);
-
-	said[strcspn(said, "\n")] = 0;
-	return status;
-}
-
 static int ask_script(const char *command, char *said, size_t room)
 {
 	const char * const words[] = { INIT_SCRIPT, command, NULL };
@@ -38,7 +29,8 @@ static int ask_script(const char *command, char *said, size_t room)
 
 static int ask(const struct up *up, const char *command, char *said, size_t room)
 {
-	return up->procd ? ask_script(command, said, room) : ask_systemctl(command, said, room);
+	return up->procd ? ask_script(command, said, room) :
+			   unit_tell(command, "pamsd", said, room);
 }
 
 static bool is_enabled(const struct up *up)
