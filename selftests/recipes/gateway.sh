@@ -14,11 +14,80 @@ confined)
 	[ "$(ps -o user= --ppid "$master")" = haproxy ]
 	[ "$(sudo readlink "/proc/$(pgrep -P "$master")/root")" = /var/lib/haproxy ]
 	;;
-powercut)	# as after one: the endpoint is gone, and haproxy starts before lan0 has its address
-	sudo ip mptcp endpoint flush
+bare)	# lan0 has no address yet, and pamsd's unit isn't locked up
 	sudo ip address del 192.168.50.1/24 dev lan0
-	sudo systemctl restart haproxy
-	sudo ip address add 192.168.50.1/24 dev lan0
+	sudo tee /etc/systemd/system/pamsd.service <<-END
+		[Service]
+		Type=notify
+		ExecStartPre=/bin/mkdir -p /var/lib/pamsd
+		ExecStart=/usr/local/sbin/pamsd
+		RuntimeDirectory=pamsd
+		[Install]
+		WantedBy=basic.target
+	END
+	;;
+powercut)	# as after one: the endpoint is gone, and haproxy starts before lan0 has its address
+	units="mptcp-pams-lan mptcp-pams-gateway pamsd dnsmasq"
+	# shellcheck disable=SC2086 # a list of words
+	sudo systemctl stop $units haproxy
+	sudo ip mptcp endpoint flush
+	sudo systemctl start haproxy
+	# shellcheck disable=SC2086
+	sudo systemctl start $units
+	for _ in $(seq 100); do
+		! ip mptcp endpoint | grep 192.168.8.100 || exit 0
+		sleep 0.1
+	done
+	exit 1
+	;;
+lease)	# what a device is offered that asks for an address
+	python3 - <<-EOT
+		import socket, struct
+		mac = bytes.fromhex(open("/sys/class/net/eth0/address").read().replace(":", ""))
+		asking = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+		asking.setsockopt(socket.SOL_SOCKET, socket.SO_BROADCAST, 1)
+		asking.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, b"eth0")
+		asking.settimeout(30)
+		asking.bind(("", 68))
+		# discover, and the answer by broadcast
+		asking.sendto(struct.pack("!4BIHH16x16s192x4s", 1, 1, 6, 0, 7, 0, 0x8000, mac, b"\x63\x82\x53\x63") + bytes([53, 1, 1, 55, 3, 1, 3, 6, 255]),
+		              ("255.255.255.255", 67))
+		offer = asking.recv(2000)
+		address, at, options = socket.inet_ntoa(offer[16:20]), 240, {}
+		while offer[at] != 255:
+		    options[offer[at]] = offer[at + 2:at + 2 + offer[at + 1]]
+		    at += 2 + offer[at + 1]
+		router = socket.inet_aton("192.168.50.1")
+		assert address.startswith("192.168.50.") and address != "192.168.50.1", address
+		assert options[53] == b"\2" and options[3] == options[6] == router, options
+	EOT
+	;;
+six)	# refused, not lost: curl ends with 7, not with 28, and UDP is told
+	sudo ip address add 2001:db8:50::2/64 dev eth0 nodad
+	sudo ip -6 route add default via 2001:db8:50::1
+	status=0
+	curl -s -m 10 'http://[2001:db8:80::80]/file' || status=$?
+	[ "$status" = 7 ]
+	python3 - <<-EOT
+		import socket
+		udp = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
+		udp.settimeout(10)
+		udp.connect(("2001:db8:80::80", 443))
+		udp.send(b"QUIC")
+		try:
+		    udp.recv(100)
+		    raise SystemExit("answered")
+		except PermissionError:
+		    pass
+	EOT
+	;;
+down)	# all of it is gone; the module stays, as the server's listening socket has it
+	sudo pamsctl down 2>&1 | tee said
+	grep '^pamsctl: ' said | grep -v 'the module mptcp_pams is in use' && exit 1
+	[ "$(cat /proc/sys/net/ipv4/ip_forward)" = 0 ]
+	[ -z "$(sudo nft list tables)" ]
+	[ -z "$(find /etc/mptcp-pams /etc/systemd/system /etc/dnsmasq.d /etc/sysctl.d /etc/modules-load.d -name '*mptcp-pams*' 2>/dev/null)" ]
+	! ip -4 -brief address show dev lan0 | grep 192.168.50.1
 	;;
 own)	# what only the server itself may reach: its loopback addresses, and what its provider has in the ranges for such
 	for address in $bogons; do
