@@ -184,6 +184,7 @@ while read -r line; do
 	result "README: $line"
 	count=$((count + 1))
 done < <(grep -oE '\<pamsctl [a-z]+( -?-?[A-Za-z-]+)*' README.md)
+# shellcheck disable=SC2016 # Markdown's
 [ $count -ge "$(sed -n '/^```sh$/,/^```$/p' README.md | grep -o 'sudo pamsctl' | tee "$work/why" | wc -l)" ]
 result "README: each of its lines for pamsctl was taken"
 [ ! -d /sys/fs/bpf ] || umount /sys/fs/bpf

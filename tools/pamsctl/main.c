@@ -127,7 +127,8 @@ static const struct {
 	{ OPT_NO_DHCP, "    --no-dhcp        up --gateway: the LAN gets its addresses elsewhere" },
 	{ OPT_MODULE, "    --module FILE    up, load, doctor: the module's file" },
 	{ OPT_CONTROL,
-	  "    --control PATH   links, first, peers, caps, metrics, doctor: pamsd's control socket" },
+	  "    --control PATH   links, first, peers, caps, metrics, doctor: pamsd's control "
+	  "socket" },
 	{ OPT_READ, "    --read END       pair: server or reporter, from standard input" },
 	{ 0, "-h, --help           or help [COMMAND]" },
 	{ 0, "-V, --version" },
