@@ -140,7 +140,8 @@ built_for_another_kernel()
 	refused "struct mptcp_sock" other_bytes=8
 }
 
-# A field lies elsewhere, in each of the structs: so if the kernel was built again with another option.
+# A field lies elsewhere, or what the module doesn't read has made it larger, in each of the structs: so if the kernel was built again
+# with another option.
 built_for_another_field()
 {
 	local field of
@@ -148,17 +149,21 @@ built_for_another_field()
 	begin_with_other
 	[ -e /sys/kernel/btf/vmlinux ] || never "this kernel has no type information"
 	! is_linked || never "linked with the kernel's functions, it has no way to the type information"
-	while read -r field of; do
-		say "$field"
-		refused "struct $of with $field at bit" "other_field=$field"
+	while read -r of field; do
+		say "$of ${field:-as a whole}"
+		refused "struct $of with ${field:-its end} at bit" "other_field=${field:-$of}"
 	done <<-END
-		server_side mptcp_pm_data
-		write_seq mptcp_sock
-		stale mptcp_subflow_context
-		scheduled mptcp_subflow_context
-		tcp_sock mptcp_subflow_context
-		data_seq mptcp_data_frag
-		already_sent mptcp_data_frag
+		mptcp_pm_data server_side
+		mptcp_sock write_seq
+		mptcp_subflow_context stale
+		mptcp_subflow_context scheduled
+		mptcp_subflow_context tcp_sock
+		mptcp_data_frag data_seq
+		mptcp_data_frag already_sent
+		mptcp_pm_data
+		mptcp_sock
+		mptcp_subflow_context
+		mptcp_data_frag
 	END
 }
 
