@@ -324,7 +324,12 @@ reports_age_asleep()
 	local alarm=/sys/class/rtc/rtc0/wakealarm before left slept
 
 	need_tool "$pamsctl"
-	{ [ -w "$alarm" ] && grep -q deep /sys/power/mem_sleep; } 2>/dev/null || never "this guest can't suspend to RAM"
+	[ -e /etc/mptcp-pams-guest ] || never "nothing but an emulated guest is put to sleep"
+	if ! { [ -w "$alarm" ] && grep -q deep /sys/power/mem_sleep; } 2>/dev/null; then
+		# Debian's for amd64 can, on the machine that is emulated
+		[[ $(uname -r) != *+deb*-amd64 ]] || skip "this guest can't suspend to RAM any more"
+		never "this guest can't suspend to RAM"
+	fi
 	begin
 	on_server "$pamsctl" path set 10.0.1.1 loss-time 60s ttl 1h
 	on_server "$pamsctl" path set 10.0.2.1 cost 5 ttl 1s
