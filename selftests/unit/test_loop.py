@@ -198,7 +198,8 @@ class TestLoop(unittest.TestCase):
 
 if __name__ == "__main__":
     ALL = transfers(TRANSFERS)
-    print(f"{len(ALL)} transfers: {statistics.geometric_mean(one[1] for one in ALL):.4f} of the bound, "
-          f"over 1.05 of the best path {sum(one[0] > 1.05 for one in ALL)}, worst {ALL[0][0]:.2f}")
+    print(f"{len(ALL)} transfers: {statistics.geometric_mean(one[1] for one in ALL):.4f} of the "
+          f"bound, over 1.05 of the best path {sum(one[0] > 1.05 for one in ALL)}, "
+          f"worst {ALL[0][0]:.2f}")
     for alone, bound, what in ALL[:6]:
         print(f"{alone:.2f} of the best path, {bound:.2f} of the bound: {what}")
