@@ -576,8 +576,8 @@ told()
 	chmod 600 "$work"/*.conf
 	ip netns exec "$server" "$pamsd" -c "$work/server.conf" 2>>"$work/err" &
 	other=$!
-	# one answer in four takes a round trip more
-	transfer --bytes 30000 --requests 9 --cold
+	# of one flight: what another path carries of a longer one differs from answer to answer
+	transfer --bytes 13000 --requests 9 --cold
 	slow_us=$(of fct_us | sort -n | sed -n 5p)
 	# the server looks once a second, and a path counts only while it is full
 	transfer --bytes 24M --timeout 60000 &
@@ -592,10 +592,10 @@ told()
 	! grep -q rate_byteps "$work/status" || fail "the client has measured by itself"
 	wait "$transfer_pid" || fail "the download failed"
 	sleep 2	# what it left in the first path's queue goes first
-	transfer --bytes 30000 --requests 9 --cold
+	transfer --bytes 13000 --requests 9 --cold
 	fast_us=$(of fct_us | sort -n | sed -n 5p)
 	say "us of the median answer: $slow_us before, $fast_us after"
-	check "us of the median answer" "$fast_us" "<" "$slow_us * 8 / 10"
+	check "us of the median answer" "$fast_us" "<" "$slow_us / 2"
 }
 
 # Where no BPF program can run, a default route of pamsd's lets all begin on the other link, which answers sooner.
