@@ -163,25 +163,27 @@ static int help(const struct command *only)
 	return DONE;
 }
 
-enum { LONG_FIRST = 256, COUNT, INTERVAL, TIMEOUT, MODULE, ONCE, BATCH,
-       DRY_RUN, CONTROL, READ, SERVER, RESTART, GATEWAY, NO_DHCP };
+/* What getopt_long() returns for a long option: more than any letter, and its bit. */
+#define LONG_SHIFT	8
+#define LONG(bit)	((bit) << LONG_SHIFT)
+#define LONG_FIRST	LONG(1)
 
 static const struct option long_options[] = {
-	{ "batch", no_argument, NULL, BATCH },
-	{ "control", required_argument, NULL, CONTROL },
-	{ "count", required_argument, NULL, COUNT },
-	{ "dry-run", no_argument, NULL, DRY_RUN },
-	{ "gateway", required_argument, NULL, GATEWAY },
+	{ "batch", no_argument, NULL, LONG(OPT_BATCH) },
+	{ "control", required_argument, NULL, LONG(OPT_CONTROL) },
+	{ "count", required_argument, NULL, LONG(OPT_COUNT) },
+	{ "dry-run", no_argument, NULL, LONG(OPT_DRY_RUN) },
+	{ "gateway", required_argument, NULL, LONG(OPT_GATEWAY) },
 	{ "help", no_argument, NULL, 'h' },
-	{ "interval", required_argument, NULL, INTERVAL },
+	{ "interval", required_argument, NULL, LONG(OPT_INTERVAL) },
 	{ "json", no_argument, NULL, 'j' },
-	{ "module", required_argument, NULL, MODULE },
-	{ "no-dhcp", no_argument, NULL, NO_DHCP },
-	{ "once", no_argument, NULL, ONCE },
-	{ "read", required_argument, NULL, READ },
-	{ "restart", no_argument, NULL, RESTART },
-	{ "server", no_argument, NULL, SERVER },
-	{ "timeout", required_argument, NULL, TIMEOUT },
+	{ "module", required_argument, NULL, LONG(OPT_MODULE) },
+	{ "no-dhcp", no_argument, NULL, LONG(OPT_NO_DHCP) },
+	{ "once", no_argument, NULL, LONG(OPT_ONCE) },
+	{ "read", required_argument, NULL, LONG(OPT_READ) },
+	{ "restart", no_argument, NULL, LONG(OPT_RESTART) },
+	{ "server", no_argument, NULL, LONG(OPT_SERVER) },
+	{ "timeout", required_argument, NULL, LONG(OPT_TIMEOUT) },
 	{ "version", no_argument, NULL, 'V' },
 	{ }
 };
@@ -221,54 +223,32 @@ static int take_option(int option, bool *help_wanted, bool *version_wanted)
 	case 'j':
 		options.json = true;
 		return DONE;
-	case CONTROL:
-		options.given |= OPT_CONTROL;
+	}
+	options.given |= option >> LONG_SHIFT;
+	switch (option >> LONG_SHIFT) {
+	case OPT_CONTROL:
 		options.control = optarg;
 		return DONE;
-	case READ:
-		options.given |= OPT_READ;
+	case OPT_READ:
 		options.read = optarg;
 		return DONE;
-	case SERVER:
-		options.given |= OPT_SERVER;
-		return DONE;
-	case RESTART:
-		options.given |= OPT_RESTART;
-		return DONE;
-	case GATEWAY:
-		options.given |= OPT_GATEWAY;
+	case OPT_GATEWAY:
 		options.gateway = optarg;
 		return DONE;
-	case NO_DHCP:
-		options.given |= OPT_NO_DHCP;
-		return DONE;
-	case ONCE:
-		options.given |= OPT_ONCE;
-		return DONE;
-	case BATCH:
-		options.given |= OPT_BATCH;
-		return DONE;
-	case DRY_RUN:
-		options.given |= OPT_DRY_RUN;
-		return DONE;
-	case MODULE:
-		options.given |= OPT_MODULE;
+	case OPT_MODULE:
 		options.module = optarg;
 		return DONE;
-	case COUNT:
-		options.given |= OPT_COUNT;
+	case OPT_COUNT:
 		return parse_number("--count", optarg, 1, UINT32_MAX,
 				    &options.count);
-	case INTERVAL:
-		options.given |= OPT_INTERVAL;
+	case OPT_INTERVAL:
 		return parse_time("--interval", optarg, 100000, 3600000000,
 				  &options.interval_us);
-	case TIMEOUT:
-		options.given |= OPT_TIMEOUT;
+	case OPT_TIMEOUT:
 		return parse_time("--timeout", optarg, 1000, 86400000000,
 				  &options.timeout_us);
 	}
-	return USAGE;
+	return DONE;
 }
 
 static int option_error(int result, char **argv)
@@ -286,35 +266,16 @@ static int option_error(int result, char **argv)
 		      argv[optind - 1]);
 }
 
-static const char *option_name(unsigned int bit)
+/* Of the lowest of these bits. */
+static const char *option_name(unsigned int bits)
 {
-	switch (bit) {
-	case OPT_ONCE:
-		return "--once";
-	case OPT_BATCH:
-		return "--batch";
-	case OPT_COUNT:
-		return "--count";
-	case OPT_INTERVAL:
-		return "--interval";
-	case OPT_TIMEOUT:
-		return "--timeout";
-	case OPT_DRY_RUN:
-		return "--dry-run";
-	case OPT_CONTROL:
-		return "--control";
-	case OPT_READ:
-		return "--read";
-	case OPT_SERVER:
-		return "--server";
-	case OPT_RESTART:
-		return "--restart";
-	case OPT_GATEWAY:
-		return "--gateway";
-	case OPT_NO_DHCP:
-		return "--no-dhcp";
-	}
-	return "--module";
+	static char name[32];
+	size_t i = 0;
+
+	while (long_options[i].val != (int)LONG(bits & -bits))
+		i++;
+	snprintf(name, sizeof(name), "--%s", long_options[i].name);
+	return name;
 }
 
 /* The command that the next word names or abbreviates; NULL when refused. */
@@ -336,7 +297,7 @@ static int run(const struct command *command, struct words *words)
 
 	if (other)
 		return refuse(USAGE, "option '%s' is not one of pamsctl %s",
-			      option_name(other & -other), command->name);
+			      option_name(other), command->name);
 	return command->run(words);
 }
 
@@ -382,8 +343,7 @@ int main(int argc, char **argv)
 			return finish(help(NULL));
 		if (options.given)
 			return refuse(USAGE, "option '%s' needs a command",
-				      option_name(options.given &
-						  -options.given));
+				      option_name(options.given));
 		return finish(overview());
 	}
 	command = find_command(&words);

@@ -58,6 +58,14 @@ static const char *show_ipv4(char text[INET_ADDRSTRLEN], uint32_t address)
 	return inet_ntop(AF_INET, &in, text, INET_ADDRSTRLEN);
 }
 
+static uint32_t ipv4_of(const uint8_t bytes[4])
+{
+	uint32_t address;
+
+	memcpy(&address, bytes, sizeof(address));
+	return ntohl(address);
+}
+
 static uint32_t mask_of(unsigned int length)
 {
 	return length ? ~0U << (32 - length) : 0;
@@ -100,8 +108,7 @@ static int parse_lan(struct up *up, struct lan *lan, const char *text)
 	if (!lan->length || *end)
 		return up_fail(up, USAGE, "'%s' lacks the network's length, as 192.168.50.1/24",
 			       text);
-	memcpy(&lan->address, bytes, sizeof(lan->address));
-	lan->address = ntohl(lan->address);
+	lan->address = ipv4_of(bytes);
 	return DONE;
 }
 
@@ -154,14 +161,6 @@ static int check_interface(struct up *up, const struct interfaces *interfaces,
 	return DONE;
 }
 
-static uint32_t ipv4_of(const struct own_address *own)
-{
-	uint32_t address;
-
-	memcpy(&address, own->bytes, sizeof(address));
-	return ntohl(address);
-}
-
 /* The address that the interface has, or is to have. */
 static int choose_address(struct up *up, struct lan *lan, const struct interface *one)
 {
@@ -174,7 +173,7 @@ static int choose_address(struct up *up, struct lan *lan, const struct interface
 		if (own->family != AF_INET || own->link_local)
 			continue;
 		found = found ?: own;
-		if (ipv4_of(own) == lan->address && own->length == lan->length)
+		if (ipv4_of(own->bytes) == lan->address && own->length == lan->length)
 			found = own;
 	}
 	if (!found && !lan->address)
@@ -183,11 +182,11 @@ static int choose_address(struct up *up, struct lan *lan, const struct interface
 	lan->own = !found;
 	if (!found)
 		return DONE;
-	if (lan->address && (lan->address != ipv4_of(found) || lan->length != found->length))
+	if (lan->address && (lan->address != ipv4_of(found->bytes) || lan->length != found->length))
 		return up_fail(up, FAILED, "%s has the address %s/%u: take that one away, or say "
-			       "--gateway %s", lan->name, show_ipv4(text, ipv4_of(found)),
+			       "--gateway %s", lan->name, show_ipv4(text, ipv4_of(found->bytes)),
 			       found->length, lan->name);
-	lan->address = ipv4_of(found);
+	lan->address = ipv4_of(found->bytes);
 	lan->length = found->length;
 	return DONE;
 }
@@ -205,12 +204,12 @@ static int check_others(struct up *up, const struct interfaces *interfaces, cons
 			uint32_t mask = mask_of(own->length < lan->length ? own->length :
 						lan->length);
 
-			if (own->family != AF_INET || (ipv4_of(own) ^ lan->address) & mask)
+			if (own->family != AF_INET || (ipv4_of(own->bytes) ^ lan->address) & mask)
 				continue;
 			return up_fail(up, FAILED, "%s/%u overlaps with %s/%u of %s: give the LAN "
 				       "another network", show_ipv4(ours, lan->address),
-				       lan->length, show_ipv4(theirs, ipv4_of(own)), own->length,
-				       other->name);
+				       lan->length, show_ipv4(theirs, ipv4_of(own->bytes)),
+				       own->length, other->name);
 		}
 	}
 	return DONE;
@@ -262,8 +261,7 @@ static int take_lan(struct up *up, struct lan *lan, const json_t *step)
 	if (!is_plain(lan->name) || !*lan->name ||
 	    !inet_parse(up_string(step, "address"), &family, bytes, &rest) || family != AF_INET)
 		return up_fail(up, FAILED, "the record's gateway can't be read: pamsctl down");
-	memcpy(&lan->address, bytes, sizeof(lan->address));
-	lan->address = ntohl(lan->address);
+	lan->address = ipv4_of(bytes);
 	lan->length = json_integer_value(json_object_get(step, "length"));
 	lan->own = up_flag(step, "own");
 	lan->dhcp = up_flag(step, "dhcp");

@@ -11,30 +11,50 @@
 
 #define MODE	0644
 
-json_t *line_plan(struct up *up, const char *path, const char *line, bool (*has)(const char *text))
+/* What the file has, to be freed; NULL with *failed if it can't be read. */
+static char *text_before(struct up *up, const char *path, bool *failed)
 {
-	char folder[PATH_MAX], *after = NULL;
-	json_t *step = NULL;
 	int err;
-	char *before = file_text(path, NULL, &err);
+	char *text = file_text(path, NULL, &err);
 
-	if (err) {
+	*failed = err;
+	if (err)
 		up_fail(up, FAILED, "%s can't be read: %s", path,
 			err == -EINVAL ? "it is no text file" : strerror(-err));
+	return text;
+}
+
+/* To write the file; "line": what down takes out of it, if the file has changed by then. */
+static json_t *write_step(struct up *up, const char *path, const char *line, const char *before,
+			  const char *after)
+{
+	json_t *step = json_pack("{s:s, s:s, s:s, s:s?, s:s}", "what", "file", "path", path,
+				 "line", line, "before", before, "after", after);
+	char folder[PATH_MAX];
+
+	if (!step)
+		up_fail(up, FAILED, "%s is not in UTF-8", path);
+	else if (file_folder(path, folder, sizeof(folder)))
+		json_object_set_new(step, "folder", json_string(folder));
+	return step;
+}
+
+json_t *line_plan(struct up *up, const char *path, const char *line, bool (*has)(const char *text))
+{
+	json_t *step = NULL;
+	char *after = NULL;
+	bool failed;
+	char *before = text_before(up, path, &failed);
+
+	if (failed)
 		return NULL;
-	}
 	if (before && has(before))
 		goto out;
 	if (asprintf(&after, "%s%s%s\n", before ?: "",
 		     before && *before && before[strlen(before) - 1] != '\n' ? "\n" : "",
 		     line) < 0)
 		after = NULL;
-	step = json_pack("{s:s, s:s, s:s, s:s?, s:s}", "what", "file", "path", path, "line", line,
-			 "before", before, "after", after);
-	if (!step)
-		up_fail(up, FAILED, "%s is not in UTF-8", path);
-	else if (file_folder(path, folder, sizeof(folder)))
-		json_object_set_new(step, "folder", json_string(folder));
+	step = write_step(up, path, line, before, after);
 out:
 	free(before);
 	free(after);
@@ -62,23 +82,17 @@ int line_carry_out(struct up *up, json_t *step)
 json_t *file_plan(struct up *up, const char *path, const char *text)
 {
 	json_t *old = up_step_of(up, "file", path), *step = NULL;
-	char folder[PATH_MAX];
-	int err;
-	char *before = file_text(path, NULL, &err);
+	bool failed;
+	char *before = text_before(up, path, &failed);
 
-	if (err) {
-		up_fail(up, FAILED, "%s can't be read: %s", path,
-			err == -EINVAL ? "it is no text file" : strerror(-err));
-	} else if (before && old && strcmp(before, text) &&
-		   strcmp(before, up_string(old, "after"))) {
+	if (failed)
+		return NULL;
+	if (before && old && strcmp(before, text) && strcmp(before, up_string(old, "after"))) {
 		up_note(up, "left %s: it was changed since", path);
 	} else if (!before || strcmp(before, text)) {
-		step = json_pack("{s:s, s:s, s:s, s:s?, s:s, s:b}", "what", "file", "path", path,
-				 "line", "", "before", before, "after", text, "whole", true);
-		if (!step)
-			up_fail(up, FAILED, "%s is not in UTF-8", path);
-		else if (file_folder(path, folder, sizeof(folder)))
-			json_object_set_new(step, "folder", json_string(folder));
+		step = write_step(up, path, "", before, text);
+		if (step)
+			json_object_set_new(step, "whole", json_true());
 	}
 	free(before);
 	return step;

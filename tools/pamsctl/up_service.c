@@ -35,12 +35,11 @@ static int ask(const struct up *up, const char *command, char *said, size_t room
 
 static bool is_enabled(const struct up *up)
 {
-	char value[64] = "", said[256];
+	char said[256];
 
 	if (up->procd)
 		return !ask_script("enabled", said, sizeof(said));
-	return unit_property("pamsd.service", "UnitFileState", value, sizeof(value)) &&
-	       !strcmp(value, "enabled");
+	return unit_is("pamsd.service", "UnitFileState", "enabled");
 }
 
 static bool is_active(const struct up *up)
