@@ -65,12 +65,12 @@ const struct scene scenes[] = {
 	  .lend_byteps = 2000000, .most_us = S(3.7) },
 	{ "the pipe dies", HS, PIPE, 2000000, .pipe_dies_us = S(1),
 	  .resets = true, .least_us = S(20.5), .most_us = S(23) },
-	/* what a pause takes, and what the server's timer, doubled meanwhile, takes beyond it */
 	/* 1.2 s and 1.1 s at the pipe's rate */
 	{ "segments of 50 bytes", { MBIT(10), 20000, 3000000, 0, 0, 0 }, PIPE, 300000,
 	  .payload = 50, .most_us = S(2) },
 	{ "segments of 20 bytes", { MBIT(10), 20000, 3000000, 0, 0, 0 }, PIPE, 150000,
 	  .payload = 20, .most_us = S(2) },
+	/* what a pause takes, and what the server's timer, doubled meanwhile, takes beyond it */
 	{ "a pause of 0.1 s", HS, PIPE, 2000000, .pipe_dies_us = S(1),
 	  .pipe_back_us = S(1.1), .most_us = S(3.9) },
 	{ "a pause of 0.3 s", HS, PIPE, 2000000, .pipe_dies_us = S(1),
