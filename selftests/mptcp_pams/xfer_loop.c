@@ -325,7 +325,7 @@ static void step(struct conn *c)
 		if (moved < 0 && errno == EAGAIN)
 			return;
 		c->ok = moved == 1 && receipt == 'K';
-		finish(c, moved == 1 ? NULL : "connection lost");
+		finish(c, moved == 1 ? NULL : moved < 0 ? strerror(errno) : "closed by the peer");
 	} else if (c->state == RECV) {
 		moved = recv_pattern(c);
 		if (moved > 0)
