@@ -143,10 +143,12 @@ many_at_once()
 	local i
 
 	begin
+	# where two handshakes are lost three times each, all that follows would be plain TCP for an hour
+	on_client sysctl -qw net.mptcp.blackhole_timeout=0
 	attach random random
 	set_sysctl net.mptcp.scheduler=random
 	start_server
-	transfer --bytes 20000 --requests 10 --conns 100 --dir both --stagger 5 &
+	transfer --bytes 20000 --requests 10 --conns 100 --dir both --stagger 10 &
 	for i in $(seq 10); do
 		detach random
 		attach random never_late
@@ -157,6 +159,7 @@ many_at_once()
 	done
 	wait $! || fail "the transfers did not survive"
 	check "transfers" "$(of ok | wc -l)" == 1000
+	check "transfers that the program had a part in" "$(of fallback | grep -c false)" ">=" 950
 	say "$(told random)"
 	stop_server
 	detach random
