@@ -79,6 +79,7 @@ class Matrix(unittest.TestCase):
         self.record("7.0.2+openwrt-lookalike", "vm=7 selftests passed", arch="arm64")
         self.record("6.12.2+deb12-amd64", "packages=built")
         self.record("6.12.2+kcsan", "vm-kcsan=7 selftests passed", arch="arm64")
+        self.record("6.12.2+rpi-lookalike-later", "vm=7 selftests passed", arch="arm64")
         self.record("6.12.1", "vm=1 selftests passed", arch="um")
         self.write()
         self.assertEqual(re.findall(r'"(.*)", "(.*)",\n  "(.*)"', self.rows.read_text()), [
