@@ -143,7 +143,7 @@ many_at_once()
 	local i
 
 	begin
-	# where two handshakes are lost three times each, all that follows would be plain TCP for an hour
+	# else one SYN that is lost twice makes all that follow plain TCP for an hour
 	on_client sysctl -qw net.mptcp.blackhole_timeout=0
 	attach random random
 	set_sysctl net.mptcp.scheduler=random
