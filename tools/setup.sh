@@ -47,7 +47,7 @@ fi
 packages_package="git xz-utils debootstrap"
 packages_package_check="$packages_package e2fsprogs $qemu_user"
 packages_apt_repo="reprepro gnupg"
-packages_check="$packages_unit git sparse perl
+packages_check="$packages_unit ccache git sparse perl
 	python3-yaml python3-jsonschema python3-prometheus-client clang libclang-rt-dev bash-completion man-db
 	busybox musl-tools dbus-daemon strace zsh fish zstd lz4 nix-bin"
 
