@@ -22,6 +22,7 @@ from pathlib import Path
 TOP = Path(__file__).resolve().parent.parent.parent
 PAMSD = Path(os.environ.get("PAMSD", TOP / "build" / "tools" / "pamsd"))
 HELPERS = TOP / "build" / "selftests" / "pamsd"
+REPORTERS = HELPERS / "reporters"
 # For what hangs. The slowest, 10,700 peers and sanitizers, takes 8 s of a processor that two other stages share.
 LIMIT_S = 30
 CLONE_NEWUSER, CLONE_NEWNET = 0x10000000, 0x40000000
@@ -68,6 +69,24 @@ def free_port():
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         sock.bind(("127.0.0.1", 0))
         return sock.getsockname()[1]
+
+
+def cpu_s(pid):
+    """Processor time: a process's clock as clock_getcpuclockid(3) numbers it."""
+    return time.clock_gettime((~pid << 3) | 2)
+
+
+def bare_us(seconds, send):
+    """The processor time that one datagram costs a process which only receives what send(port) sends for so long."""
+    port = free_port()
+    receiver = subprocess.Popen([REPORTERS, "--receive", str(port), str(seconds + 1)],
+                                stdout=subprocess.PIPE, text=True)
+    try:
+        send(port)
+        figures = json.loads(receiver.communicate(timeout=seconds + 10)[0])
+    finally:
+        receiver.kill()
+    return figures["cpu_us"] / figures["received"]
 
 
 def new_key():
