@@ -8,7 +8,6 @@ socket, plugins. Prints TAP.
 import contextlib
 import itertools
 import json
-import os
 import signal
 import socket
 import subprocess
@@ -18,7 +17,7 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from daemon import (HELPERS, LIMIT_S, Daemon, Pair, Skipped, check, free_port, new_key,  # noqa: E402
+from daemon import (HELPERS, LIMIT_S, Daemon, Pair, Skipped, check, cpu_s, free_port, new_key,  # noqa: E402
                     reporter_with_faults, with_faults, run_cases_about_lo, within)
 
 
@@ -838,11 +837,6 @@ while True:
     pair.stop()
 
 
-def cpu_s(process):
-    fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
 def plugin_that_never_pauses(folder):
     """It is read slowly, and takes no core; what it says arrives."""
     program = Path(folder) / "predict"
@@ -850,9 +844,9 @@ def plugin_that_never_pauses(folder):
     program.chmod(0o755)
     pair = Pair(folder, interface=f'plugin = {{"{program}"}}')
     within("its loss time arrives", lambda: pair.losses(7000))
-    before = cpu_s(pair.reporter.process)
+    before = cpu_s(pair.reporter.process.pid)
     time.sleep(2)
-    used = cpu_s(pair.reporter.process) - before
+    used = cpu_s(pair.reporter.process.pid) - before
     check(used < 0.5, f"{used:.2f} s of 2 s")
     check(pair.losses(7000), "it still arrives")
     pair.stop()
