@@ -92,6 +92,8 @@ run_cases()
 		*)
 			failed=1
 			sed 's/^/# /' "$work/log"
+			# even a case that says nothing leaves its state there: was there room, or was it killed?
+			[ -s "$work/log" ] || echo "# an empty log, exit status $status; $(df -k "$work" 2>&1 | tail -n 1)"
 			[ $status != 5 ] || sed 's/^/# would be skipped: /' "$work/skip"
 			echo "not ok $number - $name # time=$(($(now_ms) - start))ms" ;;
 		esac
