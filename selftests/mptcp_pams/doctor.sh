@@ -120,7 +120,7 @@ unanswered()
 	sleep 6
 	finds "$client" note unanswered "c2: nothing was acknowledged for [0-9.]+s of what 10.0.2.1 port .*, connection 0x"
 	advises "pamsctl links: is the link alive?"
-	finds_no "$client" unanswered "c1"
+	finds_no "$client" unanswered "c1: "
 	finds_no "$client" "large packet" vanish
 	end_upload
 }
