@@ -791,10 +791,10 @@ def loss_that_is_over(folder):
         return "loss_ms" in pair.reporter.status()["reporter"]["interfaces"][0]
 
     for _ in range(2):
-        pair.reporter.tell('{"interface": "lo", "loss_ms": 100, "ttl_ms": 1500}')
+        pair.reporter.tell('{"interface": "lo", "loss_ms": 100, "ttl_ms": 2500}')
         check(has_loss(), "it is no loss")
         within("it arrives", lambda: pair.losses(100))
-        within("it is over", lambda: not has_loss(), 4)
+        within("it is over", lambda: not has_loss(), 6)
         within("it is at the server", lambda: not pair.losses(100))
     pair.stop()
 
