@@ -39,7 +39,8 @@ advises() { grep -qF -- "-> $1" "$work/doctor" || fail "it doesn't advise '$1'";
 # upload [OPTION...]: in the background, as $transfer
 upload()
 {
-	on_client "$xfer" client --dir up "$@" "$address" "$port" >/dev/null &
+	# not on_client, a shell of which would be ended in the client's place
+	ip netns exec "$client" "$xfer" client --dir up "$@" "$address" "$port" >/dev/null &
 	transfer=$!
 	sleep 2
 }
