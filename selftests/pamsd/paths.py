@@ -71,8 +71,8 @@ class Server:
 
 
 class Connection:
-    def __init__(self, count=2, source=""):
-        self.socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM, MPTCP)
+    def __init__(self, count=2, source="", protocol=MPTCP):
+        self.socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM, protocol)
         self.socket.settimeout(LIMIT_S)
         self.socket.bind((source, 0))
         self.socket.connect(("10.99.0.1", 80))
@@ -174,6 +174,22 @@ def what_is_left_can_be_cleaned(folder):
     server.end()
 
 
+def what_ordinary_tcp_keeps_can_be_cleaned(folder):
+    """An open ssh keeps the rules of its address, and no endpoint."""
+    server = Server()
+    daemon = start(folder)
+    connection = Connection(1, "10.99.2.1", socket.IPPROTO_TCP)
+    stop(daemon, (0, 5))
+    connection.echo()
+    daemon.write(f'state = "{folder}/caps.json"\nserver {{ listen = {{"127.0.0.1:{free_port()}"}} '
+                 f'peer "a" {{ key = "{new_key()}" }} }}\n')
+    daemon.start()
+    is_kept(NONE)
+    daemon.stop()
+    connection.close()
+    server.end()
+
+
 def caps_hold_over_its_end(folder):
     """A restart lets no connection onto a link that a cap forbids, nor makes a backup an equal."""
     server = Server()
@@ -252,5 +268,6 @@ def renamed_link_is_found(folder):
 
 
 if __name__ == "__main__":
-    sys.exit(run_cases_about_lo([open_connections_outlive_it, what_is_left_can_be_cleaned, caps_hold_over_its_end,
+    sys.exit(run_cases_about_lo([open_connections_outlive_it, what_is_left_can_be_cleaned,
+                                 what_ordinary_tcp_keeps_can_be_cleaned, caps_hold_over_its_end,
                                  address_given_anew_is_unknown, renamed_link_is_found]))

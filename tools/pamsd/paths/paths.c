@@ -402,6 +402,7 @@ static void lower_limit(struct paths *paths)
 
 	if (paths->limit_before && !endpoint_limit(&now) && now == paths->limit)
 		endpoint_set_limit(paths->limit_before - 1);
+	paths->unsaved |= !!paths->limit_before;
 	paths->limit_before = 0;
 }
 
@@ -932,12 +933,13 @@ static void undo(struct paths *paths, bool all)
 	}
 	settle_rules(paths, &stays, false);
 	settle_routes(paths, &stays);
-	if (!paths->made.count) {
+	if (!paths->made.count)
 		lower_limit(paths);
+	/* rules may stay without an endpoint, for ordinary TCP: --clean looks for the file */
+	if (!paths->made.count && !stays.rules.count && !stays.routes.count)
 		unlink(paths->file);
-	} else if (paths->unsaved) {
+	else if (paths->unsaved || access(paths->file, F_OK))
 		save(paths);
-	}
 	plan_free(&stays);
 }
 
