@@ -33,28 +33,26 @@ static bool exists(const char *file)
 	return !access(file, F_OK);
 }
 
-/* Look for a built module in the working folder, then in the project's folder that has pamsctl. */
+/*
+ * Look for a built module in the project's folder that has pamsctl. Not in the working folder: who
+ * may write there isn't who may load.
+ */
 static void find_built(struct module *module)
 {
 	char self[SELF_MAX];
 	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
 	char *end;
 
-	snprintf(module->file, sizeof(module->file),
-		 "build/%s/mptcp_pams.ko", module->release);
-	if (exists(module->file))
-		return;
 	self[length > 0 ? length : 0] = 0;
 	/* pamsctl is TOP/build/tools/pamsctl */
 	end = strstr(self, "/build/tools/");
-	if (end) {
-		*end = 0;
-		snprintf(module->file, sizeof(module->file),
-			 "%s/build/%s/mptcp_pams.ko", self, module->release);
-		if (exists(module->file))
-			return;
-	}
-	module->file[0] = 0;
+	if (!end)
+		return;
+	*end = 0;
+	snprintf(module->file, sizeof(module->file), "%s/build/%s/mptcp_pams.ko", self,
+		 module->release);
+	if (!exists(module->file))
+		module->file[0] = 0;
 }
 
 /* A compressed module counts as signed, as its signature can't be seen here. */
