@@ -101,8 +101,10 @@ connections()
 	local own_bytes
 
 	begin
+	unused		# sockets of cases before end meanwhile, and their memory
 	of_connections default
 	own_bytes=$bytes
+	unused
 	of_connections "$1"
 	say "$((2 * nr)) connections: $bytes bytes, with default $own_bytes; room for $conns connections and $subs subflows"
 	# in a debug kernel locks are larger, and KASAN keeps what was freed for a while

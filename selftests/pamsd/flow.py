@@ -183,9 +183,11 @@ def known_rate_stays_without_backlog(folder):
     flow = Flow(3 * RATE_BYTEPS)
     within("the rate is known", pair.rate_is_near)
     flow.stop()
+    within("nothing waits", lambda: pair.interface()["backlog_bytes"] == 0)
+    known = pair.interface()["rate_byteps"]
     flow = Flow(RATE_BYTEPS / 4)
     time.sleep(1.5)
-    check(pair.rate_is_near(), f"{pair.server.peer()}")
+    check(pair.interface()["rate_byteps"] == known, f"{pair.interface()}, not {known}")
     flow.stop()
     pair.stop()
 

@@ -34,8 +34,9 @@ IPPROTO_MPTCP = 262
 
 class Page(Daemon):
     def __init__(self, folder, more="", host="127.0.0.1"):
-        self.port = free_port()
         self.more, self.host = more, host
+        with socket.create_server((host, 0), family=socket.AF_INET6 if ":" in host else socket.AF_INET) as found:
+            self.port = found.getsockname()[1]
         super().__init__(folder, "page", self.config())
 
     def config(self, port=None):

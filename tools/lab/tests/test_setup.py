@@ -29,7 +29,7 @@ class Setup(unittest.TestCase):
         result, calls = setup(f'case $calls in [1-3] | 5) echo "{BUSY}" >&2; exit 100;; esac')
         self.assertEqual((result.returncode, calls), (0, 6), result.stderr)
         self.assertEqual(result.stderr.count("another apt is at work"), 2)
-        self.assertRegex(result.stderr, "take them away: sudo apt-get purge --autoremove make gcc .*libubsan1\n$")
+        self.assertRegex(result.stderr, r"(?m)take them away: sudo apt-get purge --autoremove make gcc .*libubsan1$")
 
     def test_apt_fails(self):
         result, calls = setup('[ "$1" != -qq ] || [ "$2" != install ] || { echo "E: no such package" >&2; exit 100; }')
