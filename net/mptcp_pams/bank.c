@@ -330,7 +330,8 @@ u32 bank_head_us(const struct pams_bank *bank, u32 now_us)
 						still_us(bank, path, now_us);
 }
 
-static void path_look(struct pams_bank *bank, unsigned int i, u32 acked, u32 now_us)
+static void path_look(struct pams_bank *bank, unsigned int i, u32 acked, bool behind,
+		      u32 now_us)
 {
 	struct bank_path *path = &bank->path[i];
 	u32 queued = path->write_seq - path->snd_una;
@@ -363,7 +364,7 @@ static void path_look(struct pams_bank *bank, unsigned int i, u32 acked, u32 now
 	}
 	path->update_us = now_us;
 
-	if (!head_is_on(bank, i))
+	if (behind || !head_is_on(bank, i))
 		return;
 	if (bank->head != (int)i || most < BANK_SPLIT_BYTES) {
 		path->full = false;
@@ -383,10 +384,11 @@ static void path_look(struct pams_bank *bank, unsigned int i, u32 acked, u32 now
  * @nr:		number of these subflows
  * @snd_nxt:	low half of the next data sequence number
  * @snd_una:	low half of the first one without a DATA_ACK
+ * @behind:	@snd_una may be older than @seen: no subflow is found to be split by that
  * @now_us:	low half of TCP's clock
  */
 void bank_look(struct pams_bank *bank, const struct bank_seen *seen, unsigned int nr,
-	       u32 snd_nxt, u32 snd_una, u32 now_us)
+	       u32 snd_nxt, u32 snd_una, bool behind, u32 now_us)
 {
 	u32 acked[BANK_PATHS] = {};
 	unsigned int i;
@@ -411,7 +413,7 @@ void bank_look(struct pams_bank *bank, const struct bank_seen *seen, unsigned in
 	bank->head = head_of(bank);
 	for (i = 0; i < BANK_PATHS; i++) {
 		if (bank->path[i].id)
-			path_look(bank, i, acked[i], now_us);
+			path_look(bank, i, acked[i], behind, now_us);
 	}
 }
 

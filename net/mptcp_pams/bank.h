@@ -121,7 +121,7 @@ struct bank_seen {
 
 void bank_begin(struct pams_bank *bank, u32 snd_nxt, u32 snd_una, u32 now_us);
 void bank_look(struct pams_bank *bank, const struct bank_seen *seen, unsigned int nr,
-	       u32 snd_nxt, u32 snd_una, u32 now_us);
+	       u32 snd_nxt, u32 snd_una, bool behind, u32 now_us);
 const struct bank_path *bank_path_of(const struct pams_bank *bank, u32 id);
 u32 bank_head_us(const struct pams_bank *bank, u32 now_us);
 u32 bank_once_bytes(const struct pams_bank *bank, const struct bank_path *path);

@@ -219,11 +219,13 @@ static noinline void look_stages(struct pams_conn *conn, const struct msk_look *
  * @look:	filled in
  * @view:	filled in; its models are the connection's own, valid until the next look
  * @again:	the view is for data that is sent again
+ * @behind:	as in struct msk_look
  */
 void pams_look(struct pams_conn *conn, enum pams_detail detail,
-	       struct msk_look *look, struct pams_view *view, bool again)
+	       struct msk_look *look, struct pams_view *view, bool again, bool behind)
 {
 	msk_look(conn->msk, &conn->window, look);
+	look->behind = behind;
 	look->window_end = window_end(conn, look);
 	if (unlikely(!before64(look->snd_nxt, look->window_end)))
 		conn->shut = true;

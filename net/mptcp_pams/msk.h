@@ -38,6 +38,8 @@ struct wait_queue_entry;
  *		msk_resend has a range
  * @fallback:	the connection fell back to TCP
  * @several:	the connection has more than one subflow, usable or not
+ * @behind:	an acknowledgment is being processed: @snd_una may be older than TCP's own numbers.
+ *		pams_look() fills this in
  * @ssk:	TCP socket of each subflow
  * @id:		subflow_id of each: numbers from 1 on, never used again
  */
@@ -56,6 +58,7 @@ struct msk_look {
 	bool pending_again;
 	bool fallback;
 	bool several;
+	bool behind;
 	struct sock *ssk[PAMS_SUBFLOWS_MAX];
 	u32 id[PAMS_SUBFLOWS_MAX];
 };

@@ -66,7 +66,7 @@ static int put_conn(void *arg)
 	    inet_sk_state_load((struct sock *)conn->msk) == TCP_CLOSE)
 		return 1;
 
-	pams_look(conn, max(conn->sched->detail, PAMS_DETAIL_PAD), &look, &view, true);
+	pams_look(conn, max(conn->sched->detail, PAMS_DETAIL_PAD), &look, &view, true, false);
 	err = pams_tell_put_name(skb, conn) ?:
 	      nla_put_uint(skb, MPTCP_PAMS_A_CONN_UNSCHEDULED,
 			   view.unscheduled_bytes) ?:

@@ -445,7 +445,7 @@ bool pams_copy_wanted(const struct pams_conn *conn, const struct pams_view *view
 
 /* look.c */
 void pams_look(struct pams_conn *conn, enum pams_detail detail,
-	       struct msk_look *look, struct pams_view *view, bool again);
+	       struct msk_look *look, struct pams_view *view, bool again, bool behind);
 
 /* Is there nothing to send for the first time? Either all data was given to subflows, or
  * the receive window has no room for a packet of every subflow.

@@ -38,12 +38,6 @@
 
 #include "pams.h"
 
-/* Is all data of the connection sent on two subflows, so that none is on a lost path alone? */
-static bool is_copied(const struct pams_view *view)
-{
-	return view->first_bytes && view->sent_bytes <= view->first_bytes;
-}
-
 /* Does the subflow, or the helper behind it, hold data that has to be sent again since the path
  * is lost?
  */
@@ -70,6 +64,22 @@ static bool lost_left(struct pams_conn *conn, const struct pams_subflow *sub,
 static bool is_dead(const struct pams_conn *conn, struct pams_model *model)
 {
 	return pams_subflow_of(model)->stopped || pams_split_is_dead(conn, model->id);
+}
+
+/* Is all data of the connection sent on two subflows, so that none is on a lost path alone? Not
+ * if no living subflow has anything outstanding: then both paths are lost.
+ */
+static bool is_copied(const struct pams_conn *conn, const struct pams_view *view)
+{
+	unsigned int i;
+
+	if (!view->first_bytes || view->sent_bytes > view->first_bytes)
+		return false;
+	for (i = 0; i < view->nr; i++) {
+		if (view->sub[i]->outstanding && !is_dead(conn, view->sub[i]))
+			return true;
+	}
+	return false;
 }
 
 /* Find a silent backup outside the view that holds data to send again, and put it behind the
@@ -103,7 +113,7 @@ static int view_lost(struct pams_conn *conn, struct pams_view *view, struct msk_
 {
 	unsigned int i, alive = 0;
 
-	if ((!conn->silent && !conn->reported && !conn->bank) || is_copied(view))
+	if ((!conn->silent && !conn->reported && !conn->bank) || is_copied(conn, view))
 		return PAMS_PICK_NONE;
 	for (i = 0; i < view->nr; i++)
 		alive += !is_dead(conn, view->sub[i]);
@@ -393,7 +403,7 @@ bool pams_resend(struct pams_conn *conn)
 	struct pams_view view __uninitialized;
 	struct msk_look look __uninitialized;
 
-	pams_look(conn, conn->sched->detail, &look, &view, true);
+	pams_look(conn, conn->sched->detail, &look, &view, true, false);
 	if (look.fallback || look.pending_again)
 		return false;
 	conn->again = resend_lost(conn, &view, &look) || resend_copy(conn, &view, &look) ||

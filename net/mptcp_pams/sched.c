@@ -218,9 +218,11 @@ int pams_decide(struct mptcp_sock *msk, const struct pams_sched *of_socket)
 	if (unlikely(conn->begins) && !begin_stages(conn, of_socket, &again))
 		return send_nothing(conn);
 
-	/* pick_again() compares PADs, whatever the scheduler does */
+	/* pick_again() compares PADs, whatever the scheduler does; nobody owns the socket while
+	 * an acknowledgment asks
+	 */
 	pams_look(conn, max(conn->sched->detail, again ? PAMS_DETAIL_PAD : PAMS_DETAIL_ROOM),
-		  &look, &view, again);
+		  &look, &view, again, !sock_owned_by_user_nocheck((struct sock *)msk));
 	if (unlikely(!view.nr))
 		return send_by_kernel(conn);
 	msk_set_timeout(msk, look.timeout);

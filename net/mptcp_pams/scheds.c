@@ -106,10 +106,10 @@ static int program_register(struct pams_program *program, const struct pams_sche
 	int err;
 
 	WRITE_ONCE(program->sched.late_share, ops->late ? PICK_LATE_SHARE : 0);
-	rcu_assign_pointer(program->ops, ops);
 	err = pams_register_scheduler(&program->kernel.ops);
-	if (err)
-		RCU_INIT_POINTER(program->ops, NULL);
+	/* sockets that kept the name may call it from here on: nothing may fail any more */
+	if (!err)
+		rcu_assign_pointer(program->ops, ops);
 	return err;
 }
 

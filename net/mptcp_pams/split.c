@@ -21,6 +21,10 @@
  * delivers in the HS-path's round trip plus 300 ms, which keeps the pipe busy while the HS-path
  * is slow.
  *
+ * While the kernel processes an acknowledgment it may ask for a decision after TCP has taken the
+ * acknowledgment and before MPTCP has taken the DATA_ACK in it. What came just then looks as if it
+ * were banked, so nothing is found by such a look (msk_look's @behind).
+ *
  * Called with the msk owned, or with its data lock held and no owner.
  */
 #include <linux/time64.h>
@@ -105,7 +109,7 @@ static bool much_is_open(const struct msk_look *look)
 void pams_split_find(struct pams_conn *conn, const struct msk_look *look,
 		     const struct pams_view *view)
 {
-	if (!look->several || look->nr < 2 || look->fallback)
+	if (look->behind || !look->several || look->nr < 2 || look->fallback)
 		return;
 	if (conn->split_nr != look->nr ||
 	    (s32)(conn->split_mark - (u32)look->snd_una) <= 0) {
@@ -178,7 +182,7 @@ void pams_split_look(struct pams_conn *conn, const struct msk_look *look,
 			.snd_una = READ_ONCE(tp->snd_una),
 		};
 	}
-	bank_look(conn->bank, seen, look->nr, look->snd_nxt, look->snd_una,
+	bank_look(conn->bank, seen, look->nr, look->snd_nxt, look->snd_una, look->behind,
 		  (u32)tcp_clock_us());
 	for (i = 0; i < view->nr; i++) {
 		const struct bank_path *path = bank_path_of(conn->bank, view->sub[i]->id);

@@ -369,7 +369,7 @@ static bool watch_look(struct pams_conn *conn)
 	if (msk_is_fallback(conn->msk))
 		return conn->deferring || conn->events;
 
-	pams_look(conn, conn->sched->detail, &look, &view, true);
+	pams_look(conn, conn->sched->detail, &look, &view, true, false);
 	late = pams_resend_wanted(conn, &view, &look);
 	if (pams_alive_reopened(conn, &look) || wait_is_over(conn) ||
 	    READ_ONCE(conn->wake) || conn->events || late ||

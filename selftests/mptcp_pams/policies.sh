@@ -208,6 +208,20 @@ redundant_loses_one()
 	check "longest gap, us" "$gap" "<=" 100000
 }
 
+# Both paths that answers are sent on die, one of two links with two addresses of the server each: the third one goes on, though
+# everything was sent twice. Of 100 answers, one after the other.
+redundant_loses_both()
+{
+	paths redundant 20mbit,10ms 20mbit,12ms 20mbit,40ms
+	start_server
+	transfer --bytes 2000 --requests 100 --gap 50 --timeout 30000 &
+	sleep 3
+	blackhole 1 20mbit,10ms
+	blackhole 2 20mbit,12ms
+	wait $! || fail "the transfers did not survive"
+	check "longest answer, us" "$(of fct_us | sort -n | tail -n 1)" "<" 350000
+}
+
 redundant_never_stalls()
 {
 	paths redundant "$fast" "$slow"
@@ -233,6 +247,7 @@ redundant_never_stalls()
 	add redundant_copies_the_first
 	add redundant_loses_one 1
 	add redundant_loses_one 2
+	add redundant_loses_both
 	add redundant_never_stalls
 }
 run_cases "$@"

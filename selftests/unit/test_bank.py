@@ -24,10 +24,10 @@ class Bank:
     def begin(self, nxt, una, now):
         LIB.unit_bank_begin(*map(ctypes.c_uint32, (nxt % CIRCLE, una % CIRCLE, now)))
 
-    def look(self, subs, nxt, una, now):
+    def look(self, subs, nxt, una, now, behind=False):
         """subs: (id, write_seq, snd_una)"""
         LIB.unit_bank_look(words(*(word for sub in subs for word in sub)), len(subs),
-                           *map(ctypes.c_uint32, (nxt % CIRCLE, una % CIRCLE, now)))
+                           *map(ctypes.c_uint32, (nxt % CIRCLE, una % CIRCLE, behind, now)))
 
     def path(self, number):
         out = words(*[0] * 5)
@@ -136,6 +136,18 @@ class Banks(unittest.TestCase):
                 world.rate = {1: rand.randint(50, 2000), 2: rand.randint(50, 2000)}
                 world.run(20, rand.randint(1, 100_000))
                 self.assertEqual([world.bank.path(i)["split"] for i in (1, 2)], [0, 0])
+
+    def test_look_before_the_data_ack_splits_nothing(self):
+        """While an acknowledgment of much is processed TCP's numbers are new, and the DATA_ACK in it isn't taken yet."""
+        for behind in (False, True):
+            bank, seq, una, now = Bank(), 0, 0, 1
+            bank.begin(seq, una, now)
+            bank.look([(1, seq, una)], seq, una, now)
+            for _ in range(200):
+                now += 5 * TICK_US
+                bank.look([(1, seq, seq)], seq, una, now, behind)
+                seq, una = seq + 14 * PACKET, seq
+            self.assertEqual(bank.path(1)["split"], not behind)
 
     def test_rate_follows_the_pipe(self):
         world = World(STARTS[1], pipe_bpms=500)
