@@ -46,6 +46,8 @@
 #define LOOK_OPENING_FOR_MS	1000
 #define LOOK_FAST_FOR_MS	3000
 #define LOOK_FOR_MS	10000
+/* At most so often because one has ended. */
+#define CHOOSE_SPACING_MS	50
 /* How much sooner another path's short answer has to be, in percent: at first, and later. */
 #define FIRST_PERCENT	80
 #define LATER_PERCENT	50
@@ -76,6 +78,7 @@ struct paths {
 	uint64_t look_ms;	/* when look is, if it is */
 	uint64_t settled_ms;	/* when the plan was carried out last */
 	uint64_t woken_ms;	/* when a connection began last */
+	uint64_t chose_ms;	/* when the paths were compared last */
 	bool unsaved;		/* the file says something else than was made */
 	uint32_t limit_before;	/* of further subflows before it was raised, plus 1; or 0 */
 	uint32_t limit;		/* that it was raised to: another one is another's */
@@ -522,6 +525,7 @@ static bool chooses(const struct paths *paths)
 
 static void choose(struct paths *paths)
 {
+	paths->chose_ms = now_ms();
 	for_each(struct path, path, &paths->paths) {
 		uint8_t told = kernel_cost(paths->kernel, path->ifindex);
 
@@ -705,7 +709,11 @@ static void on_ended(evutil_socket_t fd, short what, void *arg)
 	(void)fd;
 	(void)what;
 	seen_ended(&paths->paths, &paths->left, now_us());
-	choose(paths);
+	/* thousands may end in a second: then the next look chooses */
+	if (now_ms() >= paths->chose_ms + CHOOSE_SPACING_MS)
+		choose(paths);
+	else if (!evtimer_pending(paths->look, NULL))
+		arm_look(paths, LOOK_OPENING_MS);
 }
 
 static void open_watch(struct paths *paths, struct event_base *base)

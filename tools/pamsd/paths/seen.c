@@ -339,8 +339,9 @@ static void settle(const struct look *look)
 		unsigned int count = 0;
 
 		for (const struct trip *trip = trips; trip < trips + TRIPS_MAX; trip++)
-			if (trip->us && is_compared(look, trip) &&
-			    !memcmp(&trip->local, &path->address, sizeof(trip->local))) {
+			if (trip->us &&
+			    !memcmp(&trip->local, &path->address, sizeof(trip->local)) &&
+			    is_compared(look, trip)) {
 				sum += trip->rtt_us;
 				count++;
 			}
