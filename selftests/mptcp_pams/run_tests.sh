@@ -6,8 +6,8 @@
 #	-c PATTERN	only the cases that match, as in "two_paths pams" or "two_*"
 #
 # After each script the kernel's log is looked through; a warning, an oops, a lockdep or a reference count report is a
-# failure of its own. So is a script that ends before its plan is fulfilled, or that takes longer than `settings` allows.
-# The exit code is 0 when nothing failed.
+# failure of its own. So is a script that ends before its plan is fulfilled, or that takes longer than `settings` allows, or
+# SCRIPT_S seconds if that is set. The exit code is 0 when nothing failed.
 cd "$(dirname "$0")" || exit 1
 
 patterns=()
@@ -20,7 +20,7 @@ if [ $# = 0 ]; then
 	set -- "${topics[@]}"
 fi
 shopt -s extglob lastpipe	# loops over a command's lines count in this shell
-timeout_s=$(sed -n 's/^timeout=//p' settings)
+timeout_s=${SCRIPT_S:-$(sed -n 's/^timeout=//p' settings)}
 trouble='WARNING:|BUG:|Oops|refcount_t|possible .* (deadlock|recursion|dependency)|suspicious RCU|blocked for more than'
 trouble+='|soft lockup|rcu_.*stall|general protection|KASAN|UBSAN|memory leak|unregister_netdevice: waiting'
 nr=0 nr_passed=0 nr_failed=0 nr_skipped=0
@@ -75,7 +75,7 @@ result()
 # run SCRIPT: its cases, numbered on and named after it
 run()
 {
-	local script=$1 line plan=none seen=0
+	local script=$1 line plan=none seen=0 why=
 
 	echo "mptcp_pams selftest $script $$" >/dev/kmsg
 	timeout -k 5 "$timeout_s" "./$script" "${patterns[@]}" | while IFS= read -r line; do
@@ -89,7 +89,8 @@ run()
 		*) echo "$line" ;;
 		esac
 	done
-	[ "$seen" = "$plan" ] || result "not ok - $script: ended after $seen of $plan cases"
+	[ "${PIPESTATUS[0]}" != 124 ] || why=", after its $timeout_s s"
+	[ "$seen" = "$plan" ] || result "not ok - $script: ended after $seen of $plan cases$why"
 	since_start "$script" | ./races others | sed 's/^/# the kernel alone: /'
 	! leaks | grep . || result "not ok - $script: memory leaked"
 	! kernel_log "$script" | grep . || result "not ok - $script: the kernel complained"
