@@ -62,6 +62,19 @@ lease)	# what a device is offered that asks for an address
 		assert options[53] == b"\2" and options[3] == options[6] == router, options
 	EOT
 	;;
+neighbour)	# on a link: this machine reaches the laptop, and isn't its router
+	sudo ip netns add neighbour
+	sudo ip link add eth1 type veth peer name eth0 netns neighbour
+	sudo ip address add 192.168.9.1/24 dev eth1
+	sudo ip link set eth1 up
+	sudo ip -n neighbour address add 192.168.9.2/24 dev eth0
+	sudo ip -n neighbour link set eth0 up
+	sudo ip -n neighbour route add default via 192.168.9.1
+	curl -sfo page --retry 30 --retry-connrefused --retry-delay 1 http://192.168.50.2:8081/
+	sudo ip netns exec neighbour ping -c 1 192.168.9.1
+	! sudo ip netns exec neighbour curl -so page -m 5 http://192.168.50.2:8081/ || exit 1
+	sudo ip netns del neighbour
+	;;
 six)	# refused, not lost: curl ends with 7, not with 28, and UDP is told
 	sudo ip address add 2001:db8:50::2/64 dev eth0 nodad
 	sudo ip -6 route add default via 2001:db8:50::1

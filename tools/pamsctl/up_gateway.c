@@ -281,7 +281,9 @@ static int take_lan(struct up *up, struct lan *lan, const json_t *step)
 
 /*
  * What isn't the Internet's is let through. IPv6 is refused before it is known if this machine
- * would forward it: else it would vanish, and devices would wait.
+ * would forward it: else it would vanish, and devices would wait. Neighbours on a link, who could name
+ * this machine as their router, don't get into the LAN; a tunnel, this machine's containers and
+ * ports that somebody forwards do.
  */
 static const char rules[] = BY
 	"table inet mptcp_pams_gateway\n"
@@ -301,6 +303,16 @@ static const char rules[] = BY
 	"		iifname \"%1$s\" meta l4proto tcp ip daddr != { 0.0.0.0/8, 10.0.0.0/8, "
 	"100.64.0.0/10, 127.0.0.0/8, 169.254.0.0/16, 172.16.0.0/12, 192.0.0.0/24, 192.168.0.0/16, "
 	"198.18.0.0/15, 224.0.0.0/3 } dnat ip to %2$s:%3$u\n"
+	"	}\n"
+	"	chain pass {\n"
+	"		type filter hook forward priority filter\n"
+	"		iifname \"%1$s\" accept\n"
+	"		oifname != \"%1$s\" accept\n"
+	"		ct state established,related accept\n"
+	"		ct status dnat accept\n"
+	"		meta iiftype != ether accept\n"
+	"		meta iifkind \"bridge\" accept\n"
+	"		drop\n"
 	"	}\n"
 	"	chain leave {\n"
 	"		type nat hook postrouting priority srcnat\n"
