@@ -50,7 +50,8 @@ void unit_forget(u32 *again, u32 snd_una);
 int unit_cut_again(u64 *range, const u32 *again, int tail);
 u32 unit_excess(u32 write_seq, u32 handed_end, u32 most);
 void unit_bank_begin(u32 snd_nxt, u32 snd_una, u32 now_us);
-void unit_bank_look(const u32 *seen, unsigned int nr, u32 snd_nxt, u32 snd_una, bool behind, u32 now_us);
+void unit_bank_look(const u32 *seen, unsigned int nr, u32 snd_nxt, u32 snd_una, bool behind,
+		    u32 now_us);
 int unit_bank_path(u32 id, u32 *out);
 int unit_bank_last(u32 id, u32 *out);
 u32 unit_bank_head_us(u32 now_us);
@@ -620,7 +621,8 @@ void unit_bank_begin(u32 snd_nxt, u32 snd_una, u32 now_us)
 }
 
 /* Of each subflow: id, write_seq, snd_una. */
-void unit_bank_look(const u32 *seen, unsigned int nr, u32 snd_nxt, u32 snd_una, bool behind, u32 now_us)
+void unit_bank_look(const u32 *seen, unsigned int nr, u32 snd_nxt, u32 snd_una, bool behind,
+		    u32 now_us)
 {
 	struct bank_seen subs[PAMS_SUBFLOWS_MAX] = {};
 	unsigned int i;

@@ -281,9 +281,9 @@ static int take_lan(struct up *up, struct lan *lan, const json_t *step)
 
 /*
  * What isn't the Internet's is let through. IPv6 is refused before it is known if this machine
- * would forward it: else it would vanish, and devices would wait. Neighbours on a link, who could name
- * this machine as their router, don't get into the LAN; a tunnel, this machine's containers and
- * ports that somebody forwards do.
+ * would forward it: else it would vanish, and devices would wait. Neighbours on a link, who could
+ * name this machine as their router, don't get into the LAN; a tunnel, this machine's containers
+ * and ports that somebody forwards do.
  */
 static const char rules[] = BY
 	"table inet mptcp_pams_gateway\n"
