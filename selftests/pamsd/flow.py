@@ -83,8 +83,8 @@ class Pair:
         """Of the pipe, as the server knows it; 0 if it doesn't."""
         return sum(path.get("rate_byteps", 0) for path in self.server.peer()["paths"])
 
-    def rate_is_near(self):
-        return abs(self.rate() - RATE_BYTEPS) < RATE_BYTEPS / 8
+    def rate_is_near(self, byteps=RATE_BYTEPS):
+        return abs(self.rate() - byteps) < byteps / 8
 
     def stop(self):
         self.reporter.stop()
@@ -185,9 +185,10 @@ def known_rate_stays_without_backlog(folder):
     flow.stop()
     within("nothing waits", lambda: pair.interface()["backlog_bytes"] == 0)
     known = pair.interface()["rate_byteps"]
-    flow = Flow(RATE_BYTEPS / 4)
+    flow = Flow(RATE_BYTEPS / 4, catch_up=False)
     time.sleep(1.5)
     check(pair.interface()["rate_byteps"] == known, f"{pair.interface()}, not {known}")
+    check(pair.rate_is_near(known), f"{pair.server.peer()}")
     flow.stop()
     pair.stop()
 

@@ -118,6 +118,14 @@ def start(folder):
     return daemon
 
 
+def start_without_paths(daemon, folder):
+    """The next one, which takes away what was left."""
+    daemon.write(f'state = "{folder}/caps.json"\nserver {{ listen = {{"127.0.0.1:{free_port()}"}} '
+                 f'peer "a" {{ key = "{new_key()}" }} }}\n')
+    daemon.start()
+    is_kept(NONE)
+
+
 def stop(daemon, left):
     check(daemon.stop() == 0, "it ends in order")
     is_kept(left)
@@ -165,10 +173,7 @@ def what_is_left_can_be_cleaned(folder):
     within("there are paths", lambda: kept() == BOTH)
     connection = Connection()
     stop(daemon, BOTH)
-    daemon.write(f'state = "{folder}/caps.json"\nserver {{ listen = {{"127.0.0.1:{free_port()}"}} '
-                 f'peer "a" {{ key = "{new_key()}" }} }}\n')
-    daemon.start()
-    is_kept(NONE)
+    start_without_paths(daemon, folder)
     connection.close()
     daemon.stop()
     server.end()
@@ -181,10 +186,7 @@ def what_ordinary_tcp_keeps_can_be_cleaned(folder):
     connection = Connection(1, "10.99.2.1", socket.IPPROTO_TCP)
     stop(daemon, (0, 5))
     connection.echo()
-    daemon.write(f'state = "{folder}/caps.json"\nserver {{ listen = {{"127.0.0.1:{free_port()}"}} '
-                 f'peer "a" {{ key = "{new_key()}" }} }}\n')
-    daemon.start()
-    is_kept(NONE)
+    start_without_paths(daemon, folder)
     daemon.stop()
     connection.close()
     server.end()

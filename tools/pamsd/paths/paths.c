@@ -944,7 +944,7 @@ static void undo(struct paths *paths, bool all)
 	if (!paths->made.count)
 		lower_limit(paths);
 	/* rules may stay without an endpoint, for ordinary TCP: --clean looks for the file */
-	if (!paths->made.count && !stays.rules.count && !stays.routes.count)
+	if (!paths->made.count && !stays.rules.count)
 		unlink(paths->file);
 	else if (paths->unsaved || access(paths->file, F_OK))
 		save(paths);
