@@ -30,6 +30,7 @@ chmod +x "$bin/nft"
 ip link add lan0 type veth peer name wan0
 ip link add br0 type bridge
 ip link add port0 master br0 type veth peer name peer0
+ip link add br-lan type bridge
 for device in lan0 wan0 br0 port0; do
 	ip link set $device up
 done
@@ -165,6 +166,7 @@ $rules" up --gateway lan0=192.168.50.1/24
 result "up --gateway with an address: what it did"
 grep -qx 'ExecStart=ip address replace 192.168.50.1/24 dev lan0' /etc/systemd/system/mptcp-pams-lan.service &&
 	grep -qx 'unmanaged-devices+=interface-name:lan0' /etc/NetworkManager/conf.d/mptcp-pams-lan.conf &&
+	grep -qx 'WantedBy=multi-user.target' /etc/systemd/system/mptcp-pams-lan.service &&
 	[ "$(grep -vE '^(#|$)' /etc/systemd/network/10-mptcp-pams-lan.network | xargs)" = "[Match] Name=lan0 [Link] Unmanaged=yes" ]
 result "up --gateway with an address: who sets it, and who does not"
 ip address add 192.168.50.1/24 dev lan0
@@ -181,6 +183,12 @@ result "up leaves rules that were changed since"
 pamsctl down >"$work/why" 2>&1 && grep -qx "left /etc/mptcp-pams/gateway.nft: it was changed since" "$work/why" &&
 	grep -qx "# mine" /etc/mptcp-pams/gateway.nft && rm -r /etc/mptcp-pams && rm "$own"/run/dnsmasq.* && gateway_same "$work/before"
 result "down: a gateway with an address, and forwarding stays on"
+
+gateway_fresh systemd-udevd
+pamsctl up --gateway br-lan=192.168.50.1/24 >"$work/why" 2>&1 &&
+	[ "$(grep -cE '^(BindsTo|After|WantedBy)=sys-subsystem-net-devices-br\\x2dlan\.device$' /etc/systemd/system/mptcp-pams-lan.service)" = 3 ]
+result "up --gateway with udev: the interface's unit starts the address"
+pamsctl down >"$work/why" 2>&1
 
 gateway_fresh dnsmasq
 ip address add 192.168.50.1/24 dev lan0

@@ -206,3 +206,22 @@ renewals_of_networkd()
 	renewed_to 80
 	one_each || fail "this is left: $(endpoints)"
 }
+
+# An adapter that leads to the LAN, and whose address is up's.
+lan_is_plugged_in_again()
+{
+	systemctl start systemd-udevd
+	plug_in
+	pamsctl up --gateway lan-0=192.168.60.1/24
+	has_lan_address
+	ip link del lan-0
+	within 100 lan_unit_is inactive
+	plug_in
+	within 100 has_lan_address
+	lan_unit_is active
+	pamsctl down
+	if has_lan_address; then fail "down left the address"; fi
+}
+plug_in() { ip link add lan-0 type dummy; }
+has_lan_address() { [ "$(at lan-0)" = 192.168.60.1 ]; }
+lan_unit_is() { [ "$(systemctl show -p ActiveState --value mptcp-pams-lan)" = "$1" ]; }

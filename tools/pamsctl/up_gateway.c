@@ -32,6 +32,7 @@
 #define UNITS		"/etc/systemd/system/"
 #define NETWORKD	"systemd-networkd.service"
 #define NETWORKD_FILE	"/etc/systemd/network/10-mptcp-pams-lan.network"
+#define UDEV		"systemd-udevd.service"
 #define MANAGER		"NetworkManager.service"
 #define MANAGER_FILE	"/etc/NetworkManager/conf.d/mptcp-pams-lan.conf"
 #define DNSMASQ		"dnsmasq.service"
@@ -342,11 +343,17 @@ static const char rules_unit[] = BY
 	"[Install]\n"
 	"WantedBy=sysinit.target\n";
 
-/* It is tried again until the interface is there. */
+/*
+ * Started whenever the interface comes, as an adapter that is plugged in again. Without udev, as in
+ * a container, nothing says that: there it is tried until the interface is there.
+ */
+#define DEVICE_MAX	128
+static const char lan_bound[] = "BindsTo=%1$s\nAfter=%1$s\nJobTimeoutSec=15\n";
 static const char lan_unit[] = BY
 	"[Unit]\n"
 	"Description=Address of a gateway in its LAN\n"
 	"After=network-pre.target\n"
+	"%4$s"
 	"StartLimitIntervalSec=0\n"
 	"\n"
 	"[Service]\n"
@@ -359,7 +366,7 @@ static const char lan_unit[] = BY
 	"ExecStop=-ip address delete %2$s/%3$u dev %1$s\n"
 	"\n"
 	"[Install]\n"
-	"WantedBy=multi-user.target\n";
+	"WantedBy=%5$s\n";
 
 static const char not_networkds[] = BY "[Match]\nName=%1$s\n\n[Link]\nUnmanaged=yes\n";
 
@@ -400,13 +407,28 @@ static bool add_file(struct up *up, json_t *plan, const char *path, const char *
 	return added;
 }
 
+/* systemd's unit of an interface, whose name is_plain(): its dashes are escaped (systemd.unit(5)). */
+static void device_of(char unit[DEVICE_MAX], const char *name)
+{
+	int at = snprintf(unit, DEVICE_MAX, "sys-subsystem-net-devices-");
+
+	for (; *name; name++)
+		at += snprintf(unit + at, DEVICE_MAX - at, *name == '-' ? "\\x2d" : "%c", *name);
+	snprintf(unit + at, DEVICE_MAX - at, ".device");
+}
+
 static void plan_address(struct up *up, json_t *plan, const struct lan *lan)
 {
+	char wanted_by[DEVICE_MAX] = "multi-user.target", bound[3 * DEVICE_MAX] = "";
 	char text[INET_ADDRSTRLEN];
 	bool changed;
 
 	if (!lan->own)
 		return;
+	if (unit_is(UDEV, "ActiveState", "active")) {
+		device_of(wanted_by, lan->name);
+		snprintf(bound, sizeof(bound), lan_bound, wanted_by);
+	}
 	if (unit_is(NETWORKD, "ActiveState", "active")) {
 		changed = add_file(up, plan, NETWORKD_FILE, not_networkds, lan->name);
 		add(plan, reader_plan(up, NETWORKD, "restart", changed));
@@ -416,7 +438,7 @@ static void plan_address(struct up *up, json_t *plan, const struct lan *lan)
 		add(plan, reader_plan(up, MANAGER, "reload", changed));
 	}
 	changed = add_file(up, plan, UNITS LAN_UNIT, lan_unit, lan->name,
-			   show_ipv4(text, lan->address), lan->length);
+			   show_ipv4(text, lan->address), lan->length, bound, wanted_by);
 	add(plan, unit_plan(up, LAN_UNIT, changed));
 }
 
