@@ -407,7 +407,7 @@ static bool add_file(struct up *up, json_t *plan, const char *path, const char *
 	return added;
 }
 
-/* systemd's unit of an interface, whose name is_plain(): its dashes are escaped (systemd.unit(5)). */
+/* systemd's unit of an interface, whose name is_plain(): dashes are escaped (systemd.unit(5)). */
 static void device_of(char unit[DEVICE_MAX], const char *name)
 {
 	int at = snprintf(unit, DEVICE_MAX, "sys-subsystem-net-devices-");
