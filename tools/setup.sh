@@ -29,7 +29,7 @@ packages_demo="$packages_build libc6-dev flex bison bc pahole libelf-dev xz-util
 packages_um="$packages_build flex bison bc pahole libelf-dev libssl-dev xz-utils
 	patch perl libc6-dev iproute2 ethtool procps kmod nftables tcpdump
 	iperf3 mptcpize python3-matplotlib pkg-config libnl-3-dev"
-packages_stock="$packages_build debootstrap qemu-system-x86 cpio gzip xz-utils
+packages_stock="$packages_build debootstrap debian-archive-keyring qemu-system-x86 cpio gzip xz-utils
 	libc6-dev"
 packages_cross="$packages_stock qemu-system-arm"
 packages_tools="$packages_build pkg-config libc6-dev libnl-3-dev libnl-genl-3-dev
@@ -44,7 +44,7 @@ if grep -qs '^VERSION_ID="12"' /etc/os-release; then
 else
 	qemu_user=qemu-user-binfmt
 fi
-packages_package="git xz-utils debootstrap"
+packages_package="git xz-utils debootstrap debian-archive-keyring"
 packages_package_check="$packages_package e2fsprogs $qemu_user"
 packages_apt_repo="reprepro gnupg"
 packages_check="$packages_unit ccache git sparse perl
