@@ -190,6 +190,40 @@ pamsctl up --gateway br-lan=192.168.50.1/24 >"$work/why" 2>&1 &&
 result "up --gateway with udev: the interface's unit starts the address"
 pamsctl down >"$work/why" 2>&1
 
+# what others set up: firewalls, a dnsmasq for all networks, containers
+gateway_fresh dnsmasq firewalld
+ip address add 192.168.50.1/24 dev lan0
+echo "dhcp-range=192.168.70.2,192.168.70.9" >/etc/dnsmasq.d/others
+on="is on: it has to let TCP port 12345, DHCP and DNS in from lan0, and forward what comes from there"
+everywhere="dnsmasq serves other networks: for the LAN, add dhcp-range=192.168.50.1,192.168.50.254,12h to its configuration, and restart it"
+says 0 "$everywhere
+firewalld $on
+$all
+$rules" up --gateway lan0 && [ ! -e /etc/dnsmasq.d/mptcp-pams ]
+result "up --gateway beside firewalld, and a dnsmasq that serves others"
+pamsctl down >"$work/why" 2>&1
+gateway_fresh dnsmasq
+ip address add 192.168.50.1/24 dev lan0
+printf 'dhcp-range=192.168.70.2,192.168.70.9\ninterface=wlan0\n' >/etc/dnsmasq.d/others
+mkdir -p /etc/ufw
+echo "ENABLED=yes" >/etc/ufw/ufw.conf
+says 0 "ufw $on
+$all
+$rules
+$dhcp" up --gateway lan0
+result "up --gateway beside ufw, and a dnsmasq that serves one interface"
+rm -r /etc/ufw
+echo "net/ipv4/ip_forward=1" >/etc/sysctl.d/99-vpn.conf
+pamsctl down >"$work/why" 2>&1 && grep -qx "left net.ipv4.ip_forward = 1, which sysctl.d may need" "$work/why" && [ "$(</proc/sys/net/ipv4/ip_forward)" = 1 ]
+result "down: forwarding stays on where a file sets it"
+gateway_fresh
+ip address add 192.168.50.1/24 dev lan0
+pamsctl up --gateway lan0 >"$work/why" 2>&1
+ip address add 172.17.0.1/16 dev br0
+pamsctl down >"$work/why" 2>&1 && grep -qx "left net.ipv4.ip_forward = 1, which br0 may need" "$work/why" && [ "$(</proc/sys/net/ipv4/ip_forward)" = 1 ]
+result "down: forwarding stays on where a bridge leads to containers"
+ip address flush dev br0
+
 gateway_fresh dnsmasq
 ip address add 192.168.50.1/24 dev lan0
 says 0 "$all

@@ -13,6 +13,8 @@
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
+#include <glob.h>
+#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -70,6 +72,29 @@ static uint32_t ipv4_of(const uint8_t bytes[4])
 static uint32_t mask_of(unsigned int length)
 {
 	return length ? ~0U << (32 - length) : 0;
+}
+
+/* Whether a line of these files has the expression; "but": of others than this file. */
+static bool files_say(const char *files, const char *expression, const char *but)
+{
+	glob_t found = { };
+	bool says = false;
+	regex_t regex;
+
+	if (regcomp(&regex, expression, REG_EXTENDED | REG_NEWLINE | REG_NOSUB))
+		return false;
+	glob(files, 0, NULL, &found);
+	for (size_t i = 0; i < found.gl_pathc; i++) {
+		const char *file = found.gl_pathv[i];
+		int err;
+		char *text = strcmp(file, but) ? file_text(file, NULL, &err) : NULL;
+
+		says |= text && !regexec(&regex, text, 0, NULL, 0);
+		free(text);
+	}
+	globfree(&found);
+	regfree(&regex);
+	return says;
 }
 
 /* --- which LAN --- */
@@ -145,6 +170,22 @@ static const struct interface *find_interface(const struct interfaces *interface
 	return NULL;
 }
 
+static bool is_link(const struct interfaces *interfaces, const struct interface *one)
+{
+	for (size_t i = 0; i < interfaces->route_count; i++)
+		if (interfaces->routes[i].way.ifindex == one->ifindex)
+			return true;
+	return false;
+}
+
+static bool has_ipv4(const struct interface *one)
+{
+	for (size_t i = 0; i < one->count; i++)
+		if (one->addresses[i].family == AF_INET && !one->addresses[i].link_local)
+			return true;
+	return false;
+}
+
 static int check_interface(struct up *up, const struct interfaces *interfaces,
 			   const struct lan *lan, const struct interface *one)
 {
@@ -155,10 +196,9 @@ static int check_interface(struct up *up, const struct interfaces *interfaces,
 	if (one->port)
 		return up_fail(up, FAILED, "%s is a port of a bridge or bond: give that one's name",
 			       lan->name);
-	for (size_t i = 0; i < interfaces->route_count; i++)
-		if (interfaces->routes[i].way.ifindex == one->ifindex)
-			return up_fail(up, FAILED, "%s has a default route: it is a link, and the "
-				       "LAN is another interface, or a VLAN's", lan->name);
+	if (is_link(interfaces, one))
+		return up_fail(up, FAILED, "%s has a default route: it is a link, and the LAN is "
+			       "another interface, or a VLAN's", lan->name);
 	return DONE;
 }
 
@@ -442,10 +482,22 @@ static void plan_address(struct up *up, json_t *plan, const struct lan *lan)
 	add(plan, unit_plan(up, LAN_UNIT, changed));
 }
 
+/* Without these lines dnsmasq serves all networks; one of ours would end that. */
+static bool dnsmasq_is_everywhere(void)
+{
+	static const char range[] = "^[ \t]*dhcp-range";
+	static const char narrow[] = "^[ \t]*(interface|listen-address)";
+	static const char file[] = "/etc/dnsmasq.conf", folder[] = "/etc/dnsmasq.d/*";
+
+	return (files_say(file, range, "") || files_say(folder, range, DNSMASQ_FILE)) &&
+	       !files_say(file, narrow, "") && !files_say(folder, narrow, DNSMASQ_FILE);
+}
+
 static void plan_dhcp(struct up *up, json_t *plan, const struct lan *lan)
 {
 	uint32_t mask = mask_of(lan->length);
-	char text[INET_ADDRSTRLEN], end[INET_ADDRSTRLEN];
+	char text[INET_ADDRSTRLEN];
+	char end[INET_ADDRSTRLEN];
 	bool changed;
 
 	if (!lan->dhcp)
@@ -455,10 +507,29 @@ static void plan_dhcp(struct up *up, json_t *plan, const struct lan *lan)
 			"set its devices up with the router %s", show_ipv4(text, lan->address));
 		return;
 	}
-	changed = add_file(up, plan, DNSMASQ_FILE, dnsmasq, lan->name,
-			   show_ipv4(text, (lan->address & mask) + 1),
-			   show_ipv4(end, (lan->address | ~mask) - 1));
+	show_ipv4(text, (lan->address & mask) + 1);
+	show_ipv4(end, (lan->address | ~mask) - 1);
+	if (dnsmasq_is_everywhere()) {
+		up_note(up, "dnsmasq serves other networks: for the LAN, add dhcp-range=%s,%s,12h "
+			"to its configuration, and restart it", text, end);
+		return;
+	}
+	changed = add_file(up, plan, DNSMASQ_FILE, dnsmasq, lan->name, text, end);
 	add(plan, reader_plan(up, DNSMASQ, "restart", changed));
+}
+
+/* An accept of our table's chains doesn't overrule a drop of another table's. */
+static void look_at_firewalls(struct up *up, const struct lan *lan)
+{
+	const char *name = NULL;
+
+	if (files_say("/etc/ufw/ufw.conf", "^ENABLED=yes", ""))
+		name = "ufw";
+	else if (unit_is("firewalld.service", "ActiveState", "active"))
+		name = "firewalld";
+	if (name)
+		up_note(up, "%s is on: it has to let TCP port %u, DHCP and DNS in from %s, and "
+			"forward what comes from there", name, PROXY_PORT, lan->name);
 }
 
 static bool is_forwarding(void)
@@ -512,6 +583,7 @@ void gateway_plan(struct up *up, json_t *plan)
 	changed |= add_file(up, plan, UNITS RULES_UNIT, "%s", rules_unit);
 	add(plan, unit_plan(up, RULES_UNIT, changed));
 	plan_dhcp(up, plan, &lan);
+	look_at_firewalls(up, &lan);
 }
 
 /* --- the step --- */
@@ -529,12 +601,44 @@ int gateway_carry_out(struct up *up, json_t *step)
 	return DONE;
 }
 
+/*
+ * Who else may have come to need forwarding: a file that sets it, or an interface of software's
+ * that leads to no default route, as one of containers, machines or a VPN's clients. Else "".
+ */
+static void others_forward(char who[IF_NAMESIZE], const char *lan)
+{
+	static const char set[] = "^[ \t-]*net[./]ipv4[./]ip_forward[ \t]*=[ \t]*1";
+	static const char * const files[] = { "/etc/sysctl.conf", "/etc/sysctl.d/*.conf",
+					      "/run/sysctl.d/*.conf", "/usr/lib/sysctl.d/*.conf" };
+	struct interfaces interfaces = { };
+
+	*who = 0;
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
+		if (files_say(files[i], set, SYSCTL_FILE))
+			snprintf(who, IF_NAMESIZE, "sysctl.d");
+	interfaces_read(&interfaces);
+	for (size_t i = 0; i < interfaces.count && !*who; i++) {
+		const struct interface *one = &interfaces.at[i];
+
+		if (one->made && strcmp(one->name, lan) && has_ipv4(one) &&
+		    !is_link(&interfaces, one))
+			snprintf(who, IF_NAMESIZE, "%s", one->name);
+	}
+	interfaces_free(&interfaces);
+}
+
 int gateway_undo(struct up *up, json_t *step)
 {
+	char who[IF_NAMESIZE];
 	int err = 0;
 
 	if (up_flag(step, "before") || !is_forwarding())
 		return DONE;
+	others_forward(who, up_string(step, "lan"));
+	if (*who) {
+		up_note(up, "left net.ipv4.ip_forward = 1, which %s may need", who);
+		return DONE;
+	}
 	if (!up->dry_run)
 		err = set_forwarding(false);
 	if (err)

@@ -15,6 +15,7 @@ json_t *module_plan(struct up *up, bool needed, bool *there, bool *installed)
 {
 	json_t *advice = json_array(), *step = NULL;
 	struct module module;
+	const char *key;
 
 	module_look(&module, options.module);
 	module_advice(&module, advice);
@@ -22,7 +23,8 @@ json_t *module_plan(struct up *up, bool needed, bool *there, bool *installed)
 	*there = true;
 	if (module.loaded)
 		goto out;
-	if (!json_array_size(advice)) {
+	key = module_key_waits(&module);
+	if (!json_array_size(advice) && (needed || !key)) {
 		step = json_pack("{s:s, s:s}", "what", "module", "file", module.file);
 		goto out;
 	}
@@ -30,6 +32,9 @@ json_t *module_plan(struct up *up, bool needed, bool *there, bool *installed)
 	if (needed)
 		up_fail(up, module.may_load ? FAILED : NOT_PERMITTED, "%s",
 			json_string_value(json_array_get(advice, 0)));
+	else if (!json_array_size(advice))
+		up_note(up, "left out the module, whose key isn't enrolled: mokutil --import %s, "
+			"restart, confirm, and repeat this", key);
 	else if (module.file[0])
 		up_note(up, "left out the module: %s",
 			json_string_value(json_array_get(advice, 0)));
