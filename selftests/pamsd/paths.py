@@ -269,7 +269,35 @@ def renamed_link_is_found(folder):
     server.end()
 
 
+def vpn_leads_around(folder):
+    """A tunnel that takes all ends the paths, also where the host has no routes to addresses for documentation."""
+    server = Server()
+    daemon = start(folder)
+    ip(["route add blackhole 192.0.2.0/24"])
+    ip(["link add t1 type bridge", "addr add 10.99.9.1/32 dev t1", "link set t1 up", "route add 0.0.0.0/1 dev t1", "route add 128.0.0.0/1 dev t1"])
+    within("there are no paths", lambda: kept() == NONE)
+    ip(["link del t1"])
+    within("there are paths again", lambda: kept() == BOTH)
+    stop(daemon, NONE)
+    ip(["route del blackhole 192.0.2.0/24"])
+    server.end()
+
+
+def ipsec_takes_all(folder):
+    """A VPN with an address of its own, whose link is none: what has another address would leave in clear."""
+    server = Server()
+    daemon = start(folder)
+    ip(["addr add 10.99.9.1/32 dev p1",
+        "xfrm policy add src 10.99.9.1/32 dst 0.0.0.0/0 dir out tmpl src 10.99.1.1 dst 10.99.1.2 proto esp mode tunnel",
+        "route add default via 10.99.1.2 dev p1 src 10.99.9.1 table 220"])
+    within("there are no paths", lambda: kept() == NONE)
+    ip(["xfrm policy flush", "route del default table 220"])
+    within("there are paths again", lambda: kept() == BOTH)
+    stop(daemon, NONE)
+    server.end()
+
+
 if __name__ == "__main__":
     sys.exit(run_cases_about_lo([open_connections_outlive_it, what_is_left_can_be_cleaned,
                                  what_ordinary_tcp_keeps_can_be_cleaned, caps_hold_over_its_end,
-                                 address_given_anew_is_unknown, renamed_link_is_found]))
+                                 address_given_anew_is_unknown, renamed_link_is_found, vpn_leads_around, ipsec_takes_all]))

@@ -279,6 +279,9 @@ static int look(struct plugin *plugin, int64_t ms)
 		plugin->gone = true;
 		return -1;
 	}
+	/* no answer, as while the driver is busy, says nothing of the access point */
+	if (found < 0 && found != -ENODEV)
+		return 0;
 	if (found != 1) {
 		if (plugin->associated) {
 			walk_lost(&plugin->walk);

@@ -69,6 +69,7 @@ struct scene {
 	struct list addresses;
 	struct list routes;	/* unicast ones, and local ones of hosts */
 	struct list rules;	/* ours */
+	bool ipsec[2];		/* a policy of IPsec takes all of IPv4, of IPv6 */
 };
 
 /* The new last element, all zero. Ends the daemon if there is no memory. */

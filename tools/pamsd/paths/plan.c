@@ -38,10 +38,10 @@ static bool names(char (*list)[IF_NAMESIZE], unsigned int count, const char *nam
 static bool leads_over_others(const struct scene_link *link)
 {
 	static const char * const kinds[] = {
-		"batadv", "bridge", "dummy", "erspan", "geneve", "gre", "gretap", "ifb",
-		"ip6erspan", "ip6gre", "ip6gretap", "ip6tnl", "ipip", "ipvlan",
-		"l2tp_eth", "openvswitch", "ovpn", "sit", "tun", "vrf", "vti", "vti6", "vxlan",
-		"wireguard", "xfrm",
+		"amneziawg", "batadv", "bridge", "dummy", "erspan", "geneve", "gre", "gretap",
+		"ifb", "ip6erspan", "ip6gre", "ip6gretap", "ip6tnl", "ipip", "ipvlan",
+		"l2tp_eth", "openvswitch", "ovpn", "ovpn-dco", "sit", "tun", "vrf", "vti", "vti6",
+		"vxlan", "wireguard", "xfrm",
 	};
 
 	for (unsigned int i = 0; i < ARRAY_SIZE(kinds); i++)
@@ -253,7 +253,8 @@ static bool leads_around(const struct situation *now, int family)
 {
 	const struct scene_link *exit = scene_link(now->scene, now->exits[family == AF_INET6]);
 
-	return exit && !exit->loopback && why_never(now->config, exit);
+	return now->scene->ipsec[family == AF_INET6] ||
+	       (exit && !exit->loopback && why_never(now->config, exit));
 }
 
 static bool has(const struct list *prefixes, const struct prefix *one)

@@ -8,6 +8,7 @@
 #include <linux/if_addr.h>
 #include <linux/if_link.h>
 #include <linux/rtnetlink.h>
+#include <linux/xfrm.h>
 #include <netlink/attr.h>
 #include <netlink/msg.h>
 #include <netlink/netlink.h>
@@ -274,6 +275,44 @@ static int dump(struct list *list, int type, size_t header)
 	return err == -NLE_DUMP_INTR ? -EAGAIN : err < 0 ? pams_errno(err) : 0;
 }
 
+/* --- IPsec --- */
+
+/*
+ * Does the outbound policy take all that has some source, as that of a VPN with an address of its
+ * own? One of an interface or a mark doesn't by itself.
+ */
+static int on_policy(struct nl_msg *msg, void *arg)
+{
+	struct nlmsghdr *hdr = nlmsg_hdr(msg);
+	struct scene *scene = arg;
+	const struct xfrm_userpolicy_info *info;
+
+	if (hdr->nlmsg_type != XFRM_MSG_NEWPOLICY || nlmsg_datalen(hdr) < (int)sizeof(*info))
+		return NL_OK;
+	info = nlmsg_data(hdr);
+	if (info->dir == XFRM_POLICY_OUT && info->action == XFRM_POLICY_ALLOW &&
+	    !info->sel.prefixlen_d && !info->sel.proto && !info->sel.ifindex &&
+	    nlmsg_find_attr(hdr, sizeof(*info), XFRMA_TMPL) &&
+	    !nlmsg_find_attr(hdr, sizeof(*info), XFRMA_IF_ID) &&
+	    !nlmsg_find_attr(hdr, sizeof(*info), XFRMA_MARK))
+		scene->ipsec[info->sel.family == AF_INET6] = true;
+	return NL_OK;
+}
+
+/* A kernel without IPsec, or that doesn't say, has no such policy. */
+static void read_policies(struct scene *scene)
+{
+	struct nl_sock *questions = NULL;
+
+	memset(scene->ipsec, 0, sizeof(scene->ipsec));
+	if (source_open(&questions, NETLINK_XFRM))
+		return;
+	nl_socket_modify_cb(questions, NL_CB_VALID, NL_CB_CUSTOM, on_policy, scene);
+	if (nl_send_simple(questions, XFRM_MSG_GETPOLICY, NLM_F_DUMP, NULL, 0) >= 0)
+		source_receive(&questions);
+	source_close(&questions);
+}
+
 int scene_read(struct scene *scene)
 {
 	int err = source_open(&sock, NETLINK_ROUTE);
@@ -288,6 +327,7 @@ int scene_read(struct scene *scene)
 	err = err ?: dump(&scene->rules, RTM_GETRULE, sizeof(struct fib_rule_hdr));
 	if (err)
 		source_close(&sock);
+	read_policies(scene);
 	return err;
 }
 
@@ -392,10 +432,8 @@ static int on_answer(struct nl_msg *msg, void *arg)
 	return NL_OK;
 }
 
-unsigned int scene_exit(int family)
+static unsigned int exit_to(int family, const uint8_t *to)
 {
-	/* addresses for documentation, RFC 5737 and 3849: nothing is sent there */
-	static const uint8_t to4[4] = { 192, 0, 2, 1 }, to6[16] = { 0x20, 0x01, 0x0d, 0xb8 };
 	struct rtmsg info = { .rtm_family = family, .rtm_dst_len = bits_of(family) };
 	struct nl_msg *msg = request_new(RTM_GETROUTE, false);
 	unsigned int ifindex = 0;
@@ -405,7 +443,7 @@ unsigned int scene_exit(int family)
 		return 0;
 	nl_socket_modify_cb(sock, NL_CB_VALID, NL_CB_CUSTOM, on_answer, &ifindex);
 	err = nlmsg_append(msg, &info, sizeof(info), NLMSG_ALIGNTO);
-	err = err ?: nla_put(msg, RTA_DST, bits_of(family) / 8, family == AF_INET ? to4 : to6);
+	err = err ?: nla_put(msg, RTA_DST, bits_of(family) / 8, to);
 	err = err ? -NLE_MSGSIZE : nl_send_auto(sock, msg);
 	nlmsg_free(msg);
 	if (err >= 0)
@@ -413,6 +451,21 @@ unsigned int scene_exit(int family)
 	if (err >= 0)
 		nl_wait_for_ack(sock);
 	return ifindex;
+}
+
+unsigned int scene_exit(int family)
+{
+	/*
+	 * Nothing is sent there: an address for documentation (RFC 5737 and 3849); and one of the
+	 * Internet's, k.root-servers.net's, since many hosts have routes against the former
+	 */
+	static const uint8_t to[2][2][16] = {
+		{ { 192, 0, 2, 1 }, { 193, 0, 14, 129 } },
+		{ { 0x20, 0x01, 0x0d, 0xb8 }, { 0x20, 0x01, 0x07, 0xfd, [15] = 1 } },
+	};
+
+	return exit_to(family, to[family == AF_INET6][0]) ?:
+	       exit_to(family, to[family == AF_INET6][1]);
 }
 
 void scene_close(void)
