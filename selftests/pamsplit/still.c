@@ -367,8 +367,110 @@ static void many_holes(void)
 	split_free(split);
 }
 
+/* --- what nobody says, or for long --- */
+
+/* A client that says nothing of MPTCP: the server hears its acknowledgment all the same. */
+static void no_data_ack_yet(void)
+{
+	uint8_t stamps[12];
+	size_t len;
+
+	start_with(&split_defaults);
+	server_sends(0, SEGMENT);
+	len = put_stamps(stamps, STAMP + 10, STAMP + 10);
+	len = make(data, true, ISN + 1, ISN + 1 + SEGMENT, TCP_ACK, 60000, stamps, len, 0);
+	packet_seal(data, len);
+	check(split_packet(split, now_us, data, len) == SPLIT_CHANGED);
+	check(get32(data + 28) == ISN + 1 + SEGMENT);
+	split_free(split);
+}
+
+/* As of an ssh that nobody types in. */
+static void idle_for_days(void)
+{
+	start_with(&split_defaults);
+	server_sends(0, SEGMENT);
+	client_gets(ISN + 1 + SEGMENT);
+	pass(5ULL * 24 * 3600 * SECOND_US);
+	check(split_flows(split) == 1 && resets == 0);
+	server_sends(1, SEGMENT);
+	client_gets(ISN + 1 + 2 * SEGMENT);
+	check(last_to_server.ack == ISN + 1 + 2 * SEGMENT);
+	split_free(split);
+}
+
+/* A server whose time stamps are microseconds': they have wrapped by half. */
+static void stamps_that_wrapped(void)
+{
+	size_t len;
+
+	start_with(&split_defaults);
+	server_sends(0, SEGMENT);
+	client_gets(ISN + 1 + SEGMENT);
+	pass(2400 * SECOND_US);
+	len = make_data(data, ISN + 1 + SEGMENT, ISN + 1, STAMP + 10 + 2400000000U,
+			TCP_ACK, SEGMENT);
+	packet_seal(data, len);
+	check(split_packet(split, now_us, data, len) != SPLIT_TAKEN ||
+	      split_counters(split)->duplicates == 0);
+	split_free(split);
+}
+
+/* --silence counts, also where it is long. */
+static void long_silence(void)
+{
+	struct split_options options = split_defaults;
+
+	options.silent_us = 600 * SECOND_US;
+	start_with(&options);
+	server_sends(0, SEGMENT);
+	pass(590 * SECOND_US);
+	check(resets == 0 && split_flows(split) == 1);
+	pass(20 * SECOND_US);
+	check(resets > 0);
+	split_free(split);
+}
+
+/*
+ * A client that acknowledges what came last, so that thousands before that are lost at once: the
+ * time for each must not grow with them.
+ */
+static double each_lost(uint32_t count)
+{
+	double at;
+
+	start_with(&split_defaults);
+	for (uint32_t i = 0; i < count; i++)
+		server_sends(i, 1);
+	pass(20000);
+	at = processor_us();
+	for (unsigned int i = 0; i < 100; i++) {
+		client_sacks(ISN + 1, ISN + 1 + count - 3, ISN + 1 + count);
+		pass(10000);
+	}
+	at = processor_us() - at;
+	printf("# %u bytes: %u sent again in %.0f us\n", count,
+	       (unsigned int)split_counters(split)->resent, at);
+	check(split_counters(split)->resent >= count / 2);
+	at /= split_counters(split)->resent;
+	split_free(split);
+	return at;
+}
+
+static void many_are_lost(void)
+{
+	double few = each_lost(1000);
+
+	check(each_lost(8000) < 4 * few);
+}
+
 int main(void)
 {
+	run(no_data_ack_yet);
+	run(idle_for_days);
+	run(stamps_that_wrapped);
+	run(long_silence);
+	run(many_are_lost);
 	run(what_fills_the_hole_is_taken);
 	run(what_lies_nearer_is_kept);
 	run(a_fin_behind_a_hole);

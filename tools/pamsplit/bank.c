@@ -12,6 +12,8 @@
 #include "flow.h"
 
 #define HELD_MAX	256
+/* a time stamp of microseconds' has wrapped then (Linux's TCP_PAWS_WRAP) */
+#define STAMP_AGE_US	(2147 * SECOND_US)
 
 /* Can the packet be the server's own? Its acknowledgment is checked as in RFC 5961, 5.2. */
 static bool is_the_servers(const struct flow *flow, const struct packet *packet)
@@ -32,11 +34,23 @@ static bool ack_is_right(const struct flow *flow, const struct packet *packet)
 	       !after(packet->ack, flow->client_nxt);
 }
 
-static void note_server(struct flow *flow, const struct packet *packet)
+static bool stamp_is_old(const struct flow *flow, const struct packet *packet, uint64_t now_us)
 {
-	if (packet->has_stamp && !before(packet->tsval, flow->ts_recent) &&
-	    !after(packet->seq, flow->rcv_nxt))
+	return before(packet->tsval, flow->ts_recent) &&
+	       now_us - flow->ts_recent_us < STAMP_AGE_US;
+}
+
+/* Where the core answers, a time stamp counts only from the last answer on (RFC 7323, 4.3). */
+static void note_server(struct flow *flow, const struct packet *packet, uint64_t now_us)
+{
+	uint32_t end = packet->seq + packet->payload_len;
+
+	if (packet->has_stamp && !stamp_is_old(flow, packet, now_us) &&
+	    !after(packet->seq, flow->rcv_nxt) &&
+	    (flow->passing || !before(end, flow->ack_out))) {
 		flow->ts_recent = packet->tsval;
+		flow->ts_recent_us = now_us;
+	}
 	if (!ack_is_right(flow, packet))
 		return;
 	flow->server_ack = packet->ack;
@@ -110,11 +124,11 @@ static void sent_again(struct flow *flow, const struct packet *packet, uint64_t 
 			deliver_sent(flow, at, now_us);
 }
 
-static bool is_stale(const struct flow *flow, const struct packet *packet)
+static bool is_stale(const struct flow *flow, const struct packet *packet, uint64_t now_us)
 {
 	uint32_t end = packet->seq + packet->payload_len;
 
-	return !packet->has_stamp || before(packet->tsval, flow->ts_recent) ||
+	return !packet->has_stamp || stamp_is_old(flow, packet, now_us) ||
 	       end - flow->una > flow->split->options.flow_bytes;
 }
 
@@ -169,17 +183,17 @@ static enum split_verdict pass(struct flow *flow, struct packet *packet, uint64_
 	if (packet->has_stamp)
 		flow->tsval_out = seq_max(flow->tsval_out, packet->tsval);
 	if (!after(end, flow->rcv_nxt)) {
-		note_server(flow, packet);
+		note_server(flow, packet, now_us);
 		sent_again(flow, packet, now_us);
 		return SPLIT_PASS;
 	}
-	if (packet->cut || is_stale(flow, packet) ||
+	if (packet->cut || is_stale(flow, packet, now_us) ||
 	    !store_has_room(flow, packet->len + sizeof(struct block)))
 		return SPLIT_LEAVE;
 	block = block_new(flow, packet);
 	if (!block)
 		return SPLIT_LEAVE;
-	note_server(flow, packet);
+	note_server(flow, packet, now_us);
 	store(flow, packet, block, false);
 	sent_as_it_is(flow, now_us);
 	if (flow->runs.first || had_hole)
@@ -199,7 +213,7 @@ enum split_verdict bank_packet(struct flow *flow, struct packet *packet,
 	if (!is_the_servers(flow, packet))
 		return (packet->payload_len || fin) && !flow->passing ? SPLIT_TAKEN : SPLIT_PASS;
 	if (!packet->payload_len && !fin) {
-		note_server(flow, packet);
+		note_server(flow, packet, now_us);
 		return pass_bare(flow, packet);
 	}
 	if (packet->payload_at - packet->tcp_at - 20 + 40 >= flow->client_mss)
@@ -207,10 +221,10 @@ enum split_verdict bank_packet(struct flow *flow, struct packet *packet,
 	if (flow->passing)
 		return pass(flow, packet, now_us);
 	if (!after(end + fin, flow->rcv_nxt)) {
-		note_server(flow, packet);
+		note_server(flow, packet, now_us);
 		return duplicate(flow, packet);
 	}
-	if (is_stale(flow, packet))
+	if (is_stale(flow, packet, now_us))
 		return duplicate(flow, packet);
 	if (!fin && store_has_all(flow, packet)) {
 		flow->last_hole_seq = packet->seq;
@@ -223,7 +237,7 @@ enum split_verdict bank_packet(struct flow *flow, struct packet *packet,
 	block = block_new(flow, packet);
 	if (!block)
 		return SPLIT_TAKEN;
-	note_server(flow, packet);
+	note_server(flow, packet, now_us);
 	at_once = !packet->cut && deliver_at_once(flow, packet, now_us);
 	held = store(flow, packet, block, !at_once);
 	flow->unacked += 1 + packet->payload_len / flow->client_mss;

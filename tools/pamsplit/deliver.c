@@ -20,7 +20,7 @@
 #define PAUSE_US	(5 * SECOND_US)	/* silence that may be a pause of the pipe */
 #define PAUSE_RTO_US	200000		/* the timeout grows to this meanwhile */
 #define RTO_MAX_US	(1 * SECOND_US)	/* and to this afterwards */
-#define BACKOFFS_MAX	100
+#define BACKOFFS_MAX	100	/* in a row, of a client that answers, but acknowledges nothing */
 #define DEAD_BACKOFFS	2
 #define BURST_US	1000	/* data that wasn't sent in time is made up for, up to this time */
 #define TAIL_DELAY_US	200000	/* how long a client may delay an acknowledgment */
@@ -160,6 +160,8 @@ void deliver_lost(struct flow *flow, struct segment *segment)
 	if (!segment->lost)
 		flow->lost_bytes += weight(segment);
 	segment->lost = true;
+	if (!flow->lost_from || before(segment->seq, flow->lost_from->seq))
+		flow->lost_from = segment;
 }
 
 void deliver_sent(struct flow *flow, struct segment *segment, uint64_t now_us)
@@ -209,13 +211,14 @@ static void fit(struct flow *flow, struct segment *segment)
 		store_cut(flow, segment, store_largest(flow, options));
 }
 
-static struct segment *first_lost(const struct flow *flow)
+/* Each is looked at once while they are sent again, though a client may have thousands lost. */
+static struct segment *first_lost(struct flow *flow)
 {
-	struct segment *at = flow->lost_bytes ? flow->head : NULL;
+	struct segment *at = flow->lost_bytes ? flow->lost_from : NULL;
 
 	while (at && !at->lost)
 		at = at->next;
-	return at;
+	return flow->lost_from = at;
 }
 
 /*
@@ -410,7 +413,7 @@ static bool go_on(struct flow *flow, uint64_t answers_us, uint64_t now_us)
 	uint64_t silent_us = flow->split->options.silent_us + answers_us;
 
 	flow->backoffs++;
-	return flow->backoffs <= BACKOFFS_MAX &&
+	return flow->backoffs <= BACKOFFS_MAX + silent_us / RTO_MAX_US &&
 	       (flow->backoffs < DEAD_BACKOFFS ||
 		now_us - flow->heard_us < silent_us);
 }

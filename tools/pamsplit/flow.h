@@ -183,6 +183,7 @@ struct flow {
 	uint32_t rcv_nxt;	/* all data before this has arrived here */
 	uint32_t ack_out;	/* the data before this was acknowledged to the server */
 	uint32_t ts_recent;	/* the server's newest time stamp in order */
+	uint64_t ts_recent_us;	/* when it came */
 	uint32_t last_hole_seq;	/* sequence number of the last packet out of order */
 	struct range dsack;	/* a duplicate that the next early ACK reports */
 	bool has_dsack;
@@ -205,6 +206,7 @@ struct flow {
 	uint32_t tsval_out;	/* the highest time stamp that was sent to the client */
 	uint64_t in_flight;
 	uint64_t lost_bytes;
+	struct segment *lost_from;	/* none before this one is lost; NULL: none is at all */
 	unsigned int sacked_segments;
 	bool reordering;
 	uint32_t srtt_us, rttvar_us, rto_us;

@@ -101,6 +101,7 @@ enum split_verdict open_answer(struct flow *flow, struct packet *packet,
 	/* the window isn't scaled in a SYN; valid until the client sends a newer one */
 	flow->right_edge = flow->rcv_nxt + flow->client_window;
 	flow->ts_recent = packet->tsval;
+	flow->ts_recent_us = now_us;
 	flow->tsval_out = packet->tsval;
 	flow->server_ack = packet->ack;
 	flow->server_window = packet->window;

@@ -12,7 +12,7 @@
 
 #define OPENING_US	(75 * SECOND_US)	/* a handshake without packets ends after this */
 #define LEFT_US		(5 * SECOND_US)		/* in this time the last queued packets come */
-#define IDLE_US		(24 * 3600 * SECOND_US)
+#define IDLE_US		(6 * 24 * 3600 * SECOND_US)	/* longer than conntrack keeps its mark */
 #define DRAIN_US	(2 * SECOND_US)		/* a leaving flow waits for unacknowledged data */
 #define HOP_MTU_MIN_V4	552	/* smaller MTUs aren't believed, as in Linux */
 #define HOP_MTU_MIN_V6	1280

@@ -92,6 +92,8 @@ static void drop(struct flow *flow, struct segment *segment)
 		flow->tail = segment->prev;
 	if (flow->unsent == segment)
 		flow->unsent = segment->next;
+	if (flow->lost_from == segment)
+		flow->lost_from = segment->next;
 	block_put(flow, segment->block);
 	account(flow, -(int64_t)sizeof(*segment));
 	free(segment);

@@ -47,6 +47,12 @@ static bool note(struct flow *flow, const struct packet *packet)
 
 	flow->client_nxt = seq_max(flow->client_nxt, nxt);
 	flow->client_fin |= !!(packet->flags & TCP_FIN);
+	/*
+	 * An older one has no news, and neither TCP would look at it. A stranger has to guess both
+	 * numbers closely.
+	 */
+	if (before(nxt, flow->server_ack) || before(packet->ack, flow->una))
+		return false;
 	if (packet->has_stamp)
 		flow->client_tsval = seq_max(flow->client_tsval,
 					     packet->tsval);
@@ -194,7 +200,8 @@ enum split_verdict upward_packet(struct flow *flow, struct packet *packet,
 	}
 	deliver_send(flow, now_us);
 	pays_rest(flow, now_us);
-	if (is_bare(packet) && !before(packet->seq, flow->client_nxt) &&
+	/* without a DATA_ACK to say, an early acknowledgment isn't sent (early.c) */
+	if (flow->data_ack_len && is_bare(packet) && !before(packet->seq, flow->client_nxt) &&
 	    (news || !old_ack)) {
 		if (after(early_target(flow), flow->ack_out)) {
 			flow->unacked += 2;
