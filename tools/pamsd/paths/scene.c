@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* scene - interfaces, addresses, routes and rules, as the kernel has them now */
 #include <errno.h>
+#include <netinet/in.h>		/* before linux/in6.h, where the C library is musl */
 #include <stdlib.h>
 #include <string.h>
 
