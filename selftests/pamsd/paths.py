@@ -284,11 +284,13 @@ def vpn_leads_around(folder):
 
 
 def ipsec_takes_all(folder):
-    """A VPN with an address of its own, whose link is none: what has another address would leave in clear."""
+    """A VPN with an address of its own, whose link is none: what has another address would leave in clear. Of a network behind this host
+    it takes nothing that is this host's."""
     server = Server()
+    everything = "dst 0.0.0.0/0 dir out tmpl src 10.99.1.1 dst 10.99.1.2 proto esp mode tunnel"
+    ip([f"xfrm policy add src 10.99.8.0/24 {everything}"])
     daemon = start(folder)
-    ip(["addr add 10.99.9.1/32 dev p1",
-        "xfrm policy add src 10.99.9.1/32 dst 0.0.0.0/0 dir out tmpl src 10.99.1.1 dst 10.99.1.2 proto esp mode tunnel",
+    ip(["addr add 10.99.9.1/32 dev p1", f"xfrm policy add src 10.99.9.1/32 {everything}",
         "route add default via 10.99.1.2 dev p1 src 10.99.9.1 table 220"])
     within("there are no paths", lambda: kept() == NONE)
     ip(["xfrm policy flush", "route del default table 220"])

@@ -279,8 +279,9 @@ static int dump(struct list *list, int type, size_t header)
 /* --- IPsec --- */
 
 /*
- * Does the outbound policy take all that has some source, as that of a VPN with an address of its
- * own? One of an interface or a mark doesn't by itself.
+ * Does the outbound policy take all that this host sends, or all with one source, as that of a VPN
+ * with an address of its own? One of a network behind this host doesn't, nor one of an interface
+ * or a mark.
  */
 static int on_policy(struct nl_msg *msg, void *arg)
 {
@@ -293,6 +294,7 @@ static int on_policy(struct nl_msg *msg, void *arg)
 	info = nlmsg_data(hdr);
 	if (info->dir == XFRM_POLICY_OUT && info->action == XFRM_POLICY_ALLOW &&
 	    !info->sel.prefixlen_d && !info->sel.proto && !info->sel.ifindex &&
+	    (!info->sel.prefixlen_s || info->sel.prefixlen_s == bits_of(info->sel.family)) &&
 	    nlmsg_find_attr(hdr, sizeof(*info), XFRMA_TMPL) &&
 	    !nlmsg_find_attr(hdr, sizeof(*info), XFRMA_IF_ID) &&
 	    !nlmsg_find_attr(hdr, sizeof(*info), XFRMA_MARK))
@@ -328,7 +330,8 @@ int scene_read(struct scene *scene)
 	err = err ?: dump(&scene->rules, RTM_GETRULE, sizeof(struct fib_rule_hdr));
 	if (err)
 		source_close(&sock);
-	read_policies(scene);
+	else
+		read_policies(scene);
 	return err;
 }
 
