@@ -153,7 +153,7 @@ def decisions_once(kernel, module, timer, names, count, paths=0):
     result = {}
     for line in lines:
         words = line.partition("bench: ")[2].split()
-        if len(words) == 4 and int(words[1]) == count:
+        if len(words) == 5 and int(words[1]) == count:
             result[words[0]] = int(words[2]) / 10
     missing = {*names, BY_RULE, FOLLOWS, RESOLVED} - set(result)
     if missing:

@@ -11,7 +11,8 @@
  * scheduler's. The median of the batches counts, per number of subflows.
  *
  * Result: one line per scheduler and number of subflows in the kernel log when
- * the module is unloaded, "bench: SCHED SUBFLOWS TENTHS-OF-NS BATCHES".
+ * the module is unloaded, "bench: SCHED SUBFLOWS TENTHS-OF-NS BATCHES QUARTILE"; the last is the
+ * lower quartile, in tenths of ns, too.
  *
  * On a connection of "rules" two more things are timed: minfct, which the rules have to
  * leave it, as "minfct-by-rule", and "rules" where each decision looks the rules through
@@ -226,11 +227,12 @@ static int compare_ns(const void *a, const void *b)
 
 static void print_median(unsigned int sched, unsigned int nr)
 {
+	unsigned int count = batches[sched][nr];
 	u32 *ns = batch_ns[sched][nr];
 
-	sort(ns, batches[sched][nr], sizeof(*ns), compare_ns, NULL);
-	pr_info("%s %u %u %u\n", names[sched], nr,
-		10 * ns[batches[sched][nr] / 2] / BATCH, batches[sched][nr]);
+	sort(ns, count, sizeof(*ns), compare_ns, NULL);
+	pr_info("%s %u %u %u %u\n", names[sched], nr, 10 * ns[count / 2] / BATCH, count,
+		10 * ns[count / 4] / BATCH);
 }
 
 /* Both were timed each time; before their batches are sorted. */
