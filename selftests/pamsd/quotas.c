@@ -203,6 +203,20 @@ static void ahead_of_time_unsynchronised(void)
 	check(usage.now.begin == 20990101);
 }
 
+/* A boot with yesterday's clock, before it is synchronised: today's bytes stay today's. */
+static void boots_with_yesterdays_clock(void)
+{
+	struct usage usage = { .now = { 20261122, 100 }, .before = { 20261121, 50 },
+			       .synced = true };
+
+	check(!usage_turn(&usage, 20261121, false));
+	usage.now.used += 5;
+	check(!usage_turn(&usage, 20261122, true));
+	check(usage.now.begin == 20261122 && usage.now.used == 105);
+	check(usage_turn(&usage, 20261123, true));
+	check(usage.now.used == 0);
+}
+
 /* A file that can't be read: used up until a period has ended, and 1970 is none. */
 static void unknown_until_a_period_ends(void)
 {
@@ -482,6 +496,7 @@ int main(void)
 	run(clock_of_1970);
 	run(period_begun_ahead_of_time);
 	run(ahead_of_time_unsynchronised);
+	run(boots_with_yesterdays_clock);
 	run(unknown_until_a_period_ends);
 	run(dates_are_dates);
 	run(slack_is_the_larger);

@@ -11,7 +11,8 @@
  * of them they were used. When the clock is set back further, as to 1970 on a machine
  * whose clock isn't set yet, the period stays the same.
  *
- * A clock that the kernel calls synchronised is trusted more. If the current period
+ * A clock that the kernel calls synchronised is trusted more. What it has begun no other
+ * clock ends by going back, as after a boot with yesterday's date. If the current period
  * begins later than that clock says, a clock that was ahead has begun it: the right
  * period replaces it, with the bytes counted since. And when a clock becomes
  * synchronised, its date may have been set: a period that only an unsynchronised clock
@@ -95,10 +96,11 @@ static bool has_ended(const struct usage *usage, bool synced)
 	return usage->now.begin >= FIRST_DAY && (usage->synced || !synced);
 }
 
-/* Is the clock synchronised, or set back no further than to the previous period? */
+/* Is the clock synchronised, or set back to the previous period, and was no better one seen? */
 static bool may_go_back(const struct usage *usage, uint32_t begin, bool synced)
 {
-	return synced || (usage->before.begin && begin >= usage->before.begin);
+	return synced ||
+	       (!usage->synced && usage->before.begin && begin >= usage->before.begin);
 }
 
 bool usage_turn(struct usage *usage, uint32_t begin, bool synced)
