@@ -9,12 +9,13 @@
  * used: an address that has an endpoint gets no second one.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <libgen.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/un.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <event2/event.h>
@@ -67,7 +68,7 @@ struct paths {
 	struct caps *caps;	/* or NULL */
 	struct kernel *kernel;
 	char *file;
-	int lock;		/* a name that only one pamsd of the namespace has */
+	int lock;		/* the state's folder, locked; -1: there is none */
 	struct nl_sock *news;
 	struct event *event, *settle, *look, *ended;
 	struct scene scene;
@@ -804,18 +805,23 @@ static int open_news(struct paths *paths, struct event_base *base)
 	return paths->event ? event_add(paths->event, NULL) : -1;
 }
 
-/* Two daemons would undo each other's work: the namespace has one such name. -1: it is taken. */
-static int lock(void)
+/*
+ * Two daemons would undo each other's work, so one locks the folder of what it has made: as a
+ * service its own, which other users can't open. false: another one has it.
+ */
+static bool lock(struct paths *paths)
 {
-	struct sockaddr_un name = { .sun_family = AF_UNIX, .sun_path = "\0mptcp-pams-paths" };
-	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	char *copied = strdup(paths->file);
 
-	if (fd >= 0 && bind(fd, (struct sockaddr *)&name,
-			    offsetof(struct sockaddr_un, sun_path) + 17)) {
-		close(fd);
-		fd = -1;
-	}
-	return fd;
+	if (!copied)
+		return false;
+	paths->lock = open(dirname(copied), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	free(copied);
+	if (paths->lock < 0 || !flock(paths->lock, LOCK_EX | LOCK_NB))
+		return true;
+	close(paths->lock);
+	paths->lock = -1;
+	return false;
 }
 
 static void say_locked(void)
@@ -837,19 +843,21 @@ struct paths *paths_new(struct event_base *base, const struct config *config,
 			struct kernel *kernel, struct caps *caps)
 {
 	struct paths *paths = calloc(1, sizeof(*paths));
+	bool locked;
 
 	if (!paths)
 		return NULL;
 	paths->config = &config->paths;
 	paths->kernel = kernel;
 	paths->caps = caps;
-	paths->lock = lock();
-	if (paths->lock < 0)
-		say_locked();
+	paths->lock = -1;
 	paths->file = file_beside(config->state);
+	locked = paths->file && lock(paths);
+	if (paths->file && !locked)
+		say_locked();
 	paths->settle = evtimer_new(base, on_settle, paths);
 	paths->look = evtimer_new(base, on_look, paths);
-	if (paths->lock < 0 || !paths->file || !paths->settle || !paths->look ||
+	if (!locked || !paths->settle || !paths->look ||
 	    open_news(paths, base)) {
 		paths_free(paths);
 		return NULL;
@@ -963,21 +971,23 @@ void paths_end(struct paths *paths)
 
 int paths_clean(const char *state, bool asked)
 {
-	struct paths paths = { .file = file_beside(state) };
+	struct paths paths = { .file = file_beside(state), .lock = -1 };
+	bool locked;
 	int left = 0;
 
 	if (!paths.file || (!asked && access(paths.file, F_OK)))
 		goto free_file;
-	paths.lock = lock();
-	for (unsigned int i = 0; asked && paths.lock < 0 && i < ENDING_LOOKS; i++) {
+	locked = lock(&paths);
+	for (unsigned int i = 0; asked && !locked && i < ENDING_LOOKS; i++) {
 		usleep(ENDING_LOOK_US);
-		paths.lock = lock();
+		locked = lock(&paths);
 	}
-	if (paths.lock >= 0) {
+	if (locked) {
 		restore(&paths);
 		paths_release(&paths);
 		left = paths.made.count ? -1 : 0;
-		close(paths.lock);
+		if (paths.lock >= 0)
+			close(paths.lock);
 	} else if (asked) {
 		say_locked();
 		left = -1;
