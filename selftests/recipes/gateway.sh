@@ -9,8 +9,12 @@ systemd)	# here a user's systemd would put haproxy into a user namespace, which 
 	sudo mkdir -p /etc/systemd/system/haproxy.service.d
 	printf '[Service]\nBindReadOnlyPaths=\n' | sudo tee /etc/systemd/system/haproxy.service.d/test.conf
 	;;
-confined)
+confined)	# the master says that it is ready before its worker has given up root
 	master=$(systemctl show -P MainPID haproxy)
+	for _ in $(seq 50); do
+		[ "$(ps -o user= --ppid "$master")" = root ] || break
+		sleep 0.1
+	done
 	[ "$(ps -o user= --ppid "$master")" = haproxy ]
 	[ "$(sudo readlink "/proc/$(pgrep -P "$master")/root")" = /var/lib/haproxy ]
 	;;
