@@ -136,8 +136,8 @@ def makefile_is_luci_s(folder):
     for package in told[0].split():
         check(package == "+luci-base" or f"define Package/{package[1:]}\n" in neighbour, package)
     check(f"PKG_VERSION:={told[1]}\n" in neighbour and told[2] == "all" and told[3], f"{told}")
-    # by this word OpenWrt finds a package's folder
-    check("BuildPackage" in (PACKAGE / "Makefile").read_text(), "BuildPackage")
+    # OpenWrt's include/scan.mk takes a folder for a package's by this pattern
+    check(re.search(r"call (Build/DefaultTargets|BuildPackage|KernelPackage)", (PACKAGE / "Makefile").read_text()), "BuildPackage")
 
 
 def acl_is_pamsctl_s(_folder):
@@ -258,7 +258,7 @@ def settings_are_the_init_script_s(folder):
         body = re.search(rf"^{kind}\(\)\n{{\n(.*?)^}}", script, re.M | re.S)[1]
         read |= {(kind, name, "Flag", default) for name, default in re.findall(r'flag "\$1" (\w+) \S+ (\d)', body)}
         read |= {(kind, name, "DynamicList", None) for name in re.findall(r'list_value "\$1" (\w+)', body)}
-        read |= {(kind, name, "Value", None) for name in re.findall(r'one_value "\$1" (\w+)', body)}
+        read |= {(kind, name, "Value", None) for name in re.findall(r'(?:one_value|config_get \w+) "\$1" (\w+)', body)}
     have = {(section["type"], option["name"], option["kind"].replace("ListValue", "Value"),
              option.get("default", "0") if option["kind"] == "Flag" else None)
             for section in asked["sections"] for option in section["options"]}

@@ -4,12 +4,13 @@
 # Short stand-ins for what OpenWrt's init scripts call, with the same arguments: of /lib/functions.sh, /lib/functions/network.sh and
 # procd.sh. Sections are numbered; what a section's option NAME has is in the variable o_SECTION_NAME, a list's values each on a line.
 
-# config_load NAME: read $CONFIG/NAME
+# config_load NAME: read $CONFIG/NAME; as OpenWrt's, which leaves the message to nobody, nothing of a file with an open quote
 config_load()
 {
 	local word type name rest
 
 	sections=
+	! grep -qvE "^[[:space:]]*#|^[^']*('[^']*'[^']*)*\$" "$CONFIG/$1" || return 1
 	while read -r word type rest; do
 		name=${rest#\'} name=${name%\'}
 		case $word in
@@ -20,6 +21,7 @@ config_load()
 		option | list)
 			[ "$word" = option ] || eval "name=\"\${o_${last}_$type-}\${o_${last}_$type+
 }\$name\""
+			[ "$word" = option ] || eval "o_${last}_${type}_LENGTH=some"
 			eval "o_${last}_$type=\$name" ;;
 		esac
 	done <"$CONFIG/$1"
@@ -56,10 +58,11 @@ config_foreach()
 
 config_list_foreach()
 {
-	local values value
+	local length values value
 
+	config_get length "$1" "$2_LENGTH"
 	config_get values "$1" "$2"
-	[ -n "$values" ] || return 0
+	[ -n "$length" ] || return 0
 	while read -r value; do
 		"$3" "$value"
 	done <<-EOF
@@ -67,7 +70,7 @@ config_list_foreach()
 	EOF
 }
 
-# $DOWN names the interfaces that aren't up, each with a colon and the device below it, if it has one: "wan:eth1 wwan:". As OpenWrt's,
+# With $SAME wan6 has wan's device. $DOWN names the interfaces that aren't up, each with a colon and the device below it, if it has one: "wan:eth1 wwan:". As OpenWrt's,
 # these unset the variable where there is nothing to tell.
 network_get_device()
 {
@@ -76,7 +79,7 @@ network_get_device()
 		unset "$1"
 		return 1 ;;
 	esac
-	eval "$1=dev-$2"
+	eval "$1=dev-${2%${SAME:+6}}"
 }
 
 network_get_physdev()
@@ -100,7 +103,13 @@ procd_add_reload_interface_trigger() { echo "interface $1"; }
 
 # An instance is printed as its command line and, where procd is to start it anew when files have changed, these.
 procd_open_instance() { command_line='' watched=; }
-procd_append_param() { shift; command_line="$command_line $*"; }
+procd_append_param()
+{
+	case $1 in
+	command) shift; command_line="$command_line $*" ;;
+	file) shift; watched="$watched $*" ;;
+	esac
+}
 procd_set_param()
 {
 	case $1 in

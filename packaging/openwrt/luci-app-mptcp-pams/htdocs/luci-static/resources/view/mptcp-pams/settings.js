@@ -32,6 +32,7 @@ return view.extend({
 		option(form.DynamicList, 'via', _('Interfaces that reports leave through'));
 
 		sections('interface', _('Interfaces to report about, by their names'));
+		option(form.Value, 'device', _('Device, if the name is not an interface’s'), { placeholder: 'phy0-ap0' });
 		option(form.DynamicList, 'about', _('Paths: source, or prefixes'), { datatype: 'or("source", cidr)' });
 		const measure = option(form.ListValue, 'measure', _('Measured by'), { optional: true });
 		['qdisc', 'station', 'tcp', 'pamsplit', 'none'].forEach(source => measure.value(source));
