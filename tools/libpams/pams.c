@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/types.h>
 #include <unistd.h>
 
 #include <linux/genetlink.h>
@@ -30,6 +31,7 @@
 
 struct pams {
 	int fd;
+	pid_t owner;		/* whose socket it is: after a fork both would take each other's answers */
 	uint16_t family;
 	uint32_t sequence;
 	char error[160];
@@ -159,21 +161,29 @@ static int find_family(struct pams *pams)
 	return ask(pams, &request);
 }
 
-struct pams *pams_open(void)
+/* Open a socket of this process. Returns 0 or -errno. */
+static int open_socket(struct pams *pams)
 {
-	struct pams *pams = calloc(1, sizeof(*pams));
-	int on = 1, err = 0;
+	int on = 1;
 
-	if (!pams)
-		return NULL;
 	pams->fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_GENERIC);
 	if (pams->fd < 0)
-		err = -errno;
+		return -errno;
+	pams->owner = getpid();
 	/* if these fail, answers have no text, or repeat the request */
 	setsockopt(pams->fd, SOL_NETLINK, NETLINK_EXT_ACK, &on, sizeof(on));
 	setsockopt(pams->fd, SOL_NETLINK, NETLINK_CAP_ACK, &on, sizeof(on));
-	if (!err)
-		err = find_family(pams);
+	return find_family(pams);
+}
+
+struct pams *pams_open(void)
+{
+	struct pams *pams = calloc(1, sizeof(*pams));
+	int err;
+
+	if (!pams)
+		return NULL;
+	err = open_socket(pams);
 	if (err) {
 		pams_close(pams);
 		errno = -err;
@@ -209,10 +219,15 @@ static int mark(struct pams *pams, uint32_t token, uint64_t bytes)
 int pams_unit_by_token(struct pams *pams, uint32_t token, uint64_t bytes)
 {
 	uint16_t family = pams->family;
-	int err;
+	int err = 0;
 
 	pams->error[0] = '\0';
-	err = mark(pams, token, bytes);
+	if (pams->owner != getpid()) {
+		close(pams->fd);
+		err = open_socket(pams);
+	}
+	if (!err)
+		err = mark(pams, token, bytes);
 	/* the module may have been unloaded, and loaded again with another id */
 	if (err && !pams->error[0] && !find_family(pams) && pams->family != family)
 		err = mark(pams, token, bytes);
