@@ -97,6 +97,8 @@ endif
 # The debug information, most of the file, stays in build/.
 .PHONY: install
 install: module
+	@! ls '$(INSTALLED)'/updates/dkms/mptcp_pams.ko* 2>/dev/null || { \
+		echo 'dkms has installed this one, which depmod may prefer: first apt remove mptcp-pams-dkms, or dkms remove' >&2; exit 1; }
 	$(CROSS_COMPILE)strip --strip-debug -o $(OUT)/mptcp_pams.ko.stripped $(OUT)/mptcp_pams.ko
 	$(AS_ROOT) install -D -m 644 $(OUT)/mptcp_pams.ko.stripped \
 		'$(INSTALLED)/updates/mptcp_pams.ko'

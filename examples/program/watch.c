@@ -44,7 +44,7 @@ static int on_message(struct nl_msg *msg, void *stopped)
 int main(void)
 {
 	struct nl_sock *ask = nl_socket_alloc(), *events = nl_socket_alloc();
-	int family, stopped = 0;
+	int family, err, stopped = 0;
 
 	genl_connect(ask);
 	family = genl_ctrl_resolve(ask, MPTCP_PAMS_FAMILY_NAME);
@@ -55,13 +55,19 @@ int main(void)
 	/* a socket of its own: events come at any time */
 	nl_socket_disable_seq_check(events);
 	genl_connect(events);
-	nl_socket_add_membership(events,
-				 genl_ctrl_resolve_grp(events, MPTCP_PAMS_FAMILY_NAME,
-						       MPTCP_PAMS_MCGRP_EVENTS));
+	err = nl_socket_add_membership(events,
+				       genl_ctrl_resolve_grp(events, MPTCP_PAMS_FAMILY_NAME,
+							     MPTCP_PAMS_MCGRP_EVENTS));
 
 	nl_socket_modify_cb(ask, NL_CB_VALID, NL_CB_CUSTOM, on_message, &stopped);
-	genl_send_simple(ask, family, MPTCP_PAMS_CMD_CONN_GET, 1, NLM_F_DUMP);
-	nl_recvmsgs_default(ask);
+	if (!err)
+		err = genl_send_simple(ask, family, MPTCP_PAMS_CMD_CONN_GET, 1, NLM_F_DUMP);
+	if (err >= 0)
+		err = nl_recvmsgs_default(ask);
+	if (err < 0) {
+		nl_perror(err, "connections and events are root's");
+		return 1;
+	}
 
 	nl_socket_modify_cb(events, NL_CB_VALID, NL_CB_CUSTOM, on_message, &stopped);
 	while (!stopped && nl_recvmsgs_default(events) >= 0)
