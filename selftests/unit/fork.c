@@ -2,8 +2,8 @@
 /*
  * fork - two processes mark through one handle of libpams, opened before they were forked
  *
- * The module needn't be there: the requests go to the kernel's own family nlctrl, which refuses them. Exit code: 0 each call
- * had its own answer, 1 one had not, or had none within 60 s.
+ * The module needn't be there: the requests go to the kernel's own family nlctrl, which refuses
+ * them. Exit code: 0 each call had its own answer, 1 one had not, or had none within 60 s.
  */
 #include <sys/wait.h>
 

@@ -31,7 +31,7 @@
 
 struct pams {
 	int fd;
-	pid_t owner;		/* whose socket it is: after a fork both would take each other's answers */
+	pid_t owner;		/* after a fork two would take each other's answers */
 	uint16_t family;
 	uint32_t sequence;
 	char error[160];
