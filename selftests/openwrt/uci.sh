@@ -79,7 +79,7 @@ network_get_device()
 		unset "$1"
 		return 1 ;;
 	esac
-	eval "$1=dev-${2%${SAME:+6}}"
+	eval "$1=dev-${2%"${SAME:+6}"}"
 }
 
 network_get_physdev()
