@@ -43,16 +43,20 @@ static struct kmod_ctx *open_loader(void)
 	return loader;
 }
 
-/* The module, or NULL if depmod doesn't know it. */
+/* The module, or NULL if it isn't installed. OpenWrt keeps modules without depmod's files. */
 static struct kmod_module *find(struct kmod_ctx *loader)
 {
 	struct kmod_module *module = NULL;
 	struct kmod_list *list = NULL;
+	char file[256];
 
 	if (kmod_module_new_from_lookup(loader, NAME, &list) < 0)
 		return NULL;
+	snprintf(file, sizeof(file), "%s/" NAME ".ko", kmod_get_dirname(loader));
 	if (list)
 		module = kmod_module_get_module(list);
+	else if (kmod_module_new_from_path(loader, file, &module) < 0)
+		module = NULL;
 	kmod_module_unref_list(list);
 	return module;
 }
