@@ -173,15 +173,15 @@ void look_at_pamsd(json_t *list)
 	const char *path = options.control ?: PAMSD_CONTROL;
 	json_t *status, *server, *reporter, *one;
 	const char *why_not;
-	char text[QUANTITY_MAX];
+	char text[QUANTITY_MAX], how[64];
 	json_int_t waits_ms;
 	int err;
 	size_t i;
 
 	status = pamsd_status(path, &err);
 	if (!status) {
-		finding(list, NOTE, "pamsd", err == -EACCES ? "run it as root" :
-			OR_UP "pamsctl pair, then systemctl start pamsd", "%s: %s",
+		snprintf(how, sizeof(how), OR_UP "pamsctl pair, then %s", pamsd_start());
+		finding(list, NOTE, "pamsd", err == -EACCES ? "run it as root" : how, "%s: %s",
 			err == -ENOENT || err == -ECONNREFUSED ?
 			"pamsd doesn't run, so nothing reports paths" :
 			"pamsd can't be asked", strerror(-err));

@@ -60,12 +60,16 @@ json_t *pamsd_status(const char *path, int *err)
 	return status;
 }
 
+const char *pamsd_start(void)
+{
+	return access("/etc/rc.common", F_OK) ? "systemctl start pamsd" : "service pamsd start";
+}
+
 static int refuse_pamsd(const char *path, int err)
 {
 	if (err == -ENOENT || err == -ECONNREFUSED)
 		return refuse(FAILED, "pamsd isn't running: nothing listens at "
-			      "its control socket %s: systemctl start pamsd",
-			      path);
+			      "its control socket %s: %s", path, pamsd_start());
 	return refuse(err == -EACCES ? NOT_PERMITTED : FAILED,
 		      "pamsd can't be asked at its control socket %s: %s%s",
 		      path, strerror(-err), err == -EACCES ?
