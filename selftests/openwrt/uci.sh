@@ -19,9 +19,8 @@ config_load()
 			last=${sections##* }
 			eval "type_$last=\$type name_$last=\$name" ;;
 		option | list)
-			[ "$word" = option ] || eval "name=\"\${o_${last}_$type-}\${o_${last}_$type+
+			[ "$word" = option ] || eval "o_${last}_${type}_LENGTH=some name=\"\${o_${last}_$type-}\${o_${last}_$type+
 }\$name\""
-			[ "$word" = option ] || eval "o_${last}_${type}_LENGTH=some"
 			eval "o_${last}_$type=\$name" ;;
 		esac
 	done <"$CONFIG/$1"
@@ -70,8 +69,8 @@ config_list_foreach()
 	EOF
 }
 
-# With $SAME wan6 has wan's device. $DOWN names the interfaces that aren't up, each with a colon and the device below it, if it has one: "wan:eth1 wwan:". As OpenWrt's,
-# these unset the variable where there is nothing to tell.
+# With $SAME wan6 has wan's device. $DOWN names the interfaces that aren't up, each with a colon and the device below it, if it has
+# one: "wan:eth1 wwan:". As OpenWrt's, these unset the variable where there is nothing to tell.
 network_get_device()
 {
 	case " ${DOWN-} " in

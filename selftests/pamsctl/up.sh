@@ -676,7 +676,7 @@ procd()
 	rm -rf /run/systemd /etc/modules.d /etc/mptcp-pams
 	printf 'pamsd.global=pamsd\npamsd.global.own_file=%s\npamsd.global.enabled=0\n' "$1" >/etc/config/pamsd
 }
-pamsctl peers --control "$work/none" >"$work/why" 2>&1 || grep -q "service pamsd start\$" "$work/why"
+! pamsctl peers --control "$work/none" >"$work/why" 2>&1 && grep -q "service pamsd start\$" "$work/why"
 result "how pamsd is started with procd"
 for own_file in 0 1 on; do
 	procd $own_file

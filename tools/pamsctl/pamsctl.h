@@ -177,7 +177,8 @@ void line_to_stdout(const char *line, void *arg);
 json_t *pamsd_status(const char *path, int *err);
 /* Refuse further words, and get the status of pamsd; DONE: *status is set. */
 int pamsd_ask(struct words *words, json_t **status);
-const char *pamsd_start(void);		/* the command for it here: systemd's, or OpenWrt's */
+bool procd_is_here(void);		/* OpenWrt's, in place of systemd */
+const char *pamsd_start(void);		/* the command for it, by that */
 int unix_connect(const char *path);	/* a file descriptor or -errno */
 #define PAMSD_CONTROL	"/run/pamsd/control"
 

@@ -60,9 +60,14 @@ json_t *pamsd_status(const char *path, int *err)
 	return status;
 }
 
+bool procd_is_here(void)
+{
+	return !access("/etc/rc.common", F_OK);
+}
+
 const char *pamsd_start(void)
 {
-	return access("/etc/rc.common", F_OK) ? "systemctl start pamsd" : "service pamsd start";
+	return procd_is_here() ? "service pamsd start" : "systemctl start pamsd";
 }
 
 static int refuse_pamsd(const char *path, int err)

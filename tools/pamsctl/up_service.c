@@ -12,7 +12,7 @@
 
 void service_manager(struct up *up)
 {
-	up->procd = !access("/etc/rc.common", F_OK);
+	up->procd = procd_is_here();
 	up->systemd = !up->procd && !access("/run/systemd/system", F_OK);
 }
 
