@@ -4,7 +4,7 @@
  *
  *	flaps [COUNT [SEED]]	10,000 schedules, seed 1
  *
- * The daemon's own files keep the paths: paths.c, metric.c, plan.c, choice.c and seen.c. The
+ * The daemon's own files keep the paths: paths.c, and most of what it calls. The
  * kernel, the event loop and the clock are played here. A schedule has three links, changes for
  * 30 s, in half of them a daemon that ends or is killed and is started again, and others who add
  * and take away endpoints, routes and rules, also those of pamsd. All the time somebody wants to

@@ -276,6 +276,66 @@ int lead_all(struct list *leads, const struct leading *leading);
  */
 const struct path *lead_along(const struct leading *leading, const struct path *chosen);
 
+/* --- apply.c: carries a plan out, and remembers what was made for it --- */
+
+/* What the kernel refuses is logged, seldom, and tried again. */
+struct refused {
+	bool any;
+	struct seldom seldom;
+};
+
+struct applied {
+	const struct scene *scene;
+	struct caps *caps;	/* or NULL */
+	struct refused *refused;
+	char *file;		/* of what was made */
+	struct list made;	/* of struct made */
+	bool unsaved;		/* the file says something else than was made */
+	uint32_t limit_before;	/* of further subflows before it was raised, plus 1; or 0 */
+	uint32_t limit;		/* that it was raised to: another one is another's */
+	struct seldom unread, unwritten;
+};
+
+void refuse(struct refused *refused, const char *what, const char *interface, int err);
+/* Take what an earlier pamsd made since the machine was started. */
+void apply_restore(struct applied *applied);
+/* The scene is the one that the plan was made from. */
+void apply(struct applied *applied, const struct plan *plan);
+/* Undo all but what the plan has. */
+void apply_undo(struct applied *applied, const struct plan *stays);
+
+/* --- where.c: on which path connections begin, and tells the kernel --- */
+
+struct where {
+	const struct list *paths;
+	const struct scene *scene;
+	struct refused *refused;
+	struct begin *begin;	/* NULL: connections begin where the routes say */
+	bool by_metric;		/* these are told where */
+	unsigned int exits[2];	/* scene_exit() of both families, of others' routes */
+	int refused_metric[2];	/* -errno of metric_tell() */
+	struct prefix chosen[2];
+	uint64_t compared_ms[2]; /* when a choice was made by round trips first; 0: never */
+	struct lead told[2];	/* to all; family 0: nothing */
+	struct list left;	/* of struct prefix: destinations for which there's no choice */
+	bool crowded;		/* there are too many */
+	struct list leads;	/* of struct lead */
+	struct seldom full;
+};
+
+/* Is there any choice? */
+bool where_is_chosen(const struct where *where);
+/* Where do the routes lead? Until paths can be compared, that is the choice. */
+void where_routes_lead(struct where *where);
+/* Take the plan's list, and all that is led out of the kernel's table. */
+void where_leave(struct where *where, struct plan *plan);
+/* The paths, or what was seen of them, may have changed. */
+void where_choose(struct where *where);
+/* Is the kernel told that connections begin there, or on any path? */
+bool where_is(const struct where *where, const struct path *path);
+bool where_is_told(const struct where *where);
+void where_free(struct where *where);
+
 /* --- seen.c: what this machine's TCP sockets tell of the paths --- */
 
 /*

@@ -2,16 +2,18 @@
 /*
  * paths - keeps the host's paths
  *
- *	  scene.c, seen.c -> paths.c -> scene.c, endpoint.c, begin.c
- *	                    (plan.c, choice.c, lead.c, metric.c)
+ *	  scene.c, seen.c -> paths.c (plan.c) -> where.c (choice.c, lead.c) -> begin.c, metric.c
+ *	                                      -> apply.c -> scene.c, endpoint.c
  *
  *	paths.c			keeps them as they should be
+ *	where.c			on which of them connections begin
+ *	apply.c			carries a plan out, and remembers what was made
  *	metric.c		lets all traffic begin on a path, by a default route
  *	plan.c			what should be there for them
  *	lead.c			where those begin whose destination is silent
  *	begin.c			puts where connections begin into the kernel
  *	seen.c			what TCP sockets tell of the paths
- *	choice.c		chooses on which of them connections begin
+ *	choice.c		which of them is better
  *	silent.c		destinations that don't answer over a path
  *	scene.c			interfaces, addresses, routes and rules
  */
