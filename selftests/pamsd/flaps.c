@@ -500,10 +500,11 @@ bool caps_have_taken(const struct caps *caps, const struct prefix *address)
 	return false;
 }
 
-void caps_leave(struct caps *caps, const struct prefix *address)
+void caps_leave(struct caps *caps, const struct prefix *address, bool stays)
 {
 	(void)caps;
 	(void)address;
+	(void)stays;
 }
 
 void endpoints_close(void)

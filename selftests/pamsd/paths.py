@@ -8,6 +8,7 @@ behind two of them. Prints TAP.
 
     selftests/pamsd/paths.py [CASE...]
 """
+import signal
 import socket
 import subprocess
 import sys
@@ -217,6 +218,26 @@ def caps_hold_over_its_end(folder):
     server.end()
 
 
+def backup_survives_a_refused_reload(folder):
+    """The paths were taken away for a configuration without them, which can't be used."""
+    server = Server()
+    text = config(folder, 'cap "c" { interface = "p1" then = "backup" }')
+    daemon = start(folder)
+    daemon.reload(text)
+    within("there is a backup", lambda: shown("ip mptcp endpoint").count("backup") == 1)
+    daemon.write(text.replace("paths { first = false }", f'control = "{folder}/none/socket"'))
+    daemon.send(signal.SIGHUP)
+    within("it is refused", lambda: "the old configuration is kept" in daemon.said())
+    within("there is a backup", lambda: kept() == BOTH and shown("ip mptcp endpoint").count("backup") == 1)
+    daemon.write(text.replace("paths { first = false }", ""))
+    daemon.send(signal.SIGHUP)
+    within("nothing is left", lambda: kept() == NONE)
+    daemon.reload(config(folder))
+    within("there is no backup", lambda: kept() == BOTH and "backup" not in shown("ip mptcp endpoint"))
+    stop(daemon, NONE)
+    server.end()
+
+
 def address_given_anew_is_unknown(folder):
     """However soon: what was measured from it was another network's."""
     server = Server()
@@ -302,4 +323,4 @@ def ipsec_takes_all(folder):
 if __name__ == "__main__":
     sys.exit(run_cases_about_lo([open_connections_outlive_it, what_is_left_can_be_cleaned,
                                  what_ordinary_tcp_keeps_can_be_cleaned, caps_hold_over_its_end,
-                                 address_given_anew_is_unknown, renamed_link_is_found, vpn_leads_around, ipsec_takes_all]))
+                                 backup_survives_a_refused_reload, address_given_anew_is_unknown, renamed_link_is_found, vpn_leads_around, ipsec_takes_all]))

@@ -161,8 +161,6 @@ void caps_save(struct caps *caps);
 void caps_tell(struct caps *caps);
 /* Make endpoints backups, remove them, or restore them. */
 void caps_settle_endpoints(struct caps *caps);
-/* Don't restore those that were removed and are to be left. */
-void caps_drop_left(struct caps *caps);
 /* Restore an interface's lasting cost (0: it has none) once none of its caps is active. */
 void caps_give_back_cost(struct caps *caps, unsigned int ifindex, uint8_t cost);
 

@@ -399,7 +399,6 @@ void caps_release(struct caps *caps)
 	for (unsigned int i = 0; i < caps->capped_count; i++)
 		caps->capped[i].effect = (struct effect){ };
 	caps_tell(caps);
-	caps_drop_left(caps);
 	if (caps->held_count)
 		caps_settle_endpoints(caps);
 	if (caps->held_count < before)

@@ -39,8 +39,8 @@ void caps_on_change(struct caps *caps, void (*news)(void *arg), void *arg);
 
 /* Have the caps removed the endpoint with this address, to give it back? */
 bool caps_have_taken(const struct caps *caps, const struct prefix *address);
-/* It is pamsd's own: caps_release() leaves it as it is. */
-void caps_leave(struct caps *caps, const struct prefix *address);
+/* It is pamsd's own: caps_release() leaves it as it is. If it doesn't stay it is forgotten. */
+void caps_leave(struct caps *caps, const struct prefix *address, bool stays);
 
 /* Was this pamsd built with D-Bus? */
 bool metered_can_be_had(void);

@@ -215,17 +215,22 @@ bool caps_have_taken(const struct caps *caps, const struct prefix *address)
 	return held && held->removed;
 }
 
-void caps_leave(struct caps *caps, const struct prefix *address)
-{
-	struct held *held = held_at(caps, address);
-
-	if (held)
-		held->left = true;
-}
-
 static void drop(struct caps *caps, struct held *held)
 {
 	*held = caps->held[--caps->held_count];
+}
+
+void caps_leave(struct caps *caps, const struct prefix *address, bool stays)
+{
+	struct held *held = held_at(caps, address);
+
+	if (!held)
+		return;
+	held->left = stays;
+	if (stays)
+		return;
+	drop(caps, held);
+	caps_save(caps);
 }
 
 static void complain(struct caps *caps, const struct endpoint *endpoint,
@@ -393,13 +398,6 @@ static void restore_all(struct caps *caps, const struct endpoint *list,
 		if (caps->held[i].id_taken == id_taken &&
 		    !is_in(&caps->held[i].endpoint, list, count) &&
 		    restore(caps, &caps->held[i]))
-			drop(caps, &caps->held[i]);
-}
-
-void caps_drop_left(struct caps *caps)
-{
-	for (unsigned int i = caps->held_count; i--;)
-		if (caps->held[i].left && caps->held[i].removed)
 			drop(caps, &caps->held[i]);
 }
 

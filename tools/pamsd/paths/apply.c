@@ -329,7 +329,9 @@ void apply_undo(struct applied *applied, const struct plan *stays)
 
 	for_each(const struct made, made, &applied->made)
 		if (applied->caps)
-			caps_leave(applied->caps, &made->address);
+			caps_leave(applied->caps, &made->address,
+				   made_at(&stays->endpoints, &made->address) &&
+				   endpoint_at(list, count, &made->address));
 	if (count >= 0) {
 		leave_others(applied, list, count);
 		remove_endpoints(applied, stays, list, count, applied->made.count);
