@@ -678,6 +678,19 @@ procd()
 }
 ! pamsctl peers --control "$work/none" >"$work/why" 2>&1 && grep -q "service pamsd start\$" "$work/why"
 result "how pamsd is started with procd"
+pamsctl pair phone 192.0.2.1 >"$work/why" 2>&1 && grep -q "^# on OpenWrt, as here, write the same into /etc/config/pamsd; or" "$work/why"
+result "pair: how to start pamsd with procd"
+mkdir "$work/read"
+pamsctl --json pair phone 192.0.2.1 | pamsctl pair --read server "$work/read" >"$work/why" 2>&1 &&
+	grep -q "^now, as root: write the same into /etc/config/pamsd" "$work/why" && ! grep -q systemctl "$work/why"
+result "pair --read: how to start pamsd with procd"
+mv /sys/module/mptcp_pams /sys/module/other
+[ -z "$installed" ] || mount -t tmpfs none /lib/modules
+(cd /sys && "$bin/pamsctl" load --dry-run) >"$work/why" 2>&1
+grep -q "no mptcp_pams.ko for this kernel: install kmod-mptcp-pams" "$work/why"
+result "load: the package of the module with procd"
+mv /sys/module/other /sys/module/mptcp_pams
+[ -z "$installed" ] || umount /lib/modules
 for own_file in 0 1 on; do
 	procd $own_file
 	sort /etc/config/pamsd >"$work/uci"

@@ -193,6 +193,12 @@ static void advise_to_build(json_t *advice, const char *release)
 {
 	json_t *text;
 
+	if (procd_is_here()) {
+		advise(advice, "there is no mptcp_pams.ko for this kernel: install "
+			       "kmod-mptcp-pams, of the feed that this firmware was built "
+			       "with; or give --module FILE");
+		return;
+	}
 	text = json_sprintf("there is no mptcp_pams.ko for this kernel: "
 			    "install linux-headers-%s, from which the package "
 			    "mptcp-pams-dkms builds it; or run make and make "

@@ -77,9 +77,9 @@ static void print(const char *name, const char *server, const char *key,
 	print_server(stdout, name);
 	printf("\n# 3. On %s, in /etc/pamsd/pamsd.conf:\n", name);
 	print_reporter(stdout, name, server, links, count);
-	printf("\n# 4. On both, as root:\n"
-	       "pamsd --check && systemctl enable pamsd && "
-	       "systemctl restart pamsd && pamsctl peers\n");
+	printf("\n# 4. On both, as root:\n%s\n", pamsd_enable);
+	if (procd_is_here())
+		printf("# on OpenWrt, as here, %s\n", pamsd_enable_uci);
 }
 
 int pair_command(struct words *words)

@@ -111,8 +111,7 @@ static int tell(const char *key_file, const char *config, const char *text,
 		       config, text);
 	else
 		printf("written: %s\nnow, as root: ", config);
-	puts("pamsd --check && systemctl enable pamsd && "
-	     "systemctl restart pamsd && pamsctl peers");
+	puts(procd_is_here() ? pamsd_enable_uci : pamsd_enable);
 	return DONE;
 }
 

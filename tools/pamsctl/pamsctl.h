@@ -179,6 +179,8 @@ json_t *pamsd_status(const char *path, int *err);
 int pamsd_ask(struct words *words, json_t **status);
 bool procd_is_here(void);		/* OpenWrt's, in place of systemd */
 const char *pamsd_start(void);		/* the command for it, by that */
+extern const char pamsd_enable[];	/* what to do once it has a configuration */
+extern const char pamsd_enable_uci[];	/* on OpenWrt */
 int unix_connect(const char *path);	/* a file descriptor or -errno */
 #define PAMSD_CONTROL	"/run/pamsd/control"
 

@@ -65,6 +65,14 @@ bool procd_is_here(void)
 	return !access("/etc/rc.common", F_OK);
 }
 
+const char pamsd_enable[] =
+	"pamsd --check && systemctl enable pamsd && systemctl restart pamsd && pamsctl peers";
+const char pamsd_enable_uci[] =
+	"write the same into /etc/config/pamsd; or, if that has nothing else, let pamsd use "
+	"/etc/pamsd/pamsd.conf in place of it: uci set pamsd.global.own_file=1. Then: "
+	"uci set pamsd.global.enabled=1 && uci commit pamsd && service pamsd restart && "
+	"pamsctl peers";
+
 const char *pamsd_start(void)
 {
 	return procd_is_here() ? "service pamsd start" : "systemctl start pamsd";
