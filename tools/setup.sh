@@ -45,7 +45,7 @@ else
 	qemu_user=qemu-user-binfmt
 fi
 packages_package="git xz-utils debootstrap debian-archive-keyring"
-packages_package_check="$packages_package e2fsprogs $qemu_user"
+packages_package_check="$packages_package e2fsprogs kmod $qemu_user"
 packages_apt_repo="reprepro gnupg"
 packages_check="$packages_unit ccache git sparse perl
 	python3-yaml python3-jsonschema python3-prometheus-client clang libclang-rt-dev bash-completion man-db
