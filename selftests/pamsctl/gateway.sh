@@ -242,6 +242,30 @@ for call in "enable mptcp-pams-gateway" "restart mptcp-pams-gateway" "restart dn
 		gateway_same "$work/before"
 	result "up --gateway where systemctl fails: $call"
 done
+# So it is where the first call did its work, and a later one fails that makes its files anew: the units go on.
+pamsctl up --gateway lan0 >"$work/why" 2>&1
+rm /etc/mptcp-pams/gateway.nft /etc/dnsmasq.d/mptcp-pams
+gateway_state >"$work/before"
+for call in "restart mptcp-pams-gateway" "restart dnsmasq"; do
+	echo "$call" >"$own/run/fails"
+	! pamsctl up >"$work/why" 2>&1 && [ ! -e "$own/run/fails" ] && gateway_state | grep -v '^dnsmasq.active$' >"$work/after" &&
+		grep -v '^dnsmasq.active$' "$work/before" | diff - "$work/after" >>"$work/why" && [ "$(tail -n 1 "$own/run/calls")" = "restart mptcp-pams-gateway" ]
+	result "up again, where systemctl fails: $call"
+done
+pamsctl up >"$work/why" 2>&1 && pamsctl down >>"$work/why" 2>&1
+# The adapter is unplugged, and systemd has stopped what is bound to it.
+gateway_fresh dnsmasq
+pamsctl up --gateway lan0=192.168.50.1/24 >"$work/why" 2>&1
+rm -f "$own/run/mptcp-pams-lan.active"
+ip link set lan0 name lan1
+echo "restart mptcp-pams-lan" >"$own/run/fails"
+says 0 "lan0 isn't there: it gets its address when it comes
+$nothing" up && [ -e "$own/run/mptcp-pams-lan.enabled" ]
+result "up again while the LAN's adapter is unplugged"
+rm -f "$own/run/fails"
+ip link set lan1 name lan0
+ip link set lan0 up
+pamsctl down >"$work/why" 2>&1
 # Killed: down undoes it, and another up completes it.
 for call in "enable pamsd" "restart pamsd" "enable mptcp-pams-gateway" "restart mptcp-pams-gateway" "restart dnsmasq"; do
 	for next in down up; do

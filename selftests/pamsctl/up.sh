@@ -536,7 +536,7 @@ pamsctl down >"$work/why" 2>&1 && rm -rf /var/lib/dkms /run/mount && same "$work
 result "down after that"
 umount /sys/firmware /sys/kernel
 fails 1 "there is no mptcp_pams.ko for this kernel: install linux-headers-$(uname -r), from which the package mptcp-pams-dkms \
-builds it; or run make and make install in the project's folder; or give --module FILE" --server
+builds it; or run make and make install in the project's folder; or give --module FILE" --server	# run has left BTF there
 if [ -n "$installed" ]; then
 	mv /lib/modules/mptcp_pams.ko "/lib/modules/$(uname -r)"
 	depmod -a 2>/dev/null

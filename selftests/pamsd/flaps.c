@@ -465,6 +465,12 @@ int endpoint_remove(const struct endpoint *endpoint)
 	return -EINVAL;
 }
 
+bool endpoint_has(int family)
+{
+	(void)family;
+	return true;
+}
+
 int endpoint_limit(uint32_t *subflows)
 {
 	*subflows = limit;

@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from daemon import (LIMIT_S, PAMSD, Daemon, Skipped, check, free_port, new_key, run_cases_about_lo, within)  # noqa: E402
+from daemon import (HELPERS, LIMIT_S, PAMSD, Daemon, Skipped, check, free_port, new_key, run_cases_about_lo, within)  # noqa: E402
 
 MPTCP = 262
 # 2 endpoints; of each 3 rules and 2 routes
@@ -238,6 +238,22 @@ def backup_survives_a_refused_reload(folder):
     server.end()
 
 
+def mptcp_without_ipv6(folder):
+    """As in Raspberry Pi OS: what leaves from the address leaves by its link, and no endpoint is asked for."""
+    server = Server()
+    ip(["addr add fd00:1::1/64 dev p1 nodad", "route add default via fd00:1::2 dev p1"])
+    daemon = Daemon(folder, "paths", config(folder))
+    within("IPv6 has an endpoint", lambda: kept()[0] == 3)
+    with_ipv6 = kept()[1]
+    stop(daemon, NONE)
+    daemon = Daemon(folder, "paths", config(folder), prefix=("env", f"LD_PRELOAD={HELPERS}/no_mptcp6.so", "ASAN_OPTIONS=verify_asan_link_order=0"))
+    check(len(daemon.status()["paths"]["paths"]) == 3, "there are three paths")
+    is_kept((2, with_ipv6))
+    check("refuses" not in daemon.said(), daemon.said())
+    stop(daemon, NONE)
+    server.end()
+
+
 def address_given_anew_is_unknown(folder):
     """However soon: what was measured from it was another network's."""
     server = Server()
@@ -323,4 +339,4 @@ def ipsec_takes_all(folder):
 if __name__ == "__main__":
     sys.exit(run_cases_about_lo([open_connections_outlive_it, what_is_left_can_be_cleaned,
                                  what_ordinary_tcp_keeps_can_be_cleaned, caps_hold_over_its_end,
-                                 backup_survives_a_refused_reload, address_given_anew_is_unknown, renamed_link_is_found, vpn_leads_around, ipsec_takes_all]))
+                                 backup_survives_a_refused_reload, mptcp_without_ipv6, address_given_anew_is_unknown, renamed_link_is_found, vpn_leads_around, ipsec_takes_all]))

@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <linux/inet_diag.h>
 #include <linux/mptcp.h>
@@ -150,6 +151,15 @@ int sockdiag_ended(struct nl_sock *sock, sockdiag_fn fn, void *arg)
 		err = nl_recvmsgs_default(sock);
 	while (err >= 0);
 	return err == -NLE_AGAIN ? 0 : err;
+}
+
+bool sockdiag_opens(int family, int protocol)
+{
+	int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, protocol);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
 }
 
 void sockdiag_unmap(int *family, uint8_t address[16])

@@ -47,6 +47,9 @@ int sockdiag_one(struct nl_sock *sock, uint8_t protocol, const struct sockdiag *
 int sockdiag_watch(struct nl_sock *sock);
 int sockdiag_ended(struct nl_sock *sock, sockdiag_fn fn, void *arg);
 
+/* Does this kernel open sockets of that family (AF_) and protocol (IPPROTO_)? */
+bool sockdiag_opens(int family, int protocol);
+
 /* Make AF_INET of an IPv4-mapped address of AF_INET6. */
 void sockdiag_unmap(int *family, uint8_t address[16]);
 

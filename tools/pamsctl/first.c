@@ -87,7 +87,7 @@ const char *show_destination(char text[DESTINATION_MAX], const struct first *fir
 /* The address that connections begin on, which this machine has, into *first. */
 static int find_source(const char *source, struct first *first)
 {
-	unsigned int ifindex = interface_of(first->family, first->source);
+	unsigned int ifindex = interface_of(first->family, first->source, 0);
 
 	if (!ifindex)
 		return refuse(FAILED, "first set: %s is no address of this machine", source);

@@ -23,6 +23,7 @@
 
 #include "links.h"
 #include "pamsctl.h"
+#include "sockdiag.h"
 
 /* IFF_LOWER_UP of <linux/if.h>, which <net/if.h> doesn't have */
 #define LOWER_UP	0x10000
@@ -185,6 +186,11 @@ static void judge_endpoint(const struct outlook *outlook, const struct link *lin
 		judge(&address->verdict, LINK_NO_ENDPOINT,
 		      "no subflow joins over it: MPTCP takes one endpoint for an address, and "
 		      "%s has it", show_interface(name, others->ifindex));
+		return;
+	}
+	if (address->own->family == AF_INET6 && !sockdiag_opens(AF_INET6, IPPROTO_MPTCP)) {
+		judge(&address->verdict, LINK_NO_ENDPOINT, "no subflow joins over it: this "
+		      "kernel's MPTCP has no IPv6");
 		return;
 	}
 	judge(&address->verdict, LINK_NO_ENDPOINT, "no subflow joins over it");

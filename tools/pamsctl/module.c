@@ -23,6 +23,8 @@
 #define UBUNTU_KEY	"/var/lib/shim-signed/mok/MOK.der"
 #define ENROLLED	"/sys/firmware/efi/efivars/MokListRT-" \
 			"605dab50-e046-4300-abb6-3dd810dd8b23"
+/* of kernels without type information, as make keep leaves it */
+#define KEPT_SOURCE	"/var/lib/mptcp-pams-source"
 #define KEYS_MAX	65536
 #define SELF_MAX	3000
 
@@ -197,6 +199,12 @@ static void advise_to_build(json_t *advice, const char *release)
 		advise(advice, "there is no mptcp_pams.ko for this kernel: install "
 			       "kmod-mptcp-pams, of the feed that this firmware was built "
 			       "with; or give --module FILE");
+		return;
+	}
+	if (access("/sys/kernel/btf/vmlinux", F_OK) && access(KEPT_SOURCE, F_OK)) {
+		advise(advice, "there is no mptcp_pams.ko for this kernel, and it tells of no "
+			       "types (BTF), from which one could be built: see \"without BTF\" in "
+			       "install.md, or give --module FILE");
 		return;
 	}
 	text = json_sprintf("there is no mptcp_pams.ko for this kernel: "

@@ -15,6 +15,7 @@
 #include "hook.h"
 #include "pamsctl.h"
 #include "pins.h"
+#include "sockdiag.h"
 
 /* An enabled cgroup that exists, and its path. */
 struct enabled {
@@ -67,22 +68,13 @@ static int refuse_missing(const char *why, const char *name)
 	return refuse(FAILED, "%s; instead: mptcpize enable %s", why, name);
 }
 
-static bool opens(int family, int protocol)
-{
-	int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, protocol);
-
-	if (fd >= 0)
-		close(fd);
-	return fd >= 0;
-}
-
 /* Without MPTCP in this kernel, the hook would keep programs from opening TCP sockets. */
 static int check_sockets(void)
 {
-	if (!opens(AF_INET, IPPROTO_MPTCP))
+	if (!sockdiag_opens(AF_INET, IPPROTO_MPTCP))
 		return refuse(FAILED, "this kernel opens no MPTCP sockets: see "
 			      "pamsctl doctor");
-	if (opens(AF_INET6, IPPROTO_TCP) && !opens(AF_INET6, IPPROTO_MPTCP))
+	if (sockdiag_opens(AF_INET6, IPPROTO_TCP) && !sockdiag_opens(AF_INET6, IPPROTO_MPTCP))
 		return refuse(FAILED, "MPTCP has no IPv6 in this kernel: "
 			      "programs could open no IPv6 sockets");
 	return DONE;

@@ -38,13 +38,13 @@
  *	mib.c			the kernel's MPTCP counters
  *	helper.c		pamsplit, if this machine is a helper
  *	finding.c		doctor's findings, as text or as JSON
- *	pamsd.c			asks the daemon for its status
  *	first_hook.c		where connections begin: pinned BPF
  *	hook.c			MPTCP for the programs of a cgroup, by BPF
  *	pins.c			what pinned BPF programs need
  *	cgroup.c		cgroups by path, number and systemd's unit
  *	program.c		runs another program
  *	module.c		the module's file, and what loading it needs
+ *	pamsd.c			asks the daemon for its status
  *	scheduler.c		the kernel's MPTCP schedulers
  *	loader.c		loads and unloads the module
  *	key.c			a path's key, from words and as text
@@ -141,8 +141,8 @@ int parse_number(const char *what, const char *text, uint64_t min,
 const char *show_count(char *buffer, uint64_t number);
 const char *show_rate(char *buffer, uint64_t byteps);
 
-/* route.c: the index of the interface that has the address, 0 if none has */
-unsigned int interface_of(int family, const void *address);
+/* route.c: the index of an interface that has the address, "bound" if that has it; 0: none has */
+unsigned int interface_of(int family, const void *address, unsigned int bound);
 
 /* key.c */
 #define KEY_TEXT_MAX		128

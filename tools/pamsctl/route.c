@@ -37,15 +37,16 @@ static bool is_address(const struct sockaddr *sa, int family,
 	       !memcmp(&((struct sockaddr_in6 *)sa)->sin6_addr, address, 16);
 }
 
-unsigned int interface_of(int family, const void *address)
+unsigned int interface_of(int family, const void *address, unsigned int bound)
 {
 	struct ifaddrs *list = NULL, *at;
 	unsigned int ifindex = 0;
 
 	if (getifaddrs(&list))
 		return 0;
-	for (at = list; at && !ifindex; at = at->ifa_next)
-		if (is_address(at->ifa_addr, family, address))
+	for (at = list; at && (!ifindex || ifindex != bound); at = at->ifa_next)
+		if (is_address(at->ifa_addr, family, address) &&
+		    (!ifindex || if_nametoindex(at->ifa_name) == bound))
 			ifindex = if_nametoindex(at->ifa_name);
 	freeifaddrs(list);
 	return ifindex;
@@ -205,7 +206,7 @@ void look_at_address(json_t *list, int family, const void *address,
 		     uint32_t ifindex, bool announced)
 {
 	struct nl_sock *sock = nl_socket_alloc();
-	unsigned int owner = interface_of(family, address);
+	unsigned int owner = interface_of(family, address, ifindex);
 	char text[INET6_ADDRSTRLEN];
 	struct way way = { };
 	uint8_t to[16];

@@ -24,6 +24,7 @@
 #define PATHS_MAX	16	/* of which echoes are asked */
 #define SHOWN_MAX	8	/* subflows */
 #define USUAL_MTU	1500
+#define LEAST_MTU	1280	/* below it an interface loses IPv6 */
 
 struct looking {
 	json_t *list;
@@ -103,6 +104,20 @@ static const struct flow *flow_on(const struct looking *looking, const struct ec
 	return found;
 }
 
+/* Do large packets to another peer pass on the same way out? */
+static bool pass_elsewhere(const struct looking *looking, const struct echo *echo)
+{
+	for (size_t i = 0; i < looking->count; i++) {
+		const struct echo *other = &looking->echoes[i];
+
+		if (other->family == echo->family && other->bound == echo->bound &&
+		    !memcmp(other->local, echo->local, sizeof(echo->local)) &&
+		    other->small && !swallows(other))
+			return true;
+	}
+	return false;
+}
+
 static void show_swallowing(const struct looking *looking, const struct echo *echo)
 {
 	char remote[INET6_ADDRSTRLEN], name[IF_NAMESIZE], advice[160];
@@ -114,9 +129,13 @@ static void show_swallowing(const struct looking *looking, const struct echo *ec
 		return;
 	if (echo->largest)
 		snprintf(passes, sizeof(passes), "those of %u pass", echo->largest);
-	snprintf(advice, sizeof(advice), "ip link set %s mtu %u, at both ends sysctl -w "
-		 "net.ipv4.tcp_mtu_probing=1; or have ICMP pass",
-		 device(name, flow), echo->largest ?: 1280);
+	if (pass_elsewhere(looking, echo))
+		snprintf(advice, sizeof(advice), "the peer may refuse large ICMP alone; if "
+			 "transfers hang: at both ends sysctl -w net.ipv4.tcp_mtu_probing=1");
+	else
+		snprintf(advice, sizeof(advice), "ip link set %s mtu %u, at both ends sysctl -w "
+			 "net.ipv4.tcp_mtu_probing=1; or have ICMP pass", device(name, flow),
+			 echo->largest > LEAST_MTU ? echo->largest : LEAST_MTU);
 	finding(looking->list, waits ? BAD : NOTE, "large packet", advice,
 		"%s: packets of %u bytes to %s and back vanish, %s%s", device(name, flow),
 		echo->mtu, show_address(remote, echo->family, echo->remote), passes,

@@ -42,8 +42,22 @@ static const struct kind *kind_of(const json_t *step)
 	return NULL;
 }
 
+/* As su leaves it, PATH has no folders of root's programs. */
+static void complete_path(void)
+{
+	static const char more[] = "/usr/local/sbin:/usr/sbin:/sbin";
+	const char *path = getenv("PATH");
+	char *all;
+
+	if (asprintf(&all, "%s:%s", path ?: "/usr/local/bin:/usr/bin:/bin", more) < 0)
+		return;
+	setenv("PATH", all, 1);
+	free(all);
+}
+
 static int prepare(struct up *up, bool make)
 {
+	complete_path();
 	memset(up, 0, sizeof(*up));
 	up->dry_run = options.given & OPT_DRY_RUN;
 	up->locked = -1;
@@ -97,6 +111,13 @@ static int finish(struct up *up, const char *command, int status, json_t *servic
 
 /* --- undoing --- */
 
+/* A unit that was active starts again, with its files as they were. */
+static bool is_last(const json_t *step)
+{
+	return kind_of(step)->last ||
+	       (!strcmp(up_string(step, "what"), "unit") && up_flag(step, "active"));
+}
+
 /* Undo the steps of the list, the last one first, and take those out that are undone. */
 static void undo(struct up *up, json_t *steps)
 {
@@ -105,9 +126,8 @@ static void undo(struct up *up, json_t *steps)
 
 		while (i--) {
 			json_t *step = json_array_get(steps, i);
-			const struct kind *kind = kind_of(step);
 
-			if (kind->last == last && !kind->undo(up, step))
+			if (is_last(step) == last && !kind_of(step)->undo(up, step))
 				json_array_remove(steps, i);
 		}
 	}
@@ -287,6 +307,9 @@ static void merge(const struct up *up, json_t *step, const json_t *old)
 		json_object_set(step, "before", json_object_get(old, "before") ?: json_null());
 	} else if (!strcmp(what, "reader")) {
 		keep_flag(step, old, "active", up_flag(step, "active") || !up->complete);
+	} else if (!strcmp(what, "unit")) {
+		keep_flag(step, old, "enabled", true);
+		keep_flag(step, old, "active", true);
 	} else if (!strcmp(what, "gateway")) {
 		keep_flag(step, old, "before", !up->complete || up_flag(step, "before"));
 	} else if (!strcmp(what, "service") && !up_flag(old, "conf_is_users")) {

@@ -478,7 +478,11 @@ static void plan_address(struct up *up, json_t *plan, const struct lan *lan)
 	}
 	changed = add_file(up, plan, UNITS LAN_UNIT, lan_unit, lan->name,
 			   show_ipv4(text, lan->address), lan->length, bound, wanted_by);
-	add(plan, unit_plan(up, LAN_UNIT, changed));
+	if (!changed && up->complete && !if_nametoindex(lan->name) &&
+	    unit_is(LAN_UNIT, "UnitFileState", "enabled"))
+		up_note(up, "%s isn't there: it gets its address when it comes", lan->name);
+	else
+		add(plan, unit_plan(up, LAN_UNIT, changed));
 }
 
 /* Without these lines dnsmasq serves all networks; one of ours would end that. */
@@ -529,6 +533,11 @@ static void look_at_firewalls(struct up *up, const struct lan *lan)
 	if (name)
 		up_note(up, "%s is on: it has to let TCP port %u, DHCP and DNS in from %s, and "
 			"forward what comes from there", name, PROXY_PORT, lan->name);
+	if (unit_is("docker.service", "ActiveState", "active"))
+		up_note(up, "docker may drop what is forwarded, all but TCP from the LAN: iptables "
+			"-I DOCKER-USER -i %s -j ACCEPT; iptables -I DOCKER-USER -o %s -m conntrack "
+			"--ctstate RELATED,ESTABLISHED -j ACCEPT, at each boot", lan->name,
+			lan->name);
 }
 
 static bool is_forwarding(void)
@@ -601,8 +610,8 @@ int gateway_carry_out(struct up *up, json_t *step)
 }
 
 /*
- * Who else may have come to need forwarding: a file that sets it, or an interface of software's
- * that leads to no default route, as one of containers, machines or a VPN's clients. Else "".
+ * Who else may have come to need forwarding: a file that sets it, or an interface that leads to no
+ * default route, as one of containers, machines, a VPN's clients or a hotspot's. Else "".
  */
 static void others_forward(char who[IF_NAMESIZE], const char *lan)
 {
@@ -619,8 +628,8 @@ static void others_forward(char who[IF_NAMESIZE], const char *lan)
 	for (size_t i = 0; i < interfaces.count && !*who; i++) {
 		const struct interface *one = &interfaces.at[i];
 
-		if (one->made && strcmp(one->name, lan) && has_ipv4(one) &&
-		    !is_link(&interfaces, one))
+		if (!(one->flags & IFF_LOOPBACK) && one->flags & IFF_UP &&
+		    strcmp(one->name, lan) && has_ipv4(one) && !is_link(&interfaces, one))
 			snprintf(who, IF_NAMESIZE, "%s", one->name);
 	}
 	interfaces_free(&interfaces);

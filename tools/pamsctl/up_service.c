@@ -149,11 +149,14 @@ static int clean(struct up *up)
 {
 	const char * const words[] = { "pamsd", "--clean", NULL };
 	char said[256] = "";
+	int status;
 
-	if (up->dry_run || access(PATHS_FILE, F_OK) ||
-	    !program_run(words, true, said, sizeof(said)))
+	if (up->dry_run || access(PATHS_FILE, F_OK))
 		return DONE;
-	return up_stays(up, "pamsd --clean fails: %s", said);
+	status = program_run(words, true, said, sizeof(said));
+	if (!status)
+		return DONE;
+	return up_stays(up, "pamsd --clean fails: %s", status < 0 ? strerror(-status) : said);
 }
 
 int service_undo(struct up *up, json_t *step)

@@ -57,7 +57,8 @@ json_t *unit_plan(struct up *up, const char *unit, bool changed)
 	changed |= !up->complete && up_step_of(up, "unit", unit);
 	if (!changed && is_enabled(unit) && is_active(unit))
 		return NULL;
-	return json_pack("{s:s, s:s}", "what", "unit", "path", unit);
+	return json_pack("{s:s, s:s, s:b, s:b}", "what", "unit", "path", unit,
+			 "enabled", is_enabled(unit), "active", is_active(unit));
 }
 
 int unit_carry_out(struct up *up, json_t *step)
@@ -74,14 +75,20 @@ int unit_carry_out(struct up *up, json_t *step)
 int unit_undo(struct up *up, json_t *step)
 {
 	const char *unit = up_string(step, "path");
-	bool enabled = is_enabled(unit), active = is_active(unit);
+	bool was_active = up_flag(step, "active");
+	bool enabled = !up_flag(step, "enabled") && is_enabled(unit);
+	bool active = !was_active && is_active(unit);
 
+	if (was_active && tell_back(up, "restart", unit))
+		return FAILED;
 	if (enabled && tell_back(up, "disable", unit))
 		return FAILED;
 	if (active && tell_back(up, "stop", unit))
 		return FAILED;
 	if (enabled || active)
 		up_say(up, "stop", "stopped", "%s", unit);
+	else if (was_active)
+		up_say(up, "restart", "restarted", "%s", unit);
 	return DONE;
 }
 

@@ -213,6 +213,8 @@ int endpoint_set_backup(const struct endpoint *endpoint, bool backup);
 /* Returns 0 or -errno; -EBUSY: another endpoint has the id. For id 0 the kernel picks one. */
 int endpoint_add(const struct endpoint *endpoint);
 int endpoint_remove(const struct endpoint *endpoint);
+/* Has MPTCP this family in this kernel? Raspberry Pi OS's has no IPv6. */
+bool endpoint_has(int family);
 /* How many subflows a connection may have besides the first. Return 0 or -errno. */
 int endpoint_limit(uint32_t *subflows);
 int endpoint_set_limit(uint32_t subflows);

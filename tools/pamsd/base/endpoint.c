@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <ifaddrs.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -16,6 +17,7 @@
 
 #include "../../lib/genl.h"
 #include "../../lib/netlink-internal.h"
+#include "../../lib/sockdiag.h"
 #include "base.h"
 
 #define ANSWER_S	1
@@ -314,4 +316,16 @@ int endpoint_set_limit(uint32_t subflows)
 
 	limits.subflows = subflows;
 	return err ?: set_limits(&limits);
+}
+
+bool endpoint_has(int family)
+{
+	static bool without_ipv6, asked;
+
+	if (!asked)
+		without_ipv6 = sockdiag_opens(AF_INET6, IPPROTO_TCP) &&
+			       sockdiag_opens(AF_INET, IPPROTO_MPTCP) &&
+			       !sockdiag_opens(AF_INET6, IPPROTO_MPTCP);
+	asked = true;
+	return family != AF_INET6 || !without_ipv6;
 }

@@ -230,8 +230,9 @@ static void plan_path(const struct situation *now, struct plan *plan,
 	struct path *path;
 
 	/* the first of two interfaces that have it */
-	if (made_at(&plan->endpoints, from))
-		return;
+	for_each(const struct scene_rule, rule, &plan->rules)
+		if (!memcmp(&rule->from, from, sizeof(*from)))
+			return;
 	path = list_path(now, link, from);
 	path->also = also_of(now, link, from->family);
 	if (is_gone(path, now->ms))
@@ -244,6 +245,8 @@ static void plan_path(const struct situation *now, struct plan *plan,
 	plan_rule(plan, from, 0, table, 0);
 	plan_rule(plan, from, 1, RT_TABLE_MAIN, 0);
 	plan_rule(plan, from, 2, table, -1);
+	if (!endpoint_has(from->family))
+		return;
 	endpoint = list_add(&plan->endpoints, sizeof(*endpoint));
 	endpoint->address = *from;
 	endpoint->ifindex = link->ifindex;
