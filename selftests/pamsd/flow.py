@@ -219,6 +219,10 @@ def pulled_cable(folder):
         subprocess.run(["ip", "link", "set", "v1", "down"], check=True)
         within("the loss is known", is_lost)
         took_ms.append(round((time.monotonic() - start) * 1000))
+        # what a plugin foresees counts when the link is back
+        for line in ('{"interface": "v0", "no_loss": true}', '{"interface": "v0", "loss_ms": 9000}'):
+            check("the link is down, which is said already" in str(pair.reporter.tell(line)), line)
+        check(is_lost(), f"{pair.server.peer()}")
         subprocess.run(["ip", "link", "set", "v1", "up"], check=True)
         within("its end is", lambda: not is_lost())
     check(min(took_ms) < 200, f"after {took_ms} ms: {pair.server.peer()}")

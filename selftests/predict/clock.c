@@ -181,6 +181,27 @@ static void hear(struct plugin *plugin, uint8_t ap, int level_dbm)
 	}
 }
 
+/* It takes a second each time: no level is read meanwhile, but none is lost. */
+static void waiting_for_gpsd_is_no_silence(void)
+{
+	struct settings settings = {
+		.model = PATHLOSS_DEFAULT, .window_ms = TREND_WINDOW_MS,
+		.gpsd = "gpsd.example.org",
+	};
+	struct plugin plugin = { };
+
+	warning_init(&settings.warning);
+	boot_ms = BEGIN_MS;
+	plugin_begin(&plugin, &settings);
+	for (int i = 0; i < 5; i++) {
+		hear(&plugin, 10, -80);
+		plugin.gps_ms = 0;
+		connect_gps(&plugin);
+	}
+	hear(&plugin, 10, -80);
+	check(plugin.above_db > 10);
+}
+
 /* Left three times at 11 dB above the threshold: known when it is joined again, but of no other. */
 static void each_access_point_teaches_for_itself(void)
 {
@@ -215,6 +236,7 @@ int main(void)
 	run(route_keeps_to_the_clock);
 	run(route_that_began_with_the_program);
 	run(gpsd_is_asked_again_after_a_pause);
+	run(waiting_for_gpsd_is_no_silence);
 	run(each_access_point_teaches_for_itself);
 	return tap_end();
 }

@@ -496,10 +496,14 @@ static void lost_until_it_recovers(void)
 	}
 	lost.at_ms = 31000;
 	check(warning_update(&warning, &lost, -1, 31000) == WARNING_LOSS);
-	check(warning_update(&warning, &none, 3, 31100) == WARNING_NOTHING);
-	check(warning_update(&warning, &none, 2.9, 31500) == WARNING_NOTHING);
-	check(warning_update(&warning, &none, 3, 31600) == WARNING_NOTHING);
-	check(warning_update(&warning, &none, 3, 32100) == WARNING_NO_LOSS);
+	/* above the threshold, but not by enough: a report expires after a minute */
+	check(warning_update(&warning, &none, 2.9, 60999) == WARNING_NOTHING);
+	check(warning_update(&warning, &none, 2.9, 61000) == WARNING_LOSS);
+	check(warning.loss_at_ms == 61000);
+	check(warning_update(&warning, &none, 3, 61100) == WARNING_NOTHING);
+	check(warning_update(&warning, &none, 2.9, 61500) == WARNING_NOTHING);
+	check(warning_update(&warning, &none, 3, 61600) == WARNING_NOTHING);
+	check(warning_update(&warning, &none, 3, 62100) == WARNING_NO_LOSS);
 }
 
 /* --- geo.c, coverage.c, route.c --- */

@@ -29,9 +29,37 @@ static void an_interface_that_is_gone(void)
 	nl_socket_free(radio.questions);
 }
 
+static bool counts(unsigned int mask, unsigned int set)
+{
+	const struct nl80211_sta_flag_update flags = { mask, set };
+	struct nl_msg *msg = nlmsg_alloc();
+	struct nlattr *attr;
+	bool found;
+
+	nla_put(msg, NL80211_STA_INFO_STA_FLAGS, sizeof(flags), &flags);
+	attr = nlmsg_data(nlmsg_hdr(msg));
+	found = is_access_point(attr);
+	nlmsg_free(msg);
+	return found;
+}
+
+/* One with which nothing goes yet, as when roaming, is none; nor is the peer of a direct link. */
+static void who_is_an_access_point(void)
+{
+	const unsigned int joined = 1 << NL80211_STA_FLAG_ASSOCIATED;
+	const unsigned int direct = 1 << NL80211_STA_FLAG_TDLS_PEER;
+
+	check(is_access_point(NULL));
+	check(counts(0, 0));
+	check(counts(joined, joined));
+	check(!counts(joined, 0));
+	check(!counts(joined | direct, joined | direct));
+}
+
 int main(void)
 {
 	run(a_family_that_is_gone);
 	run(an_interface_that_is_gone);
+	run(who_is_an_access_point);
 	return tap_end();
 }

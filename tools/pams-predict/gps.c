@@ -10,6 +10,8 @@
 #include <fcntl.h>
 #include <math.h>
 #include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -99,6 +101,17 @@ static void look_up(const char *host, char addresses[ADDRESSES_TEXT])
 }
 
 /* A socket that is connected to that address, or -1. *silent counts those that don't answer. */
+/* Nothing is sent to gpsd any more: thus it shows that its machine is gone, or this address. */
+static void keep_alive(int fd)
+{
+	static const int on = 1, idle_s = 10, between_s = 5, count = 3;
+
+	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+	setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof(idle_s));
+	setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &between_s, sizeof(between_s));
+	setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof(count));
+}
+
 static int connect_to(const struct addrinfo *to, unsigned int *silent)
 {
 	int fd = socket(to->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), err = 0;
@@ -156,6 +169,8 @@ struct gps *gps_connect(const char *where)
 	host[len] = '\0';
 	look_up(host, addresses);
 	gps->fd = connect_in_time(addresses, port ? port + 1 : PORT);
+	if (gps->fd >= 0)
+		keep_alive(gps->fd);
 	if (gps->fd >= 0 &&
 	    send(gps->fd, watch, strlen(watch), MSG_NOSIGNAL) == (ssize_t)strlen(watch))
 		return gps;

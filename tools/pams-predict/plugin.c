@@ -185,7 +185,7 @@ static void explain(const struct plugin *plugin, const struct estimate *estimate
 /* Write a line to pamsd if necessary. 0, or -1 if standard output is closed. */
 static int decide(struct plugin *plugin, int64_t ms)
 {
-	struct estimate signal, route;
+	struct estimate signal, route, told;
 	const struct estimate *best;
 	bool enough;
 
@@ -196,8 +196,10 @@ static int decide(struct plugin *plugin, int64_t ms)
 	best = choice_make(&plugin->choice, &signal, plugin->share, &route, ms);
 	switch (warning_update(&plugin->warning, best, plugin->above_db, ms)) {
 	case WARNING_LOSS:
-		explain(plugin, best, ms);
-		return line_loss(stdout, best, ms, -1);
+		told = *best;
+		warning_told(&plugin->warning, &told);
+		explain(plugin, &told, ms);
+		return line_loss(stdout, &told, ms, -1);
 	case WARNING_NO_LOSS:
 		if (plugin->settings->explain)
 			fprintf(stderr, "pams-predict: %s: no loss is to come\n",
@@ -294,6 +296,8 @@ static int look(struct plugin *plugin, int64_t ms)
 	       !memcmp(station.bssid, plugin->station.bssid, 6);
 	if (!same && join(plugin, &station))
 		return -1;
+	if (!*plugin->ssid)
+		radio_ssid(plugin->radio, plugin->ssid);
 	new = !same || station.frames != plugin->station.frames ||
 	      station.level_dbm != plugin->station.level_dbm;
 	if (new) {
@@ -319,8 +323,11 @@ static int pause_ms(const struct plugin *plugin)
 
 /* --- gpsd --- */
 
+/* While it waits for an answer no level is read, which is no silence. */
 static void connect_gps(struct plugin *plugin)
 {
+	int64_t before_ms = now_ms();
+
 	if (!plugin->settings->gpsd || plugin->gps ||
 	    (plugin->gps_ms && now_ms() - plugin->gps_ms < GPSD_AGAIN_MS))
 		return;
@@ -329,6 +336,8 @@ static void connect_gps(struct plugin *plugin)
 		fprintf(stderr, "pams-predict: no gpsd at %s; asked again every %d s\n",
 			plugin->settings->gpsd, GPSD_AGAIN_MS / 1000);
 	plugin->gps_ms = now_ms();
+	if (plugin->walk.begun)
+		plugin->walk.ms += plugin->gps_ms - before_ms;
 }
 
 static void read_gps(struct plugin *plugin, int64_t ms)
@@ -384,6 +393,8 @@ static void plugin_begin(struct plugin *plugin, const struct settings *settings)
 {
 	plugin->settings = settings;
 	plugin->warning = settings->warning;
+	/* perhaps, by one that was killed: what is joined first takes it back */
+	plugin->warning.said = true;
 	trend_init(&plugin->trend, &settings->model, settings->window_ms);
 	walk_init(&plugin->walk, settings->model.threshold_dbm);
 	plugin->walk.avoids = settings->avoids;

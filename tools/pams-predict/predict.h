@@ -211,6 +211,8 @@ void warning_init(struct warning *warning);
 enum warning_act warning_update(struct warning *warning,
 				const struct estimate *estimate,
 				double above_db, int64_t now_ms);
+/* The time and the spread of the last report. */
+void warning_told(const struct warning *warning, struct estimate *estimate);
 /* Forget what was reported: the access point was left, or another one joined. */
 void warning_forget(struct warning *warning);
 

@@ -33,6 +33,7 @@ static int replay(FILE *in, const char *name, struct trend *trend,
 	while (!err && getline(&line, &room, in) >= 0) {
 		struct estimate estimate;
 		struct trend_fit fit;
+		enum warning_act act;
 		char more[2];
 		int64_t ms;
 		double dbm;
@@ -52,8 +53,9 @@ static int replay(FILE *in, const char *name, struct trend *trend,
 		if (!trend_estimate(trend, ms, &estimate, &fit))
 			continue;
 		walk_correct(walk, ms, &estimate);
-		err = print_act(warning_update(warning, &estimate, walk_above_db(walk), ms),
-				&estimate, ms, out);
+		act = warning_update(warning, &estimate, walk_above_db(walk), ms);
+		warning_told(warning, &estimate);
+		err = print_act(act, &estimate, ms, out);
 	}
 	free(line);
 	return err;

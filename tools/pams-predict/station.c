@@ -190,6 +190,18 @@ static uint64_t count_of(struct nlattr **info, int name)
 	return nla_len(attr) == 8 ? nla_get_u64(attr) : nla_get_u32(attr);
 }
 
+/* Not one that is only being authenticated with, as when roaming, nor a peer of a direct link. */
+static bool is_access_point(struct nlattr *attr)
+{
+	const struct nl80211_sta_flag_update *flags;
+
+	if (!attr || nla_len(attr) < (int)sizeof(*flags))
+		return true;
+	flags = nla_data(attr);
+	return !(flags->mask & ~flags->set & 1 << NL80211_STA_FLAG_ASSOCIATED) &&
+	       !(flags->set & 1 << NL80211_STA_FLAG_TDLS_PEER);
+}
+
 struct looking {
 	struct station *station;
 	bool found;
@@ -208,7 +220,8 @@ static int on_station(struct nl_msg *msg, void *arg)
 	    !attrs[NL80211_ATTR_STA_INFO] ||
 	    nla_parse_nested(info, NL80211_STA_INFO_MAX,
 			     attrs[NL80211_ATTR_STA_INFO], NULL) ||
-	    !info[NL80211_STA_INFO_SIGNAL])
+	    !info[NL80211_STA_INFO_SIGNAL] ||
+	    !is_access_point(info[NL80211_STA_INFO_STA_FLAGS]))
 		return NL_OK;
 	looking->found = true;
 	memcpy(station->bssid, nla_data(attrs[NL80211_ATTR_MAC]), 6);

@@ -57,6 +57,12 @@ static enum warning_act say_loss(struct warning *warning,
 	return WARNING_LOSS;
 }
 
+void warning_told(const struct warning *warning, struct estimate *estimate)
+{
+	estimate->at_ms = warning->loss_at_ms;
+	estimate->spread_ms = warning->spread_ms;
+}
+
 /* Return to "quiet", if no loss has been predicted for CLEAR_MS. */
 static enum warning_act take_back(struct warning *warning, int64_t now_ms)
 {
@@ -87,12 +93,15 @@ static enum warning_act when_lost(struct warning *warning,
 				  const struct estimate *estimate,
 				  double above_db, int64_t now_ms)
 {
+	const struct estimate now = { .known = true, .lost = true, .at_ms = now_ms };
+
 	if (!estimate->lost && !(above_db < warning->recovery_db))
 		return take_back(warning, now_ms);
 	warning->clear = false;
-	if (estimate->lost && now_ms - warning->said_ms >= RENEW_MS)
-		return say_loss(warning, estimate, now_ms);
-	return WARNING_NOTHING;
+	if (now_ms - warning->said_ms < RENEW_MS)
+		return WARNING_NOTHING;
+	/* above T, but not recovered: still lost */
+	return say_loss(warning, estimate->lost ? estimate : &now, now_ms);
 }
 
 enum warning_act warning_update(struct warning *warning,

@@ -510,6 +510,9 @@ const char *reporter_predict(struct reporter *reporter, const char *name,
 
 		if (strcmp(interface->config->name, name))
 			continue;
+		/* until it is up again */
+		if (interface->loss && interface->lasting)
+			return "the link is down, which is said already";
 		if (is_news(interface, prediction))
 			set_loss(reporter, interface, prediction, false);
 		return NULL;
