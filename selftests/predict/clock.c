@@ -16,7 +16,7 @@
 
 static int64_t boot_ms, wall_ms;
 static unsigned int attempts;
-static struct station station = { .bssid = { 2 }, .level_dbm = -50 };
+static struct station station = { .bssid = { 2 }, .level_dbm = -50, .beacons = true };
 static bool associated = true;
 
 int clock_gettime(clockid_t clock, struct timespec *now)
@@ -202,6 +202,25 @@ static void waiting_for_gpsd_is_no_silence(void)
 	check(plugin.above_db > 10);
 }
 
+/* Of a driver that counts no beacons nothing comes while nobody sends. */
+static void idling_is_no_silence(void)
+{
+	struct settings settings = { .model = PATHLOSS_DEFAULT, .window_ms = TREND_WINDOW_MS };
+
+	warning_init(&settings.warning);
+	for (int counted = 0; counted < 2; counted++) {
+		struct plugin plugin = { };
+
+		boot_ms = BEGIN_MS;
+		plugin_begin(&plugin, &settings);
+		station.beacons = counted;
+		for (int i = 0; i < 5; i++, boot_ms += 1000)
+			hear(&plugin, 12, -80);
+		hear(&plugin, 12, -80);
+		check(plugin.walk.learned.losses == (counted ? 5 : 0));
+	}
+}
+
 /* Left three times at 11 dB above the threshold: known when it is joined again, but of no other. */
 static void each_access_point_teaches_for_itself(void)
 {
@@ -237,6 +256,7 @@ int main(void)
 	run(route_that_began_with_the_program);
 	run(gpsd_is_asked_again_after_a_pause);
 	run(waiting_for_gpsd_is_no_silence);
+	run(idling_is_no_silence);
 	run(each_access_point_teaches_for_itself);
 	return tap_end();
 }

@@ -303,6 +303,7 @@ static int look(struct plugin *plugin, int64_t ms)
 	if (new) {
 		plugin->silent = false;
 		trend_add(&plugin->trend, ms, station.level_dbm);
+		plugin->walk.idles = !station.beacons;
 		walk_add(&plugin->walk, ms, station.level_dbm);
 	}
 	plugin->station = station;

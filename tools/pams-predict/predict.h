@@ -144,6 +144,7 @@ struct walk {
 	int64_t begun_ms, ms;		/* time of the first and the newest sample */
 	struct walk_filter filters[WALK_MODELS];
 	bool avoids;			/* a setting: a loss that is near is told as a risk */
+	bool idles;			/* without frames for a while nothing need be lost */
 	bool near;			/* a loss is */
 	bool vain;			/* since it is, none has come */
 	int64_t weak_ms;		/* when the level was last above the threshold */
@@ -372,6 +373,7 @@ struct station {
 	uint8_t bssid[6];
 	int level_dbm;
 	uint64_t frames;	/* received from it, including beacons */
+	bool beacons;		/* these are counted */
 };
 
 struct radio;

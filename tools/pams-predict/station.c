@@ -229,6 +229,7 @@ static int on_station(struct nl_msg *msg, void *arg)
 		(int8_t)nla_get_u8(info[NL80211_STA_INFO_SIGNAL]);
 	station->frames = count_of(info, NL80211_STA_INFO_RX_PACKETS) +
 			  count_of(info, NL80211_STA_INFO_BEACON_RX);
+	station->beacons = info[NL80211_STA_INFO_BEACON_RX];
 	return NL_OK;
 }
 

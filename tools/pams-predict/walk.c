@@ -338,7 +338,7 @@ void walk_add(struct walk *walk, int64_t ms, double level_dbm)
 
 	if (walk->begun && ms < walk->ms)
 		return;
-	if (walk->begun && ms - walk->ms >= SILENT_MS)
+	if (walk->begun && ms - walk->ms >= SILENT_MS && !walk->idles)
 		walk_lost(walk);
 	if (!walk->begun || ms - walk->ms > FORGET_MS) {
 		begin(walk, ms, level_dbm);
