@@ -29,7 +29,7 @@ static void an_interface_that_is_gone(void)
 	nl_socket_free(radio.questions);
 }
 
-static bool counts(unsigned int mask, unsigned int set)
+static bool counts(unsigned int mask, unsigned int set, uint64_t frames)
 {
 	const struct nl80211_sta_flag_update flags = { mask, set };
 	struct nl_msg *msg = nlmsg_alloc();
@@ -38,7 +38,7 @@ static bool counts(unsigned int mask, unsigned int set)
 
 	nla_put(msg, NL80211_STA_INFO_STA_FLAGS, sizeof(flags), &flags);
 	attr = nlmsg_data(nlmsg_hdr(msg));
-	found = is_access_point(attr);
+	found = is_access_point(attr, frames);
 	nlmsg_free(msg);
 	return found;
 }
@@ -49,11 +49,12 @@ static void who_is_an_access_point(void)
 	const unsigned int joined = 1 << NL80211_STA_FLAG_ASSOCIATED;
 	const unsigned int direct = 1 << NL80211_STA_FLAG_TDLS_PEER;
 
-	check(is_access_point(NULL));
-	check(counts(0, 0));
-	check(counts(joined, joined));
-	check(!counts(joined, 0));
-	check(!counts(joined | direct, joined | direct));
+	check(is_access_point(NULL, 0));
+	check(counts(0, 0, 0));
+	check(counts(joined, joined, 0));
+	check(!counts(joined, 0, 0));
+	check(counts(joined, 0, 1));
+	check(!counts(joined | direct, joined | direct, 1));
 }
 
 int main(void)

@@ -190,15 +190,18 @@ static uint64_t count_of(struct nlattr **info, int name)
 	return nla_len(attr) == 8 ? nla_get_u64(attr) : nla_get_u32(attr);
 }
 
-/* Not one that is only being authenticated with, as when roaming, nor a peer of a direct link. */
-static bool is_access_point(struct nlattr *attr)
+/*
+ * Not one that is only being authenticated with, as when roaming, nor a peer of a direct link. A
+ * driver that doesn't say that it is associated has frames of it.
+ */
+static bool is_access_point(struct nlattr *attr, uint64_t frames)
 {
 	const struct nl80211_sta_flag_update *flags;
 
 	if (!attr || nla_len(attr) < (int)sizeof(*flags))
 		return true;
 	flags = nla_data(attr);
-	return !(flags->mask & ~flags->set & 1 << NL80211_STA_FLAG_ASSOCIATED) &&
+	return (frames || !(flags->mask & ~flags->set & 1 << NL80211_STA_FLAG_ASSOCIATED)) &&
 	       !(flags->set & 1 << NL80211_STA_FLAG_TDLS_PEER);
 }
 
@@ -213,6 +216,7 @@ static int on_station(struct nl_msg *msg, void *arg)
 	struct nlattr *info[NL80211_STA_INFO_MAX + 1];
 	struct looking *looking = arg;
 	struct station *station = looking->station;
+	uint64_t frames;
 
 	if (looking->found ||
 	    genlmsg_parse(nlmsg_hdr(msg), 0, attrs, NL80211_ATTR_MAX, NULL) ||
@@ -220,15 +224,17 @@ static int on_station(struct nl_msg *msg, void *arg)
 	    !attrs[NL80211_ATTR_STA_INFO] ||
 	    nla_parse_nested(info, NL80211_STA_INFO_MAX,
 			     attrs[NL80211_ATTR_STA_INFO], NULL) ||
-	    !info[NL80211_STA_INFO_SIGNAL] ||
-	    !is_access_point(info[NL80211_STA_INFO_STA_FLAGS]))
+	    !info[NL80211_STA_INFO_SIGNAL])
+		return NL_OK;
+	frames = count_of(info, NL80211_STA_INFO_RX_PACKETS) +
+		 count_of(info, NL80211_STA_INFO_BEACON_RX);
+	if (!is_access_point(info[NL80211_STA_INFO_STA_FLAGS], frames))
 		return NL_OK;
 	looking->found = true;
 	memcpy(station->bssid, nla_data(attrs[NL80211_ATTR_MAC]), 6);
 	station->level_dbm =
 		(int8_t)nla_get_u8(info[NL80211_STA_INFO_SIGNAL]);
-	station->frames = count_of(info, NL80211_STA_INFO_RX_PACKETS) +
-			  count_of(info, NL80211_STA_INFO_BEACON_RX);
+	station->frames = frames;
 	station->beacons = info[NL80211_STA_INFO_BEACON_RX];
 	return NL_OK;
 }
