@@ -208,8 +208,11 @@ def server_by_name(folder):
     pair.server.stop()
     pair.server.write(pair.server_config().replace("127.0.0.1:", "127.0.0.2:"))
     pair.server.start()
-    hosts.write_text("127.0.0.2 server.test\n")
     pair.loss(9000)
+    # what tells of the new address may be late
+    within("it doesn't answer", lambda: "no answer from 's'" in pair.reporter.said())
+    time.sleep(2)
+    hosts.write_text("127.0.0.2 server.test\n")
     within("it is found again", lambda: f"server.test is at 127.0.0.2:{pair.port}\n"
            in pair.reporter.said())
     pair.arrives(20000)

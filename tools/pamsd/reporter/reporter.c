@@ -45,6 +45,9 @@
 #define FLOW_US		150000
 /* While data flows, a path with an unknown rate is reported this often, for its names. */
 #define EMPTY_MS	1000
+/* Servers keep a cost for ten minutes, a loss for one. */
+#define COST_AGAIN_MS	240000
+#define LOSS_AGAIN_MS	20000
 /*
  * The server extrapolates the backlog with the rate. Report when it is off by more than the
  * pipe sends in this time.
@@ -153,6 +156,11 @@ static bool is_due(const struct reporter *reporter, const struct path *path,
 	uint64_t since_ms = (us - path->reported_us + 500) / 1000;
 	const struct interface *interface = path->interface;
 
+	/* what the server forgets after a while, though too little flows to be measured */
+	if (us - reporter->woken_us <= FLOW_US &&
+	    ((interface->cost && since_ms >= COST_AGAIN_MS) ||
+	     (interface->lasting && since_ms >= LOSS_AGAIN_MS)))
+		return true;
 	if (!flows(interface, us))
 		return false;
 	if (!rate_of(reporter, interface, us))

@@ -23,6 +23,8 @@
  * for the loss of some reports.
  */
 #define SILENT_MS	3000
+/* A silent server's name is looked up so often. */
+#define LOOK_AGAIN_MS	15000
 /* Read so many datagrams at once. */
 #define ANSWERS_AT_ONCE	64
 #define FAMILIES	2
@@ -47,6 +49,8 @@ struct target {
 	void (*rate)(const struct report_rate *rate, void *arg);	/* or NULL */
 	void *arg;
 	bool silent;		/* the server's silence was logged */
+	uint64_t looked_ms;	/* when its name was looked up for that last */
+	uint8_t missed[ADDRESSES_MAX];	/* of how many lookups in succession the address wasn't */
 	uint64_t errors;
 };
 
@@ -165,12 +169,16 @@ static void say_silence(struct target *target, uint64_t ms)
 	const struct announcer *announcer = &target->announcer;
 	char text[ADDRESS_TEXT];
 
-	if (target->silent || !announcer->asked_ms ||
-	    ms - announcer->asked_ms < SILENT_MS)
+	if (!announcer->asked_ms || ms - announcer->asked_ms < SILENT_MS)
+		return;
+	/* its name may have got another address, and what tells of that may be late */
+	if (target->resolver && (!target->silent || ms - target->looked_ms >= LOOK_AGAIN_MS)) {
+		target->looked_ms = ms;
+		resolver_hurry(target->resolver);
+	}
+	if (target->silent)
 		return;
 	target->silent = true;
-	if (target->resolver)
-		resolver_hurry(target->resolver);
 	say("no answer from '%s' at %s: is its pamsd running, does every "
 	    "firewall let UDP to this port pass, and is the key the same "
 	    "there? Its log tells if reports arrive", target->config->name,
@@ -379,6 +387,14 @@ static bool is_among(const union address *address, const union address *list,
 	return false;
 }
 
+static bool has_family(int family, const union address *list, unsigned int count)
+{
+	for (unsigned int i = 0; i < count; i++)
+		if (list[i].sa.sa_family == family)
+			return true;
+	return false;
+}
+
 /* Replace the server's addresses by those that a lookup of its name has found. */
 static void on_found(const union address *found, unsigned int count, void *arg)
 {
@@ -389,7 +405,14 @@ static void on_found(const union address *found, unsigned int count, void *arg)
 	for (unsigned int i = 0; i < ADDRESSES_MAX; i++) {
 		union address *old = &target->addresses[i];
 
-		if (!old->sa.sa_family || is_among(old, found, count))
+		if (!old->sa.sa_family)
+			continue;
+		target->missed[i]++;
+		if (is_among(old, found, count))
+			target->missed[i] = 0;
+		/* one answer of two, for IPv4 and IPv6, may have been lost */
+		if (!target->missed[i] ||
+		    (target->missed[i] < 2 && !has_family(old->sa.sa_family, found, count)))
 			continue;
 		memset(old, 0, sizeof(*old));
 		forget_ways(target, old);
@@ -397,8 +420,11 @@ static void on_found(const union address *found, unsigned int count, void *arg)
 	for (unsigned int i = 0; i < count; i++) {
 		if (is_among(&found[i], target->addresses, ADDRESSES_MAX))
 			continue;
-		while (target->addresses[at].sa.sa_family)
+		while (at < ADDRESSES_MAX && target->addresses[at].sa.sa_family)
 			at++;
+		if (at == ADDRESSES_MAX)
+			break;
+		target->missed[at] = 0;
 		target->addresses[at] = found[i];
 		say("'%s': %s is at %s", target->config->name,
 		    target->config->host.name, address_text(text, &found[i]));
