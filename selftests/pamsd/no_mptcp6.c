@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* no_mptcp6 - a preloaded library: MPTCP sockets of IPv6 can't be had, as without CONFIG_MPTCP_IPV6 */
+/* no_mptcp6 - preloaded: no MPTCP sockets of IPv6 can be had, as without CONFIG_MPTCP_IPV6 */
 #include <errno.h>
 #include <netinet/in.h>
 #include <sys/socket.h>

@@ -464,8 +464,41 @@ static void many_are_lost(void)
 	check(each_lost(8000) < 4 * few);
 }
 
+/* --- what is known of the pipe --- */
+
+static void delivered(struct flow *flow, uint64_t bytes, uint64_t rate_byteps, bool app_limited)
+{
+	const struct rate_sample sample = {
+		.rate_byteps = rate_byteps, .prior_delivered = flow->delivery.delivered,
+		.rtt_us = 30000, .app_limited = app_limited,
+	};
+
+	now_us += 30000;
+	flow->delivery.delivered += bytes;
+	bbr_acked(flow, &sample, bytes, now_us);
+}
+
+/* After many answers that fit into a packet the next large one isn't sent at their rate. */
+static void small_answers_forget_no_rate(void)
+{
+	struct flow flow = { .client_mss = SEGMENT, .srtt_us = 30000 };
+
+	now_us = 1000000;
+	bbr_start(&flow, now_us);
+	for (unsigned int i = 0; i < 20; i++)
+		delivered(&flow, 60000, 2000000, false);
+	for (unsigned int i = 0; i < 30; i++)
+		delivered(&flow, 500, 16000, true);
+	check(flow.bbr.rate_byteps > 1000000);
+	/* what isn't the application's limit is the pipe's */
+	for (unsigned int i = 0; i < 20; i++)
+		delivered(&flow, 3000, 100000, false);
+	check(flow.bbr.rate_byteps < 200000);
+}
+
 int main(void)
 {
+	run(small_answers_forget_no_rate);
 	run(no_data_ack_yet);
 	run(idle_for_days);
 	run(stamps_that_wrapped);

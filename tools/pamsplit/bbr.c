@@ -92,13 +92,15 @@ void bbr_start(struct flow *flow, uint64_t now_us)
 			   (flow->srtt_us ? flow->srtt_us : 1);
 }
 
+/* Who has little to send shows no lower rate by that, and no round goes by, as in Linux. */
 static bool update_bandwidth(struct flow *flow,
 			     const struct rate_sample *sample)
 {
 	struct bbr *bbr = &flow->bbr;
 	uint64_t *of_round;
-	bool new_round = sample->rate_byteps &&
-			 sample->prior_delivered >= bbr->round_ends;
+	bool counts = sample->rate_byteps &&
+		      (!sample->app_limited || sample->rate_byteps > bandwidth(bbr));
+	bool new_round = counts && sample->prior_delivered >= bbr->round_ends;
 
 	if (new_round) {
 		bbr->rounds++;
@@ -106,8 +108,7 @@ static bool update_bandwidth(struct flow *flow,
 		bbr->bw_of_round[bbr->rounds % BW_ROUNDS] = 0;
 	}
 	of_round = &bbr->bw_of_round[bbr->rounds % BW_ROUNDS];
-	if (sample->rate_byteps > *of_round &&
-	    (!sample->app_limited || sample->rate_byteps > bandwidth(bbr)))
+	if (counts && sample->rate_byteps > *of_round)
 		*of_round = sample->rate_byteps;
 	return new_round;
 }
