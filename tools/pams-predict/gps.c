@@ -100,7 +100,6 @@ static void look_up(const char *host, char addresses[ADDRESSES_TEXT])
 	}
 }
 
-/* A socket that is connected to that address, or -1. *silent counts those that don't answer. */
 /* Nothing is sent to gpsd any more: thus it shows that its machine is gone, or this address. */
 static void keep_alive(int fd)
 {
@@ -112,6 +111,7 @@ static void keep_alive(int fd)
 	setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof(count));
 }
 
+/* A socket that is connected to that address, or -1. *silent counts those that don't answer. */
 static int connect_to(const struct addrinfo *to, unsigned int *silent)
 {
 	int fd = socket(to->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), err = 0;
