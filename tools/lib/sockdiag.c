@@ -162,6 +162,12 @@ bool sockdiag_opens(int family, int protocol)
 	return fd >= 0;
 }
 
+bool sockdiag_lacks_ipv6(void)
+{
+	return sockdiag_opens(AF_INET6, IPPROTO_TCP) && sockdiag_opens(AF_INET, IPPROTO_MPTCP) &&
+	       !sockdiag_opens(AF_INET6, IPPROTO_MPTCP);
+}
+
 void sockdiag_unmap(int *family, uint8_t address[16])
 {
 	const struct in6_addr *address6 = (const struct in6_addr *)address;

@@ -49,6 +49,8 @@ int sockdiag_ended(struct nl_sock *sock, sockdiag_fn fn, void *arg);
 
 /* Does this kernel open sockets of that family (AF_) and protocol (IPPROTO_)? */
 bool sockdiag_opens(int family, int protocol);
+/* Has its MPTCP no IPv6, though TCP has? As Raspberry Pi OS's. */
+bool sockdiag_lacks_ipv6(void);
 
 /* Make AF_INET of an IPv4-mapped address of AF_INET6. */
 void sockdiag_unmap(int *family, uint8_t address[16]);

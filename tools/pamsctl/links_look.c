@@ -188,7 +188,7 @@ static void judge_endpoint(const struct outlook *outlook, const struct link *lin
 		      "%s has it", show_interface(name, others->ifindex));
 		return;
 	}
-	if (address->own->family == AF_INET6 && !sockdiag_opens(AF_INET6, IPPROTO_MPTCP)) {
+	if (address->own->family == AF_INET6 && sockdiag_lacks_ipv6()) {
 		judge(&address->verdict, LINK_NO_ENDPOINT, "no subflow joins over it: this "
 		      "kernel's MPTCP has no IPv6");
 		return;

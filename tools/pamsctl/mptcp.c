@@ -74,7 +74,7 @@ static int check_sockets(void)
 	if (!sockdiag_opens(AF_INET, IPPROTO_MPTCP))
 		return refuse(FAILED, "this kernel opens no MPTCP sockets: see "
 			      "pamsctl doctor");
-	if (sockdiag_opens(AF_INET6, IPPROTO_TCP) && !sockdiag_opens(AF_INET6, IPPROTO_MPTCP))
+	if (sockdiag_lacks_ipv6())
 		return refuse(FAILED, "MPTCP has no IPv6 in this kernel: "
 			      "programs could open no IPv6 sockets");
 	return DONE;

@@ -44,10 +44,15 @@ unsigned int interface_of(int family, const void *address, unsigned int bound)
 
 	if (getifaddrs(&list))
 		return 0;
-	for (at = list; at && (!ifindex || ifindex != bound); at = at->ifa_next)
-		if (is_address(at->ifa_addr, family, address) &&
-		    (!ifindex || if_nametoindex(at->ifa_name) == bound))
-			ifindex = if_nametoindex(at->ifa_name);
+	for (at = list; at && (!ifindex || ifindex != bound); at = at->ifa_next) {
+		unsigned int index;
+
+		if (!is_address(at->ifa_addr, family, address))
+			continue;
+		index = if_nametoindex(at->ifa_name);
+		if (!ifindex || index == bound)
+			ifindex = index;
+	}
 	freeifaddrs(list);
 	return ifindex;
 }

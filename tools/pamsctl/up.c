@@ -114,8 +114,7 @@ static int finish(struct up *up, const char *command, int status, json_t *servic
 /* A unit that was active starts again, with its files as they were. */
 static bool is_last(const json_t *step)
 {
-	return kind_of(step)->last ||
-	       (!strcmp(up_string(step, "what"), "unit") && up_flag(step, "active"));
+	return kind_of(step)->last || up_flag(step, "active");
 }
 
 /* Undo the steps of the list, the last one first, and take those out that are undone. */

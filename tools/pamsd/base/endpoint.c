@@ -6,7 +6,6 @@
  */
 #include <errno.h>
 #include <ifaddrs.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -323,9 +322,7 @@ bool endpoint_has(int family)
 	static bool without_ipv6, asked;
 
 	if (!asked)
-		without_ipv6 = sockdiag_opens(AF_INET6, IPPROTO_TCP) &&
-			       sockdiag_opens(AF_INET, IPPROTO_MPTCP) &&
-			       !sockdiag_opens(AF_INET6, IPPROTO_MPTCP);
+		without_ipv6 = sockdiag_lacks_ipv6();
 	asked = true;
 	return family != AF_INET6 || !without_ipv6;
 }
