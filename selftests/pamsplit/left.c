@@ -103,6 +103,40 @@ static void client_that_is_gone_while_passed(void)
 	client_that_is_gone(true);
 }
 
+static enum split_verdict another_flow(uint16_t port)
+{
+	client_port = port;
+	return give(make_handshake(data, true, ISN, 0, STAMP));
+}
+
+/*
+ * Flows of whose packets none comes any more, since a link got another address and conntrack has
+ * lost its mark, keep no other flow out, nor do others go that are used.
+ */
+static void place_of_the_longest_idle(void)
+{
+	struct split_options options = split_defaults;
+
+	options.flows_max = 3;
+	now_us = SECOND_US;
+	split = split_new(&options, discard, NULL);
+	for (client_port = 40000; client_port < 40003; client_port++)
+		open_flow(split, now_us, data, ISN, STAMP, WINDOW);
+	pass(7200 * SECOND_US);
+	client_port = 40000;
+	give(make_data(data, ISN + 1, ISN + 1, STAMP, TCP_ACK, PAYLOAD));
+	give(make_ack(data, false, ISN + 1, ISN + 1 + PAYLOAD, STAMP, WINDOW));
+	check(another_flow(40003) == SPLIT_LEAVE);
+	pass(1900 * SECOND_US);
+	check(another_flow(40004) != SPLIT_LEAVE && another_flow(40005) != SPLIT_LEAVE);
+	check(another_flow(40006) == SPLIT_LEAVE);
+	check(split_flows(split) == 3 && split_counters(split)->resets == 2);
+	client_port = 40000;
+	give(make_data(data, ISN + 1 + PAYLOAD, ISN + 1, STAMP, TCP_ACK, PAYLOAD));
+	check(split_counters(split)->unknown == 0);
+	split_free(split);
+}
+
 int main(void)
 {
 	run(client_that_is_gone_while_split);
@@ -110,5 +144,6 @@ int main(void)
 	run(after_both_fins_75_seconds);
 	run(after_one_fin_six_days);
 	run(after_being_told_5_seconds);
+	run(place_of_the_longest_idle);
 	return tap_end();
 }

@@ -35,14 +35,19 @@ static void made(void *arg, enum split_side side, uint8_t *packet, size_t len)
 		client_has = seq_max(client_has, read.seq + read.payload_len);
 }
 
-static void start_with(const struct split_options *options)
+static void start_with_window(const struct split_options *options, uint16_t window)
 {
 	resets = 0;
 	sent_bytes = 0;
 	client_has = ISN + 1;
 	now_us = 1000000;
 	split = split_new(options, made, NULL);
-	open_flow(split, now_us, data, ISN, STAMP, 60000);
+	open_flow(split, now_us, data, ISN, STAMP, window);
+}
+
+static void start_with(const struct split_options *options)
+{
+	start_with_window(options, 60000);
 }
 
 static void server_sends(uint32_t number, uint32_t payload)
@@ -291,6 +296,52 @@ static void a_window_that_shrinks(void)
 	split_free(split);
 }
 
+/* The reader pauses for an hour, and the client answers each probe. */
+static void pause_of_the_reader(void)
+{
+	uint64_t sent;
+
+	start_with_window(&split_defaults, 1024 >> CLIENT_SCALE);
+	server_sends(0, 1024);
+	client_has = ISN + 1 + 1024;
+	give(make_ack(data, false, ISN + 1, client_has, STAMP + 10, 0));
+	server_sends(1, 1024);
+	for (unsigned int i = 0; i < 360000; i++) {
+		sent = sent_bytes;
+		pass(10000);
+		if (sent_bytes > sent)
+			give(make_ack(data, false, ISN + 1, client_has, STAMP + 10, 0));
+	}
+}
+
+/* Few are sent then, but if the window opens unheard, the next one 5 s later. */
+static void a_reader_pauses(void)
+{
+	uint64_t probes;
+
+	pause_of_the_reader();
+	probes = split_counters(split)->probes;
+	printf("# %llu probes in an hour\n", (unsigned long long)probes);
+	check(probes > 600 && probes < 900 && resets == 0);
+	pass(5500000);
+	check(split_counters(split)->probes > probes && resets == 0);
+	client_acknowledges(client_has);
+	client_gets(ISN + 1 + 2048);
+	check(client_has == ISN + 1 + 2048 && resets == 0);
+	split_free(split);
+}
+
+/* The client is gone, which one unanswered probe doesn't prove. */
+static void a_reader_never_returns(void)
+{
+	pause_of_the_reader();
+	pass(20000000);
+	check(split_flows(split) == 1 && resets == 0);
+	pass(7000000);
+	check(split_flows(split) == 0 && resets >= 2);
+	split_free(split);
+}
+
 /* A window that opens waits for the next acknowledgment; the core steps out of the flow before. */
 static void a_window_opens_and_the_flow_is_left(void)
 {
@@ -513,6 +564,8 @@ int main(void)
 	run(a_silent_pipe);
 	run(a_dead_pipe);
 	run(a_window_that_shrinks);
+	run(a_reader_pauses);
+	run(a_reader_never_returns);
 	run(a_window_opens_and_the_flow_is_left);
 	run(no_silly_steps);
 	return tap_end();

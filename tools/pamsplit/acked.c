@@ -247,8 +247,10 @@ void acked_packet(struct flow *flow, const struct packet *packet,
 		deliver_restart_timers(flow, now_us);
 	} else if (closed || !packet->window) {
 		/* alive: it has answered a probe, or what it dropped behind a closed window */
+		bool probed = closed && flow->backoffs;
+
 		flow->backoffs = 0;
-		if (edge != flow->right_edge)
+		if (probed || edge != flow->right_edge)
 			deliver_restart_timers(flow, now_us);
 	}
 	if (flow->recovering && !before(flow->una, flow->recover_seq))

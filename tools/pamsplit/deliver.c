@@ -20,6 +20,7 @@
 #define PAUSE_US	(5 * SECOND_US)	/* silence that may be a pause of the pipe */
 #define PAUSE_RTO_US	200000		/* the timeout grows to this meanwhile */
 #define RTO_MAX_US	(1 * SECOND_US)	/* and to this afterwards */
+#define PERSIST_MAX_US	(5 * SECOND_US)	/* a closed window is probed at least so often */
 #define BACKOFFS_MAX	100	/* in a row, of a client that answers, but acknowledges nothing */
 #define DEAD_BACKOFFS	2
 #define BURST_US	1000	/* data that wasn't sent in time is made up for, up to this time */
@@ -38,6 +39,15 @@ static uint64_t rto(const struct flow *flow, uint64_t now_us)
 	uint64_t most = now_us - flow->heard_us < PAUSE_US ? PAUSE_RTO_US : RTO_MAX_US;
 
 	return lesser(us, flow->rto_us > most ? flow->rto_us : most);
+}
+
+/* A window that is closed for long is probed less often, but again soon until that is answered. */
+static uint64_t persist_us(const struct flow *flow, uint64_t now_us)
+{
+	uint64_t us = rto(flow, now_us);
+	uint64_t slow_us = lesser((now_us - flow->closed_us) / 8, PERSIST_MAX_US);
+
+	return flow->backoffs || us > slow_us ? us : slow_us;
 }
 
 static bool can_send(const struct flow *flow, const struct segment *segment)
@@ -63,18 +73,18 @@ static uint64_t probe_us(const struct flow *flow)
 void deliver_start_timers(struct flow *flow, uint64_t now_us)
 {
 	bool waits = flow->head && flow->head->sent && !flow->passing;
+	bool closed = !waits && !flow->passing && flow->unsent &&
+		      before(flow->unsent->seq, flow->rcv_nxt) && !can_send(flow, flow->unsent);
 
 	if (!waits)
 		flow->rto_at_us = NEVER_US;
 	else if (flow->rto_at_us == NEVER_US)
 		flow->rto_at_us = now_us + rto(flow, now_us);
 	flow->probe_at_us = NEVER_US;
-	flow->persist_at_us = NEVER_US;
+	flow->closed_us = closed ? lesser(flow->closed_us, now_us) : NEVER_US;
+	flow->persist_at_us = closed ? now_us + persist_us(flow, now_us) : NEVER_US;
 	if (flow->passing)
 		return;
-	if (!waits && flow->unsent && before(flow->unsent->seq, flow->rcv_nxt) &&
-	    !can_send(flow, flow->unsent))
-		flow->persist_at_us = now_us + rto(flow, now_us);
 	if (flow->probed || flow->lost_bytes || !flow->in_flight ||
 	    flow->backoffs || !flow->srtt_us)
 		return;

@@ -216,6 +216,7 @@ struct flow {
 	uint64_t probe_at_us;	/* tail loss probe */
 	uint64_t reorder_at_us;
 	uint64_t persist_at_us;
+	uint64_t closed_us;	/* when the client's window closed; NEVER_US: it is open */
 	uint64_t pace_next_us;
 	uint64_t rack_us;	/* when the latest sent of the segments that arrived was sent */
 	uint32_t rack_end;	/* the end of that segment */

@@ -13,6 +13,7 @@
 #define OPENING_US	(75 * SECOND_US)	/* a handshake without packets ends after this */
 #define LEFT_US		(5 * SECOND_US)		/* in this time the last queued packets come */
 #define IDLE_US		(6 * 24 * 3600 * SECOND_US)	/* longer than conntrack keeps its mark */
+#define YIELD_US	(9000 * SECOND_US)	/* idle for longer than keep-alives pause */
 #define DRAIN_US	(2 * SECOND_US)		/* a leaving flow waits for unacknowledged data */
 #define HOP_MTU_MIN_V4	552	/* smaller MTUs aren't believed, as in Linux */
 #define HOP_MTU_MIN_V6	1280
@@ -142,16 +143,22 @@ static void leave(struct flow *flow, uint64_t now_us)
 	set_timer(flow);
 }
 
+static void end(struct flow *flow)
+{
+	if (flow->state == SPLITTING)
+		flow_reset(flow, RESET_UNSPECIFIED);
+	else
+		flow_free(flow);
+}
+
 static void run_timers(struct flow *flow, uint64_t now_us)
 {
 	if (now_us >= end_of_life(flow) &&
 	    (flow->state != SPLITTING || flow_is_through(flow))) {
 		if (flow->state == SPLITTING && (flow->leaving || waits_for_client(flow)))
 			leave(flow, now_us);
-		else if (flow->state == SPLITTING)
-			flow_reset(flow, RESET_UNSPECIFIED);
 		else
-			flow_free(flow);
+			end(flow);
 		return;
 	}
 	if (flow->ack_by_us <= now_us)
@@ -251,6 +258,23 @@ static enum split_verdict refuse(struct split *split,
 	return SPLIT_TAKEN;
 }
 
+/*
+ * If all places are taken, the flow that was idle longest gives up its own. Conntrack may have lost
+ * its mark, as when a link gets another address; then none of its packets comes here any more.
+ */
+static void make_room(struct split *split, uint64_t now_us)
+{
+	struct flow *oldest = split->flows;
+
+	if (!oldest || split->count < split->options.flows_max)
+		return;
+	for (struct flow *flow = oldest->next; flow; flow = flow->next)
+		if (flow->used_us < oldest->used_us)
+			oldest = flow;
+	if (now_us - oldest->used_us > YIELD_US)
+		end(oldest);
+}
+
 static enum split_verdict take_syn(struct split *split, struct packet *packet,
 				   uint64_t now_us)
 {
@@ -270,8 +294,10 @@ static enum split_verdict take_syn(struct split *split, struct packet *packet,
 		return refuse(split, packet);
 	if (!flow && lend_puts_off(split, packet->seq))
 		return SPLIT_TAKEN;
-	if (!flow && !split->draining)
+	if (!flow && !split->draining) {
+		make_room(split, now_us);
 		flow = flow_new(split, &key, packet->v6);
+	}
 	if (!flow) {
 		split->counters.refused++;
 		return SPLIT_LEAVE;

@@ -82,6 +82,7 @@ void flow_stop_timers(struct flow *flow)
 	flow->probe_at_us = NEVER_US;
 	flow->reorder_at_us = NEVER_US;
 	flow->persist_at_us = NEVER_US;
+	flow->closed_us = NEVER_US;
 }
 
 struct flow *flow_new(struct split *split, const struct flow_key *key, bool v6)
