@@ -21,10 +21,14 @@
 
 /* Least time between reports, and the first pause; each later pause is twice as long. */
 #define PAUSE_MS	20
-/* The longest pause: in the minute after a change, and later, when the server may be gone. */
+/*
+ * The longest pause: in the minute after a change; later, when the server may be gone or the
+ * network lets no UDP pass, while connections come or data flows; and else, to let a radio sleep.
+ */
 #define PAUSE_SOON_MS	500
 #define SOON_MS		60000
-#define PAUSE_MAX_MS	30000
+#define PAUSE_USED_MS	30000
+#define PAUSE_MAX_MS	600000
 /*
  * A loss time, or its spread, that moves by no more than this plus an eighth of the time left
  * isn't a change.
@@ -234,6 +238,17 @@ static bool is_same_conn(const struct report_conn *a, const struct report_conn *
 	       !memcmp(a->flows, b->flows, a->count * sizeof(*a->flows));
 }
 
+/* The network is used now: nothing waits longer than while it is. */
+static void shorten_pauses(struct announcer *announcer, uint64_t ms)
+{
+	if (announcer->conns_pause_ms > PAUSE_USED_MS)
+		announcer->conns_pause_ms = PAUSE_USED_MS;
+	if (announcer->news_ms == ANNOUNCE_NEVER || announcer->news_ms <= ms + PAUSE_USED_MS)
+		return;
+	announcer->pause_ms = PAUSE_USED_MS;
+	announcer->news_ms = ms + PAUSE_USED_MS;
+}
+
 void announce_conn(struct announcer *announcer, const struct report_conn *said, uint64_t ms)
 {
 	struct announce_conn *conn = find_conn(announcer, said->token);
@@ -250,6 +265,7 @@ void announce_conn(struct announcer *announcer, const struct report_conn *said, 
 	/* those that begin together go together */
 	if (announcer->conn_reports < CONN_REPORTS_MAX && announcer->conns_ms + PAUSE_MS <= ms)
 		announcer->conns_ms = ms - PAUSE_MS + TOGETHER_MS;
+	shorten_pauses(announcer, ms);
 	set_next(announcer);
 }
 
@@ -506,6 +522,11 @@ static unsigned int by_quality(const struct announcer *announcer,
 	return count;
 }
 
+static void grow(uint64_t *pause_ms, uint64_t most_ms)
+{
+	*pause_ms = *pause_ms < most_ms / 2 ? *pause_ms * 2 : most_ms;
+}
+
 static void run_paths(struct announcer *announcer, uint64_t ms,
 		      announce_send_fn send, void *arg)
 {
@@ -532,9 +553,7 @@ static void run_paths(struct announcer *announcer, uint64_t ms,
 	announcer->news_ms = ms + announcer->pause_ms;
 	most_ms = ms - announcer->since_ms < SOON_MS ? PAUSE_SOON_MS :
 						      PAUSE_MAX_MS;
-	announcer->pause_ms *= 2;
-	if (announcer->pause_ms > most_ms)
-		announcer->pause_ms = most_ms;
+	grow(&announcer->pause_ms, most_ms);
 }
 
 /* Add those that are due, as far as they fit. */
@@ -584,8 +603,8 @@ static void run_conns(struct announcer *announcer, uint64_t ms, announce_send_fn
 	add_conns(announcer, &report, ms);
 	seal_and_send(announcer, &report, way, 0, false, send, arg);
 	announcer->conn_reports++;
-	if (again && announcer->conns_pause_ms < PAUSE_MAX_MS)
-		announcer->conns_pause_ms *= 2;
+	if (again)
+		grow(&announcer->conns_pause_ms, PAUSE_MAX_MS);
 	if (!announcer->asked_ms)
 		announcer->asked_ms = ms;
 }
@@ -614,6 +633,8 @@ void announce_periodic(struct announcer *announcer, uint64_t ms,
 
 	if (!by_quality(announcer, ways))
 		return;
+	shorten_pauses(announcer, ms);
+	set_next(announcer);
 	ask = ms - announcer->heard_ms >= ASK_MS;
 	send_over(announcer, ways[0], ask, ms, send, arg);
 	/* The server isn't silent during a time in which it was asked for no answer. */
