@@ -186,8 +186,8 @@ static int unload(void)
 	case -EAGAIN:
 		return refuse(FAILED,
 			      "the module mptcp_pams is in use: sockets have one "
-			      "of its schedulers; end their programs (ss -M -p "
-			      "shows them), wait a minute");
+			      "of its schedulers; end their programs (sudo ss "
+			      "-Map shows them), wait a minute");
 	}
 	return refuse(FAILED, "the module mptcp_pams can't be unloaded: %s",
 		      strerror(-err));

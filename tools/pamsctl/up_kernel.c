@@ -66,7 +66,7 @@ int module_undo(struct up *up, json_t *step)
 		err = loader_remove();
 	if (err == -EAGAIN)
 		return up_stays(up, "the module mptcp_pams is in use by sockets that have one of "
-				"its schedulers: end their programs (ss -M -p shows them), wait a "
+				"its schedulers: end their programs (sudo ss -Map shows them), wait a "
 				"minute, and repeat pamsctl down");
 	if (err && err != -ENOENT)
 		return up_stays(up, "the module mptcp_pams can't be unloaded: %s", strerror(-err));

@@ -258,6 +258,13 @@ static void show_ports(json_t *ports, char *text, size_t room)
 			at += snprintf(text + at, room - at, " %d", (int)json_integer_value(port));
 }
 
+static bool is_service(const char *unit)
+{
+	const char *suffix = strrchr(unit, '.');
+
+	return suffix && !strcmp(suffix, ".service");
+}
+
 void listen_print(struct up *up, json_t *services, bool restart)
 {
 	char ports[256];
@@ -268,7 +275,11 @@ void listen_print(struct up *up, json_t *services, bool restart)
 		const char *name = up_string(one, "name"), *unit = up_string(one, "unit");
 
 		show_ports(json_object_get(one, "ports"), ports, sizeof(ports));
-		if (!up_flag(one, "mptcp"))
+		if (!up_flag(one, "mptcp") && is_service(unit))
+			/* a cgroup's enabling ends with the restart that a listener needs */
+			up_note(up, "%s, %s, listens without MPTCP: mptcpize enable %s, and "
+				"restart it", name, ports, unit);
+		else if (!up_flag(one, "mptcp"))
 			up_note(up, "%s, %s, listens without MPTCP: see pamsctl mptcp enable",
 				name, ports);
 		else if (!*unit || !restart)
