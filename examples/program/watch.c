@@ -32,9 +32,11 @@ static int on_message(struct nl_msg *msg, void *stopped)
 		if (nla_type(at) != MPTCP_PAMS_A_CONN_SUBFLOW)
 			continue;
 		nla_parse_nested(sub, MPTCP_PAMS_A_SUBFLOW_MAX, at, NULL);
-		printf("  subflow %llu: %llu bytes/s\n",
-		       number(sub[MPTCP_PAMS_A_SUBFLOW_ID]),
-		       number(sub[MPTCP_PAMS_A_SUBFLOW_RATE]));
+		printf("  subflow %llu", number(sub[MPTCP_PAMS_A_SUBFLOW_ID]));
+		/* of one that is left it isn't told */
+		if (sub[MPTCP_PAMS_A_SUBFLOW_RATE])
+			printf(": %llu bytes/s", number(sub[MPTCP_PAMS_A_SUBFLOW_RATE]));
+		putchar('\n');
 	}
 	fflush(stdout);
 	*(int *)stopped = header->cmd == MPTCP_PAMS_CMD_PATH_STOPPED_NTF;
@@ -70,8 +72,11 @@ int main(void)
 	}
 
 	nl_socket_modify_cb(events, NL_CB_VALID, NL_CB_CUSTOM, on_message, &stopped);
-	while (!stopped && nl_recvmsgs_default(events) >= 0)
-		;
+	/* -NLE_NOMEM: events came too fast, and some are lost */
+	while (!stopped && (err >= 0 || err == -NLE_NOMEM))
+		err = nl_recvmsgs_default(events);
+	if (!stopped)
+		nl_perror(err, "events");
 	nl_socket_free(events);
 	nl_socket_free(ask);
 	return !stopped;

@@ -318,6 +318,9 @@ refuses()
 	refused "rule 2: mark has bits that mask leaves out" "use pams" "mark 3/2 use pams"
 	# "there is no such cgroup", or "this kernel's sockets know no cgroup"
 	refused "rule 1: th" "cgroup /nonexistent use pams"
+	# the largest request comes to the kernel
+	mapfile -t lines < <(many 256 | sed "s|^|cgroup /$(printf %0500d 0) |")
+	refused "rule 1: th" "${lines[@]}"
 	mapfile -t lines < <(many 257)
 	refused "257 rules are too many: 256 at most" "${lines[@]}"
 	# a user without the capability

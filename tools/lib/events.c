@@ -12,7 +12,6 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include <netlink/genl/ctrl.h>
 #include <netlink/genl/genl.h>
 
 #include <linux/genetlink.h>
@@ -72,14 +71,9 @@ static void deliver(struct delivery *delivery, enum pams_event_kind kind,
  */
 int pams_join(struct pams_nl *nl)
 {
-	int group = genl_ctrl_resolve_grp(nl->sock, MPTCP_PAMS_FAMILY_NAME,
-					  MPTCP_PAMS_MCGRP_EVENTS);
+	int err = genl_join(nl->events, MPTCP_PAMS_FAMILY_NAME, MPTCP_PAMS_MCGRP_EVENTS);
 
-	if (group == -NLE_OBJ_NOTFOUND)
-		return -ENOENT;
-	if (group < 0)
-		return pams_errno(group);
-	return pams_errno(nl_socket_add_membership(nl->events, group));
+	return err == -NLE_OBJ_NOTFOUND ? -ENOENT : pams_errno(err);
 }
 
 /*
@@ -192,14 +186,10 @@ static int on_any_sequence(struct nl_msg *msg, void *arg)
 
 static int set_up_events(struct pams_nl *nl)
 {
-	int group = genl_ctrl_resolve_grp(nl->sock, "nlctrl", "notify");
-	int err;
+	int err = genl_open_events(&nl->events);
 
-	if (group < 0)
-		return pams_errno(group);
-	err = genl_open_events(&nl->events);
 	err = err ?: nl_socket_set_buffer_size(nl->events, QUEUE_BYTES, 0);
-	err = err ?: nl_socket_add_membership(nl->events, group);
+	err = err ?: genl_join(nl->events, "nlctrl", "notify");
 	return pams_errno(err);
 }
 

@@ -6,11 +6,14 @@
 #include <sys/time.h>
 
 #include <netlink/errno.h>
+#include <netlink/genl/ctrl.h>
 #include <netlink/genl/genl.h>
 #include <netlink/netlink.h>
 #include <netlink/socket.h>
 
 #include "genl.h"
+
+#define ANSWER_S	5	/* the kernel answers at once */
 
 static int open_socket(struct nl_sock **sock)
 {
@@ -47,4 +50,15 @@ int genl_open_events(struct nl_sock **sock)
 		err = nl_socket_set_nonblocking(*sock);
 	}
 	return close_after(err, sock);
+}
+
+int genl_join(struct nl_sock *events, const char *family, const char *group)
+{
+	struct nl_sock *questions;
+	int id = genl_open(&questions, ANSWER_S);
+
+	if (!id)
+		id = genl_ctrl_resolve_grp(questions, family, group);
+	nl_socket_free(questions);
+	return id < 0 ? id : nl_socket_add_membership(events, id);
 }

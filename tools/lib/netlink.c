@@ -729,8 +729,10 @@ static int set_up(struct pams_nl *nl)
 
 	if (err)
 		return pams_errno(err);
-	/* no message of a dump is larger than this */
+	/* no message of a dump is larger than this; a request with all rules may be */
 	err = nl_socket_set_msg_buf_size(nl->sock, MESSAGE_MAX);
+	err = err ?: nl_socket_set_buffer_size(nl->sock, 0, REQUEST_BYTES +
+					       MPTCP_PAMS_RULES_MAX * RULE_BYTES);
 	if (err)
 		return pams_errno(err);
 	fd = nl_socket_get_fd(nl->sock);

@@ -322,7 +322,10 @@ int pams_nl_conn_get(struct pams_nl *nl, uint32_t token, pams_conn_fn fn,
 int pams_nl_conn_get_as(struct pams_nl *nl, uint32_t token, uint32_t peer_token,
 			pams_conn_fn fn, void *arg);
 
-/* Call fn for all connections, as pams_nl_path_dump() does for paths. */
+/*
+ * Call fn for all connections. One that comes or goes meanwhile, or whose socket is busy, may be
+ * missed or come twice.
+ */
 int pams_nl_conn_dump(struct pams_nl *nl, pams_conn_fn fn, void *arg);
 
 /* Read the rules. Needs CAP_NET_ADMIN. If that returns 0, all of *rules is filled in. */

@@ -229,8 +229,15 @@ int pams_unit_by_token(struct pams *pams, uint32_t token, uint64_t bytes)
 	if (!err)
 		err = mark(pams, token, bytes);
 	/* the module may have been unloaded, and loaded again with another id */
-	if (err && !pams->error[0] && !find_family(pams) && pams->family != family)
-		err = mark(pams, token, bytes);
+	if (err && !pams->error[0]) {
+		int gone = find_family(pams);
+
+		if (gone == -ENOENT)
+			snprintf(pams->error, sizeof(pams->error),
+				 "the module mptcp_pams isn't loaded");
+		else if (!gone && pams->family != family)
+			err = mark(pams, token, bytes);
+	}
 	return result(pams, err);
 }
 
@@ -240,8 +247,13 @@ int pams_unit(struct pams *pams, int fd, uint64_t bytes)
 	socklen_t length = sizeof(info);
 
 	if (!getsockopt(fd, SOL_MPTCP, MPTCP_INFO, &info, &length) &&
-	    length >= offsetof(struct mptcp_info, mptcpi_token) + sizeof(info.mptcpi_token))
-		return pams_unit_by_token(pams, info.mptcpi_token, bytes);
+	    length >= offsetof(struct mptcp_info, mptcpi_token) + sizeof(info.mptcpi_token)) {
+		if (info.mptcpi_token)
+			return pams_unit_by_token(pams, info.mptcpi_token, bytes);
+		snprintf(pams->error, sizeof(pams->error), "the connection isn't established");
+		errno = ENOTCONN;
+		return -1;
+	}
 	if (errno != EBADF && errno != ENOTSOCK)
 		errno = EOPNOTSUPP;
 	snprintf(pams->error, sizeof(pams->error), "%s", errno == EOPNOTSUPP ?

@@ -25,11 +25,12 @@ struct pams *pams_open(void);
 /*
  * Mark the next bytes written to the MPTCP socket fd as one unit; 0: withdraw the last mark.
  * Returns 0, or -1 with errno set and a text in pams_error(). This only affects the schedule:
- * after an error the application may write the unit all the same.
+ * after an error the application may write the unit all the same. Waits for the socket like any
+ * call on it, while another thread is within one.
  */
 int pams_unit(struct pams *pams, int fd, uint64_t bytes);
 
-/* Like pams_unit(), for the connection with this token (MPTCP_INFO). */
+/* Like pams_unit(), for the connection with this token (MPTCP_INFO); waits 0.1 s, then EBUSY. */
 int pams_unit_by_token(struct pams *pams, uint32_t token, uint64_t bytes);
 
 /* Why the last call failed, as one line; "" if it succeeded. */

@@ -84,14 +84,11 @@ static int on_event(struct nl_msg *msg, void *arg)
 
 static int open_events(struct radio *radio)
 {
-	int group = genl_ctrl_resolve_grp(radio->questions, NL80211_GENL_NAME,
-					  NL80211_MULTICAST_GROUP_MLME);
-
-	if (group < 0 || genl_open_events(&radio->events))
+	if (genl_open_events(&radio->events))
 		return -1;
 	nl_socket_modify_cb(radio->events, NL_CB_VALID, NL_CB_CUSTOM, on_event,
 			    radio);
-	return nl_socket_add_membership(radio->events, group);
+	return genl_join(radio->events, NL80211_GENL_NAME, NL80211_MULTICAST_GROUP_MLME);
 }
 
 /* Open the socket for requests, without acknowledgments, which would follow the answers. */

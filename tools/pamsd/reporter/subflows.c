@@ -36,7 +36,6 @@
 #define BUCKETS		4096
 #define OWNERS_MAX	256
 #define ROOM_AGAIN	(CONNECTIONS_MAX / 8)	/* for those that were left out: dumps are dear */
-#define ANSWER_S	1
 #define EVENTS_BYTES	1048576
 
 LIST_HEAD(mptcp_conns, mptcp_conn);
@@ -385,24 +384,13 @@ static int on_event(struct nl_msg *msg, void *arg)
 	return NL_OK;
 }
 
-static int join_events(void)
-{
-	struct nl_sock *questions;
-	int group = genl_open(&questions, ANSWER_S);
-
-	if (!group)
-		group = genl_ctrl_resolve_grp(questions, MPTCP_PM_NAME, MPTCP_PM_EV_GRP_NAME);
-	nl_socket_free(questions);
-	return group < 0 ? group : nl_socket_add_membership(events, group);
-}
-
 /* Returns false if this kernel, or the lack of a privilege, allows no events. */
 static bool open_events(void)
 {
 	if (genl_open_events(&events))
 		return false;
 	nl_socket_modify_cb(events, NL_CB_VALID, NL_CB_CUSTOM, on_event, NULL);
-	if (!join_events()) {
+	if (!genl_join(events, MPTCP_PM_NAME, MPTCP_PM_EV_GRP_NAME)) {
 		nl_socket_set_buffer_size(events, EVENTS_BYTES, 0);
 		return true;
 	}
