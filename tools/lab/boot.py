@@ -30,15 +30,24 @@ _ended = threading.Event()
 
 
 class Folder:
-    """A guest's folder; removed at the end unless it is to be kept."""
+    """A guest's folder, empty at first; removed at the end unless it is to be kept."""
 
     def __init__(self, keep=None):
         self.keep = keep
         if keep:
-            os.makedirs(keep, exist_ok=True)
             self.path = os.path.abspath(keep)
+            self._empty()
         else:
             self.path = tempfile.mkdtemp(prefix="mptcp-lab-")
+
+    def _empty(self):
+        """Without what an earlier guest left: guests append to files."""
+        try:
+            if os.path.exists(self.path):
+                shutil.rmtree(self.path)
+            os.makedirs(self.path)
+        except OSError as error:
+            raise BadInput(f"can't keep a guest in {self.path}: {error.strerror or error}") from None
 
     def __enter__(self):
         return self.path

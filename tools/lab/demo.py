@@ -92,7 +92,7 @@ def _fed_jobs(case, pamsd, draws):
     for name in FED_NAMES:
         scheduler, _, told = name.partition(" ")
         daemon = pamsd if told else ""
-        jobs += [replace(job, name=name, trace=draws and _drawn(case, job),
+        jobs += [replace(job, name=name, of=case.title, trace=draws and _drawn(case, job),
                          guest=partial(case.guest, pamsd=daemon, looks=job.repeat == 0))
                  for job in runs.jobs_of(case.scenario, [scheduler], False, REPEATS, False)]
     return jobs
@@ -234,7 +234,8 @@ def command(args, means, pamsd):
     jobs, spans = [], []
     for case in CASES:
         mine = runs.jobs_of(case.scenario, SCHEDULERS, True, REPEATS, False)
-        mine = [replace(job, trace=not no_picture and job.repeat == 0 and job.path < 0) for job in mine]
+        mine = [replace(job, of=case.title, trace=not no_picture and job.repeat == 0 and job.path < 0)
+                for job in mine]
         spans.append((len(jobs), len(jobs) + len(mine)))
         jobs += mine
     fed_jobs = [_fed_jobs(case, pamsd, not no_picture) for case in FED]

@@ -93,6 +93,7 @@ class Job:
     repeat: int = 0
     trace: bool = False
     guest: object = Guest   # what makes it, of (folder, xfer, pamsctl)
+    of: str = ""            # which scenario that is, where a command has several for one name
 
 
 def prepare(schedulers, kernel_folder=None, kernel_config="default", module=None,
@@ -206,10 +207,17 @@ def _told(folder, begin_us):
     return [{**look, "at_s": round(look["at_s"] - begin_us / 1e6, 3)} for look in looks]
 
 
+def kept_in(means, job):
+    """The folder that the job's guest is kept in, which no other job of the command has."""
+    if not means.keep:
+        return None
+    name = "-".join(filter(None, (job.of, job.name, str(job.repeat))))
+    return os.path.join(means.keep, name.replace(" ", "-").replace("/", "-"))
+
+
 def run_one(means, job):
     """Boot once; (result, packets)."""
-    keep = os.path.join(means.keep, f"{job.name}-{job.repeat}".replace(" ", "-")) \
-        if means.keep else None
+    keep = kept_in(means, job)
     with Folder(keep) as folder:
         guest = job.guest(folder, means.xfer, means.pamsctl)
         guest.netem_seed, guest.pace, guest.rival = means.netem_seed, means.pace, means.rival

@@ -5,6 +5,7 @@ Each function makes one table: a row per case, with the figure of the paper and 
 figure per scheduler. Those of MPBond, through helper devices, are in mpbond.py.
 """
 
+import hashlib
 import random
 from dataclasses import dataclass, field, replace
 
@@ -43,12 +44,15 @@ class Lab:
 
     def run(self, jobs):
         """Results of the jobs."""
-        return [result for result, _ in
-                runs.run_all(self.means, jobs, self.at_once, self.progress)]
+        return [result for result, _ in self._run_all(jobs)]
 
     def traced(self, jobs):
         """[(result, packets)]"""
-        return runs.run_all(self.means, [replace(job, trace=True) for job in jobs],
+        return self._run_all([replace(job, trace=True) for job in jobs])
+
+    def _run_all(self, jobs):
+        """One table after the other has the same names: what is kept is told apart by its scenario."""
+        return runs.run_all(self.means, [replace(job, of=name_of(job.scenario)) for job in jobs],
                             self.at_once, self.progress)
 
     def over_seeds(self, jobs, count):
@@ -77,6 +81,11 @@ class Lab:
                 own = replace(own, bytes_min=sizes[i], bytes_max=sizes[i])
             jobs.append(runs.Job(f"path {i} alone", "default", own, i))
         return [result["mean_s"] for result in self.run(jobs)]
+
+
+def name_of(scenario):
+    """A short one, another one for each."""
+    return hashlib.sha256(repr(scenario).encode()).hexdigest()[:12]
 
 
 def path(mbit, ms, packets=None, **more):

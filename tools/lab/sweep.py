@@ -35,7 +35,7 @@ less what TCP itself sent twice on one path, as a share of the transfers' bytes.
 import json
 import math
 import statistics
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import begins
 import drawn as drawing
@@ -111,7 +111,8 @@ def repeats(drawn):
 
 def jobs_of(drawn, schedulers):
     """Each path alone and each scheduler, as often as it has to be."""
-    return runs.jobs_of(drawn.scenario, schedulers, True, repeats(drawn), False)
+    return [replace(job, of=drawn.name) for job in
+            runs.jobs_of(drawn.scenario, schedulers, True, repeats(drawn), False)]
 
 
 def mean_outcome(outcomes):
