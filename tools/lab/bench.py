@@ -96,8 +96,7 @@ def part_first(means, _schedulers, args, _progress):
     _say("first")
     means = runs.prepare(firsts.SCHEDULERS, None, begins.CONFIG, args.module,
                          wall_limit_s=means.wall_limit_s, keep=means.keep)
-    if not args.fresh:
-        means = runs.remembering(means, firsts.SCHEDULERS, bool(args.module))
+    means = runs.remembering(means, firsts.SCHEDULERS, bool(args.module), args.fresh or args.keep)
     return firsts.measure(means, args.jobs, args.quiet or not sys.stderr.isatty())
 
 
@@ -155,6 +154,5 @@ def command(args, means, schedulers):
 def prepare(args, means):
     """(means, schedulers): every scheduler there is, the remembered runs count."""
     schedulers = runs.compared(means)
-    if not args.fresh:
-        means = runs.remembering(means, [*schedulers, *runs.POLICIES], bool(args.module))
+    means = runs.remembering(means, [*schedulers, *runs.POLICIES], bool(args.module), args.fresh or args.keep)
     return means, schedulers

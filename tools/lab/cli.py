@@ -558,8 +558,7 @@ def command_sweep(args):
     import sweep    # pylint: disable=import-outside-toplevel
     means = means_of(args, ["pams", *runs.PEERS])
     schedulers = schedulers_of(args.sched) if args.sched else runs.compared(means)
-    if not (args.fresh or args.keep):
-        means = runs.remembering(means, schedulers, bool(args.module))
+    means = runs.remembering(means, schedulers, bool(args.module), args.fresh or args.keep)
     return sweep.command(args, means, schedulers)
 
 
@@ -567,8 +566,7 @@ def command_table(args):
     """lab table"""
     schedulers = list(dict.fromkeys(["default", *schedulers_of(args.sched)]))
     means = means_of(args, schedulers)
-    if not (args.fresh or args.keep):
-        means = runs.remembering(means, schedulers, bool(args.module))
+    means = runs.remembering(means, schedulers, bool(args.module), args.fresh or args.keep)
     return tables.command(args, means, schedulers)
 
 
@@ -576,8 +574,7 @@ def command_recorded(args):
     """lab recorded"""
     schedulers = schedulers_of(args.sched)
     means = means_of(args, schedulers)
-    if not (args.fresh or args.keep):
-        means = runs.remembering(means, schedulers, bool(args.module))
+    means = runs.remembering(means, schedulers, bool(args.module), args.fresh or args.keep)
     return pairs.command(args, means, schedulers)
 
 

@@ -38,6 +38,7 @@ import boot
 import guest
 import host
 import links
+import remembered
 import runs
 from checks import Checks
 
@@ -335,8 +336,8 @@ def measure(rounds, progress, quick=False):
     """Everything, as a dict; quick: only what has limits."""
     host.need_programs(["pahole", "make", "gcc"], "build and read the timing module")
     kernel = host.kernel()
-    module = host.module(kernel)
-    timer = build_bench(kernel)
+    module = remembered.own_copy(host.module(kernel))   # the tree may be built anew meanwhile
+    timer = remembered.own_copy(build_bench(kernel))
     there = runs.available(runs.prepare(["pams"]))
     names = [name for name in SCHEDULERS if name in there]
     return {"schedulers": names,

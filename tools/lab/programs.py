@@ -57,9 +57,9 @@ def module(of_kernel, source):
         return host.build_in(of_kernel, folder, name)
 
 
-def load_line(path):
-    """The guest's line that loads it: the functions' addresses are in /proc/kallsyms."""
+def load_line(scheduler, path):
+    """The guest's line that loads its module: the functions' addresses are in /proc/kallsyms."""
     words = "; ".join(f"s/^\\([0-9a-f]*\\) . {function}\\t.*/{name}=0x\\1/p"
                       for name, function in FUNCTIONS.items())
     return (f"insmod {path} $(sed -n '{words}' /proc/kallsyms) || "
-            f"fail 'the scheduler {os.path.basename(path)} does not load'")
+            f"fail 'the scheduler {scheduler} does not load'")

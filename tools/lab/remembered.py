@@ -3,13 +3,16 @@
 
 A run in virtual time is a function of what its guest reads: its scripts, the
 programs they name, the kernel, the seed, and of the module only what its
-scheduler consists of. All that is hashed; so after a change to one scheduler
-only that one runs again.
+scheduler consists of. All that is hashed, and what makes a result of it, which is
+the laboratory; so after a change to one scheduler only that one runs again.
 """
 
+import functools
+import glob
 import hashlib
 import json
 import os
+import re
 import shutil
 import threading
 import time
@@ -54,12 +57,11 @@ def file_hash(path):
 
 def own_copy(path):
     """The module as it is now, wherever its build goes from here."""
-    name = os.path.join(_folder("modules"), f"{file_hash(path)}.ko")
-    if not os.path.exists(name):
-        part = f"{name}.{os.getpid()}"
+    part = os.path.join(_folder("modules"), f"part.{os.getpid()}.{threading.get_ident()}")
+    with host.module_lock():
         shutil.copyfile(path, part)
-        os.replace(part, name)
-    _touch(name)
+    name = os.path.join(_folder("modules"), f"{file_hash(part)}.ko")
+    os.replace(part, name)
     return name
 
 
@@ -74,14 +76,33 @@ def _sources(places):
                         if file.endswith((".c", ".h", "Kbuild")))
 
 
+def _asks_others(paths, scheduler):
+    """Whether it runs other schedulers' code, as redundant and, without a file of its own, rules and
+    those in BPF do."""
+    for path in paths:
+        if os.path.basename(path) == f"{SCHEDULER}{scheduler}.c":
+            with open(path, encoding="utf-8") as text:
+                return bool(set(re.findall(r"pams_sched_(\w+)\.", text.read())) - {scheduler})
+    return True
+
+
 def scheduler_hash(places, scheduler):
-    """Of all sources there but those of other schedulers."""
+    """Of all sources there but those of other schedulers that it doesn't ask."""
     digest = hashlib.sha256()
-    for path in sorted(_sources(places)):
+    paths = sorted(_sources(places))
+    every = _asks_others(paths, scheduler)
+    for path in paths:
         file = os.path.basename(path)
-        if not file.startswith(SCHEDULER) or file == f"{SCHEDULER}{scheduler}.c":
+        if every or not file.startswith(SCHEDULER) or file == f"{SCHEDULER}{scheduler}.c":
             digest.update(f"{file}\0{file_hash(path)}\0".encode())
     return digest.hexdigest()[:16]
+
+
+@functools.cache
+def laboratory_hash():
+    """Of the programs that make the scripts, and the results of what guests wrote."""
+    return hashlib.sha256("".join(map(file_hash, sorted(
+        glob.glob(os.path.join(host.HERE, "*.py"))))).encode()).hexdigest()[:16]
 
 
 def key(folder, means, job):
@@ -89,7 +110,7 @@ def key(folder, means, job):
     digest = hashlib.sha256()
     program = os.stat(means.kernel.program)
     words = [means.kernel.folder, program.st_size, program.st_mtime_ns,
-             os.path.basename(means.random_library), job.scenario.seed]
+             os.path.basename(means.random_library), job.scenario.seed, laboratory_hash()]
     if means.entropy:
         words.append(means.entropy)
     if job.scheduler in means.hashes:

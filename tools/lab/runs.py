@@ -57,7 +57,8 @@ class Means:
     real_time: bool = False
     all_counters: bool = False
     radios: bool = False    # count how long each path's radio is on
-    remembering: bool = False   # results of earlier runs count
+    remembering: bool = False   # results are kept for later commands
+    recalling: bool = False     # and those of earlier ones count
     entropy: int = 0        # other than 0: ports, keys and sequence numbers are others
     hashes: dict = field(default_factory=dict)  # scheduler: of its sources
     programs: dict = field(default_factory=dict)    # scheduler in BPF: its module
@@ -80,7 +81,7 @@ class Means:
         if module:
             guest.module(module, self.kernel.kallsyms_address())
         if scheduler in self.programs:
-            guest.init.append(programs.load_line(self.programs[scheduler]))
+            guest.init.append(programs.load_line(scheduler, self.programs[scheduler]))
 
 
 @dataclass(frozen=True)
@@ -106,11 +107,13 @@ def prepare(schedulers, kernel_folder=None, kernel_config="default", module=None
     sources = sources or {}
     ours = ours or sources
     peers = any(name in PEERS and name not in sources for name in schedulers)
-    return Means(kernel, host.module(kernel, module) if ours else "",
-                 host.peers(kernel) if peers else "", host.xfer(),
+    remembered.prune()
+    own = remembered.own_copy       # the tree may be built anew meanwhile
+    return Means(kernel, own(host.module(kernel, module)) if ours else "",
+                 own(host.peers(kernel)) if peers else "", host.xfer(),
                  host.fixed_random(), host.netem_seed(), host.helper("pace"),
                  host.helper("rival"), host.helper("replay"),
-                 programs={name: programs.module(kernel, source)
+                 programs={name: own(programs.module(kernel, source))
                            for name, source in sources.items()}, **more)
 
 
@@ -132,20 +135,18 @@ def compared(means):
     return [name for name in available(means) if name not in POLICIES]
 
 
-def remembering(means, schedulers, given_module):
-    """The same means, but what ran before is not run again."""
-    remembered.prune()
-    copies = {name: remembered.own_copy(path) if path else ""
-              for name, path in (("module", means.module), ("peers", means.peers))}
+def remembering(means, schedulers, given_module, fresh=False):
+    """The same means, but what ran before is not run again; fresh: it is, and remembered anew."""
     hashes = {}
     for name in schedulers:
-        if name in PEERS:
+        # A program's own source is in its module's name.
+        if name in PEERS and name not in means.programs:
             hashes[name] = remembered.scheduler_hash(
                 (host.PEERS, host.PEERS_SYMBOLS), name)
         elif name not in BUILT_IN:
-            hashes[name] = (remembered.file_hash(copies["module"]) if given_module else
+            hashes[name] = (remembered.file_hash(means.module) if given_module else
                             remembered.scheduler_hash(("net", "include"), name))
-    return replace(means, remembering=True, hashes=hashes, **copies)
+    return replace(means, remembering=True, recalling=not fresh, hashes=hashes)
 
 
 def jobs_of(scenario, schedulers, single, repeat, traced):
@@ -228,8 +229,9 @@ def run_one(means, job):
         guest.links(job.scenario.paths)
         guest.run(job.scenario, job.scheduler, job.trace)
         guest.finish()
-        key = remembered.key(folder, means, job) if means.remembering else ""
-        result = remembered.recall(key) if key else None
+        # A trace's packets aren't remembered.
+        key = remembered.key(folder, means, job) if means.remembering and not job.trace else ""
+        result = remembered.recall(key) if key and means.recalling else None
         if result:
             return {**result, "name": job.name, "repeat": job.repeat,
                     "path_alone": job.path}, []

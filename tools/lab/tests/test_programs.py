@@ -38,7 +38,7 @@ class Programs(unittest.TestCase):
 
     def test_addresses(self):
         """The guest reads the address of each function."""
-        line = programs.load_line("/x/ecf_bpf.ko")
+        line = programs.load_line("ecf", "/x/1234.ko")
         for function in programs.FUNCTIONS.values():
             self.assertIn(f" {function}\\t", line)
 

@@ -41,6 +41,28 @@ class Remembered(unittest.TestCase):
         _write(self.top, "net/glue.c", "changed")
         self.assertNotEqual(self._hashes()[0], a)
 
+    def test_asks_others(self):
+        """What others make of it counts, where they are asked."""
+        _write(self.top, "net/sched_a.c", "return pams_sched_b.pick(view);")
+        hashes = [remembered.scheduler_hash(("net",), name) for name in ("a", "in_bpf", "b")]
+        _write(self.top, "net/sched_b.c", "changed")
+        _write(self.top, "net/sched_c.c", "new")
+        after = [remembered.scheduler_hash(("net",), name) for name in ("a", "in_bpf", "b")]
+        self.assertNotEqual(hashes[0], after[0])
+        self.assertNotEqual(hashes[1], after[1])
+        _write(self.top, "net/sched_a.c", "changed")
+        self.assertEqual(remembered.scheduler_hash(("net",), "b"), after[2])
+
+    def test_copy(self):
+        """What is built anew meanwhile isn't what is loaded."""
+        _write(self.top, "m.ko", "as it was")
+        copy = remembered.own_copy(self.top + "/m.ko")
+        _write(self.top, "m.ko", "built anew")
+        with open(copy, encoding="utf-8") as text:
+            self.assertEqual(text.read(), "as it was")
+        self.assertNotEqual(remembered.own_copy(self.top + "/m.ko"), copy)
+        self.assertEqual(len(os.listdir(os.path.dirname(copy))), 2)
+
     def test_key(self):
         kernel = SimpleNamespace(folder=self.top, program=os.path.join(self.top, "net/glue.c"))
         means = SimpleNamespace(kernel=kernel, random_library="r", hashes={"a": "1"},
@@ -56,6 +78,20 @@ class Remembered(unittest.TestCase):
         self.assertNotEqual(keys[0], keys[2])
         means.hashes = {"a": "2"}
         self.assertNotEqual(remembered.key(os.path.join(self.top, "x"), means, job), keys[0])
+
+    def test_laboratory(self):
+        """It makes the results."""
+        found = []
+        for text in ("as it was", "changed"):
+            _write(self.top, "runs.py", text)
+            remembered.laboratory_hash.cache_clear()
+            with mock.patch.object(host, "HERE", self.top):
+                found.append(remembered.laboratory_hash())
+        remembered.laboratory_hash.cache_clear()
+        self.assertNotEqual(*found)
+        with mock.patch.object(remembered, "laboratory_hash", side_effect=StopIteration), \
+                self.assertRaises(StopIteration):
+            self.test_key()
 
     def test_recall(self):
         self.assertIsNone(remembered.recall("ab" * 16))

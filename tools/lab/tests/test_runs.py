@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Runs without a guest: what is kept, loaded, remembered and counted."""
 
+import json
 import os
 import tempfile
 import unittest
@@ -10,8 +11,12 @@ from unittest import mock
 import base     # noqa: F401  pylint: disable=unused-import
 
 import boot
+import capture
 import demo
 import drawn
+import host
+import programs
+import remembered
 import runs
 import seeds
 import sweep
@@ -82,6 +87,81 @@ class Kept(unittest.TestCase):
                 mock.patch.object(demo, "_no_picture", lambda: ""), self.assertRaises(StopIteration):
             demo.command(SimpleNamespace(quiet=True, jobs=1), self.means, "pamsd")
         self.names(run_all.call_args.args[1])
+
+
+def means_of(folder, **more):
+    """Of a kernel that isn't booted."""
+    program = os.path.join(folder, "linux")
+    with open(program, "w", encoding="utf-8"):
+        pass
+    kernel = host.Kernel(folder, "6.12")
+    values = {"module": "", "peers": "", "xfer": "XFER", "random_library": "R", "netem_seed": "",
+              "pace": "", "rival": "", "replay": "", **more}
+    return runs.Means(kernel, **values)
+
+
+class Prepared(unittest.TestCase):
+    """What is built before anything runs"""
+
+    def test_copies(self):
+        """A module that is built anew meanwhile is another one."""
+        with mock.patch.multiple(
+                host, need_programs=mock.DEFAULT, kernel=mock.DEFAULT, xfer=mock.DEFAULT,
+                fixed_random=mock.DEFAULT, netem_seed=mock.DEFAULT, helper=mock.DEFAULT,
+                module=lambda *_: "built.ko", peers=lambda _: "peers.ko"), \
+                mock.patch.object(programs, "module", lambda *_: "mine.ko"), \
+                mock.patch.object(remembered, "prune"), \
+                mock.patch.object(remembered, "own_copy", lambda path: f"copy of {path}"):
+            means = runs.prepare(["pams", "blest", "mine"], sources={"mine": "mine.bpf.c"})
+        self.assertEqual((means.module, means.peers, means.programs),
+                         ("copy of built.ko", "copy of peers.ko", {"mine": "copy of mine.ko"}))
+
+
+class Again(unittest.TestCase):
+    """What ran before"""
+
+    def setUp(self):
+        self.folder = self.enterContext(tempfile.TemporaryDirectory())
+        self.enterContext(mock.patch.dict(os.environ, {"MPTCP_PAMS_CACHE": self.folder + "/c"}))
+        self.enterContext(mock.patch.object(capture, "read", lambda *_: ["a packet"]))
+        self.booted = self.enterContext(mock.patch.object(runs, "boot", side_effect=self.boot))
+        self.means, self.fct_us = means_of(self.folder), 5000
+
+    def boot(self, _kernel, folder, *_):
+        """A transfer."""
+        line = {"conn": 0, "request": 0, "dir": "down", "bytes": 1000, "start_us": 10,
+                "connect_us": 10, "fct_us": self.fct_us, "gap_us": 0, "gap_at_us": 0, "subflows": 2,
+                "fallback": False, "ok": True, "error": ""}
+        with open(os.path.join(folder, "requests"), "w", encoding="utf-8") as out:
+            out.write(json.dumps(line) + "\n")
+        return 1.0
+
+    def run_one(self, fresh=False, trace=False):
+        """(time, packets)"""
+        means = runs.remembering(self.means, ["default"], False, fresh)
+        result, packets = runs.run_one(means, runs.Job("default", "default", SCENARIO, trace=trace))
+        return result["mean_s"], packets
+
+    def test_recalled(self):
+        """A run isn't made again, unless it is to be: then that one counts."""
+        self.assertEqual([self.run_one()[0] for _ in range(2)], [0.005, 0.005])
+        self.fct_us = 7000
+        self.assertEqual(self.run_one()[0], 0.005)
+        self.assertEqual([self.run_one(fresh)[0] for fresh in (True, False)], [0.007, 0.007])
+        self.assertEqual(self.booted.call_count, 2)
+
+    def test_trace(self):
+        """Packets aren't remembered."""
+        self.assertEqual([self.run_one(trace=True)[1] for _ in range(2)], [["a packet"]] * 2)
+
+    def test_own_peer(self):
+        """A scheduler in BPF with a published one's name is no published one."""
+        hashed = []
+        with mock.patch.object(remembered, "scheduler_hash",
+                               side_effect=lambda places, name: hashed.append((places[0], name))):
+            for own in ({}, {"ecf": "/x/1.ko"}):
+                runs.remembering(means_of(self.folder, programs=own), ["ecf"], False)
+        self.assertEqual(hashed, [(host.PEERS, "ecf"), ("net", "ecf")])
 
 
 if __name__ == "__main__":
