@@ -573,6 +573,9 @@ def command_table(args):
 def command_recorded(args):
     """lab recorded"""
     schedulers = schedulers_of(args.sched)
+    for name in schedulers:
+        if name not in pairs.SCHEDULERS:
+            raise BadInput(f"--sched {name}: only {', '.join(pairs.SCHEDULERS)}; 'lab table --traces DIR' takes others")
     means = means_of(args, schedulers)
     means = runs.remembering(means, schedulers, bool(args.module), args.fresh or args.keep)
     return pairs.command(args, means, schedulers)

@@ -145,7 +145,7 @@ def measure(means, schedulers, at_once, quiet, folder, only=""):
                if only in ("", drawn.name)]
     if not several:
         raise BadInput(f"--only {only}: there is no such pair")
-    names = [name for name in SCHEDULERS if name in schedulers]
+    names = [name for name in SCHEDULERS if name in schedulers]     # `lab bench` has more
     pairs = [(drawn, sweep.jobs_of(drawn, names)) for _, drawn in several]
     with Progress(quiet) as progress:
         done = runs.run_all(means, [job for _, jobs in pairs for job in jobs], at_once, progress)

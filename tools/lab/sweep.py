@@ -132,6 +132,8 @@ def _row(drawn, part, found, jobs):
     under = {job.name: means[job.name] for job in jobs if job.path < 0 and not job.repeat}
     tails = [percentile(means[job.name].times_s, TAIL) for job in jobs
              if job.path >= 0 and not job.repeat]
+    bounds = {name: mine.bound_s for name, mine in under.items()}
+    known = [bound_s for bound_s in bounds.values() if bound_s]
     some = next(iter(under.values()))
     return {
         "name": drawn.name, "part": part,
@@ -139,8 +141,8 @@ def _row(drawn, part, found, jobs):
         "single_s": min((time for time in alone if time), default=None),
         "joined_s": min((time + drawn.join_s(i) for i, time in enumerate(alone) if time),
                         default=None),
-        "alone_s": alone, "bound_s": some.bound_s,
-        "bound_counts": drawn.bounded() and (some.bound_s or 0) > BOUND_FROM_S,
+        "alone_s": alone, "bound_s": some.bound_s, "bounds_s": bounds,
+        "bound_counts": drawn.bounded() and min(known, default=0) > BOUND_FROM_S,
         "time_s": {name: mine.mean_s for name, mine in under.items()},
         "single_tail_s": min((time for time in tails if time), default=None),
         "tail_s": {name: percentile(mine.times_s, TAIL) for name, mine in under.items()},
@@ -202,9 +204,10 @@ def against_joined(row, _):
     return row["joined_s"]
 
 
-def against_bound(row, _):
-    """The fluid bound, where it says something."""
-    return row["bound_s"] if row["bound_counts"] else None
+def against_bound(row, name):
+    """The fluid bound, where it says something. Of links that vary it depends on when requests began;
+    rows that were measured before that was seen have one for all."""
+    return row.get("bounds_s", {}).get(name, row["bound_s"]) if row["bound_counts"] else None
 
 
 def against_peers(row, name):

@@ -62,7 +62,7 @@ def line_of(found, name):
 
 
 def command(args, means, schedulers):
-    """Run, print, write."""
+    """Run, print, write; 1 if a transfer failed."""
     found = groups(means, schedulers, args)
     print(f"seed {SEED}, Linux {means.kernel.release}, in times of default's\n")
     print("\n".join(report.aligned([
@@ -74,4 +74,4 @@ def command(args, means, schedulers):
         with open(args.json, "w", encoding="utf-8") as out:
             json.dump({"format": 1, "kernel": means.kernel.release, "seed": SEED, "groups": found}, out, indent=1)
             out.write("\n")
-    return 0
+    return 1 if any(None in row["time_s"].values() for rows in found.values() for row in rows) else 0

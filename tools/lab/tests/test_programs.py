@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 """Schedulers in BPF in the laboratory, and its table."""
 
+import contextlib
+import io
 import os
 import unittest
+from types import SimpleNamespace
+from unittest import mock
 
 import base     # noqa: F401  pylint: disable=unused-import
 
@@ -53,6 +57,17 @@ class Table(unittest.TestCase):
                 for mine in (0.5, 2)]
         self.assertEqual(tables.cell(rows, "mine"), "1.000 ±0.693")
         self.assertEqual(tables.line_of({"transfers": rows}, "mine"), ["mine", "1.000 ±0.693", "50%", "1.0%", "0"])
+
+    def test_failed(self):
+        """A transfer that failed is told by the exit code."""
+        for time_s, code in ((1.0, 0), (None, 1)):
+            rows = [{"time_s": {"default": 1, "mine": time_s}, "single_s": 1, "joined_s": 1, "bound_counts": False,
+                     "tail_s": {}, "single_tail_s": None, "duplicates": {"default": 0, "mine": 0},
+                     "fell_back": {"default": 0, "mine": 0}}]
+            with mock.patch.object(tables, "groups", lambda *_, found=rows: {"transfers": found}), \
+                    contextlib.redirect_stdout(io.StringIO()):
+                self.assertEqual(tables.command(SimpleNamespace(traces="", json=""), SimpleNamespace(
+                    kernel=SimpleNamespace(release="6.12")), ["default", "mine"]), code)
 
     def test_collapses(self):
         """Either link falls, and how to run it again says so."""

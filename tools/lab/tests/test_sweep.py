@@ -213,6 +213,23 @@ class Jobs(unittest.TestCase):
                  if job.path < 0 and not job.repeat]
         self.assertEqual(names, ["default", "minfct"])
 
+    def test_own_bound(self):
+        """Of links that vary each scheduler's requests have bounds of their own, in whatever order."""
+        one = next(one for one in drawn.several(11, 300) if one.bounded() and one.scenario.cold)
+        bounds = {"default": 2.0, "pams": 4.0, "minfct": None}
+
+        def result(name):
+            return {"failed": int(name == "minfct"), "mib": {"client": {}, "server": {}},
+                    "paths": [{f"{way}_{what}": 0 for way in ("down", "up") for what in ("bytes", "packets")}],
+                    "requests": [{"request": 0, "conn": 0, "fct_s": 8.0, "bytes": 10, "fallback": False,
+                                  "bound_s": bounds.get(name, 2.0)}]}
+
+        for order in (["default", "pams", "minfct"], ["minfct", "pams", "default"]):
+            jobs = sweep.jobs_of(one, order)
+            rows = sweep.rows_of([(one, jobs)], [result(job.name) for job in jobs])
+            found = [sweep.summary_of(rows, name)["bound_median"] for name in bounds]
+            self.assertEqual(found, [4.0, 2.0, None])
+
     def test_no_peer_of_itself(self):
         row = _row("1-001", {"default": 2.0, "minfct": 1.0}, 3.0)
         self.assertEqual(sweep.against_peers(row, "minfct"), 2.0)
