@@ -54,7 +54,7 @@ def summary(results):
             "retransmitted": sum(r["mib"][sender].get("TcpRetransSegs", 0) for r in same),
             **_radios(same),
             "failed": sum(result["failed"] for result in same),
-            "requests": sum(len(result["requests"]) for result in same),
+            "requests": len(done) + sum(result["failed"] for result in same),
         })
     return lines
 

@@ -202,6 +202,12 @@ def _requests(folder, job):
     return found, begin_us
 
 
+def _unsaid(scenario, requests):
+    """How many were never begun, or their program said nothing of: those failed, too. How many
+    ranges a queue is taken in isn't known before."""
+    return 0 if scenario.queue_bytes else scenario.requests * scenario.conns - len(requests)
+
+
 def _told(folder, begin_us):
     """What the server's kernel knew of paths, and when, where it was looked at."""
     looks = [json.loads(line) for line in _read(folder, "told").splitlines()]
@@ -268,7 +274,7 @@ def run_one(means, job):
         "name": job.name, "scheduler": job.scheduler, "path_alone": job.path,
         "repeat": job.repeat, "seed": job.scenario.seed,
         "mean_s": round(sum(done) / len(done), 6) if done else None,
-        "failed": len(requests) - len(done),
+        "failed": len(requests) - len(done) + _unsaid(job.scenario, requests),
         "requests": requests,
         "paths": counters.without(rivals, job.scenario.direction, counters.paths(
             server[0], client[0], lost, len(job.scenario.paths))),

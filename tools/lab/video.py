@@ -11,6 +11,7 @@ asks for one segment after the other, and to one that asks for the next while on
 import json
 import statistics
 from dataclasses import replace
+from typing import NamedTuple
 
 import runs
 import seeds
@@ -108,8 +109,25 @@ def _requests(lab, scenario):
         yield result["name"], result["requests"]
 
 
+class Played(NamedTuple):
+    """What the runs of a row have in common."""
+    links: int
+    segment_s: int
+    ahead: bool
+    sched: str
+    units: bool
+
+    def name(self):
+        """As in tables."""
+        return f"{self.sched}, units" if self.units else self.sched
+
+    def text(self):
+        """That, and over what."""
+        return f"{self.name()}, {self.segment_s} s{', ahead' if self.ahead else ''}, links {self.links + 1}"
+
+
 def unit_jobs(schedulers, walks):
-    """Each played with units and without, one segment after the other or ahead."""
+    """[(Played, job)]: each played with units and without, one segment after the other or ahead."""
     jobs = []
     for drawn in range(1, walks + 1):
         for number, (_, paths, changes) in enumerate(cases(drawn)):
@@ -118,14 +136,14 @@ def unit_jobs(schedulers, walks):
                     for units in (False, True):
                         scenario = replace(_scenario(paths, changes, segment_s),
                                            ahead=ahead, units=units)
-                        jobs += [replace(job, name=(number, segment_s, ahead, job.name, units))
-                                 for job in runs.jobs_of(scenario, schedulers, False, 1, False)]
+                        for job in runs.jobs_of(scenario, schedulers, False, 1, False):
+                            what = Played(number, segment_s, ahead, job.name, units)
+                            jobs.append((what, replace(job, name=what.text(), repeat=drawn - 1)))
     return jobs
 
 
-def _seen_of(results, key, segment_s):
-    """The means over all runs of that name, and of the time for a segment."""
-    mine = [result for result in results if result["name"] == key]
+def _seen_of(mine, segment_s):
+    """The means over all runs of a row, and of the time for a segment."""
     views = [seen(result["requests"], segment_s) for result in mine]
     return {"runs": len(mine), "failed": sum(result["failed"] for result in mine),
             "bitrate_bps": statistics.fmean(view["bitrate_bps"] for view in views),
@@ -136,17 +154,15 @@ def _seen_of(results, key, segment_s):
                                           for result in mine)}
 
 
-def _ratios(results):
+def _ratios(results_of):
     """(of the bitrates, of the times for a byte): each run with units, in times of the same
     run without"""
-    runs_of = {}
-    for result in results:
-        runs_of.setdefault(result["name"], []).append(result["requests"])
     bitrates, times = [], []
-    for (*what, units), plain in runs_of.items():
-        if units:
+    for what, plain in results_of.items():
+        if what.units:
             continue
-        for without, marked in zip(plain, runs_of[*what, True]):
+        for without, marked in zip(plain, results_of[what._replace(units=True)]):
+            without, marked = without["requests"], marked["requests"]
             bitrates.append(_mean_bps(marked) / _mean_bps(without))
             times.append(_mean_s_per_mb(marked) / _mean_s_per_mb(without))
     return bitrates, times
@@ -164,26 +180,27 @@ def command(args, means):
     """Run and print; 1 if a goal isn't reached."""
     schedulers = args.sched.split(",")
     jobs = unit_jobs(schedulers, args.walks)
+    results_of = {}
     with Progress(args.quiet) as progress:
-        results = [result for result, _ in runs.run_all(means, jobs, args.jobs, progress)]
-    rows = {job.name: _seen_of(results, job.name, job.name[1]) for job in jobs}
+        done = runs.run_all(means, [job for _, job in jobs], args.jobs, progress)
+    for (what, _), (result, _) in zip(jobs, done):
+        results_of.setdefault(what, []).append(result)
+    rows = {what: _seen_of(mine, what.segment_s) for what, mine in results_of.items()}
     checks = Checks()
     checks.at_most("segments that failed", sum(row["failed"] for row in rows.values()), 0)
     last = None
-    for (number, segment_s, ahead, sched, units), row in rows.items():
-        if (number, segment_s, ahead) != last:
-            last = number, segment_s, ahead
-            print(f"\n{cases()[number][0]}; segments of {segment_s} s, "
-                  f"{'the next asked for ahead' if ahead else 'one after the other'}; "
+    for what, row in rows.items():
+        if what[:3] != last:
+            last = what[:3]
+            print(f"\n{cases()[what.links][0]}; segments of {what.segment_s} s, "
+                  f"{'the next asked for ahead' if what.ahead else 'one after the other'}; "
                   f"runs: {row['runs']}\n{'':16}Mbit/s  stalls  stalled, s  switches  s per MB")
-        name = f"{sched}, units" if units else sched
-        print(f"{name:16}{row['bitrate_bps'] / 1e6:6.3f}{row['stalls']:8}{row['stalled_s']:12.2f}"
+        print(f"{what.name():16}{row['bitrate_bps'] / 1e6:6.3f}{row['stalls']:8}{row['stalled_s']:12.2f}"
               f"{row['switches']:10.1f}{row['s_per_mb']:10.4f}")
-        if units:
-            plain = rows[number, segment_s, ahead, sched, False]
-            what = f"{sched}, {segment_s} s{', ahead' if ahead else ''}, links {number + 1}"
-            checks.at_most(f"{what}: stalls with units", row["stalls"], plain["stalls"])
-    bitrates, times = _ratios(results)
+        if what.units:
+            plain = what._replace(units=False)
+            checks.at_most(f"{plain.text()}: stalls with units", row["stalls"], rows[plain]["stalls"])
+    bitrates, times = _ratios(results_of)
     print(f"\nwith units, in times of the same run without, geometric mean and its standard error of "
           f"{len(bitrates)} pairs:")
     for what, values in (("bitrate", bitrates), ("time for a byte", times)):
@@ -192,7 +209,6 @@ def command(args, means):
                     statistics.geometric_mean(bitrates), 1 - 2 * error_of(bitrates), digits=4)
     if args.json:
         with open(args.json, "w", encoding="utf-8") as out:
-            json.dump([{"links": key[0], "segment_s": key[1], "ahead": key[2], "sched": key[3],
-                        "units": key[4], **row} for key, row in rows.items()], out, indent=1)
+            json.dump([{**what._asdict(), **row} for what, row in rows.items()], out, indent=1)
     print("\n" + "\n".join(checks.lines()))
     return 0 if checks.good else 1

@@ -5,6 +5,7 @@ import json
 import os
 import tempfile
 import unittest
+from dataclasses import replace
 from types import SimpleNamespace
 from unittest import mock
 
@@ -17,6 +18,7 @@ import drawn
 import host
 import programs
 import remembered
+import report
 import runs
 import seeds
 import sweep
@@ -153,6 +155,16 @@ class Again(unittest.TestCase):
     def test_trace(self):
         """Packets aren't remembered."""
         self.assertEqual([self.run_one(trace=True)[1] for _ in range(2)], [["a packet"]] * 2)
+
+    def test_unsaid(self):
+        """What its program said nothing of, as a player whose connection broke, has failed."""
+        for values, failed in (({"segment_s": 2, "requests": 45}, 44), ({"requests": 1}, 0),
+                               ({"requests": 3, "conns": 2}, 5), ({"queue_bytes": 9}, 0)):
+            with self.subTest(values=values):
+                job = runs.Job("default", "default", replace(SCENARIO, **values))
+                result = runs.run_one(self.means, job)[0]
+                self.assertEqual(result["failed"], failed)
+                self.assertEqual(report.summary([result])[0]["requests"], failed + 1)
 
     def test_own_peer(self):
         """A scheduler in BPF with a published one's name is no published one."""

@@ -1,15 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0
 """Drawn scenarios, what the sweep makes of their runs, and what a viewer sees."""
 
+import contextlib
+import io
 import shlex
 import unittest
 from dataclasses import replace
+from types import SimpleNamespace
+from unittest import mock
 
 import base     # noqa: F401  pylint: disable=unused-import
 
 import cli
 import drawn
 import player
+import runs
 import sweep
 import video
 from scenario import MAX_PATHS, Path, Scenario, pages_of
@@ -288,6 +293,29 @@ class Video(unittest.TestCase):
         view = video.seen(requests, 2)
         self.assertEqual((view["stalls"], view["switches"], view["start_s"]), (1, 1, 1.0))
         self.assertAlmostEqual(view["stalled_s"], 1.0)
+
+    def test_jobs(self):
+        """Each has a folder of its own, and a name for the line of progress."""
+        found = video.unit_jobs(["pams", "minfct"], 2)
+        self.assertTrue(all(isinstance(job.name, str) for _, job in found))
+        means = SimpleNamespace(keep="/x")
+        self.assertEqual(len({runs.kept_in(means, job) for _, job in found}), len(found))
+        self.assertEqual(len(found), 2 * len(video.cases()) * len(video.SEGMENTS_S) * 2 * 2 * 2)
+
+    def test_failed(self):
+        """The segments that didn't come are told, and end with 1."""
+        def run_all(_means, jobs, *_):
+            segments = [{"start_s": 2.0 * i, "fct_s": 1.0, "level": 1, "bytes": 1000} for i in range(3)]
+            return [({"requests": segments, "failed": failed if not i else 0}, [])
+                    for i, _ in enumerate(jobs)]
+
+        for failed, code in ((0, 0), (42, 1)):
+            said = io.StringIO()
+            with mock.patch.object(runs, "run_all", run_all), contextlib.redirect_stdout(said):
+                self.assertEqual(video.command(SimpleNamespace(
+                    sched="pams", walks=1, quiet=True, jobs=1, json=""), None), code)
+            self.assertIn(f"segments that failed: {failed}, at most 0", said.getvalue())
+            self.assertIn("pams, 6 s, ahead, links 2: stalls with units: 0, at most 0", said.getvalue())
 
 
 class Repeats(unittest.TestCase):
