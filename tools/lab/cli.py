@@ -520,6 +520,7 @@ def command_run(args):
     if args.radio and args.real_time:
         raise BadInput("--radio counts in virtual time: leave --real-time out")
     means = means_of(args, schedulers, traced=traced or args.radio, radios=args.radio, keep=args.trace,
+                     reported=bool(scenario.reports),
                      pamsctl=host.program("pamsctl") if scenario.reports or args.told else "",
                      pamsplit=host.program("pamsplit") if args.helper else "",
                      real_time=args.real_time, all_counters=args.all_counters)

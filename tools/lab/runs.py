@@ -75,11 +75,11 @@ class Means:
         published = scheduler in PEERS and scheduler not in self.programs
         return self.peers if published else self.module
 
-    def load(self, guest, scheduler):
-        """Have the guest load all that it needs."""
-        module = self.module_of(scheduler)
-        if module:
-            guest.module(module, self.kernel.kallsyms_address())
+    def load(self, guest, scheduler, reported=False):
+        """Have the guest load all that it needs; reported: a module is told of paths."""
+        for module in self.modules:
+            if module == self.module_of(scheduler) or reported and module == self.module:
+                guest.module(module, self.kernel.kallsyms_address())
         if scheduler in self.programs:
             guest.init.append(programs.load_line(scheduler, self.programs[scheduler]))
 
@@ -98,14 +98,14 @@ class Job:
 
 
 def prepare(schedulers, kernel_folder=None, kernel_config="default", module=None,
-            traced=False, sources=None, **more):
-    """Build or find all that is needed, before anything runs. @sources of those in BPF by name."""
+            traced=False, sources=None, reported=False, **more):
+    """Build or find all that is needed, before anything runs. @sources of those in BPF by name.
+    @reported: a module is told of paths, whatever the scheduler."""
     need = ["setarch", "ip", "tc", "mount", "nsenter", "insmod", "mkfifo", "cat"]
     host.need_programs(need + (["tcpdump"] if traced else []), "run a guest")
     kernel = host.kernel(kernel_folder, kernel_config)
-    ours = module or any(name not in BUILT_IN + PEERS for name in schedulers)
     sources = sources or {}
-    ours = ours or sources
+    ours = module or reported or sources or any(name not in BUILT_IN + PEERS for name in schedulers)
     peers = any(name in PEERS and name not in sources for name in schedulers)
     remembered.prune()
     own = remembered.own_copy       # the tree may be built anew meanwhile
@@ -230,7 +230,7 @@ def run_one(means, job):
         guest.netem_seed, guest.pace, guest.rival = means.netem_seed, means.pace, means.rival
         guest.replay = means.replay
         guest.pamsplit, guest.radios = means.pamsplit, means.radios
-        means.load(guest, job.scheduler)
+        means.load(guest, job.scheduler, bool(job.scenario.reports))
         guest.known(job.scheduler, job.scenario.congestion)
         guest.links(job.scenario.paths)
         guest.run(job.scenario, job.scheduler, job.trace)

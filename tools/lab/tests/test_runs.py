@@ -22,7 +22,7 @@ import report
 import runs
 import seeds
 import sweep
-from scenario import Scenario, parse_path
+from scenario import Scenario, parse_path, parse_report
 from units import BadInput
 
 SCENARIO = Scenario(paths=(parse_path("8mbit,10ms"), parse_path("5mbit,40ms")))
@@ -117,6 +117,32 @@ class Prepared(unittest.TestCase):
             means = runs.prepare(["pams", "blest", "mine"], sources={"mine": "mine.bpf.c"})
         self.assertEqual((means.module, means.peers, means.programs),
                          ("copy of built.ko", "copy of peers.ko", {"mine": "copy of mine.ko"}))
+
+
+class Loaded(unittest.TestCase):
+    """Which modules a guest loads"""
+
+    def test_reports(self):
+        """They are told to a module, which another scheduler's run has only for that."""
+        loaded = []
+        means = means_of(self.enterContext(tempfile.TemporaryDirectory()), module="ours.ko", peers="peers.ko")
+        self.enterContext(mock.patch.object(host.Kernel, "kallsyms_address", lambda _: 1))
+        guest = SimpleNamespace(module=lambda path, _: loaded.append(path), init=[])
+        for scheduler in ("default", "blest", "pams"):
+            for reported in (False, True):
+                means.load(guest, scheduler, reported)
+                loaded.append("")
+        self.assertEqual(loaded, ["", "ours.ko", "", "peers.ko", "", "ours.ko", "peers.ko", "",  # default, blest
+                                  "ours.ko", "", "ours.ko", ""])
+
+    def test_job(self):
+        """A job with reports says so; of a path alone the server is told nothing."""
+        scenario = replace(SCENARIO, reports=(parse_report("0ms,0,loss=1s", 2),))
+        for job, reported in zip(runs.jobs_of(scenario, ["default"], True, 1, False), (False, False, True)):
+            with mock.patch.object(runs.Means, "load", side_effect=StopIteration) as load, \
+                    self.assertRaises(StopIteration), tempfile.TemporaryDirectory() as folder:
+                runs.run_one(means_of(folder), job)
+            self.assertEqual(load.call_args.args[2], reported)
 
 
 class Again(unittest.TestCase):
