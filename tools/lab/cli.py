@@ -4,6 +4,7 @@
 import argparse
 import functools
 import os
+import re
 import signal
 import sys
 from dataclasses import replace
@@ -25,7 +26,7 @@ import units
 from host import LabError
 from progress import Progress
 from scenario import (BESIDE, MAX_PATHS, Scenario, helped, parse_change, parse_helper,
-                      parse_path, parse_report, replayed)
+                      parse_path, parse_report)
 from units import BadInput
 
 EXAMPLES = """examples:
@@ -50,7 +51,11 @@ radio=SEED, burst=..ms, rival, steps=SEED, blocked=SEED; in place of RATE trace:
 
 
 class Parser(argparse.ArgumentParser):
-    """argparse, but one line for an error."""
+    """argparse, but one line for an error, and a word like -50ms is a value."""
+
+    def __init__(self, *args, **more):
+        super().__init__(*args, **more)
+        self._negative_number_matcher = re.compile(r"-\d")
 
     def error(self, message):
         self.exit(2, f"{self.prog}: {message}; '{self.prog} --help' shows how\n")
@@ -427,6 +432,18 @@ def pause_of(text):
     return at_ms, at_ms + span_ms
 
 
+def _check_change(change, path):
+    """Refuse what would be undone, or do nothing."""
+    if path.radio or path.replay and path.replay.steps:
+        raise BadInput(f"change of path {change.path}: radio= and steps= undo it with the next step")
+    if path.replay and not set(change.values) <= {"delay_us", "loss", "down"}:
+        raise BadInput(f"change of path {change.path}: of one that is replayed only delay, "
+                       "loss and link can be changed")
+    if path.queue and not set(change.values) <= {"rate_bps", "up_bps", "delay_us", "down"}:
+        raise BadInput(f"change of path {change.path}: of one with queue= only rate, up, delay "
+                       "and link can be changed")
+
+
 def scenario_of(args):
     """Scenario from the arguments of `lab run`."""
     if not args.path:
@@ -440,14 +457,14 @@ def scenario_of(args):
         raise BadInput("a rival speaks IPv4 only: leave --ipv6 out")
     if args.objects and (args.dir != "down" or args.conns > 1):
         raise BadInput("--objects: pages are downloaded, one after the other")
+    if args.objects and (args.cold or args.stream or args.pause):
+        raise BadInput("--objects: each one has a new connection, without --cold, --stream and --pause")
     if args.neighbour and (args.ipv6 or not args.beside):
         raise BadInput("--neighbour: its traffic is --beside keep or new, over IPv4")
     low, high = units.size_range(args.bytes)
     changes = tuple(parse_change(text, len(paths), helped(paths)) for text in args.change)
     for change in changes:
-        if change.path in replayed(paths) and not set(change.values) <= {"delay_us", "loss", "down"}:
-            raise BadInput(f"change of path {change.path}: of one that is replayed only delay, "
-                           "loss and link can be changed")
+        _check_change(change, paths[change.path])
     extra = {}
     for text in args.sysctl:
         name, equals, value = text.partition("=")
@@ -511,8 +528,6 @@ def command_run(args):
     traced = bool(args.plot or args.trace)
     if args.plot:
         plot.available()
-        if not os.path.isdir(os.path.dirname(os.path.abspath(args.plot))):
-            raise BadInput(f"--plot {args.plot}: there is no such folder")
     if args.told and not args.helper:
         raise BadInput("--told: nobody measures a pipe: give a --helper")
     if args.first != ["given"] and (args.helper or args.protocol == "tcp"):
@@ -585,6 +600,7 @@ def command_recorded(args):
 def command_loss(args):
     """lab loss"""
     import loss     # pylint: disable=import-outside-toplevel
+    loss.check_arguments(args)
     if args.plot:
         plot.available()
     return loss.command(args, means_of(args, [args.sched], pamsctl=host.program("pamsctl")))
@@ -656,6 +672,19 @@ COMMANDS = {"run": command_run, "random": command_random,
             "cost": cost.command, "kernel": command_kernel}
 
 
+def _check_outputs(args):
+    """Refuse at once what couldn't be written in the end. The demo makes its folder."""
+    for option in ("json", "plot") if args.command != "demo" else ():
+        file = getattr(args, option, None)
+        if not isinstance(file, str):
+            continue
+        folder = os.path.dirname(os.path.abspath(file))
+        if not os.path.isdir(folder):
+            raise BadInput(f"--{option} {file}: there is no such folder")
+        if os.path.isdir(file) or not os.access(folder, os.W_OK):
+            raise BadInput(f"--{option} {file} can't be written")
+
+
 def _interrupt(_number, _frame):
     boot.end_all()
     raise KeyboardInterrupt
@@ -667,6 +696,7 @@ def main(argv):
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _interrupt)
     try:
+        _check_outputs(args)
         return COMMANDS[args.command](args)
     except BadInput as error:
         print(f"lab {args.command}: {error}", file=sys.stderr)

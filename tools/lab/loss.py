@@ -41,6 +41,7 @@ import runs
 from checks import Checks
 from progress import Progress
 from scenario import Change, Path, Report, Scenario
+from units import BadInput
 
 FORMAT = 1
 # A mobile network queues for a second: with the usual 100 packets a download overflows it,
@@ -278,10 +279,24 @@ def all_jobs(args, errors, cases, drives):
     return jobs
 
 
+def errors_of(args):
+    """The predictor's, from the arguments."""
+    return Errors(args.bias / 1000, args.spread / 1000, args.missed, args.false_alarms)
+
+
+def check_arguments(args):
+    """Refuse what would run nothing, or has nothing to draw."""
+    drives = [name for name in args.case if name in {drive.name for drive in fading.DRIVES}]
+    if drives and errors_of(args).any():
+        raise BadInput(f"--case {drives[0]}: nobody is told a time, so there are no errors to draw of it")
+    if args.plot and drives == args.case != []:
+        raise BadInput(f"--plot: there is no curve of {' and '.join(drives)}")
+
+
 def command(args, means):
     """Run, print, draw; 1 if a goal isn't reached."""
     cases, drives = chosen(CASES, args.case), chosen(fading.DRIVES, args.case)
-    errors = Errors(args.bias / 1000, args.spread / 1000, args.missed, args.false_alarms)
+    errors = errors_of(args)
     jobs = all_jobs(args, errors, cases, [] if errors.any() else drives)
     with Progress(args.quiet) as progress:
         results = [result for result, _ in runs.run_all(means, jobs, args.jobs, progress)]

@@ -11,7 +11,7 @@ A path is one virtual link between the two hosts, shaped in both directions:
     backup          the subflow on it is a backup
     queue=NAME      fq_codel or cake with its defaults, instead of a plain queue
     radio=SEED      the rate varies around RATE, ten times a second, as that seed says
-    burst=TIME      what goes to the server is held, and goes all at once each TIME
+    burst=TIME      what goes to the server is held, and goes all at once each TIME; not with queue=
     mtu=N           of the link, at both hosts and in the router (1500)
     rival           a TCP connection over this path alone, busy all the time
     steps=SEED      rate and delay are others each 15 s, as over satellites (recorded.py)
@@ -27,8 +27,9 @@ A change is an event while the transfers run:
 
     AT,PATH,key=value[,key=value...]
 
-with the keys rate, up, delay, jitter, loss, limit and link=down|up. A link that
-goes down loses what is on its way and drops everything after that silently, as
+with the keys rate, up, delay, jitter, loss, limit and link=down|up; of a path with queue=
+only rate, up, delay and link, and none of one with radio= or steps=, which sets all of these
+again and again. A link that goes down loses what is on its way and drops everything after that silently, as
 a phone does that leaves the coverage.
 
 A path through a helper device has two segments, each with its own rate, delay, queue and
@@ -327,6 +328,8 @@ def parse_path(text):
         values = _with_replay({**values, **_path_values(rest, PATH_KEYS, text)})
         values.setdefault("limit_packets", default_limit(values["rate_bps"], values["delay_us"]))
         path = Path(**values)
+        if path.queue and path.burst_us:
+            raise BadInput("burst and queue don't go together: bursts are netem's")
         # What a radio's changes do to the generator of losses, and where codel's delay is made.
         if (path.radio or path.queue) and (path.loss or path.jitter_us) or \
                 path.radio and path.queue:

@@ -59,7 +59,7 @@ class Paths(unittest.TestCase):
         for text in ("8mbit", "8mbit,10", "8mbit,10ms,0", "8mbit,10ms,100,speed=1",
                      "8mbit,10ms,loss=2", "8mbit,10ms,link=down", "8mbit,10ms,queue=red",
                      "8mbit,10ms,rival=1", "8mbit,10ms,radio", "8mbit,10ms,radio=7,loss=1%",
-                     "8mbit,10ms,queue=cake,jitter=1ms", "8mbit,10ms,radio=7,queue=cake"):
+                     "8mbit,10ms,queue=cake,jitter=1ms", "8mbit,10ms,queue=cake,burst=9ms", "8mbit,10ms,radio=7,queue=cake"):
             with self.subTest(text=text), self.assertRaises(BadInput) as caught:
                 parse_path(text)
             self.assertIn(text, str(caught.exception))
