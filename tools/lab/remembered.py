@@ -82,7 +82,7 @@ def _asks_others(paths, scheduler):
     for path in paths:
         if os.path.basename(path) == f"{SCHEDULER}{scheduler}.c":
             with open(path, encoding="utf-8") as text:
-                return bool(set(re.findall(r"pams_sched_(\w+)\.", text.read())) - {scheduler})
+                return bool(set(re.findall(r"pams_sched_(\w+)", text.read())) - {scheduler})
     return True
 
 

@@ -8,6 +8,7 @@ from unittest import mock
 
 import base  # noqa: F401  pylint: disable=unused-import
 import cli
+import host
 import runs
 
 
@@ -77,6 +78,15 @@ class Arguments(unittest.TestCase):
                       ("video", "--json"), ("loss", "--plot"), ("run", "--path", "8mbit,10ms", "--plot")):
             self.refused("no such folder", *words, "/nowhere/x")
             self.refused("can't be written", *words, os.path.dirname(os.path.abspath(__file__)))
+
+    def test_reports(self):
+        """They take the module, whatever the scheduler."""
+        for words, reported in (((), False), (("--report", "0ms,0,loss=1s"), True)):
+            args = cli._parser().parse_args(["run", "--path", "8mbit,10ms", *words])    # pylint: disable=W0212
+            with mock.patch.object(host, "program"), self.assertRaises(StopIteration), \
+                    mock.patch.object(runs, "prepare", side_effect=StopIteration) as prepare:
+                cli.command_run(args)
+            self.assertEqual(prepare.call_args.kwargs["reported"], reported)
 
     def test_loss(self):
         """Of a time that nobody knows there is neither error nor curve."""

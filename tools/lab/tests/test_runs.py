@@ -115,8 +115,10 @@ class Prepared(unittest.TestCase):
                 mock.patch.object(remembered, "prune"), \
                 mock.patch.object(remembered, "own_copy", lambda path: f"copy of {path}"):
             means = runs.prepare(["pams", "blest", "mine"], sources={"mine": "mine.bpf.c"})
+            others = [runs.prepare(["default"], reported=reported).module for reported in (False, True)]
         self.assertEqual((means.module, means.peers, means.programs),
                          ("copy of built.ko", "copy of peers.ko", {"mine": "copy of mine.ko"}))
+        self.assertEqual(others, ["", "copy of built.ko"])
 
 
 class Loaded(unittest.TestCase):
