@@ -398,7 +398,8 @@ cost_of_an_answer()
 	rmmod mptcp_pams_bench
 	in_c=$(tenths_of_ns minpad) in_bpf=$(tenths_of_ns lowpad)
 	[[ $in_c && $in_bpf ]] || fail "one wasn't timed: $(dmesg | grep bench:)"
-	check "hundredths of what a decision takes in C" "100 * $in_bpf / $in_c" "<=" 150
+	# the processor of QEMU 7.2 has 141, that of 10.0 156 (8590 and 13396 tenths of ns)
+	check "hundredths of what a decision takes in C" "100 * $in_bpf / $in_c" "<=" 165
 	detach lowpad
 }
 tenths_of_ns() { dmesg | sed -n "s/.*bench: $1 2 \([0-9]*\) .*/\1/p" | tail -n 1; }

@@ -525,6 +525,9 @@ result "down without a module"
 # with Secure Boot, and dkms's key that isn't enrolled
 mount -t tmpfs tmpfs /sys/firmware && mount -t tmpfs tmpfs /sys/kernel && mkdir -p /sys/kernel/security /var/lib/dkms
 echo "none [integrity] confidentiality" >/sys/kernel/security/lockdown
+# in a kernel with kprobes, also where this one has none
+echo "0000000000000000 T register_kprobe" >"$work/kallsyms"
+mount --bind "$work/kallsyms" /proc/kallsyms
 printf '%s\n' code '~Module signature appended~' >"$work/signed.ko"
 printf 'key of dkms' >/var/lib/dkms/mok.pub
 says 0 "left out the module, whose key isn't enrolled: mokutil --import /var/lib/dkms/mok.pub, restart, confirm, and repeat this
@@ -534,7 +537,7 @@ started pamsd" up --module "$work/signed.ko"
 result "up with a module whose key isn't enrolled: the paths"
 pamsctl down >"$work/why" 2>&1 && rm -rf /var/lib/dkms /run/mount && same "$work/fresh"
 result "down after that"
-umount /sys/firmware /sys/kernel
+umount /sys/firmware /sys/kernel /proc/kallsyms
 fails 1 "there is no mptcp_pams.ko for this kernel: install linux-headers-$(uname -r), from which the package mptcp-pams-dkms \
 builds it; or run make and make install in the project's folder; or give --module FILE" --server	# run has left BTF there
 if [ -n "$installed" ]; then
