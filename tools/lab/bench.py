@@ -96,7 +96,7 @@ def part_first(means, _schedulers, args, _progress):
     _say("first")
     means = runs.prepare(firsts.SCHEDULERS, None, begins.CONFIG, args.module,
                          wall_limit_s=means.wall_limit_s, keep=means.keep)
-    means = runs.remembering(means, firsts.SCHEDULERS, bool(args.module), args.fresh or args.keep)
+    means = runs.remembering(means, firsts.SCHEDULERS, args)
     return firsts.measure(means, args.jobs, args.quiet or not sys.stderr.isatty())
 
 
@@ -154,5 +154,5 @@ def command(args, means, schedulers):
 def prepare(args, means):
     """(means, schedulers): every scheduler there is, the remembered runs count."""
     schedulers = runs.compared(means)
-    means = runs.remembering(means, [*schedulers, *runs.POLICIES], bool(args.module), args.fresh or args.keep)
+    means = runs.remembering(means, [*schedulers, *runs.POLICIES], args)
     return means, schedulers

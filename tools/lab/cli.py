@@ -25,7 +25,7 @@ import tables
 import units
 from host import LabError
 from progress import Progress
-from scenario import (BESIDE, MAX_PATHS, Scenario, helped, parse_change, parse_helper,
+from scenario import (BESIDE, MAX_PATHS, Scenario, check_change, helped, parse_change, parse_helper,
                       parse_path, parse_report)
 from units import BadInput
 
@@ -432,18 +432,6 @@ def pause_of(text):
     return at_ms, at_ms + span_ms
 
 
-def _check_change(change, path):
-    """Refuse what would be undone, or do nothing."""
-    if path.radio or path.replay and path.replay.steps:
-        raise BadInput(f"change of path {change.path}: radio= and steps= undo it with the next step")
-    if path.replay and not set(change.values) <= {"delay_us", "loss", "down"}:
-        raise BadInput(f"change of path {change.path}: of one that is replayed only delay, "
-                       "loss and link can be changed")
-    if path.queue and not set(change.values) <= {"rate_bps", "up_bps", "delay_us", "down"}:
-        raise BadInput(f"change of path {change.path}: of one with queue= only rate, up, delay "
-                       "and link can be changed")
-
-
 def scenario_of(args):
     """Scenario from the arguments of `lab run`."""
     if not args.path:
@@ -464,7 +452,7 @@ def scenario_of(args):
     low, high = units.size_range(args.bytes)
     changes = tuple(parse_change(text, len(paths), helped(paths)) for text in args.change)
     for change in changes:
-        _check_change(change, paths[change.path])
+        check_change(change, paths[change.path])
     extra = {}
     for text in args.sysctl:
         name, equals, value = text.partition("=")
@@ -574,7 +562,7 @@ def command_sweep(args):
     import sweep    # pylint: disable=import-outside-toplevel
     means = means_of(args, ["pams", *runs.PEERS])
     schedulers = schedulers_of(args.sched) if args.sched else runs.compared(means)
-    means = runs.remembering(means, schedulers, bool(args.module), args.fresh or args.keep)
+    means = runs.remembering(means, schedulers, args)
     return sweep.command(args, means, schedulers)
 
 
@@ -582,7 +570,7 @@ def command_table(args):
     """lab table"""
     schedulers = list(dict.fromkeys(["default", *schedulers_of(args.sched)]))
     means = means_of(args, schedulers)
-    means = runs.remembering(means, schedulers, bool(args.module), args.fresh or args.keep)
+    means = runs.remembering(means, schedulers, args)
     return tables.command(args, means, schedulers)
 
 
@@ -593,7 +581,7 @@ def command_recorded(args):
         if name not in pairs.SCHEDULERS:
             raise BadInput(f"--sched {name}: only {', '.join(pairs.SCHEDULERS)}; 'lab table --traces DIR' takes others")
     means = means_of(args, schedulers)
-    means = runs.remembering(means, schedulers, bool(args.module), args.fresh or args.keep)
+    means = runs.remembering(means, schedulers, args)
     return pairs.command(args, means, schedulers)
 
 

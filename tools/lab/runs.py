@@ -135,8 +135,9 @@ def compared(means):
     return [name for name in available(means) if name not in POLICIES]
 
 
-def remembering(means, schedulers, given_module, fresh=False):
-    """The same means, but what ran before is not run again; fresh: it is, and remembered anew."""
+def remembering(means, schedulers, args):
+    """The same means, but what ran before is not run again; with --fresh or --keep it is, and
+    remembered anew."""
     hashes = {}
     for name in schedulers:
         # A program's own source is in its module's name.
@@ -144,9 +145,9 @@ def remembering(means, schedulers, given_module, fresh=False):
             hashes[name] = remembered.scheduler_hash(
                 (host.PEERS, host.PEERS_SYMBOLS), name)
         elif name not in BUILT_IN:
-            hashes[name] = (remembered.file_hash(means.module) if given_module else
+            hashes[name] = (remembered.file_hash(means.module) if args.module else
                             remembered.scheduler_hash(("net", "include"), name))
-    return replace(means, remembering=True, recalling=not fresh, hashes=hashes)
+    return replace(means, remembering=True, recalling=not (args.fresh or args.keep), hashes=hashes)
 
 
 def jobs_of(scenario, schedulers, single, repeat, traced):

@@ -410,6 +410,18 @@ def parse_change(text, path_count, helped=()):
     return Change(*event, segment)
 
 
+def check_change(change, path):
+    """Refuse what would be undone, or do nothing."""
+    if path.radio or path.replay and path.replay.steps:
+        raise BadInput(f"change of path {change.path}: radio= and steps= undo it with the next step")
+    if path.replay and not set(change.values) <= {"delay_us", "loss", "down"}:
+        raise BadInput(f"change of path {change.path}: of one that is replayed only delay, "
+                       "loss and link can be changed")
+    if path.queue and not set(change.values) <= {"rate_bps", "up_bps", "delay_us", "down"}:
+        raise BadInput(f"change of path {change.path}: of one with queue= only rate, up, delay "
+                       "and link can be changed")
+
+
 def _report_values(parts, whole):
     values = {}
     for part in parts:

@@ -102,6 +102,11 @@ def means_of(folder, **more):
     return runs.Means(kernel, **values)
 
 
+def arguments(fresh=False):
+    """As of `lab sweep`."""
+    return SimpleNamespace(module=None, fresh=fresh, keep=None)
+
+
 class Prepared(unittest.TestCase):
     """What is built before anything runs"""
 
@@ -168,7 +173,7 @@ class Again(unittest.TestCase):
 
     def run_one(self, fresh=False, trace=False):
         """(time, packets)"""
-        means = runs.remembering(self.means, ["default"], False, fresh)
+        means = runs.remembering(self.means, ["default"], arguments(fresh))
         result, packets = runs.run_one(means, runs.Job("default", "default", SCENARIO, trace=trace))
         return result["mean_s"], packets
 
@@ -200,7 +205,7 @@ class Again(unittest.TestCase):
         with mock.patch.object(remembered, "scheduler_hash",
                                side_effect=lambda places, name: hashed.append((places[0], name))):
             for own in ({}, {"ecf": "/x/1.ko"}):
-                runs.remembering(means_of(self.folder, programs=own), ["ecf"], False)
+                runs.remembering(means_of(self.folder, programs=own), ["ecf"], arguments())
         self.assertEqual(hashed, [(host.PEERS, "ecf"), ("net", "ecf")])
 
 
