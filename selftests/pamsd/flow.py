@@ -18,23 +18,18 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from daemon import (Daemon, Failed, check, enter_network, free_port, new_key,  # noqa: E402
-                    reporter_with_faults, run_cases, within)
+from daemon import (Daemon, Failed, check, free_port, new_key,  # noqa: E402
+                    reporter_with_faults, run_cases_in_network, within)
 
 RATE_BYTEPS = 1000000
 PAYLOAD_BYTES, FRAME_BYTES = 1400, 1442
 
 
-def make_pipe():
-    """v0 with a queue that drains at 8 Mbit/s, and somebody to send to; None, or why not."""
-    for command in ("ip link add v0 type veth peer name v1", "ip addr add 10.9.0.1/24 dev v0",
-                    "ip link set v0 up", "ip link set v1 up",
-                    "ip neigh add 10.9.0.2 lladdr 02:00:00:00:00:02 dev v0",
-                    "tc qdisc add dev v0 root tbf rate 8mbit burst 3000 limit 1000000"):
-        done = subprocess.run(command.split(), check=False, capture_output=True, text=True)
-        if done.returncode:
-            return f"{command}: {done.stderr.strip()}"
-    return None
+# v0 with a queue that drains at 8 Mbit/s, and somebody to send to
+PIPE = ("ip link add v0 type veth peer name v1", "ip addr add 10.9.0.1/24 dev v0",
+        "ip link set v0 up", "ip link set v1 up",
+        "ip neigh add 10.9.0.2 lladdr 02:00:00:00:00:02 dev v0",
+        "tc qdisc add dev v0 root tbf rate 8mbit burst 3000 limit 1000000")
 
 
 class Flow:
@@ -366,15 +361,11 @@ def only_its_connections_are_told(folder):
 
 
 def main():
-    why = enter_network() or make_pipe()
-    if why:
-        print(f"1..1\nok 1 - flow # SKIP no network of its own: {why}")
-        return 0
-    return run_cases([backlog_is_measured, reports_while_data_flows, pipe_outlives_two_lost_reports,
-                      idle_is_asleep, known_rate_stays_without_backlog, own_reports_are_no_flow, pulled_cable,
-                      own_link_is_not_measured,
-                      source_that_fails_is_said_once, connections_are_measured,
-                      only_its_connections_are_told, reports_leave_from_the_routes_source])
+    return run_cases_in_network("flow", PIPE, [
+        backlog_is_measured, reports_while_data_flows, pipe_outlives_two_lost_reports,
+        idle_is_asleep, known_rate_stays_without_backlog, own_reports_are_no_flow, pulled_cable,
+        own_link_is_not_measured, source_that_fails_is_said_once, connections_are_measured,
+        only_its_connections_are_told, reports_leave_from_the_routes_source])
 
 
 if __name__ == "__main__":

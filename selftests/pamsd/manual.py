@@ -54,17 +54,9 @@ def configurations(folder):
 
 
 INTERFACES = ("wlan0", "wwan0")     # that the pages speak of
-
-
-def make_interfaces():
-    """Up: of a link that is down nothing can be predicted. None, or why not."""
-    for name in INTERFACES:
-        for command in (f"ip link add {name} type veth peer name {name}-peer",
-                        f"ip link set {name}-peer up", f"ip link set {name} up"):
-            done = subprocess.run(command.split(), check=False, capture_output=True, text=True)
-            if done.returncode:
-                return f"{command}: {done.stderr.strip()}"
-    return None
+# up: of a link that is down nothing can be predicted
+UP = [command for name in INTERFACES for command in (
+    f"ip link add {name} type veth peer name {name}-peer", f"ip link set {name}-peer up", f"ip link set {name} up")]
 
 
 def reporter(folder):
@@ -103,13 +95,5 @@ def commands(folder):
     process.stop()
 
 
-def main():
-    why = daemon.enter_network() or make_interfaces()
-    if why:
-        print(f"1..1\nok 1 - manual # SKIP no network of its own: {why}")
-        return 0
-    return daemon.run_cases([configurations, lines, commands])
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(daemon.run_cases_in_network("manual", UP, [configurations, lines, commands]))
