@@ -60,12 +60,19 @@ static double begin_of(int pid)
 	return (double)ticks / sysconf(_SC_CLK_TCK);
 }
 
+static bool is_service(const char *unit)
+{
+	const char *suffix = strrchr(unit, '.');
+
+	return suffix && !strcmp(suffix, ".service");
+}
+
 /* The unit of systemd's, or the service of procd's, to which the process belongs; "" if none. */
 static void unit_of(int pid, char *unit, size_t room)
 {
 	static const char procd[] = "0::/services/";
 	char file[64], line[PATH_MAX];
-	const char *last, *dot;
+	const char *last;
 	FILE *f;
 
 	unit[0] = 0;
@@ -74,11 +81,10 @@ static void unit_of(int pid, char *unit, size_t room)
 	while (f && fgets(line, sizeof(line), f)) {
 		line[strcspn(line, "\n")] = 0;
 		last = strrchr(line, '/');
-		dot = last ? strrchr(last, '.') : NULL;
 		if (!strncmp(line, procd, strlen(procd)))
 			snprintf(unit, room, "%.*s", (int)strcspn(line + strlen(procd), "/"),
 				 line + strlen(procd));
-		else if (dot && !strcmp(dot, ".service") && strncmp(line, "0::/user", 8))
+		else if (last && is_service(last) && strncmp(line, "0::/user", 8))
 			snprintf(unit, room, "%s", last + 1);
 	}
 	if (f)
@@ -256,13 +262,6 @@ static void show_ports(json_t *ports, char *text, size_t room)
 	json_array_foreach(ports, i, port)
 		if (at < room)
 			at += snprintf(text + at, room - at, " %d", (int)json_integer_value(port));
-}
-
-static bool is_service(const char *unit)
-{
-	const char *suffix = strrchr(unit, '.');
-
-	return suffix && !strcmp(suffix, ".service");
 }
 
 void listen_print(struct up *up, json_t *services, bool restart)
