@@ -92,6 +92,12 @@ static bool others_hold_data(const struct pams_view *view, int target)
 	return false;
 }
 
+/* Is the timer to look after it? A report, as of a cost, has to be followed with any scheduler. */
+static bool is_watched(const struct pams_conn *conn)
+{
+	return conn->sched->watches || conn->reported;
+}
+
 /* Arm the timer that watches the data handed over to @target now. It fires soon if no more than a
  * burst is left to send, of the application's data or of the receive window, and another subflow
  * holds data, too: then the data of one of the two may be late.
@@ -102,7 +108,7 @@ static void look_after(struct pams_conn *conn, const struct msk_look *look,
 	s64 left = min_t(s64, look->write_seq - look->snd_nxt,
 			 look->window_end - look->snd_nxt);
 
-	if (!conn->sched->watches && !conn->reported)
+	if (!is_watched(conn))
 		return;
 	if (!conn->timed || conn->backed_off)
 		pams_watch(conn, PAMS_TICK_US);
@@ -230,8 +236,12 @@ int pams_decide(struct mptcp_sock *msk, const struct pams_sched *of_socket)
 	if (unlikely(conn->copies || conn->shut))
 		end_stages(conn, &look, &view, target);
 	if (target < 0) {
-		/* room that a bank keeps free comes back with time, not with an acknowledgment */
-		if (unlikely(conn->bank) && target == PAMS_PICK_NONE && msk_is_acknowledged(msk))
+		/* With nothing under way no acknowledgment comes: room that a bank keeps free
+		 * comes back with time, and that the subflow for which all others are spared is
+		 * silent is noticed by the timer.
+		 */
+		if (target == PAMS_PICK_NONE && (conn->bank || is_watched(conn)) &&
+		    msk_is_acknowledged(msk))
 			pams_watch(conn, PAMS_TICK_US);
 		return send_nothing(conn);
 	}
