@@ -72,15 +72,15 @@ class Matrix(unittest.TestCase):
         self.assertTrue(first.startswith("before\n") and first.endswith("after\n"))
 
     def test_what_doctor_knows(self):
-        self.record("6.12.2+deb13-cloud-amd64", "vm=7 selftests passed")
-        self.record("7.3.4+deb13.1-arm64", "vm=7 selftests passed", arch="arm64")
-        self.record("6.12.2+rpi-lookalike", "vm=7 selftests passed", arch="arm64")
-        self.record("6.18.2+rpi-lookalike", "vm=7 selftests passed", arch="arm64")
-        self.record("7.0.2+openwrt-lookalike", "vm=7 selftests passed", arch="arm64")
+        self.record("6.12.2+deb13-cloud-amd64", "vm=7 selftests passed", symbols="kprobes")
+        self.record("7.3.4+deb13.1-arm64", "vm=7 selftests passed", arch="arm64", symbols="kprobes")
+        self.record("6.12.2+rpi-lookalike", "vm=7 selftests passed", arch="arm64", symbols="kprobes")
+        self.record("6.18.2+rpi-lookalike", "vm=7 selftests passed", arch="arm64", symbols="kprobes")
+        self.record("7.0.2+openwrt-lookalike", "vm=7 selftests passed", arch="arm64", symbols="kprobes")
         self.record("6.12.2+deb12-amd64", "packages=built")
-        self.record("6.12.2+kcsan", "vm-kcsan=7 selftests passed", arch="arm64")
-        self.record("6.12.2+rpi-lookalike-later", "vm=7 selftests passed", arch="arm64")
-        self.record("6.12.1", "vm=1 selftests passed", arch="um")
+        self.record("6.12.2+kcsan", "vm-kcsan=7 selftests passed", arch="arm64", symbols="kprobes")
+        self.record("6.12.2+rpi-lookalike-later", "vm=7 selftests passed", arch="arm64", symbols="kprobes")
+        self.record("6.12.1", "vm=1 selftests passed", arch="um", symbols="kprobes")
         self.write()
         self.assertEqual(re.findall(r'"(.*)", "(.*)",\n  "(.*)"', self.rows.read_text()), [
             ("^6[.]12[.][.0-9]+[+]deb13[.0-9]*-cloud-amd64$", "x86_64", "6.12.2+deb13-cloud-amd64"),
