@@ -478,6 +478,24 @@ static void taken_back_only_for_good(void)
 	check(update(&warning, -1, 2300) == WARNING_NO_LOSS);
 	check(update(&warning, -1, 2350) == WARNING_NOTHING);
 	check(update(&warning, 4000, 2650) == WARNING_LOSS);
+	/* the trend ends with the frames */
+	warning.silent = true;
+	for (int64_t ms = 3000; ms < 9000; ms += 50)
+		check(update(&warning, -1, ms) == WARNING_NOTHING);
+	warning.silent = false;
+	check(update(&warning, -1, 9100) == WARNING_NOTHING);
+	check(update(&warning, -1, 9300) == WARNING_NO_LOSS);
+}
+
+/* It is over already: now. */
+static void past_time_is_said_once(void)
+{
+	struct warning warning;
+
+	warning_init(&warning);
+	check(update(&warning, 2000, 1000) == WARNING_LOSS);
+	for (int64_t ms = 1050; ms < 4000; ms += 50)
+		check(update(&warning, 2000, ms) == WARNING_NOTHING);
 }
 
 static void lost_until_it_recovers(void)
@@ -707,6 +725,7 @@ int main(void)
 	run(same_time_is_said_once);
 	run(another_spread_is_said);
 	run(taken_back_only_for_good);
+	run(past_time_is_said_once);
 	run(lost_until_it_recovers);
 	run(distances);
 	run(way_past);

@@ -26,6 +26,8 @@
 /* an older position isn't used */
 #define FIX_AGE_MS	3000
 #define GPSD_AGAIN_MS	10000
+/* five beacons */
+#define HEARD_MS	500
 /* a vehicle farther away than this has left the route */
 #define OFF_ROUTE_M	50
 /* what so many access points have taught is remembered */
@@ -49,10 +51,12 @@ struct plugin {
 	char ssid[SSID_BYTES];
 	bool associated, silent;
 	bool gone;			/* cfg80211 was unloaded or reloaded */
+	bool there;			/* the interface was, or it was said that it isn't */
 	double share, above_db;		/* NAN: no level is known */
 	struct gps *gps;
 	int64_t gps_ms;			/* time of the last try to connect to gpsd, 0: none */
 	struct fix fix;
+	int64_t heard_ms;		/* when a frame arrived last */
 	int64_t fix_ms;			/* when the fix arrived, 0: none yet */
 	int64_t shift_ms;		/* the route's clock less now_ms() */
 };
@@ -193,6 +197,7 @@ static int decide(struct plugin *plugin, int64_t ms)
 	route_estimate(plugin, ms, &route);
 	if (!enough && !route.known)
 		return 0;
+	plugin->warning.silent = ms - plugin->heard_ms > HEARD_MS;
 	best = choice_make(&plugin->choice, &signal, plugin->share, &route, ms);
 	switch (warning_update(&plugin->warning, best, plugin->above_db, ms)) {
 	case WARNING_LOSS:
@@ -281,6 +286,11 @@ static int look(struct plugin *plugin, int64_t ms)
 		plugin->gone = true;
 		return -1;
 	}
+	/* it may be plugged in later */
+	if (found == -ENODEV && !plugin->there)
+		fprintf(stderr, "pams-predict: there is no wireless interface %s yet\n",
+			plugin->settings->interface);
+	plugin->there |= found >= 0 || found == -ENODEV;
 	/* no answer, as while the driver is busy, says nothing of the access point */
 	if (found < 0 && found != -ENODEV)
 		return 0;
@@ -302,6 +312,7 @@ static int look(struct plugin *plugin, int64_t ms)
 	      station.level_dbm != plugin->station.level_dbm;
 	if (new) {
 		plugin->silent = false;
+		plugin->heard_ms = ms;
 		trend_add(&plugin->trend, ms, station.level_dbm);
 		plugin->walk.idles = !station.beacons;
 		walk_add(&plugin->walk, ms, station.level_dbm);
@@ -403,6 +414,10 @@ static void plugin_begin(struct plugin *plugin, const struct settings *settings)
 	keep_to_clock(plugin);
 	if (settings->depart_now && settings->route.count)
 		plugin->shift_ms = settings->route.points[0].ms - now_ms();
+	else if (settings->route.count && !settings->gpsd &&
+		 settings->route.points[settings->route.count - 1].ms < clock_ms(CLOCK_REALTIME))
+		fputs("pams-predict: the route is over by its own times, and foresees nothing: "
+		      "--depart now begins it now\n", stderr);
 }
 
 int plugin_run(struct settings *settings)

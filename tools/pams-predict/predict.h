@@ -196,6 +196,7 @@ struct warning {
 	int64_t said_ms;	/* when that was reported */
 	int64_t clear_ms;	/* since when no loss is predicted; valid if clear */
 	bool clear;
+	bool silent;		/* no frame arrives: nothing is withdrawn; the caller sets it */
 };
 
 enum warning_act {

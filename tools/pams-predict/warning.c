@@ -10,10 +10,10 @@
  *	              level >= T + recovery_db
  *
  * "Said" is a loss that was reported. A return to "quiet" needs its condition to hold
- * for CLEAR_MS. "Another time" is a correction, which is reported if the time or its spread
- * differs by more than SAME_MS and an eighth of the time left, but not within PAUSE_MS of
- * the last report. A report that still holds is renewed after RENEW_MS, because reports
- * expire (by default pamsd's last a minute).
+ * for CLEAR_MS while frames arrive. "Another time" is a correction, which is reported if the
+ * time or its spread differs by more than SAME_MS and an eighth of the time left, but not within
+ * PAUSE_MS of the last report. A report that still holds is renewed after RENEW_MS, because
+ * reports expire (by default pamsd's last a minute).
  *
  * A loss whose spread is as large as the horizon isn't reported: its time isn't known
  * well enough to act on.
@@ -66,7 +66,7 @@ void warning_told(const struct warning *warning, struct estimate *estimate)
 /* Return to "quiet", if no loss has been predicted for CLEAR_MS. */
 static enum warning_act take_back(struct warning *warning, int64_t now_ms)
 {
-	if (!warning->clear) {
+	if (!warning->clear || warning->silent) {
 		warning->clear = true;
 		warning->clear_ms = now_ms;
 	}
@@ -76,16 +76,19 @@ static enum warning_act take_back(struct warning *warning, int64_t now_ms)
 	return WARNING_NO_LOSS;
 }
 
-/* Does the estimate differ from the last report? A reported time that is over means "now". */
+/* Does the estimate differ from the last report? A time that is over means "now". */
 static bool differs(const struct warning *warning,
 		    const struct estimate *estimate, int64_t now_ms)
 {
 	int64_t left_ms = warning->loss_at_ms - now_ms, same_ms;
+	int64_t new_ms = estimate->at_ms - now_ms;
 
 	if (left_ms < 0)
 		left_ms = 0;
+	if (new_ms < 0)
+		new_ms = 0;
 	same_ms = SAME_MS + left_ms / 8;
-	return llabs(estimate->at_ms - now_ms - left_ms) > same_ms ||
+	return llabs(new_ms - left_ms) > same_ms ||
 	       llabs((int64_t)estimate->spread_ms - warning->spread_ms) > same_ms;
 }
 
