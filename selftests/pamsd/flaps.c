@@ -517,13 +517,6 @@ void endpoints_close(void)
 {
 }
 
-uint8_t caps_cost(const struct caps *caps, const char *interface)
-{
-	(void)caps;
-	(void)interface;
-	return 0;
-}
-
 uint8_t kernel_cost(struct kernel *kernel, unsigned int ifindex)
 {
 	(void)kernel;

@@ -114,6 +114,17 @@ def about_its_source(folder):
         pair.stop()
 
 
+def cost_of_a_cap_is_told(folder):
+    """Without the module, too, as on a client that only downloads; and when the cap is gone."""
+    pair = Pair(folder, about='"source"', extra="source = true")
+    cap = f'state = "{folder}/state"\ncap "a" {{ interface = "lo" then = "cost 2" }}\n'
+    for text, costs in ((cap, [2]), ("", []), (cap, [2])):
+        pair.reporter.write(text + pair.reporter_config())
+        pair.reporter.send(signal.SIGHUP)
+        within(f"the server knows {costs}", lambda: [path["cost"] for path in pair.server.peer()["paths"] if "cost" in path] == costs)
+    pair.stop()
+
+
 def burst_of_loss(folder):
     """All that is sent in 150 ms is lost. Five copies within 80 ms were."""
     pair = Pair(folder)
@@ -976,7 +987,7 @@ def missing_module_is_said_once(folder):
 if __name__ == "__main__":
     sys.exit(run_cases_about_lo([
         session_and_loss, no_loss_takes_it_back, lost_reports_are_repeated, silent_when_idle,
-        server_restarts, blocked_on_the_way, about_its_source, burst_of_loss,
+        server_restarts, blocked_on_the_way, about_its_source, cost_of_a_cap_is_told, burst_of_loss,
         two_reporters_with_one_key, several_addresses, address_that_fails_is_said_once, server_by_name, server_by_name_after_a_boot,
         reload_during_a_lookup, silence_is_said, reload,
         reload_of_a_bad_file, reload_of_a_directory, reload_of_what_does_not_work, ends_in_order,

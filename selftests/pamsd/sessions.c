@@ -617,6 +617,60 @@ static void repeated_prediction_is_sent_seldom(void)
 	check(world.sent > 0);
 }
 
+/* Data flows over the first way for so long, with a report each second. */
+static void use_first_way(unsigned int seconds)
+{
+	while (seconds--) {
+		world.announcer.ways[0].moved_us = world.us;
+		announce_periodic(&world.announcer, world.us / 1000, world_send, &world);
+		world_for(&world, 1000);
+	}
+}
+
+static void check_first_way(unsigned int expected)
+{
+	first_way = UINT32_MAX;
+	announce_periodic(&world.announcer, world.us / 1000, note_way, NULL);
+	check(first_way == expected);
+}
+
+/* What is said of a lost path besides, as the costs that caps repeat, is no news of the loss. */
+static void same_loss_is_told_once(void)
+{
+	begin();
+	world_say(&world, 0, 0, true);
+	world_for(&world, 1000);
+	world.sent = 0;
+	for (unsigned int i = 0; i < 600; i++) {
+		world_cost(&world, 0, 0);
+		world_for(&world, 1000);
+	}
+	check(!world.sent);
+	world_say(&world, 0, 0, true);
+	world_for(&world, 1000);
+	check(world.sent == WAYS);
+}
+
+/* The Wi-Fi, over which all data goes, lets no UDP pass. The server still hears what LTE costs. */
+static void deaf_way_is_not_the_best(void)
+{
+	const struct known *known;
+
+	begin();
+	world.network[0].dead = true;
+	world_cost(&world, 1, 2);
+	use_first_way(1500);
+	known = world_known(&world, 1, 1);
+	check(known && known->cost == 2 && known->cost_until_ms > server_us(&world) / 1000);
+	check_first_way(1);
+	world_connect(&world, 0);
+	world_for(&world, 50);
+	check(announce_is_known(&world.announcer));
+	world.network[0].dead = false;
+	use_first_way(12);
+	check_first_way(0);
+}
+
 int main(void)
 {
 	if (sodium_init() < 0)
@@ -628,6 +682,8 @@ int main(void)
 	run(pauses_grow);
 	run(pauses_end_with_use);
 	run(deaf_way_wakes_no_other);
+	run(deaf_way_is_not_the_best);
+	run(same_loss_is_told_once);
 	run(newest_wins);
 	run(held_back_is_not_fresh);
 	run(session_can_not_begin_late);

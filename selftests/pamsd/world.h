@@ -416,6 +416,7 @@ static inline void world_predict(struct world *world, unsigned int id,
 	path.lasting = path.loss && lasting;
 	path.loss_at_ms = path.loss ? world->us / 1000 + loss_ms : 0;
 	path.loss_spread_ms = spread_ms;
+	path.loss_sets = world->announcer.paths[id].loss_sets + 1;
 	path.name_count = 1;
 	name->kind = REPORT_NAME_PREFIX;
 	name->prefix_len = 32;

@@ -259,7 +259,10 @@ unsigned int kernel_flush(struct kernel *kernel);
  * there, -EAGAIN if the module can't be asked.
  */
 int kernel_get(struct kernel *kernel, struct pams_path *path);
-/* The cost of sending through this interface, as the module has it; 0 if it has none. */
+/*
+ * The cost of sending through this interface, as the module has it, or, while it isn't loaded,
+ * as pamsd asked for; 0 if there is none.
+ */
 uint8_t kernel_cost(struct kernel *kernel, unsigned int ifindex);
 /* Does the module have a cost under this key that pamsd set? */
 bool kernel_has_cost(struct kernel *kernel, const struct pams_path *key);

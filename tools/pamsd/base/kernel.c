@@ -18,6 +18,8 @@
 #define RETRY_MS	250
 /* The origin that the module stores with what this daemon sets; it outlives a restart. */
 #define ORIGIN		"pamsd"
+/* More interfaces than that have no cost while the module isn't loaded. */
+#define COSTS_MAX	64
 /* A path is full if so much waits before it. */
 #define QUEUE_BYTES	8192
 
@@ -28,6 +30,11 @@ struct kernel {
 	void *arg;
 	void (*costs)(void *arg);
 	void *costs_arg;
+	struct {
+		unsigned int ifindex;
+		uint8_t cost;
+	} asked[COSTS_MAX];	/* what the module would have; of interfaces */
+	unsigned int asked_next;
 	bool out;		/* the module isn't loaded */
 	bool wanted;		/* somebody has something to tell the module */
 	bool said;		/* it was logged that the module isn't loaded */
@@ -215,6 +222,34 @@ static void count_refusal(struct kernel *kernel)
 		   pams_nl_error(kernel->nl));
 }
 
+/* Where the cost that pamsd asked for is kept; a new interface takes the oldest one's place. */
+static uint8_t *cost_asked(struct kernel *kernel, unsigned int ifindex, bool add)
+{
+	unsigned int i;
+
+	for (i = 0; i < COSTS_MAX; i++)
+		if (kernel->asked[i].ifindex == ifindex)
+			return &kernel->asked[i].cost;
+	if (!add)
+		return NULL;
+	i = kernel->asked_next++ % COSTS_MAX;
+	kernel->asked[i].ifindex = ifindex;
+	kernel->asked[i].cost = 0;
+	return &kernel->asked[i].cost;
+}
+
+/* Servers are told of costs by a client without the module, too. */
+static void keep_cost(struct kernel *kernel, const struct pams_path *path)
+{
+	uint8_t *asked = cost_asked(kernel, path->ifindex, path->cost);
+	bool changed = asked && *asked != path->cost;
+
+	if (asked)
+		*asked = path->cost;
+	if (changed && kernel->out && kernel->costs)
+		kernel->costs(kernel->costs_arg);
+}
+
 int kernel_set(struct kernel *kernel, const struct pams_path *path)
 {
 	struct pams_path told = *path;
@@ -222,6 +257,8 @@ int kernel_set(struct kernel *kernel, const struct pams_path *path)
 
 	snprintf(told.origin, sizeof(told.origin), ORIGIN);
 	err = call_module(kernel, set_path, &told);
+	if (path->has_cost && path->key == PAMS_KEY_IFINDEX)
+		keep_cost(kernel, path);
 	if (kernel->out)
 		return -ENOENT;
 	kernel->sets++;
@@ -324,11 +361,13 @@ int kernel_get(struct kernel *kernel, struct pams_path *path)
 uint8_t kernel_cost(struct kernel *kernel, unsigned int ifindex)
 {
 	struct pams_path path = { };
+	uint8_t *asked;
 
 	pams_path_key_ifindex(&path, ifindex);
-	if (kernel_get(kernel, &path) || !path.has_cost)
-		return 0;
-	return path.cost;
+	if (!kernel_get(kernel, &path))
+		return path.has_cost ? path.cost : 0;
+	asked = kernel->out ? cost_asked(kernel, ifindex, false) : NULL;
+	return asked ? *asked : 0;
 }
 
 /* A cost without a lifetime doesn't count: pamsd only restores those, which others have set. */

@@ -31,10 +31,9 @@ void caps_release(struct caps *caps);
 /* Tell the module and pamsplit the effects of all caps. */
 void caps_feed(struct caps *caps);
 struct json_t *caps_status(const struct caps *caps);
-/* Does a cap forbid this interface now, and what do its caps make it cost? */
+/* Does a cap forbid this interface now? */
 bool caps_forbid(const struct caps *caps, const char *interface);
-uint8_t caps_cost(const struct caps *caps, const char *interface);
-/* Call news() whenever that may have changed; NULL: call nothing. */
+/* Call news() whenever that, or a cost that caps ask for, may have changed; NULL: call nothing. */
 void caps_on_change(struct caps *caps, void (*news)(void *arg), void *arg);
 
 /* Have the caps removed the endpoint with this address, to give it back? */

@@ -140,11 +140,6 @@ bool caps_forbid(const struct caps *caps, const char *interface)
 	return !caps->released && effect_of_caps(caps, interface).forbid;
 }
 
-uint8_t caps_cost(const struct caps *caps, const char *interface)
-{
-	return caps->released ? 0 : effect_of_caps(caps, interface).cost;
-}
-
 /* The interface's cost: the higher one of the caps' and the module's. */
 static uint8_t cost_of(const struct caps *caps, const char *interface)
 {

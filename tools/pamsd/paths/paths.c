@@ -98,11 +98,7 @@ static void choose(struct paths *paths)
 {
 	paths->chose_ms = now_ms();
 	for_each(struct path, path, &paths->paths) {
-		uint8_t told = kernel_cost(paths->kernel, path->ifindex);
-
-		path->cost = paths->caps ? caps_cost(paths->caps, path->interface) : 0;
-		if (told > path->cost)
-			path->cost = told;
+		path->cost = kernel_cost(paths->kernel, path->ifindex);
 		seen_expire(path, now_us());
 	}
 	where_choose(&paths->where);

@@ -41,6 +41,8 @@
 #define REPEAT_MS	200
 /* While data flows, request an answer this often, to notice a server that is silent. */
 #define ASK_MS		5000
+/* A way that owes an answer for longer than two such requests is silent: others are better. */
+#define SILENT_MS	(ASK_MS + 1000)
 /* After a longer time without reports, the time of the server's silence starts anew. */
 #define ASK_PAUSE_MS	1500
 /* A connection waits so long for others. */
@@ -132,7 +134,8 @@ static bool is_change(const struct announcer *announcer, unsigned int id,
 	if (!announcer->changed[id] || loss_changed(announcer, id, new, ms))
 		return true;
 	if (new->cost != old->cost ||
-	    (new->loss && ms - announcer->last_ms >= REPEAT_MS))
+	    (new->loss && new->loss_sets != old->loss_sets &&
+	     ms - announcer->last_ms >= REPEAT_MS))
 		return true;
 	if (!new->loss && !new->has_pipe && !new->cost)
 		return false;
@@ -422,6 +425,8 @@ static void seal_and_send(struct announcer *announcer, struct report *report,
 	sent->way = way;
 	sent->teaches = teaches;
 	sent->conns = report->conn_count;
+	if (report->acknowledge && !announcer->ways[way].asked_ms)
+		announcer->ways[way].asked_ms = report->sent_ms;
 	announcer->reports++;
 	send(way, buf, len, arg);
 }
@@ -492,19 +497,29 @@ static void send_over(struct announcer *announcer, unsigned int index,
 			      arg);
 }
 
-/* Ways that aren't lost come first, then those that carried data or got an answer last. */
-static bool is_better(const struct announce_way *a,
-		      const struct announce_way *b)
+/* Some networks let no UDP pass. */
+static bool is_silent(const struct announce_way *way, uint64_t ms)
+{
+	return way->asked_ms && ms - way->asked_ms >= SILENT_MS;
+}
+
+/*
+ * Ways that aren't lost come first, of these the ones that aren't silent, of these the one that
+ * carried data or got an answer last.
+ */
+static bool is_better(const struct announce_way *a, const struct announce_way *b, uint64_t ms)
 {
 	if (a->lost != b->lost)
 		return b->lost;
+	if (is_silent(a, ms) != is_silent(b, ms))
+		return is_silent(b, ms);
 	if (a->moved_us != b->moved_us)
 		return a->moved_us > b->moved_us;
 	return a->heard_ms > b->heard_ms;
 }
 
 static unsigned int by_quality(const struct announcer *announcer,
-			       unsigned int ways[ANNOUNCE_WAYS_MAX])
+			       unsigned int ways[ANNOUNCE_WAYS_MAX], uint64_t ms)
 {
 	unsigned int count = 0, at;
 
@@ -513,7 +528,7 @@ static unsigned int by_quality(const struct announcer *announcer,
 			continue;
 		for (at = count++; at; at--) {
 			if (!is_better(&announcer->ways[i],
-				       &announcer->ways[ways[at - 1]]))
+				       &announcer->ways[ways[at - 1]], ms))
 				break;
 			ways[at] = ways[at - 1];
 		}
@@ -542,7 +557,7 @@ static void run_paths(struct announcer *announcer, uint64_t ms,
 		send_soon(announcer, ms);
 	if (ms < announcer->news_ms)
 		return;
-	count = by_quality(announcer, ways);
+	count = by_quality(announcer, ways, ms);
 	for (unsigned int i = 0; i < count; i++)
 		if (news || must_teach(announcer, &announcer->ways[ways[i]]))
 			send_over(announcer, ways[i], true, ms, send, arg);
@@ -589,7 +604,7 @@ static void run_conns(struct announcer *announcer, uint64_t ms, announce_send_fn
 
 	if (ms < conns_next_ms(announcer))
 		return;
-	count = by_quality(announcer, ways);
+	count = by_quality(announcer, ways, ms);
 	announcer->conns_ms = ms;
 	if (!count) {
 		/* announce_hurry() comes sooner */
@@ -628,15 +643,23 @@ void announce_hurry(struct announcer *announcer, uint64_t ms)
 void announce_periodic(struct announcer *announcer, uint64_t ms,
 		       announce_send_fn send, void *arg)
 {
-	unsigned int ways[ANNOUNCE_WAYS_MAX];
+	unsigned int ways[ANNOUNCE_WAYS_MAX], count = by_quality(announcer, ways, ms);
+	const struct announce_way *best, *way;
 	bool ask;
 
-	if (!by_quality(announcer, ways))
+	if (!count)
 		return;
+	best = &announcer->ways[ways[0]];
 	shorten_pauses(announcer, ms);
 	set_next(announcer);
 	ask = ms - announcer->heard_ms >= ASK_MS;
 	send_over(announcer, ways[0], ask, ms, send, arg);
+	/* those that would be better may answer again */
+	for (unsigned int i = 1; ask && i < count; i++) {
+		way = &announcer->ways[ways[i]];
+		if (is_silent(way, ms) && !way->lost && way->moved_us > best->moved_us)
+			send_over(announcer, ways[i], true, ms, send, arg);
+	}
 	/* The server isn't silent during a time in which it was asked for no answer. */
 	if (ask && (!announcer->asked_ms ||
 		    (ms - announcer->last_ms >= ASK_PAUSE_MS &&
@@ -652,6 +675,7 @@ static void take_cookie(struct announcer *announcer, struct announce_way *way,
 {
 	way->answered = answer->counter;
 	way->heard_ms = ms;
+	way->asked_ms = 0;
 	announcer->heard_ms = ms;
 	announcer->asked_ms = 0;
 	announcer->takes_conns = answer->conns;

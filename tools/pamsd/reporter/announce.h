@@ -30,6 +30,7 @@ struct announce_path {
 	uint64_t loss_at_ms;	/* time of a loss that isn't lasting */
 	uint32_t loss_spread_ms; /* standard deviation of loss_at_ms */
 	uint32_t loss_ttl_ms;	/* 0: the default */
+	uint32_t loss_sets;	/* how often the loss was set */
 	uint8_t cost;		/* of using the path */
 	bool by_source;		/* the source address is a name of the path, too */
 	uint16_t port;		/* TCP port that belongs to this name; 0: any */
@@ -48,6 +49,7 @@ struct announce_way {
 	bool taught;		/* the server knows the way's source address */
 	uint64_t answered;	/* counter of the report that was answered last */
 	uint64_t heard_ms;	/* when that answer came; 0: never */
+	uint64_t asked_ms;	/* since when it owes an answer; 0: it owes none */
 };
 
 LIST_HEAD(announce_conns, announce_conn);

@@ -66,7 +66,7 @@ struct interface {
 	uint32_t loss_spread_ms;	/* standard deviation of loss_at_ms */
 	uint32_t loss_ttl_ms;		/* 0: the default */
 	bool lasting;			/* the loss holds until it is set to no loss */
-	bool said;			/* set_loss() was ever called */
+	uint32_t loss_sets;		/* how often set_loss() was called */
 	uint8_t cost;			/* as the module has it */
 };
 
@@ -359,6 +359,7 @@ static void set_path(const struct reporter *reporter, struct target *target,
 		entry.loss_at_ms = interface->loss_at_ms;
 		entry.loss_spread_ms = interface->loss_spread_ms;
 		entry.loss_ttl_ms = interface->loss_ttl_ms;
+		entry.loss_sets = interface->loss_sets;
 	}
 	/* the cost is about this machine's own links */
 	if (path->about->source)
@@ -366,16 +367,21 @@ static void set_path(const struct reporter *reporter, struct target *target,
 	target_set(target, id, &entry);
 }
 
-static void read_costs(struct reporter *reporter)
+/* Returns whether one is another than before. */
+static bool read_costs(struct reporter *reporter)
 {
+	bool changed = false;
+
 	for (unsigned int i = 0; i < reporter->config->interface_count; i++) {
 		struct interface *interface = &reporter->interfaces[i];
 		unsigned int ifindex = interface->link->ifindex;
+		uint8_t cost = ifindex ? kernel_cost(reporter->kernel, ifindex) : 0;
 
-		interface->cost = ifindex ? kernel_cost(reporter->kernel, ifindex) :
-					    0;
+		changed |= cost != interface->cost;
+		interface->cost = cost;
 	}
 	reporter->costs_known = true;
+	return changed;
 }
 
 /* Pass the current state to all targets, which report changes. */
@@ -392,7 +398,7 @@ static void update_targets(struct reporter *reporter, uint64_t us)
 	}
 	for (unsigned int i = 0; i < reporter->target_count; i++) {
 		for (unsigned int j = 0; j < reporter->path_count; j++)
-			if (reporter->paths[j].interface->said)
+			if (reporter->paths[j].interface->loss_sets)
 				set_path(reporter, reporter->targets[i], j, us);
 		target_run(reporter->targets[i]);
 	}
@@ -482,7 +488,7 @@ static void set_loss(struct reporter *reporter, struct interface *interface,
 	interface->loss_at_ms = us / 1000 + prediction->loss_ms;
 	interface->loss_spread_ms = prediction->spread_ms;
 	interface->loss_ttl_ms = prediction->ttl_ms;
-	interface->said = true;
+	interface->loss_sets++;
 	if (!reporter->ready)
 		return;
 	tell_kernel(reporter, interface, us / 1000);
@@ -502,7 +508,7 @@ static bool is_news(const struct interface *interface,
 	int64_t wider_ms = (int64_t)prediction->spread_ms -
 			   interface->loss_spread_ms;
 
-	if (!interface->said || interface->loss != prediction->loss)
+	if (!interface->loss_sets || interface->loss != prediction->loss)
 		return true;
 	return prediction->loss &&
 	       (interface->loss_ttl_ms != prediction->ttl_ms ||
@@ -528,13 +534,14 @@ const char *reporter_predict(struct reporter *reporter, const char *name,
 	return "this interface is not configured";
 }
 
-/* Report costs after somebody has set or deleted one in the module. */
+/* Somebody has set or deleted one in the module; caps set theirs again and again. */
 static void on_costs(void *arg)
 {
 	struct reporter *reporter = arg;
 	uint64_t us = now_us();
 
-	reporter->costs_known = false;
+	if (!read_costs(reporter))
+		return;
 	read_subflows(reporter, us - reporter->subflows_us >= SUBFLOWS_FRESH_US, us);
 	update_targets(reporter, us);
 }
@@ -592,7 +599,7 @@ static void link_changed(struct link *link, void *arg)
 		if (interface->config->carrier)
 			set_loss(reporter, interface, link->up ? &none : &down,
 				 !link->up);
-		else if (!interface->said)
+		else if (!interface->loss_sets)
 			set_loss(reporter, interface, &none, false);
 	}
 	/* Reports may leave through this link even if none is about it. */
