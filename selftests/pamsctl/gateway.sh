@@ -44,7 +44,8 @@ gateway_fresh()
 
 	fresh
 	rm -rf /etc/mptcp-pams /etc/systemd /etc/dnsmasq.d /etc/NetworkManager
-	mkdir -p /etc/systemd/system /etc/systemd/network /etc/dnsmasq.d /etc/NetworkManager/conf.d
+	mkdir -p /etc/default /etc/systemd/system /etc/systemd/network /etc/dnsmasq.d /etc/NetworkManager/conf.d
+	touch /etc/default/dnsmasq
 	for unit in pamsd "$@"; do
 		touch "$own/run/$unit.unit"
 	done
@@ -139,6 +140,10 @@ says 0 "${nothing%nothing to change*}$lans
 wrote /etc/mptcp-pams/gateway.nft
 started mptcp-pams-gateway.service, now and at each boot" up && gateway_same "$work/gateway"
 result "up mends the gateway of the record"
+printf '#!/bin/sh\n[ %s != list ]\n' "\$1" >"$bin/nft"
+says 0 "${nothing%nothing to change*}started mptcp-pams-gateway.service, now and at each boot" up
+result "up loads rules that were flushed"
+printf '#!/bin/sh\n' >"$bin/nft"
 says 0 "removed /etc/dnsmasq.d/mptcp-pams
 stopped mptcp-pams-gateway.service
 removed /etc/systemd/system/mptcp-pams-gateway.service
@@ -173,6 +178,11 @@ ip address add 192.168.50.1/24 dev lan0
 says 0 "$no_dhcp
 $nothing" up --gateway lan0=192.168.50.1/24
 result "up --gateway with an address again: nothing"
+ip address flush dev lan0
+says 0 "$no_dhcp
+${nothing%nothing to change*}started mptcp-pams-lan.service, now and at each boot" up
+result "up gives the address again that somebody took away"
+ip address add 192.168.50.1/24 dev lan0
 touch "$own/run/dnsmasq.unit"
 says 0 "${nothing%nothing to change*}$dhcp" up
 result "up adds DHCP once dnsmasq is there"
@@ -183,6 +193,27 @@ result "up leaves rules that were changed since"
 pamsctl down >"$work/why" 2>&1 && grep -qx "left /etc/mptcp-pams/gateway.nft: it was changed since" "$work/why" &&
 	grep -qx "# mine" /etc/mptcp-pams/gateway.nft && rm -r /etc/mptcp-pams && rm "$own"/run/dnsmasq.* && gateway_same "$work/before"
 result "down: a gateway with an address, and forwarding stays on"
+
+# At a restart NetworkManager doesn't make what it is told to leave alone.
+gateway_fresh NetworkManager
+fails 1 "br-lan is a bridge, which NetworkManager may make at each boot: give it its address there (ipv4.method manual), then --gateway br-lan" \
+	--gateway br-lan=192.168.50.1/24
+
+# Arch's dnsmasq has a folder that it doesn't read.
+gateway_fresh dnsmasq
+rm /etc/default/dnsmasq
+says 0 "the LAN has no DHCP from here: add conf-dir=/etc/dnsmasq.d to /etc/dnsmasq.conf, and repeat this
+$all
+wrote /etc/systemd/system/mptcp-pams-lan.service
+started mptcp-pams-lan.service, now and at each boot
+$rules" up --gateway lan0=192.168.50.1/24
+result "up --gateway: dnsmasq reads no folder"
+ip address add 192.168.50.1/24 dev lan0
+echo conf-dir=/etc/dnsmasq.d/,*.conf >/etc/dnsmasq.conf
+says 0 "${nothing%nothing to change*}$dhcp" up
+result "up --gateway: dnsmasq reads its folder"
+rm /etc/dnsmasq.conf
+pamsctl down >"$work/why" 2>&1
 
 gateway_fresh systemd-udevd
 pamsctl up --gateway br-lan=192.168.50.1/24 >"$work/why" 2>&1 &&
@@ -195,11 +226,11 @@ gateway_fresh dnsmasq firewalld
 ip address add 192.168.50.1/24 dev lan0
 echo "dhcp-range=192.168.70.2,192.168.70.9" >/etc/dnsmasq.d/others
 on="is on: it has to let TCP port 12345, DHCP and DNS in from lan0, and forward what comes from there"
-everywhere="dnsmasq serves other networks: for the LAN, add dhcp-range=192.168.50.1,192.168.50.254,12h to its configuration, and restart it"
-says 0 "$everywhere
-firewalld $on
+serves() { grep -v "^#" /etc/dnsmasq.d/mptcp-pams | xargs; }
+says 0 "firewalld $on
 $all
-$rules" up --gateway lan0 && [ ! -e /etc/dnsmasq.d/mptcp-pams ]
+$rules
+$dhcp" up --gateway lan0 && [ "$(serves)" = "dhcp-range=192.168.50.1,192.168.50.254,12h" ]
 result "up --gateway beside firewalld, and a dnsmasq that serves others"
 pamsctl down >"$work/why" 2>&1
 gateway_fresh dnsmasq
@@ -210,9 +241,15 @@ echo "ENABLED=yes" >/etc/ufw/ufw.conf
 says 0 "ufw $on
 $all
 $rules
-$dhcp" up --gateway lan0
+$dhcp" up --gateway lan0 && [ "$(serves)" = "interface=lan0 bind-dynamic dhcp-range=192.168.50.1,192.168.50.254,12h" ]
 result "up --gateway beside ufw, and a dnsmasq that serves one interface"
 rm -r /etc/ufw
+echo bind-interfaces >/etc/dnsmasq.d/others
+says 0 "${nothing%nothing to change*}$dhcp" up && [ "$(serves)" = "interface=lan0 dhcp-range=192.168.50.1,192.168.50.254,12h" ]
+result "up after dnsmasq was told to bind"
+echo server=192.0.2.1 >/etc/dnsmasq.d/others
+says 0 "${nothing%nothing to change*}$dhcp" up && [ "$(serves)" = "interface=lan0 bind-dynamic dhcp-range=192.168.50.1,192.168.50.254,12h" ]
+result "up again narrows what it had narrowed"
 echo "net/ipv4/ip_forward=1" >/etc/sysctl.d/99-vpn.conf
 pamsctl down >"$work/why" 2>&1 && grep -qx "left net.ipv4.ip_forward = 1, which sysctl.d may need" "$work/why" && [ "$(</proc/sys/net/ipv4/ip_forward)" = 1 ]
 result "down: forwarding stays on where a file sets it"

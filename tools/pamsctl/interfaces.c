@@ -22,7 +22,7 @@
 static void take_link(struct interfaces *interfaces, struct nlmsghdr *hdr)
 {
 	struct ifinfomsg *info = nlmsg_data(hdr);
-	struct nlattr *tb[IFLA_MAX + 1];
+	struct nlattr *tb[IFLA_MAX + 1], *kind;
 	struct interface *one;
 
 	if (nlmsg_parse(hdr, sizeof(*info), tb, IFLA_MAX, NULL) || !tb[IFLA_IFNAME])
@@ -38,9 +38,10 @@ static void take_link(struct interfaces *interfaces, struct nlmsghdr *hdr)
 	one->flags = info->ifi_flags;
 	one->mtu = tb[IFLA_MTU] ? nla_get_u32(tb[IFLA_MTU]) : 0;
 	one->port = tb[IFLA_MASTER];
-	one->made = tb[IFLA_LINKINFO] &&
-		    nla_find(nla_data(tb[IFLA_LINKINFO]), nla_len(tb[IFLA_LINKINFO]),
-			     IFLA_INFO_KIND);
+	kind = tb[IFLA_LINKINFO] ? nla_find(nla_data(tb[IFLA_LINKINFO]),
+					    nla_len(tb[IFLA_LINKINFO]), IFLA_INFO_KIND) : NULL;
+	if (kind)
+		nla_strlcpy(one->kind, kind, sizeof(one->kind));
 	one->dormant = tb[IFLA_OPERSTATE] && nla_get_u8(tb[IFLA_OPERSTATE]) == IF_OPER_DORMANT;
 }
 

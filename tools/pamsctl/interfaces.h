@@ -30,7 +30,7 @@ struct interface {
 	uint32_t flags;		/* IFF_ */
 	uint32_t mtu;
 	bool port;		/* of a bridge, a bond or a VRF */
-	bool made;		/* by software: a bridge, a tunnel, a VLAN, ... */
+	char kind[16];		/* of what software made: "bridge", "vlan"; of a device "" */
 	bool dormant;		/* waits, as for the network's authentication */
 	struct own_address *addresses;
 	size_t count;

@@ -156,7 +156,10 @@ static void judge_route(const struct look *look, const struct link *link,
 
 	show_address(text, address->own->family, address->own->bytes);
 	if (!route) {
-		judge(&address->verdict, LINK_NO_ROUTE, "no default route leads out through it");
+		judge(&address->verdict, LINK_NO_ROUTE, "no default route leads out through it%s",
+		      way_forwards(address->own->family, interface->name) ?
+		      ", and none should if this machine serves a LAN, containers or guests there" :
+		      "");
 		fix(&address->verdict, 0, "ip %srule add from %s table %u", six, text,
 		    OWN_TABLE + interface->ifindex);
 		fix(&address->verdict, 1, "ip %sroute add default via GATEWAY dev %s table %u",
@@ -283,7 +286,7 @@ static bool is_shown(const struct interface *one, const char *name)
 	for (size_t i = 0; i < one->count; i++)
 		if (!one->addresses[i].link_local)
 			return true;
-	return !one->port && (one->flags & IFF_UP || !one->made);
+	return !one->port && (one->flags & IFF_UP || !*one->kind);
 }
 
 static int add_link(struct look *look, const struct interface *interface)

@@ -170,6 +170,12 @@ static bool is_strict(const char *name)
 	return (own > all ? own : all) == 1;
 }
 
+bool way_forwards(int family, const char *name)
+{
+	return number_in(family == AF_INET ? "/proc/sys/net/ipv4/conf/%s/forwarding" :
+			 "/proc/sys/net/ipv6/conf/%s/forwarding", name);
+}
+
 static bool is_private(int family, const uint8_t *a)
 {
 	if (family == AF_INET6)
@@ -179,8 +185,9 @@ static bool is_private(int family, const uint8_t *a)
 	       (a[0] == 100 && a[1] >> 6 == 1);
 }
 
-static void judge(json_t *list, int family, const char *text,
-		  unsigned int owner, unsigned int leaves, int err)
+/* @outside: whether anything here has a route to other networks */
+static void judge(json_t *list, int family, const char *text, unsigned int owner,
+		  unsigned int leaves, bool outside)
 {
 	char own[IF_NAMESIZE], other[IF_NAMESIZE], advice[256];
 
@@ -190,10 +197,10 @@ static void judge(json_t *list, int family, const char *text,
 		 "GATEWAY dev %s table %u", family == AF_INET ? "" : "-6 ",
 		 text, OWN_TABLE + owner, family == AF_INET ? "" : "-6 ", own,
 		 OWN_TABLE + owner);
-	if (err || !leaves)
-		finding(list, BAD, "route", advice,
-			"packets from %s have no route to other networks",
-			text);
+	if (!leaves)
+		finding(list, outside ? BAD : NOTE, "route", advice,
+			"packets from %s have no route to other networks%s", text,
+			outside ? "" : ", as all here");
 	else if (leaves != owner)
 		finding(list, BAD, "route", advice,
 			"packets from %s leave through %s, not through %s, "
@@ -213,9 +220,7 @@ void look_at_address(json_t *list, int family, const void *address,
 	struct nl_sock *sock = nl_socket_alloc();
 	unsigned int owner = interface_of(family, address, ifindex);
 	char text[INET6_ADDRSTRLEN];
-	struct way way = { };
-	uint8_t to[16];
-	int err;
+	struct way way, any;
 
 	show_address(text, family, address);
 	if (!owner) {
@@ -223,9 +228,10 @@ void look_at_address(json_t *list, int family, const void *address,
 			"no interface here has the address %s of an endpoint",
 			text);
 	} else if (sock && !nl_connect(sock, NETLINK_ROUTE)) {
-		far_away(family, to);
-		err = ask(sock, family, to, address, ifindex, 0, &way);
-		judge(list, family, text, owner, way.ifindex, err);
+		if (way_out(sock, family, address, ifindex, &way))
+			way.ifindex = 0;
+		judge(list, family, text, owner, way.ifindex,
+		      !way_out(sock, family, NULL, 0, &any));
 	}
 	if (announced && is_private(family, address))
 		finding(list, NOTE, "endpoint",

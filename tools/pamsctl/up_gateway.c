@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <netlink/errno.h>
 
@@ -220,6 +221,12 @@ static int choose_address(struct up *up, struct lan *lan, const struct interface
 	if (!found && !lan->address)
 		return up_fail(up, FAILED, "%s has no IPv4 address: give it one by --gateway "
 			       "%s=192.168.50.1/24", lan->name, lan->name);
+	/* It doesn't make what it is to leave alone; veth it leaves alone by itself. */
+	if (!found && *one->kind && strcmp(one->kind, "veth") &&
+	    unit_is(MANAGER, "ActiveState", "active"))
+		return up_fail(up, FAILED, "%s is a %s, which NetworkManager may make at each "
+			       "boot: give it its address there (ipv4.method manual), then "
+			       "--gateway %s", lan->name, one->kind, lan->name);
 	lan->own = !found;
 	if (!found)
 		return DONE;
@@ -412,10 +419,7 @@ static const char not_networkds[] = BY "[Match]\nName=%1$s\n\n[Link]\nUnmanaged=
 static const char not_managers[] = BY "[keyfile]\nunmanaged-devices+=interface-name:%1$s\n";
 
 /* Nothing is said of 127.0.0.1: where resolvconf is, this machine asks there, too. */
-static const char dnsmasq[] = BY
-	"interface=%1$s\n"
-	"bind-dynamic\n"
-	"dhcp-range=%2$s,%3$s,12h\n";
+static const char dnsmasq[] = BY "%sdhcp-range=%s,%s,12h\n";
 
 /* --- the plan --- */
 
@@ -456,9 +460,20 @@ static void device_of(char unit[DEVICE_MAX], const char *name)
 	snprintf(unit + at, DEVICE_MAX - at, ".device");
 }
 
+/* They go with "nft flush ruleset", of which the unit that loads them isn't told. */
+static bool rules_are_loaded(void)
+{
+	const char * const words[] = { "nft", "list", "table", "inet", "mptcp_pams_gateway", NULL };
+	char said[256];
+
+	return !program_run(words, true, said, sizeof(said));
+}
+
 static void plan_address(struct up *up, json_t *plan, const struct lan *lan)
 {
 	char wanted_by[DEVICE_MAX] = "multi-user.target", bound[3 * DEVICE_MAX] = "";
+	unsigned int ifindex = if_nametoindex(lan->name);
+	uint32_t address = htonl(lan->address);
 	char text[INET_ADDRSTRLEN];
 	bool changed;
 
@@ -478,29 +493,50 @@ static void plan_address(struct up *up, json_t *plan, const struct lan *lan)
 	}
 	changed = add_file(up, plan, UNITS LAN_UNIT, lan_unit, lan->name,
 			   show_ipv4(text, lan->address), lan->length, bound, wanted_by);
-	if (!changed && up->complete && !if_nametoindex(lan->name) &&
+	/* somebody took it away */
+	changed |= ifindex && interface_of(AF_INET, &address, ifindex) != ifindex;
+	if (!changed && up->complete && !ifindex &&
 	    unit_is(LAN_UNIT, "UnitFileState", "enabled"))
 		up_note(up, "%s isn't there: it gets its address when it comes", lan->name);
 	else
 		add(plan, unit_plan(up, LAN_UNIT, changed));
 }
 
-/* Without these lines dnsmasq serves all networks; one of ours would end that. */
-static bool dnsmasq_is_everywhere(void)
+static bool dnsmasq_says(const char *expression, const char *but)
 {
-	static const char range[] = "^[ \t]*dhcp-range";
-	static const char narrow[] = "^[ \t]*(interface|listen-address)";
-	static const char file[] = "/etc/dnsmasq.conf", folder[] = "/etc/dnsmasq.d/*";
+	return files_say("/etc/dnsmasq.conf", expression, "") ||
+	       files_say("/etc/dnsmasq.d/*", expression, but);
+}
 
-	return (files_say(file, range, "") || files_say(folder, range, DNSMASQ_FILE)) &&
-	       !files_say(file, narrow, "") && !files_say(folder, narrow, DNSMASQ_FILE);
+#define SERVES_MAX	(IF_NAMESIZE + 32)
+/*
+ * Which networks dnsmasq serves: the LAN alone, unless it is somebody's already, and without a line
+ * that narrows it: then all, as before. It refuses to bind in two ways.
+ */
+static void dnsmasq_serves(char lines[SERVES_MAX], const struct lan *lan)
+{
+	static const char used[] = "^[ \t]*(dhcp-range|server|address|local|host-record|"
+				   "addn-hosts|cname)[ \t]*=";
+	static const char narrow[] = "^[ \t]*(interface|listen-address)[ \t]*=";
+	static const char binds[] = "^[ \t]*bind-(interfaces|dynamic)";
+
+	lines[0] = 0;
+	if (!dnsmasq_says(used, DNSMASQ_FILE) || dnsmasq_says(narrow, ""))
+		snprintf(lines, SERVES_MAX, "interface=%s\n%s", lan->name,
+			 dnsmasq_says(binds, DNSMASQ_FILE) ? "" : "bind-dynamic\n");
+}
+
+/* Debian's starts with the folder, which dnsmasq by itself reads only if it is told. */
+static bool dnsmasq_reads_ours(void)
+{
+	return !access("/etc/default/dnsmasq", F_OK) ||
+	       files_say("/etc/dnsmasq.conf", "^[ \t]*conf-dir[ \t]*=[ \t]*/etc/dnsmasq[.]d", "");
 }
 
 static void plan_dhcp(struct up *up, json_t *plan, const struct lan *lan)
 {
+	char text[INET_ADDRSTRLEN], end[INET_ADDRSTRLEN], serves[SERVES_MAX];
 	uint32_t mask = mask_of(lan->length);
-	char text[INET_ADDRSTRLEN];
-	char end[INET_ADDRSTRLEN];
 	bool changed;
 
 	if (!lan->dhcp)
@@ -510,14 +546,15 @@ static void plan_dhcp(struct up *up, json_t *plan, const struct lan *lan)
 			"set its devices up with the router %s", show_ipv4(text, lan->address));
 		return;
 	}
-	show_ipv4(text, (lan->address & mask) + 1);
-	show_ipv4(end, (lan->address | ~mask) - 1);
-	if (dnsmasq_is_everywhere()) {
-		up_note(up, "dnsmasq serves other networks: for the LAN, add dhcp-range=%s,%s,12h "
-			"to its configuration, and restart it", text, end);
+	if (!dnsmasq_reads_ours()) {
+		up_note(up, "the LAN has no DHCP from here: add conf-dir=/etc/dnsmasq.d to "
+			"/etc/dnsmasq.conf, and repeat this");
 		return;
 	}
-	changed = add_file(up, plan, DNSMASQ_FILE, dnsmasq, lan->name, text, end);
+	show_ipv4(text, (lan->address & mask) + 1);
+	show_ipv4(end, (lan->address | ~mask) - 1);
+	dnsmasq_serves(serves, lan);
+	changed = add_file(up, plan, DNSMASQ_FILE, dnsmasq, serves, text, end);
 	add(plan, reader_plan(up, DNSMASQ, "restart", changed));
 }
 
@@ -589,6 +626,7 @@ void gateway_plan(struct up *up, json_t *plan)
 	changed = add_file(up, plan, RULES_FILE, rules, lan.name, show_ipv4(text, lan.address),
 			   PROXY_PORT);
 	changed |= add_file(up, plan, UNITS RULES_UNIT, "%s", rules_unit);
+	changed |= !rules_are_loaded();
 	add(plan, unit_plan(up, RULES_UNIT, changed));
 	plan_dhcp(up, plan, &lan);
 	look_at_firewalls(up, &lan);

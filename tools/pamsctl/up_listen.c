@@ -22,7 +22,7 @@ struct looking {
 	const struct up *up;
 	json_t *list;		/* objects: name, restart, unit, mptcp, ports */
 	double since;		/* s since the boot; below 0: not known */
-	char chosen[SCHEDULERS_MAX];	/* "": will be, but isn't yet */
+	char chosen[SCHEDULERS_MAX];	/* in a dry run: what would be */
 };
 
 static bool is_loopback(const struct listener *one)
@@ -67,6 +67,25 @@ static bool is_service(const char *unit)
 	return suffix && !strcmp(suffix, ".service");
 }
 
+/*
+ * Are all folders on the way to it slices? Users and containers have services of their own, within
+ * a service or scope.
+ */
+static bool is_in_slices(const char *way, const char *end)
+{
+	static const char slice[] = ".slice";
+
+	while (way < end) {
+		size_t length = strcspn(way, "/");
+
+		if (length < strlen(slice) ||
+		    strncmp(way + length - strlen(slice), slice, strlen(slice)))
+			return false;
+		way += length + 1;
+	}
+	return true;
+}
+
 /* The unit of systemd's, or the service of procd's, to which the process belongs; "" if none. */
 static void unit_of(int pid, char *unit, size_t room)
 {
@@ -84,7 +103,7 @@ static void unit_of(int pid, char *unit, size_t room)
 		if (!strncmp(line, procd, strlen(procd)))
 			snprintf(unit, room, "%.*s", (int)strcspn(line + strlen(procd), "/"),
 				 line + strlen(procd));
-		else if (last && is_service(last) && strncmp(line, "0::/user", 8))
+		else if (last && is_service(last) && is_in_slices(strchr(line, '/') + 1, last))
 			snprintf(unit, room, "%s", last + 1);
 	}
 	if (f)
@@ -181,8 +200,9 @@ json_t *listen_services(struct up *up, bool restart, int *status)
 	struct looking looking = { .up = up, .list = json_array(), .since = scheduler_time(up) };
 	int err;
 
-	if (!up->dry_run)
-		scheduler_chosen(looking.chosen, sizeof(looking.chosen));
+	scheduler_chosen(looking.chosen, sizeof(looking.chosen));
+	if (up->dry_run && !is_ours(looking.chosen))
+		snprintf(looking.chosen, sizeof(looking.chosen), UP_SCHEDULER);
 	err = each_listener(add, &looking);
 	if (!err)
 		return looking.list;

@@ -3,6 +3,7 @@
 #ifndef PAMSCTL_WAY_H
 #define PAMSCTL_WAY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct nl_sock;
@@ -27,6 +28,9 @@ int way_out(struct nl_sock *sock, int family, const void *from, uint32_t bound, 
 
 /* The interface through which packets to an address leave; 0: through none. */
 unsigned int way_to(struct nl_sock *sock, int family, const void *to, const void *from);
+
+/* Does this machine forward that family's packets which come in through the interface? */
+bool way_forwards(int family, const char *name);
 
 /* Take the gateway of a route from its RTA_GATEWAY or RTA_VIA, each of which may be NULL. */
 void way_gateway(struct way *way, int family, const struct nlattr *gateway,
