@@ -282,7 +282,7 @@ captured()
 {
 	local point
 
-	pipe=5mbit,5ms,100,$2 hs_path=10mbit,20ms,100,$3
+	pipe=$2 hs_path=$3
 	helped "$1"
 	start_server
 	"${4:-start_split}"
@@ -506,9 +506,10 @@ for sched in $SCHEDS; do
 	if ! type tcpdump >/dev/null 2>&1; then
 		echo "# no tcpdump here: captures of $sched aren't checked"
 	else
-		add captured "$sched" loss,0% loss,0%
-		add captured "$sched" loss,1%,duplicate,1% loss,1%,duplicate,1%
-		add captured "$sched" loss,3% loss,0% start_pamsplit
+		add captured "$sched" 5mbit,5ms,100 10mbit,20ms,100
+		add captured "$sched" 5mbit,5ms,100,loss,1%,duplicate,1% 10mbit,20ms,100,loss,1%,duplicate,1%
+		# no queue at the pipe: the first loss begins the split
+		add captured "$sched" 20mbit,5ms,100,loss,3% 10mbit,20ms,100 start_pamsplit
 	fi
 	add unshaped "$sched"
 	[ "$sched" != default ] || add costs default
