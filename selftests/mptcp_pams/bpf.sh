@@ -16,7 +16,8 @@ begin()
 	[ -e /sys/kernel/btf/mptcp_pams ] || fail "the module has no BTF"
 	trap 'detach_all; end_case' EXIT
 	sysctl -qw kernel.bpf_stats_enabled=1
-	paths default 20mbit,5ms "${1:-20mbit,20ms}"
+	[ $# != 0 ] || set -- 20mbit,5ms 20mbit,20ms
+	paths default "$@"
 }
 
 # attach FILE [NAME]
@@ -138,13 +139,16 @@ answers_anything()
 }
 
 # Two processors, many connections, answers at random; meanwhile the program comes, goes and is replaced by another one.
+# in_order WHERE DEVICE: what arrives over a path is for one processor, as a network card has it, else packets overtake each other
+in_order() { "$1" sh -c "for i in 1 2; do echo \$i >/sys/class/net/$2\$i/queues/rx-0/rps_cpus; done"; }
 many_at_once()
 {
 	local i
 
-	begin
-	# else one SYN that is lost twice makes all that follow plain TCP for an hour
-	on_client sysctl -qw net.mptcp.blackhole_timeout=0
+	# A handshake that loses packets or is overtaken makes plain TCP, and that the kernel now and then resets, with any scheduler.
+	begin 20mbit,5ms,1000 20mbit,20ms,1000
+	in_order on_client c
+	in_order on_server s
 	attach random random
 	set_sysctl net.mptcp.scheduler=random
 	start_server
@@ -159,7 +163,7 @@ many_at_once()
 	done
 	wait $! || fail "the transfers did not survive"
 	check "transfers" "$(of ok | wc -l)" == 1000
-	check "transfers that the program had a part in" "$(of fallback | grep -c false)" ">=" 950
+	check "transfers that the program had a part in" "$(of fallback | grep -c false)" == 1000
 	say "$(told random)"
 	stop_server
 	detach random
@@ -297,7 +301,7 @@ counts_what_is_sent()
 {
 	local again
 
-	begin 500kbit,20ms
+	begin 20mbit,5ms 500kbit,20ms
 	attach faults eager
 	on_server sysctl -qw net.mptcp.scheduler=eager
 	start_server
